@@ -1,0 +1,3 @@
+//! The `lookalike` command line.
+
+fn main() {}

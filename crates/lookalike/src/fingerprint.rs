@@ -1,0 +1,380 @@
+//! What is a fingerprint, how far apart are two of them, and how are they written?
+//!
+//! [`Fingerprint`] is a fixed number of bits in 64-bit words; [`Width`] says how many of them
+//! count; [`Radius`] is an inclusive bound on the distance. Nothing here knows where bits come from.
+
+use std::fmt;
+
+use bytemuck::{Pod, Zeroable};
+
+/// The bits of one item: bit `i` is bit `i % 64` of word `i / 64`.
+///
+/// As a number, word 0 is the least significant one; as bytes, everything is little-endian.
+/// A 32-bit fingerprint is a `Fingerprint<1>` whose upper half is zero.
+///
+/// ```
+/// use lookalike::Fingerprint;
+///
+/// let a = Fingerprint::<1>([0b1011]);
+/// let b = Fingerprint::<1>([0b0001]);
+/// assert_eq!(a.distance(&b), 2);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Pod, Zeroable)]
+#[repr(transparent)]
+pub struct Fingerprint<const WORDS: usize>(pub [u64; WORDS]);
+
+impl<const WORDS: usize> Fingerprint<WORDS> {
+    /// The fingerprint with no bit set.
+    pub const ZERO: Self = Self([0; WORDS]);
+
+    /// How many bits this type holds.
+    pub const BITS: u32 = 64 * WORDS as u32;
+
+    /// The number of bits in which the two differ (Hamming distance).
+    #[inline]
+    pub fn distance(&self, other: &Self) -> u32 {
+        self.xor(other).ones()
+    }
+
+    /// The bits in which the two differ.
+    #[inline]
+    pub fn xor(&self, other: &Self) -> Self {
+        Self(std::array::from_fn(|word| self.0[word] ^ other.0[word]))
+    }
+
+    /// How many bits are set.
+    #[inline]
+    pub fn ones(&self) -> u32 {
+        self.0.iter().map(|word| word.count_ones()).sum()
+    }
+
+    /// Whether bit `index` is set.
+    #[inline]
+    pub fn bit(&self, index: u32) -> bool {
+        self.0[index as usize / 64] >> (index % 64) & 1 == 1
+    }
+
+    /// The fingerprint as little-endian bytes, least significant word first.
+    pub fn to_le_bytes(&self) -> Vec<u8> {
+        self.0.iter().flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    /// The inverse of [`to_le_bytes`](Self::to_le_bytes); `None` unless there are `8 * WORDS` bytes.
+    pub fn from_le_bytes(bytes: &[u8]) -> Option<Self> {
+        let (words, rest) = bytes.as_chunks::<8>();
+        let words: [[u8; 8]; WORDS] = words.try_into().ok()?;
+        rest.is_empty().then(|| Self(words.map(u64::from_le_bytes)))
+    }
+
+    /// Cuts the lowest `width` bits into `parts` equal segments, least significant first.
+    ///
+    /// A segment is a number, so it holds at most 64 bits; `parts` must divide the width.
+    ///
+    /// ```
+    /// use lookalike::{Fingerprint, Width};
+    ///
+    /// let print = Fingerprint::<1>([0x1122_3344_5566_7788]);
+    /// assert_eq!(print.segments(Width::Bits64, 4).unwrap(), [0x7788, 0x5566, 0x3344, 0x1122]);
+    /// ```
+    pub fn segments(&self, width: Width, parts: u32) -> Result<Vec<u64>, FingerprintError> {
+        let bits = width.bits();
+        let refused = FingerprintError::Segments { bits, parts };
+        if parts == 0 || !bits.is_multiple_of(parts) || bits / parts > 64 || width.words() != WORDS
+        {
+            return Err(refused);
+        }
+        let size = bits / parts;
+        Ok((0..parts).map(|part| self.bits_from(part * size, size)).collect())
+    }
+
+    /// `count` bits (1 to 64) from bit `start` on, as a number.
+    fn bits_from(&self, start: u32, count: u32) -> u64 {
+        (0..count).fold(0, |number, i| number | u64::from(self.bit(start + i)) << i)
+    }
+
+    /// Reads a fingerprint as a person writes one: `0x` hex, `0b` binary, or decimal.
+    ///
+    /// ```
+    /// use lookalike::{Fingerprint, Width};
+    ///
+    /// let print = Fingerprint::<1>::parse("0xff", Width::Bits64).unwrap();
+    /// assert_eq!(print, Fingerprint::parse("255", Width::Bits64).unwrap());
+    /// assert_eq!(print, Fingerprint::parse("0b11111111", Width::Bits32).unwrap());
+    /// assert!(Fingerprint::<1>::parse("4294967296", Width::Bits32).is_err());
+    /// ```
+    pub fn parse(text: &str, width: Width) -> Result<Self, FingerprintError> {
+        let text = text.trim();
+        let (digits, radix) = match text.get(..2) {
+            Some("0x" | "0X") => (&text[2..], 16),
+            Some("0b" | "0B") => (&text[2..], 2),
+            _ => (text, 10),
+        };
+        if digits.is_empty() {
+            return Err(FingerprintError::NotANumber { text: text.into() });
+        }
+        let too_wide = || FingerprintError::TooWide { text: text.into(), bits: width.bits() };
+        let mut print = Self::ZERO;
+        for digit in digits.chars() {
+            let digit = digit
+                .to_digit(radix)
+                .ok_or_else(|| FingerprintError::NotANumber { text: text.into() })?;
+            if print.multiply_add(u64::from(radix), u64::from(digit)) != 0 {
+                return Err(too_wide());
+            }
+        }
+        if width.bits() < Self::BITS && print.bits_from(width.bits(), 64 - width.bits() % 64) != 0 {
+            return Err(too_wide());
+        }
+        Ok(print)
+    }
+
+    /// `self = self * factor + term` as one large number; returns what does not fit.
+    fn multiply_add(&mut self, factor: u64, term: u64) -> u64 {
+        self.0.iter_mut().fold(term, |carry, word| {
+            let wide = u128::from(*word) * u128::from(factor) + u128::from(carry);
+            *word = wide as u64;
+            (wide >> 64) as u64
+        })
+    }
+
+    /// `self = self / divisor` as one large number; returns the remainder.
+    fn divide(&mut self, divisor: u64) -> u64 {
+        self.0.iter_mut().rev().fold(0, |remainder, word| {
+            let wide = u128::from(remainder) << 64 | u128::from(*word);
+            *word = (wide / u128::from(divisor)) as u64;
+            (wide % u128::from(divisor)) as u64
+        })
+    }
+
+    /// `0x` and one hex digit for every four bits of `width`, most significant first.
+    pub fn to_hex(&self, width: Width) -> String {
+        let all: String = self.0.iter().rev().map(|word| format!("{word:016x}")).collect();
+        let digits = width.bits() as usize / 4;
+        format!("0x{}", &all[all.len().saturating_sub(digits)..])
+    }
+
+    /// `0b` and one digit for every bit of `width`, most significant first.
+    pub fn to_binary(&self, width: Width) -> String {
+        let all: String = self.0.iter().rev().map(|word| format!("{word:064b}")).collect();
+        let digits = width.bits() as usize;
+        format!("0b{}", &all[all.len().saturating_sub(digits)..])
+    }
+
+    /// The fingerprint as one decimal number.
+    pub fn to_decimal(&self) -> String {
+        const CHUNK: u64 = 10u64.pow(19);
+        let mut rest = *self;
+        let mut chunks = vec![rest.divide(CHUNK)];
+        while rest != Self::ZERO {
+            chunks.push(rest.divide(CHUNK));
+        }
+        let mut text = chunks.pop().unwrap_or(0).to_string();
+        text.extend(chunks.iter().rev().map(|chunk| format!("{chunk:019}")));
+        text
+    }
+}
+
+impl<const WORDS: usize> Default for Fingerprint<WORDS> {
+    fn default() -> Self {
+        Self::ZERO
+    }
+}
+
+impl<const WORDS: usize> fmt::Debug for Fingerprint<WORDS> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self:x}")
+    }
+}
+
+/// All the digits of the type, most significant first, with `0x`.
+impl<const WORDS: usize> fmt::LowerHex for Fingerprint<WORDS> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("0x")?;
+        self.0.iter().rev().try_for_each(|word| write!(f, "{word:016x}"))
+    }
+}
+
+/// How many bits of a fingerprint count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Width {
+    /// 32 bits, in the lower half of one word.
+    Bits32,
+    /// 64 bits, one word.
+    Bits64,
+    /// 128 bits, two words.
+    Bits128,
+    /// 256 bits, four words.
+    Bits256,
+}
+
+impl Width {
+    /// Every width, narrowest first.
+    pub const ALL: [Self; 4] = [Self::Bits32, Self::Bits64, Self::Bits128, Self::Bits256];
+
+    /// The width with this many bits.
+    ///
+    /// ```
+    /// use lookalike::Width;
+    ///
+    /// assert_eq!(Width::from_bits(128).unwrap(), Width::Bits128);
+    /// assert!(Width::from_bits(100).is_err());
+    /// ```
+    pub fn from_bits(bits: u32) -> Result<Self, FingerprintError> {
+        Self::ALL
+            .into_iter()
+            .find(|width| width.bits() == bits)
+            .ok_or(FingerprintError::Width { bits })
+    }
+
+    /// The number of bits.
+    pub const fn bits(self) -> u32 {
+        match self {
+            Self::Bits32 => 32,
+            Self::Bits64 => 64,
+            Self::Bits128 => 128,
+            Self::Bits256 => 256,
+        }
+    }
+
+    /// The number of 64-bit words a fingerprint of this width takes.
+    pub const fn words(self) -> usize {
+        self.bits().div_ceil(64) as usize
+    }
+}
+
+/// The largest distance at which two fingerprints still count as alike. Always inclusive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Radius(u32);
+
+impl Radius {
+    /// Alike means: differ in at most `bits` bits.
+    pub const fn new(bits: u32) -> Self {
+        Self(bits)
+    }
+
+    /// The bound, in bits.
+    pub const fn bits(self) -> u32 {
+        self.0
+    }
+
+    /// Whether a distance is inside.
+    #[inline]
+    pub const fn contains(self, distance: u32) -> bool {
+        distance <= self.0
+    }
+}
+
+impl fmt::Display for Radius {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Why a text is not a fingerprint, or a width or cut is not possible.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FingerprintError {
+    /// The text is not a decimal, `0x` hex or `0b` binary number.
+    #[error("\"{text}\" is not a number; write a fingerprint as decimal, 0x hex or 0b binary")]
+    NotANumber {
+        /// What was read.
+        text: String,
+    },
+    /// The number needs more bits than the width has.
+    #[error("{text} does not fit into {bits} bits; choose a larger width")]
+    TooWide {
+        /// What was read.
+        text: String,
+        /// The width it was read for.
+        bits: u32,
+    },
+    /// No such width.
+    #[error("fingerprints have 32, 64, 128 or 256 bits, not {bits}")]
+    Width {
+        /// What was asked for.
+        bits: u32,
+    },
+    /// The bits cannot be cut into that many equal numbers.
+    #[error("{bits} bits cannot be cut into {parts} equal segments of 1 to 64 bits")]
+    Segments {
+        /// The width to be cut.
+        bits: u32,
+        /// The number of segments asked for.
+        parts: u32,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn distance_is_a_metric(a: [u64; 4], b: [u64; 4], c: [u64; 4]) {
+            let [a, b, c] = [a, b, c].map(Fingerprint);
+            prop_assert_eq!(a.distance(&a), 0);
+            prop_assert_eq!(a.distance(&b), b.distance(&a));
+            prop_assert!(a == b || a.distance(&b) > 0);
+            prop_assert!(a.distance(&c) <= a.distance(&b) + b.distance(&c));
+        }
+
+        #[test]
+        fn text_forms_read_back_as_the_same_bits(words: [u64; 4]) {
+            let wide = Fingerprint(words);
+            for text in [wide.to_hex(Width::Bits256), wide.to_binary(Width::Bits256), wide.to_decimal()] {
+                prop_assert_eq!(Fingerprint::<4>::parse(&text, Width::Bits256), Ok(wide));
+            }
+            let narrow = Fingerprint([words[0] & 0xffff_ffff]);
+            for text in [narrow.to_hex(Width::Bits32), narrow.to_binary(Width::Bits32), narrow.to_decimal()] {
+                prop_assert_eq!(Fingerprint::<1>::parse(&text, Width::Bits32), Ok(narrow));
+            }
+        }
+
+        #[test]
+        fn bytes_read_back_as_the_same_bits(words: [u64; 2]) {
+            let print = Fingerprint(words);
+            prop_assert_eq!(Fingerprint::from_le_bytes(&print.to_le_bytes()), Some(print));
+        }
+
+        #[test]
+        fn segments_put_together_again_are_the_fingerprint(words: [u64; 2]) {
+            let print = Fingerprint(words);
+            for parts in [2, 4, 8, 16, 32, 64, 128] {
+                let size = 128 / parts;
+                let segments = print.segments(Width::Bits128, parts).unwrap();
+                let whole = segments.iter().rev().fold(0u128, |whole, &part| {
+                    if size == 128 { u128::from(part) } else { whole << size | u128::from(part) }
+                });
+                prop_assert_eq!(whole, u128::from(words[1]) << 64 | u128::from(words[0]));
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_too_wide_are_refused_with_the_width() {
+        for (text, width) in [
+            ("0x1ffffffff", Width::Bits32),
+            ("18446744073709551616", Width::Bits64),
+            ("0x10000000000000000", Width::Bits64),
+        ] {
+            let error = Fingerprint::<1>::parse(text, width).unwrap_err();
+            assert!(matches!(error, FingerprintError::TooWide { .. }), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn text_that_is_no_number_is_refused() {
+        for text in ["", "0x", "abc", "-1", "1.5", "0xg", "12 13", "+7", "ሴ1"] {
+            let error = Fingerprint::<1>::parse(text, Width::Bits64).unwrap_err();
+            assert!(matches!(error, FingerprintError::NotANumber { .. }), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn segments_that_do_not_divide_the_width_are_refused() {
+        assert!(Fingerprint([1]).segments(Width::Bits64, 5).is_err());
+        assert!(Fingerprint([1]).segments(Width::Bits64, 0).is_err());
+        assert!(Fingerprint([1, 2]).segments(Width::Bits128, 1).is_err());
+    }
+}

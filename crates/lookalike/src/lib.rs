@@ -1,0 +1,5 @@
+//! Finds near-duplicates.
+
+mod fingerprint;
+
+pub use fingerprint::{Fingerprint, FingerprintError, Radius, Width};
