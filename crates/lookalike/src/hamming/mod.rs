@@ -1,0 +1,44 @@
+//! How are many distances computed at once?
+//!
+//! [`Kernel`] names the instruction set; it is chosen once, before a batch. Every kernel has a
+//! portable twin with the same answer. Nothing here knows what the bits mean.
+
+/// The instructions a loop may use. Chosen once per batch; the answer never depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kernel {
+    /// Plain Rust, on every machine.
+    Portable,
+    /// AVX2, BMI2 and POPCNT on x86-64.
+    Avx2,
+}
+
+impl Kernel {
+    /// The fastest kernel this machine can run.
+    pub fn detect() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("popcnt")
+        {
+            return Self::Avx2;
+        }
+        Self::Portable
+    }
+
+    /// Every kernel this machine can run, the portable one first.
+    pub fn available() -> Vec<Self> {
+        match Self::detect() {
+            Self::Portable => vec![Self::Portable],
+            fastest => vec![Self::Portable, fastest],
+        }
+    }
+
+    /// The name used on command lines and in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Portable => "portable",
+            Self::Avx2 => "avx2",
+        }
+    }
+}

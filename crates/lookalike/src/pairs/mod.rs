@@ -1,0 +1,209 @@
+//! Which pairs differ in at most k bits?
+//!
+//! [`AllPairs`] holds the choices, [`Plan`] says how the answer will be found, [`Pairs`] is the
+//! answer. Items are known by their position only: no documents, keys or files here.
+
+pub mod linear;
+mod plan;
+
+use std::path::PathBuf;
+
+use crate::{Fingerprint, Radius, hamming::Kernel};
+pub use plan::Plan;
+
+/// Two items and the number of bits in which they differ. `a` comes before `b` in the input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Pair {
+    /// Position of the first item.
+    pub a: u32,
+    /// Position of the second item, larger than `a`.
+    pub b: u32,
+    /// Bits in which they differ.
+    pub distance: u32,
+}
+
+/// Calls `on_pair` once for every pair within `radius`, in order of `(a, b)`.
+pub fn all_pairs<const WORDS: usize>(
+    prints: &[Fingerprint<WORDS>],
+    radius: Radius,
+    on_pair: impl FnMut(Pair),
+) -> Result<(), PairsError> {
+    AllPairs::new(radius).run(prints)?.for_each(on_pair);
+    Ok(())
+}
+
+/// How to look for pairs: the radius, and what a caller may want to decide beyond it.
+#[derive(Clone)]
+pub struct AllPairs<'a> {
+    radius: Radius,
+    blocks: Option<u32>,
+    kernel: Kernel,
+    memory: Option<u64>,
+    spill_folder: Option<PathBuf>,
+    progress: &'a (dyn Fn(f64) + Sync),
+}
+
+impl<'a> AllPairs<'a> {
+    /// All pairs within `radius`, by the cheapest exact plan, in memory, on the fastest kernel.
+    pub fn new(radius: Radius) -> Self {
+        Self {
+            radius,
+            blocks: None,
+            kernel: Kernel::detect(),
+            memory: None,
+            spill_folder: None,
+            progress: &|_| {},
+        }
+    }
+
+    /// Forces the classic plan: cut into this many blocks, of which all but `radius` must be equal.
+    #[must_use]
+    pub fn blocks(mut self, blocks: u32) -> Self {
+        self.blocks = Some(blocks);
+        self
+    }
+
+    /// Forces a kernel. The answer is the same.
+    #[must_use]
+    pub fn kernel(mut self, kernel: Kernel) -> Self {
+        self.kernel = kernel;
+        self
+    }
+
+    /// Limits memory, input included, to about this many bytes; what does not fit spills to disk.
+    #[must_use]
+    pub fn memory(mut self, bytes: u64) -> Self {
+        self.memory = Some(bytes);
+        self
+    }
+
+    /// Where to spill; the system's temporary folder by default.
+    #[must_use]
+    pub fn spill_folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.spill_folder = Some(folder.into());
+        self
+    }
+
+    /// Called now and then, from any thread, with the part of the work that is done (0 to 1).
+    #[must_use]
+    pub fn progress(mut self, progress: &'a (dyn Fn(f64) + Sync)) -> Self {
+        self.progress = progress;
+        self
+    }
+
+    /// Says how the pairs of these fingerprints would be found, without looking for them.
+    pub fn plan<const WORDS: usize>(
+        &self,
+        prints: &[Fingerprint<WORDS>],
+    ) -> Result<Plan, PairsError> {
+        let _ = prints;
+        Ok(Plan {})
+    }
+
+    /// Finds the pairs of fingerprints that are all in memory.
+    pub fn run<const WORDS: usize>(
+        &self,
+        prints: &[Fingerprint<WORDS>],
+    ) -> Result<Pairs, PairsError> {
+        let mut near = Vec::new();
+        linear::all_pairs(prints, self.radius, |pair| near.push(pair));
+        Ok(Pairs { plan: self.plan(prints)?, near })
+    }
+
+    /// Starts an input that arrives in pieces and may be larger than memory.
+    pub fn collector<const WORDS: usize>(self) -> Collector<'a, WORDS> {
+        Collector { options: self, prints: Vec::new() }
+    }
+}
+
+/// Takes fingerprints as they arrive, keeps them within the memory limit, then finds the pairs.
+pub struct Collector<'a, const WORDS: usize> {
+    options: AllPairs<'a>,
+    prints: Vec<Fingerprint<WORDS>>,
+}
+
+impl<const WORDS: usize> Collector<'_, WORDS> {
+    /// Adds items, which take the next positions.
+    pub fn push(&mut self, prints: &[Fingerprint<WORDS>]) -> Result<(), PairsError> {
+        self.prints.extend_from_slice(prints);
+        Ok(())
+    }
+
+    /// Finds the pairs of everything pushed.
+    pub fn finish(self) -> Result<Pairs, PairsError> {
+        let mut near = Vec::new();
+        linear::all_pairs(prints, self.radius, |pair| near.push(pair));
+        Ok(Pairs { plan: self.plan(prints)?, near })
+    }
+}
+
+/// The answer: every pair, with equal fingerprints kept together as groups.
+pub struct Pairs {
+    plan: Plan,
+    near: Vec<Pair>,
+}
+
+impl Pairs {
+    /// How the pairs were found.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+    /// Pairs between *different* fingerprints, each fingerprint standing by its first item. Sorted by `(a, b)`.
+    pub fn near(&self) -> &[Pair] {
+        &self.near
+    }
+    /// Groups of items with the same fingerprint, each ascending, in order of their first item.
+    pub fn equal_groups(&self) -> impl Iterator<Item = &[u32]> {
+        std::iter::empty()
+    }
+    /// How many pairs [`for_each`](Self::for_each) will report, without making them.
+    pub fn count(&self) -> u64 {
+        self.near.len() as u64
+    }
+    /// Reports every pair once, in order of `(a, b)`, pairs of equal items included.
+    pub fn for_each(&self, on_pair: impl FnMut(Pair)) {
+        self.near.iter().copied().for_each(on_pair);
+    }
+    /// Bytes written to spill files; 0 if everything stayed in memory.
+    pub fn spilled(&self) -> u64 {
+        0
+    }
+}
+
+/// Why no pairs could be looked for.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PairsError {
+    /// Blocks must outnumber the radius.
+    #[error("{blocks} blocks cannot find pairs within {radius} bits; use at least {}", radius + 1)]
+    Blocks {
+        /// Asked for.
+        blocks: u32,
+        /// The radius they must exceed.
+        radius: u32,
+    },
+    /// (more variants to come)
+    #[error("a radius of {radius} is wider than the {bits} bits of a fingerprint")]
+    Radius {
+        /// Asked for.
+        radius: u32,
+        /// The width.
+        bits: u32,
+    },
+    /// Too many items for 32-bit positions.
+    #[error("{items} items are too many for one run; the most is {}", u32::MAX)]
+    TooMany {
+        /// How many there were.
+        items: usize,
+    },
+    /// A spill file could not be written or read.
+    #[error("{action} in {folder}: {source}; free some space or name another folder")]
+    Spill {
+        /// What was being done.
+        action: &'static str,
+        /// Where.
+        folder: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
