@@ -131,9 +131,7 @@ impl<const WORDS: usize> Collector<'_, WORDS> {
 
     /// Finds the pairs of everything pushed.
     pub fn finish(self) -> Result<Pairs, PairsError> {
-        let mut near = Vec::new();
-        linear::all_pairs(prints, self.radius, |pair| near.push(pair));
-        Ok(Pairs { plan: self.plan(prints)?, near })
+        self.options.run(&self.prints)
     }
 }
 
