@@ -3,6 +3,11 @@
 //! [`Kernel`] names the instruction set; it is chosen once, before a batch. Every kernel has a
 //! portable twin with the same answer. Nothing here knows what the bits mean.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+pub(crate) mod bits;
+pub(crate) mod filter;
+
 /// The instructions a loop may use. Chosen once per batch; the answer never depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

@@ -3,6 +3,7 @@
 //! [`AllPairs`] holds the choices, [`Plan`] says how the answer will be found, [`Pairs`] is the
 //! answer. Items are known by their position only: no documents, keys or files here.
 
+mod cover;
 pub mod linear;
 mod plan;
 
