@@ -1,0 +1,265 @@
+//! What can a user write on the command line?
+//!
+//! Only names, defaults and the reading of single values. What values mean together is checked in
+//! [`config`](crate::config).
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use lookalike::{Kernel, Radius, Width};
+
+/// Finds near-duplicates: every pair within the radius it states, missing none.
+#[derive(Parser)]
+#[command(name = "lookalike", version, max_term_width = 100)]
+pub struct Args {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    Pairs(PairsArgs),
+    #[command(subcommand)]
+    Bench(BenchCommand),
+}
+
+/// List all pairs of fingerprints that differ in few bits.
+///
+/// INPUT holds one fingerprint a line (decimal, 0x hex or 0b binary; a tab and an id may follow), or
+/// is a NumPy .npy array (uint64, shape (n,) or (n, words), word 0 the least significant; or uint32
+/// for 32 bits). Either may be compressed (gzip, zstd). An item without an id goes by its line or
+/// row number, from 1.
+#[derive(clap::Args)]
+pub struct PairsArgs {
+    /// Files of fingerprints; - is standard input
+    #[arg(required = true, value_name = "INPUT")]
+    pub inputs: Vec<PathBuf>,
+
+    /// What the input holds; guessed if left out
+    #[arg(long)]
+    pub kind: Option<Kind>,
+
+    /// Bits of a fingerprint: 32, 64, 128 or 256 [default: 64, or what a .npy array has]
+    #[arg(long, value_parser = width)]
+    pub bits: Option<Width>,
+
+    /// How pairs of equal fingerprints are listed
+    #[arg(long, default_value = "auto")]
+    pub equal: Equal,
+
+    /// Print how the pairs would be found, and stop
+    #[arg(long)]
+    pub plan: bool,
+
+    /// Go on without items that cannot be read; they are counted and listed
+    #[arg(long)]
+    pub skip_bad: bool,
+
+    #[command(flatten)]
+    pub output: OutputArgs,
+
+    #[command(flatten)]
+    pub search: SearchArgs,
+
+    #[command(flatten)]
+    pub talk: TalkArgs,
+}
+
+/// Measure lookalike on made data.
+#[derive(Subcommand)]
+pub enum BenchCommand {
+    Pairs(BenchPairsArgs),
+}
+
+/// Make fingerprints, 1 % of them neighbours of another one, and find all pairs.
+#[derive(clap::Args)]
+pub struct BenchPairsArgs {
+    /// How many fingerprints to make: 1000000, 1e6 or 1M
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub random: u64,
+
+    /// What the fingerprints look like
+    #[arg(long, default_value = "random")]
+    pub data: Data,
+
+    /// Bits of a fingerprint: 32, 64, 128 or 256
+    #[arg(long, default_value = "64", value_parser = width)]
+    pub bits: Width,
+
+    /// Another seed makes other fingerprints; the same one always the same
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+
+    #[command(flatten)]
+    pub search: SearchArgs,
+
+    /// Print the result as one line of JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// How to search. The answer depends on the distance only; the rest is time and memory.
+#[derive(clap::Args)]
+pub struct SearchArgs {
+    /// Largest number of bits in which two alike items may differ
+    #[arg(long, short = 'k', value_name = "K", default_value = "3", value_parser = radius)]
+    pub distance: Radius,
+
+    /// Cut fingerprints into this many blocks (more than the distance) instead of the planner's choice
+    #[arg(long, value_name = "M")]
+    pub blocks: Option<u32>,
+
+    /// Threads to use [default: all cores]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+
+    /// Memory to stay within (512M, 2G); what does not fit goes to temporary files
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub memory: Option<u64>,
+
+    /// Folder for temporary files [default: the system's]
+    #[arg(long, value_name = "DIR")]
+    pub temp: Option<PathBuf>,
+
+    /// Force the instructions used
+    #[arg(long, hide = true, value_parser = kernel)]
+    pub kernel: Option<Kernel>,
+}
+
+#[derive(clap::Args)]
+pub struct OutputArgs {
+    /// Write to this file instead of standard output; its ending decides the format
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    /// Replace the output file if there is one
+    #[arg(long)]
+    pub force: bool,
+}
+
+#[derive(clap::Args, Clone, Copy)]
+pub struct TalkArgs {
+    /// No progress, notes or summary; errors only
+    #[arg(long, short)]
+    pub quiet: bool,
+
+    /// Print the closing summary as one line of JSON on standard error
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Kind {
+    /// Fingerprints
+    Hash,
+    /// Text
+    Text,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Equal {
+    /// Every pair
+    All,
+    /// An item only with the first of its equals, and near pairs only between first items
+    First,
+    /// Every pair, but groups of more than 10,000 equals as `first` does
+    Auto,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Data {
+    /// Every bit by the throw of a coin
+    Random,
+    /// Bits with a bias of their own, as in fingerprints of text
+    Skewed,
+    /// Families of ten around a common ancestor
+    Clustered,
+    /// Only 20 bits differ at all
+    FewBits,
+    /// All the same
+    Equal,
+}
+
+impl Data {
+    pub fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+}
+
+fn width(text: &str) -> Result<Width, String> {
+    let bits = text.parse().map_err(|_| "write 32, 64, 128 or 256".to_owned())?;
+    Width::from_bits(bits).map_err(|error| error.to_string())
+}
+
+fn radius(text: &str) -> Result<Radius, String> {
+    text.parse().map(Radius::new).map_err(|_| "write a number of bits, such as 3".to_owned())
+}
+
+fn kernel(text: &str) -> Result<Kernel, String> {
+    let available = Kernel::available();
+    available.iter().copied().find(|kernel| kernel.name() == text).ok_or_else(|| {
+        let names: Vec<_> = available.iter().map(|kernel| kernel.name()).collect();
+        format!("this machine can run: {}", names.join(", "))
+    })
+}
+
+/// A size in bytes, as people write one: `512M`, `2G`, `1.5GiB`. Units are powers of 1024.
+fn size(text: &str) -> Result<u64, String> {
+    let upper = text.to_ascii_uppercase();
+    let upper = upper.strip_suffix("IB").or(upper.strip_suffix('B')).unwrap_or(&upper);
+    scaled(upper, &[('K', 1 << 10), ('M', 1 << 20), ('G', 1 << 30), ('T', 1 << 40)])
+        .filter(|&bytes| bytes >= 1.0)
+        .map(|bytes| bytes as u64)
+        .ok_or_else(|| "write a size such as 512M or 2G".to_owned())
+}
+
+/// A number of items, as people write one: `1000000`, `1e6`, `10M`.
+fn count(text: &str) -> Result<u64, String> {
+    scaled(&text.to_ascii_uppercase(), &[('K', 1_000), ('M', 1_000_000), ('G', 1_000_000_000)])
+        .filter(|number| number.fract() == 0.0)
+        .map(|number| number as u64)
+        .ok_or_else(|| "write a number such as 1000000, 1e6 or 1M".to_owned())
+}
+
+/// A number with an optional unit letter. Below 2^53, so that a float holds it exactly.
+fn scaled(text: &str, units: &[(char, u64)]) -> Option<f64> {
+    let unit = units.iter().find(|unit| text.ends_with(unit.0));
+    let number = if unit.is_some() { &text[..text.len() - 1] } else { text };
+    let value = number.trim().parse::<f64>().ok()? * unit.map_or(1, |unit| unit.1) as f64;
+    (0.0..(1u64 << 53) as f64).contains(&value).then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        use clap::CommandFactory;
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn sizes_are_read_as_people_write_them() {
+        for (text, bytes) in
+            [("1", 1), ("512M", 512 << 20), ("2g", 2 << 30), ("1.5GiB", 3 << 29), ("8KB", 8 << 10)]
+        {
+            assert_eq!(size(text), Ok(bytes), "{text}");
+        }
+        for text in ["", "0", "M", "-1G", "1X", "2GG", "nan"] {
+            assert!(size(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn counts_are_read_as_people_write_them() {
+        for (text, number) in
+            [("0", 0), ("1e6", 1_000_000), ("10M", 10_000_000), ("2.5e3", 2_500), ("1k", 1_000)]
+        {
+            assert_eq!(count(text), Ok(number), "{text}");
+        }
+        for text in ["", "1.5", "-3", "many", "1e400"] {
+            assert!(count(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! `lookalike bench pairs`: how fast is the search on made data, and how much memory does it take?
+
+mod data;
+
+use std::{io::Write, process::ExitCode, time::Instant};
+
+use anyhow::Result;
+use lookalike::{Pairs, Width};
+use serde_json::json;
+
+use crate::{
+    args::{BenchPairsArgs, OutputArgs},
+    config::Search,
+    report::{Output, bytes, grouped, json_line, rate},
+};
+use data::Made;
+
+/// With a memory limit, fingerprints are made and handed over in pieces of this many.
+const PIECE: usize = 1 << 20;
+
+pub fn run(args: BenchPairsArgs) -> Result<ExitCode> {
+    let search = Search::new(args.search, args.bits)?;
+    let made = Made {
+        data: args.data,
+        count: args.random as usize,
+        seed: args.seed,
+        width: args.bits,
+        radius: search.radius,
+    };
+    let measured = search.on_threads(|| match args.bits {
+        Width::Bits32 | Width::Bits64 => measure::<1>(&made, &search),
+        Width::Bits128 => measure::<2>(&made, &search),
+        Width::Bits256 => measure::<4>(&made, &search),
+    })?;
+    let text = if args.json { measured.json(&made) } else { measured.text(&made) };
+    let mut output = Output::create(&OutputArgs { output: None, force: false })?;
+    output.write_all(text.as_bytes())?;
+    output.finish()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What one run took and gave.
+struct Measured {
+    make_seconds: f64,
+    seconds: f64,
+    pairs: u64,
+    groups: u64,
+    plan: String,
+    spilled: u64,
+    threads: usize,
+    peak: Option<u64>,
+}
+
+fn measure<const WORDS: usize>(made: &Made, search: &Search) -> Result<Measured> {
+    if search.memory.is_some() {
+        return measure_in_pieces::<WORDS>(made, search);
+    }
+    let start = Instant::now();
+    let mut prints = Vec::new();
+    made.make::<WORDS>(0..made.count, &mut prints);
+    let make_seconds = start.elapsed().as_secs_f64();
+    let start = Instant::now();
+    let pairs = search.all_pairs(&|_| {}).run(&prints)?;
+    Ok(Measured::new(make_seconds, start.elapsed().as_secs_f64(), &pairs))
+}
+
+/// Never holds all fingerprints itself, so that the memory limit is the search's to keep.
+fn measure_in_pieces<const WORDS: usize>(made: &Made, search: &Search) -> Result<Measured> {
+    let start = Instant::now();
+    let mut make_seconds = 0.0;
+    let mut collector = search.all_pairs(&|_| {}).collector::<WORDS>();
+    let mut piece = Vec::new();
+    for first in (0..made.count).step_by(PIECE) {
+        let making = Instant::now();
+        made.make(first..made.count.min(first + PIECE), &mut piece);
+        make_seconds += making.elapsed().as_secs_f64();
+        collector.push(&piece)?;
+    }
+    let pairs = collector.finish()?;
+    Ok(Measured::new(make_seconds, start.elapsed().as_secs_f64() - make_seconds, &pairs))
+}
+
+impl Measured {
+    fn new(make_seconds: f64, seconds: f64, pairs: &Pairs) -> Self {
+        Self {
+            make_seconds,
+            seconds,
+            pairs: pairs.count(),
+            groups: pairs.equal_groups().count() as u64,
+            plan: pairs.plan().to_string(),
+            spilled: pairs.spilled(),
+            threads: rayon::current_num_threads(),
+            peak: peak_memory(),
+        }
+    }
+
+    fn text(&self, made: &Made) -> String {
+        let per_second = made.count as f64 / self.seconds.max(1e-9);
+        let peak = self.peak.map_or_else(|| "not known on this system".to_owned(), bytes);
+        let mut lines = vec![
+            (
+                "items",
+                format!(
+                    "{} of {} bits, {}",
+                    grouped(made.count as u64),
+                    made.width.bits(),
+                    made.data.name()
+                ),
+            ),
+            ("distance", made.radius.to_string()),
+            ("threads", self.threads.to_string()),
+            (
+                "seconds",
+                format!(
+                    "{:.3} ({}; {:.3} s to make them)",
+                    self.seconds,
+                    rate(per_second),
+                    self.make_seconds
+                ),
+            ),
+            (
+                "pairs",
+                format!(
+                    "{} in all, {} groups of equal items",
+                    grouped(self.pairs),
+                    grouped(self.groups)
+                ),
+            ),
+            ("peak memory", peak),
+            ("plan", self.plan.clone()),
+        ];
+        if self.spilled > 0 {
+            lines.push(("spilled", bytes(self.spilled)));
+        }
+        lines.iter().map(|(name, value)| format!("{name:<12} {value}\n")).collect()
+    }
+
+    fn json(&self, made: &Made) -> String {
+        let fields = [
+            ("items", json!(made.count)),
+            ("bits", json!(made.width.bits())),
+            ("data", json!(made.data.name())),
+            ("seed", json!(made.seed)),
+            ("distance", json!(made.radius.bits())),
+            ("threads", json!(self.threads)),
+            ("seconds", json!(self.seconds)),
+            ("make_seconds", json!(self.make_seconds)),
+            ("pairs", json!(self.pairs)),
+            ("equal_groups", json!(self.groups)),
+            ("peak_bytes", json!(self.peak)),
+            ("spilled_bytes", json!(self.spilled)),
+            ("plan", json!(self.plan)),
+        ];
+        json_line(&fields) + "\n"
+    }
+}
+
+/// The most memory this process ever held, where the system tells (Linux).
+fn peak_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes * 1024)
+}

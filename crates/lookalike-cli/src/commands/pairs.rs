@@ -1,0 +1,164 @@
+//! `lookalike pairs`: which fingerprints of these inputs are within the radius?
+
+use std::{process::ExitCode, time::Instant};
+
+use anyhow::Result;
+use lookalike::{Pairs, Width};
+use serde_json::json;
+
+use crate::{
+    args::{OutputArgs, PairsArgs, TalkArgs},
+    config::Search,
+    report::{
+        EqualPolicy, Output, PairFormat, PairWriter, Progress, Summary, bytes, for_each_pair,
+        grouped, say,
+    },
+    source::{Expected, Fingerprints, Ids, Skipped},
+};
+
+pub fn run(args: PairsArgs) -> Result<ExitCode> {
+    let start = Instant::now();
+    let mut skipped = Skipped::new(args.skip_bad);
+    let expected = Expected { kind: args.kind, bits: args.bits };
+    let source = Fingerprints::open(&args.inputs, expected, &mut skipped)?;
+    let search = Search::new(args.search, source.width)?;
+    if args.kind.is_none() && !args.talk.quiet {
+        say(&format!("reading fingerprints of {} bits", source.width.bits()));
+    }
+    if args.plan {
+        return plan(source, &search, &mut skipped);
+    }
+    let report = Report::open(args.output, args.equal.into(), args.talk)?;
+    let found = search.on_threads(|| match search.width {
+        Width::Bits32 | Width::Bits64 => find::<1>(source, &search, &mut skipped, args.talk),
+        Width::Bits128 => find::<2>(source, &search, &mut skipped, args.talk),
+        Width::Bits256 => find::<4>(source, &search, &mut skipped, args.talk),
+    })?;
+    report.write(&found, &search, &skipped, start)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Every pair, and what the items are called.
+struct Found {
+    pairs: Pairs,
+    ids: Ids,
+}
+
+fn find<const WORDS: usize>(
+    source: Fingerprints,
+    search: &Search,
+    skipped: &mut Skipped,
+    talk: TalkArgs,
+) -> Result<Found> {
+    let progress = Progress::new(talk.quiet);
+    let on_progress = |part| progress.searched(part);
+    let mut collector = search.all_pairs(&on_progress).collector::<WORDS>();
+    let ids = source.read(skipped, &mut |piece| {
+        progress.read(piece.len());
+        Ok(collector.push(piece)?)
+    })?;
+    let pairs = collector.finish()?;
+    Ok(Found { pairs, ids })
+}
+
+/// Reads everything, says how its pairs would be found, and stops.
+fn plan(source: Fingerprints, search: &Search, skipped: &mut Skipped) -> Result<ExitCode> {
+    let plan = search.on_threads(|| match search.width {
+        Width::Bits32 | Width::Bits64 => plan_of::<1>(source, search, skipped),
+        Width::Bits128 => plan_of::<2>(source, search, skipped),
+        Width::Bits256 => plan_of::<4>(source, search, skipped),
+    })?;
+    let mut output = Output::create(&OutputArgs { output: None, force: false })?;
+    std::io::Write::write_all(&mut output, plan.as_bytes())?;
+    output.finish()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn plan_of<const WORDS: usize>(
+    source: Fingerprints,
+    search: &Search,
+    skipped: &mut Skipped,
+) -> Result<String> {
+    let mut prints = Vec::new();
+    let ids = source.read::<WORDS>(skipped, &mut |piece| {
+        prints.extend_from_slice(piece);
+        Ok(())
+    })?;
+    let plan = search.all_pairs(&|_| {}).plan(&prints)?;
+    Ok(format!(
+        "{plan}\nitems     {}\ncompares  {} expected\nmemory    {} expected\n",
+        grouped(ids.len()),
+        grouped(plan.expected_compares() as u64),
+        bytes(plan.expected_memory()),
+    ))
+}
+
+/// Where and how pairs are written.
+struct Report {
+    output: Output,
+    format: PairFormat,
+    equal: EqualPolicy,
+    talk: TalkArgs,
+}
+
+impl Report {
+    fn open(args: OutputArgs, equal: EqualPolicy, talk: TalkArgs) -> Result<Self> {
+        let format = PairFormat::of(args.output.as_deref())?;
+        Ok(Self { output: Output::create(&args)?, format, equal, talk })
+    }
+
+    fn write(
+        self,
+        Found { pairs, ids }: &Found,
+        search: &Search,
+        skipped: &Skipped,
+        start: Instant,
+    ) -> Result<()> {
+        let mut writer = PairWriter::new(self.output, self.format, ids);
+        for_each_pair(pairs, self.equal, |pair| writer.write(pair))?;
+        let written = writer.written;
+        writer.finish()?;
+        let groups = pairs.equal_groups().count() as u64;
+        let (large, items) = self.equal.held_back(pairs);
+        if self.equal.is_auto() && large > 0 && !self.talk.quiet {
+            say(&format!(
+                "note: {} items in {} groups of more than {} equal ones are listed only with the \
+                 first of their group; --equal all lists every pair ({})",
+                grouped(items),
+                grouped(large),
+                grouped(crate::report::LARGEST_SPREAD as u64),
+                grouped(pairs.count()),
+            ));
+        }
+        let plan = pairs.plan().to_string();
+        let spilled = pairs.spilled();
+        let summary = Summary {
+            items: ids.len(),
+            skipped,
+            seconds: start.elapsed().as_secs_f64(),
+            figures: vec![
+                ("bits", json!(search.width.bits()), String::new()),
+                ("distance", json!(search.radius.bits()), String::new()),
+                (
+                    "pairs",
+                    json!(written),
+                    format!("{} pairs within {} bits", grouped(written), search.radius),
+                ),
+                (
+                    "equal_groups",
+                    json!(groups),
+                    format!("{} groups of equal items", grouped(groups)),
+                ),
+                ("exact", json!(true), "exact".to_owned()),
+                (
+                    "spilled_bytes",
+                    json!(spilled),
+                    if spilled > 0 { format!("{} spilled", bytes(spilled)) } else { String::new() },
+                ),
+                ("plan", json!(plan), format!("plan: {plan}")),
+            ],
+        };
+        summary.say(self.talk);
+        Ok(())
+    }
+}

@@ -1,0 +1,83 @@
+//! How are ids written? Line numbers as numbers, names as text, each by the rules of its format.
+
+use crate::source::Id;
+
+/// Appends an id as a JSON value: a line number as a number, any other id as a string.
+pub fn json_id(line: &mut Vec<u8>, id: Id<'_>) {
+    match id {
+        Id::Number(number) => decimal(line, number),
+        Id::Given(text) => json_string(line, text),
+        Id::Line { input, number } => {
+            json_string(line, input);
+            line.pop();
+            line.push(b':');
+            decimal(line, number);
+            line.push(b'"');
+        }
+    }
+}
+
+/// Appends an id as a field of a table, in quotes if the delimiter, a quote or a line end is in it.
+pub fn field_id(line: &mut Vec<u8>, id: Id<'_>, delimiter: u8) {
+    match id {
+        Id::Number(number) => decimal(line, number),
+        Id::Given(text) => field(line, text, delimiter),
+        Id::Line { input, number } => field(line, &format!("{input}:{number}"), delimiter),
+    }
+}
+
+/// Appends a number; a run may write hundreds of millions of them.
+pub fn decimal(line: &mut Vec<u8>, mut number: u64) {
+    let mut digits = [0; 20];
+    let mut start = digits.len();
+    loop {
+        start -= 1;
+        digits[start] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    line.extend_from_slice(&digits[start..]);
+}
+
+fn json_string(line: &mut Vec<u8>, text: &str) {
+    serde_json::to_writer(line, text).expect("a string written to memory");
+}
+
+fn field(line: &mut Vec<u8>, text: &str, delimiter: u8) {
+    let special = |byte: u8| byte == delimiter || matches!(byte, b'"' | b'\n' | b'\r');
+    if text.bytes().any(special) {
+        line.extend_from_slice(format!("\"{}\"", text.replace('"', "\"\"")).as_bytes());
+    } else {
+        line.extend_from_slice(text.as_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn json(id: Id<'_>) -> String {
+        let mut line = Vec::new();
+        json_id(&mut line, id);
+        String::from_utf8(line).unwrap()
+    }
+
+    #[test]
+    fn line_numbers_are_numbers_and_names_are_strings() {
+        assert_eq!(json(Id::Number(u64::MAX)), "18446744073709551615");
+        assert_eq!(json(Id::Number(0)), "0");
+        assert_eq!(json(Id::Given("7\"\t")), r#""7\"\t""#);
+        assert_eq!(json(Id::Line { input: "a\"b", number: 10 }), r#""a\"b:10""#);
+    }
+
+    #[test]
+    fn fields_are_quoted_only_if_they_must_be() {
+        for (text, expected) in [("a b", "a b"), ("a,b", "\"a,b\""), ("a\"b", "\"a\"\"b\"")] {
+            let mut line = Vec::new();
+            field_id(&mut line, Id::Given(text), b',');
+            assert_eq!(String::from_utf8(line).unwrap(), expected);
+        }
+    }
+}

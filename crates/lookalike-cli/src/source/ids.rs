@@ -1,0 +1,151 @@
+//! What are items called? Line numbers cost nothing to remember, given ids their bytes.
+//!
+//! Items are known elsewhere by position, 0, 1, 2 ... over all inputs; [`Ids`] turns a position
+//! back into what the user calls the item.
+
+/// The name of an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Id<'a> {
+    /// A line or row of the only input, from 1.
+    Number(u64),
+    /// A line or row of one of several inputs.
+    Line { input: &'a str, number: u64 },
+    /// What the input calls the item.
+    Given(&'a str),
+}
+
+/// The names of all items, by position.
+pub struct Ids {
+    inputs: Vec<String>,
+    runs: Vec<Run>,
+    /// Given ids, one after another; `ends[i]` is where the i-th stops.
+    given: String,
+    ends: Vec<u64>,
+    len: u64,
+    input: usize,
+}
+
+/// Items that follow each other both in position and in name.
+#[derive(Clone, Copy)]
+struct Run {
+    start: u64,
+    input: usize,
+    first: First,
+}
+
+/// The name of the first item of a run; the following ones count up from it.
+#[derive(Clone, Copy)]
+enum First {
+    Number(u64),
+    Given(u64),
+}
+
+impl Ids {
+    pub fn new(inputs: Vec<String>) -> Self {
+        let (runs, given, ends) = (Vec::new(), String::new(), Vec::new());
+        Self { inputs, runs, given, ends, len: 0, input: 0 }
+    }
+
+    /// Items pushed from now on are of this input.
+    pub fn start_input(&mut self, input: usize) {
+        self.input = input;
+    }
+
+    pub fn input_name(&self) -> &str {
+        &self.inputs[self.input]
+    }
+
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// The next `count` items are the lines or rows from `first` on.
+    pub fn push_numbers(&mut self, first: u64, count: u64) {
+        self.extend_run(First::Number(first), count);
+    }
+
+    /// The next item has a name of its own.
+    pub fn push_given(&mut self, id: &str) {
+        let first = First::Given(self.ends.len() as u64);
+        self.given.push_str(id);
+        self.ends.push(self.given.len() as u64);
+        self.extend_run(first, 1);
+    }
+
+    fn extend_run(&mut self, first: First, count: u64) {
+        let goes_on = self.runs.last().is_some_and(|run| {
+            run.input == self.input
+                && match (run.first, first) {
+                    (First::Number(start), First::Number(next))
+                    | (First::Given(start), First::Given(next)) => {
+                        start + (self.len - run.start) == next
+                    }
+                    _ => false,
+                }
+        });
+        if !goes_on {
+            self.runs.push(Run { start: self.len, input: self.input, first });
+        }
+        self.len += count;
+    }
+
+    /// The name of the item at `position`, which must be one that was pushed.
+    pub fn at(&self, position: u32) -> Id<'_> {
+        let position = u64::from(position);
+        let after = self.runs.partition_point(|run| run.start <= position);
+        let run = &self.runs[after - 1];
+        let offset = position - run.start;
+        match run.first {
+            First::Given(index) => Id::Given(self.given(index + offset)),
+            First::Number(number) if self.inputs.len() == 1 => Id::Number(number + offset),
+            First::Number(number) => {
+                Id::Line { input: &self.inputs[run.input], number: number + offset }
+            }
+        }
+    }
+
+    fn given(&self, index: u64) -> &str {
+        let index = index as usize;
+        let start = if index == 0 { 0 } else { self.ends[index - 1] };
+        &self.given[start as usize..self.ends[index] as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn consecutive_lines_share_one_run() {
+        let mut ids = Ids::new(vec!["a".into()]);
+        (1..=1000).for_each(|line| ids.push_numbers(line, 1));
+        assert_eq!(ids.runs.len(), 1);
+        assert_eq!((ids.at(0), ids.at(999)), (Id::Number(1), Id::Number(1000)));
+    }
+
+    #[test]
+    fn names_survive_skipped_lines_given_ids_and_several_inputs() {
+        let mut ids = Ids::new(vec!["a".into(), "b".into()]);
+        ids.push_numbers(1, 1);
+        ids.push_numbers(3, 2);
+        ids.push_given("x");
+        ids.push_given("yy");
+        ids.start_input(1);
+        ids.push_numbers(1, 3);
+        ids.push_given("");
+        let names: Vec<_> = (0..ids.len() as u32).map(|position| ids.at(position)).collect();
+        let line = |input, number| Id::Line { input, number };
+        let expected = [
+            line("a", 1),
+            line("a", 3),
+            line("a", 4),
+            Id::Given("x"),
+            Id::Given("yy"),
+            line("b", 1),
+            line("b", 2),
+            line("b", 3),
+            Id::Given(""),
+        ];
+        assert_eq!(names, expected);
+    }
+}

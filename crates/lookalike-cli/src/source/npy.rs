@@ -1,0 +1,244 @@
+//! Fingerprints as a NumPy `.npy` array: one row each, the least significant word first.
+//!
+//! Reads format versions 1 to 3 (<https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>).
+
+use std::io::{self, BufRead, Read};
+
+use anyhow::Result;
+use lookalike::{Fingerprint, Width};
+
+use super::{Bad, Bytes, Ids, OnPiece, PIECE, Skipped, bytes::unreadable};
+
+const MAGIC: &[u8] = b"\x93NUMPY";
+
+/// A header takes some 128 bytes; more than this is not ours.
+const LONGEST_HEADER: usize = 1 << 16;
+
+/// An array of unsigned numbers that is a list of fingerprints.
+pub struct NpyRows {
+    reader: Box<dyn BufRead + Send>,
+    rows: u64,
+    pub width: Width,
+}
+
+/// Whether an input starts like an array.
+pub fn is_npy(start: &[u8]) -> bool {
+    start.starts_with(MAGIC)
+}
+
+impl NpyRows {
+    /// Reads the header.
+    pub fn open(bytes: Bytes) -> Result<Self, Bad> {
+        let name = bytes.name().to_owned();
+        let mut reader = bytes.into_reader();
+        let header = read_header(&mut reader).map_err(|what| Bad::input(&name, what))?;
+        let (rows, width) = header.fingerprints().map_err(|what| Bad::input(&name, what))?;
+        Ok(Self { reader, rows, width })
+    }
+
+    /// Reads every row. `WORDS` must fit [`width`](Self::width).
+    pub fn read<const WORDS: usize>(
+        mut self,
+        ids: &mut Ids,
+        skipped: &mut Skipped,
+        on_piece: OnPiece<'_, WORDS>,
+    ) -> Result<()> {
+        let row_bytes = self.width.bits() as usize / 8;
+        let mut buffer = vec![0; PIECE * row_bytes];
+        let mut piece = Vec::with_capacity(PIECE);
+        let mut done = 0;
+        while done < self.rows {
+            let wanted = (self.rows - done).min(PIECE as u64) as usize;
+            let (filled, error) = fill(&mut self.reader, &mut buffer[..wanted * row_bytes]);
+            let got = filled / row_bytes;
+            piece.clear();
+            piece.extend(buffer[..got * row_bytes].chunks_exact(row_bytes).map(row));
+            ids.push_numbers(done + 1, got as u64);
+            on_piece(&piece)?;
+            done += got as u64;
+            if got < wanted {
+                return skipped
+                    .add_many(self.cut_short(ids.input_name(), done, error), self.rows - done);
+            }
+        }
+        match fill(&mut self.reader, &mut [0]) {
+            (0, None) => Ok(()),
+            (_, Some(error)) => skipped.add(Bad::input(ids.input_name(), unreadable(&error))),
+            _ => skipped.add(Bad::input(
+                ids.input_name(),
+                "goes on after its array; save one array a file",
+            )),
+        }
+    }
+
+    fn cut_short(&self, name: &str, done: u64, error: Option<io::Error>) -> Bad {
+        let why = error.map_or_else(String::new, |error| format!(" ({error})"));
+        let what = format!("ends after {done} of {} rows{why}; save or copy it again", self.rows);
+        Bad::missing(name, what)
+    }
+}
+
+/// The header's three entries.
+#[derive(Debug, PartialEq, Eq)]
+struct Header {
+    dtype: String,
+    fortran_order: bool,
+    shape: Vec<u64>,
+}
+
+impl Header {
+    /// Rows and width, if the array is a list of fingerprints.
+    fn fingerprints(&self) -> Result<(u64, Width), String> {
+        let refused = |remedy: &str| Err(format!("holds {self}; {remedy}"));
+        match self.dtype.as_str() {
+            "<u8" | "<u4" => {}
+            ">u8" | ">u4" => return refused("save array.astype('<u8') instead"),
+            "<i8" | "<i4" => return refused("save array.view('uint64') (or uint32) instead"),
+            _ => return refused("fingerprints are uint64 (or uint32 for 32 bits)"),
+        }
+        if self.fortran_order {
+            return refused("save numpy.ascontiguousarray(array) instead");
+        }
+        let bytes = if self.dtype == "<u8" { 8 } else { 4 };
+        match (bytes, self.shape.as_slice()) {
+            (4, &[rows] | &[rows, 1]) => Ok((rows, Width::Bits32)),
+            (8, &[rows] | &[rows, 1]) => Ok((rows, Width::Bits64)),
+            (8, &[rows, 2]) => Ok((rows, Width::Bits128)),
+            (8, &[rows, 4]) => Ok((rows, Width::Bits256)),
+            (4, _) => refused("uint32 fingerprints have shape (n,)"),
+            _ => refused("uint64 fingerprints have shape (n,), (n, 2) or (n, 4)"),
+        }
+    }
+}
+
+impl std::fmt::Display for Header {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let order = if self.fortran_order { " in Fortran order" } else { "" };
+        let name = match self.dtype.as_str() {
+            "<u8" => "uint64",
+            "<u4" => "uint32",
+            ">u8" => "big-endian uint64",
+            ">u4" => "big-endian uint32",
+            "<i8" => "int64",
+            "<i4" => "int32",
+            "<f8" => "float64",
+            "<f4" => "float32",
+            "|b1" => "bool",
+            "|u1" => "uint8",
+            "|O" => "Python objects",
+            other => other,
+        };
+        let shape: Vec<_> = self.shape.iter().map(u64::to_string).collect();
+        let comma = if shape.len() == 1 { "," } else { "" };
+        write!(f, "{name}{order}, shape ({}{comma})", shape.join(", "))
+    }
+}
+
+fn read_header(reader: &mut impl Read) -> Result<Header, String> {
+    let damaged = |_| "starts like a .npy array, but its header is cut short".to_owned();
+    let mut start = [0; 8];
+    reader.read_exact(&mut start).map_err(damaged)?;
+    let mut length = [0; 4];
+    match start[6] {
+        1 => reader.read_exact(&mut length[..2]).map_err(damaged)?,
+        2 | 3 => reader.read_exact(&mut length).map_err(damaged)?,
+        version => return Err(format!(".npy version {version} is not known; versions 1 to 3 are")),
+    }
+    let length = u32::from_le_bytes(length) as usize;
+    if length > LONGEST_HEADER {
+        return Err(format!("has a .npy header of {length} bytes; save a plain array"));
+    }
+    let mut text = vec![0; length];
+    reader.read_exact(&mut text).map_err(damaged)?;
+    let text = String::from_utf8_lossy(&text);
+    parse_header(&text).ok_or_else(|| {
+        format!("has a .npy header that is not understood: {}", super::hashes::shortened(&text))
+    })
+}
+
+/// Reads the Python dictionary that NumPy writes. A record type's list is kept as it stands.
+fn parse_header(text: &str) -> Option<Header> {
+    let descr = entry(text, "descr")?;
+    let dtype = match descr.chars().next()? {
+        quote @ ('\'' | '"') => descr[1..].split(quote).next()?,
+        _ => "a record type",
+    };
+    let fortran_order = match entry(text, "fortran_order")? {
+        value if value.starts_with("True") => true,
+        value if value.starts_with("False") => false,
+        _ => return None,
+    };
+    let shape = entry(text, "shape")?.strip_prefix('(')?.split(')').next()?;
+    let sizes = shape.split(',').map(str::trim).filter(|size| !size.is_empty());
+    let shape = sizes.map(|size| size.parse().ok()).collect::<Option<_>>()?;
+    Some(Header { dtype: dtype.to_owned(), fortran_order, shape })
+}
+
+/// What follows a key of the dictionary.
+fn entry<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    let start = text.find(&format!("'{key}'")).or_else(|| text.find(&format!("\"{key}\"")))?;
+    Some(text[start + key.len() + 2..].trim_start().strip_prefix(':')?.trim_start())
+}
+
+fn row<const WORDS: usize>(bytes: &[u8]) -> Fingerprint<WORDS> {
+    let mut print = Fingerprint::ZERO;
+    for (word, bytes) in print.0.iter_mut().zip(bytes.chunks(8)) {
+        let mut wide = [0; 8];
+        wide[..bytes.len()].copy_from_slice(bytes);
+        *word = u64::from_le_bytes(wide);
+    }
+    print
+}
+
+/// Reads until `buffer` is full or nothing more comes; what came before an error still counts.
+fn fill(reader: &mut impl Read, buffer: &mut [u8]) -> (usize, Option<io::Error>) {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match reader.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return (filled, Some(error)),
+        }
+    }
+    (filled, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_are_read_as_numpy_writes_them() {
+        let header = |text| parse_header(text).unwrap();
+        let plain = header("{'descr': '<u8', 'fortran_order': False, 'shape': (5,), }   \n");
+        assert_eq!(plain, Header { dtype: "<u8".into(), fortran_order: false, shape: vec![5] });
+        let matrix = header("{'descr': '<u8', 'fortran_order': True, 'shape': (5, 4), }");
+        assert_eq!(matrix, Header { dtype: "<u8".into(), fortran_order: true, shape: vec![5, 4] });
+        let record = header("{'descr': [('a', '<u8')], 'fortran_order': False, 'shape': (), }");
+        assert_eq!(record.to_string(), "a record type, shape ()");
+        assert_eq!(parse_header("{'descr': '<u8'}"), None);
+    }
+
+    #[test]
+    fn every_width_has_its_shape() {
+        let width = |dtype: &str, shape: &[u64]| {
+            let header = Header { dtype: dtype.into(), fortran_order: false, shape: shape.into() };
+            header.fingerprints().ok()
+        };
+        assert_eq!(width("<u4", &[7]), Some((7, Width::Bits32)));
+        assert_eq!(width("<u8", &[7]), Some((7, Width::Bits64)));
+        assert_eq!(width("<u8", &[7, 1]), Some((7, Width::Bits64)));
+        assert_eq!(width("<u8", &[7, 2]), Some((7, Width::Bits128)));
+        assert_eq!(width("<u8", &[7, 4]), Some((7, Width::Bits256)));
+        for (dtype, shape) in [
+            ("<u8", &[7, 3][..]),
+            ("<u8", &[]),
+            ("<u8", &[1, 2, 4]),
+            ("<u4", &[7, 2]),
+            ("<f8", &[7]),
+        ] {
+            assert_eq!(width(dtype, shape), None, "{dtype} {shape:?}");
+        }
+    }
+}

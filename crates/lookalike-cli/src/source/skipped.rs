@@ -1,0 +1,111 @@
+//! What happens to input that cannot be read: the run stops, or counts it and goes on.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, anyhow};
+
+/// How many skipped items are listed one by one.
+const LISTED: usize = 20;
+
+/// Something that cannot be used: where, why, and what to do about it.
+#[derive(Debug)]
+pub struct Bad {
+    reason: Reason,
+    message: String,
+}
+
+/// Why something was skipped, in the words of the closing summary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reason {
+    NotANumber,
+    TooWide,
+    TooLong,
+    NotAPair,
+    NoFeatures,
+    Missing,
+    Input,
+}
+
+impl Reason {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NotANumber => "not a number",
+            Self::TooWide => "too wide",
+            Self::TooLong => "line too long",
+            Self::NotAPair => "not a pair",
+            Self::NoFeatures => "no features",
+            Self::Missing => "missing rows",
+            Self::Input => "unreadable input",
+        }
+    }
+}
+
+impl Bad {
+    /// A whole input that cannot be read, or not to its end.
+    pub fn input(name: &str, what: impl std::fmt::Display) -> Self {
+        Self { reason: Reason::Input, message: format!("{name}: {what}") }
+    }
+
+    /// Rows an input promised but does not have.
+    pub fn missing(name: &str, what: impl std::fmt::Display) -> Self {
+        Self { reason: Reason::Missing, message: format!("{name}: {what}") }
+    }
+
+    /// One line of an input.
+    pub fn line(name: &str, line: u64, reason: Reason, what: impl std::fmt::Display) -> Self {
+        Self { reason, message: format!("{name}:{line}: {what}") }
+    }
+}
+
+/// What was skipped: every case counted, the first ones listed.
+pub struct Skipped {
+    go_on: bool,
+    counts: BTreeMap<Reason, u64>,
+    listed: Vec<String>,
+    listable: u64,
+}
+
+impl Skipped {
+    /// `go_on` is `--skip-bad`; without it the first bad item is an error.
+    pub fn new(go_on: bool) -> Self {
+        Self { go_on, counts: BTreeMap::new(), listed: Vec::new(), listable: 0 }
+    }
+
+    /// One item less, if the user allows it.
+    pub fn add(&mut self, bad: Bad) -> Result<()> {
+        self.add_many(bad, 1)
+    }
+
+    /// As [`add`](Self::add), for one cause that costs several items.
+    pub fn add_many(&mut self, bad: Bad, items: u64) -> Result<()> {
+        if !self.go_on {
+            return Err(anyhow!("{} (or --skip-bad to go on without it)", bad.message));
+        }
+        self.note(bad, items);
+        Ok(())
+    }
+
+    /// Counts what is skipped in any case, whether the user said so or not.
+    pub fn note(&mut self, bad: Bad, items: u64) {
+        *self.counts.entry(bad.reason).or_default() += items;
+        self.listable += 1;
+        if self.listed.len() < LISTED {
+            self.listed.push(bad.message);
+        }
+    }
+
+    pub fn total(&self) -> u64 {
+        self.counts.values().sum()
+    }
+
+    pub fn counts(&self) -> impl Iterator<Item = (Reason, u64)> {
+        self.counts.iter().map(|(&reason, &count)| (reason, count))
+    }
+
+    /// One line for each of the first cases, and how many more there are.
+    pub fn lines(&self) -> impl Iterator<Item = String> {
+        let more = self.listable - self.listed.len() as u64;
+        let rest = (more > 0).then(|| format!("and {more} more"));
+        self.listed.iter().map(|message| format!("skipped {message}")).chain(rest)
+    }
+}
