@@ -1,0 +1,395 @@
+//! How do the bytes of a feature become bits, the same on every machine and for ever?
+//!
+//! [`FeatureHash`] names the built-in byte hashes; [`spread`] widens a 64-bit hash to the words of
+//! a wider fingerprint. A caller's own hash needs nothing from here: any `u64` is a feature hash.
+//! Published test values are in `vectors/hash.tsv`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use md5::{Digest, Md5};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use crate::spelling::nearest;
+
+/// A byte hash whose output never changes.
+///
+/// ```
+/// use lookalike::FeatureHash;
+///
+/// let hash: FeatureHash = "xxh3".parse().unwrap();
+/// assert_eq!(hash.hash(0, b""), 0x2d06_8005_38d3_94c2);
+/// assert_eq!(FeatureHash::Md5First8.hash(0, b"hello"), 0x5d41_402a_bc4b_2a76);
+///
+/// let error = "murmur64".parse::<FeatureHash>().unwrap_err();
+/// assert!(error.to_string().contains("did you mean murmur3-64?"));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FeatureHash {
+    /// XXH3, 64 bits, with a 64-bit seed: the default.
+    #[default]
+    Xxh3,
+    /// The first 64 bits (`h1`) of MurmurHash3 x64_128, with a 32-bit seed.
+    Murmur3_64,
+    /// MurmurHash3 x64_128: its 128 bits are the first two words of wide fingerprints.
+    Murmur3_128,
+    /// Bob Jenkins' lookup3 `hashlittle2`: `c` below `b`. The seed is `pc` below `pb`.
+    Jenkins,
+    /// The first 8 bytes of the MD5 digest, big-endian, as seomoz' `simhash` reads them. No seed.
+    Md5First8,
+    /// The last 8 bytes of the MD5 digest, big-endian, as PyPI `simhash` reads them. No seed.
+    Md5Last8,
+}
+
+impl FeatureHash {
+    /// Every built-in hash, the default first.
+    pub const ALL: [Self; 6] = [
+        Self::Xxh3,
+        Self::Murmur3_64,
+        Self::Murmur3_128,
+        Self::Jenkins,
+        Self::Md5First8,
+        Self::Md5Last8,
+    ];
+
+    /// The name used in recipes and on command lines.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Xxh3 => "xxh3",
+            Self::Murmur3_64 => "murmur3-64",
+            Self::Murmur3_128 => "murmur3-128",
+            Self::Jenkins => "jenkins",
+            Self::Md5First8 => "md5-first8",
+            Self::Md5Last8 => "md5-last8",
+        }
+    }
+
+    /// How many bits of a seed count; a larger seed is refused by [`check_seed`](Self::check_seed).
+    pub const fn seed_bits(self) -> u32 {
+        match self {
+            Self::Xxh3 | Self::Jenkins => 64,
+            Self::Murmur3_64 | Self::Murmur3_128 => 32,
+            Self::Md5First8 | Self::Md5Last8 => 0,
+        }
+    }
+
+    /// Refuses a seed of which [`hash`](Self::hash) would ignore a part.
+    pub fn check_seed(self, seed: u64) -> Result<(), HashError> {
+        let used = u64::BITS - seed.leading_zeros();
+        let bits = self.seed_bits();
+        if used > bits { Err(HashError::Seed { hash: self, seed, bits }) } else { Ok(()) }
+    }
+
+    /// The 64-bit hash of `bytes`.
+    #[inline]
+    pub fn hash(self, seed: u64, bytes: &[u8]) -> u64 {
+        self.native(seed, bytes).0
+    }
+
+    /// The hash of `bytes` for a fingerprint of `WORDS` words.
+    ///
+    /// Word 0 is [`hash`](Self::hash); words the hash does not supply itself come from [`spread`].
+    ///
+    /// ```
+    /// use lookalike::FeatureHash;
+    ///
+    /// let [low, _] = FeatureHash::Xxh3.words::<2>(0, b"feature");
+    /// assert_eq!(low, FeatureHash::Xxh3.hash(0, b"feature"));
+    /// ```
+    #[inline]
+    pub fn words<const WORDS: usize>(self, seed: u64, bytes: &[u8]) -> [u64; WORDS] {
+        let (first, second) = self.native(seed, bytes);
+        let mut words = spread(first);
+        if let (Some(second), Some(word)) = (second, words.get_mut(1)) {
+            *word = second;
+        }
+        words
+    }
+
+    /// What the hash itself supplies: 64 bits, and 64 more if it has them.
+    #[inline]
+    fn native(self, seed: u64, bytes: &[u8]) -> (u64, Option<u64>) {
+        match self {
+            Self::Xxh3 => (xxh3_64_with_seed(bytes, seed), None),
+            Self::Murmur3_64 => (murmur3_x64_128(seed as u32, bytes).0, None),
+            Self::Murmur3_128 => {
+                let (h1, h2) = murmur3_x64_128(seed as u32, bytes);
+                (h1, Some(h2))
+            }
+            Self::Jenkins => (lookup3(seed, bytes), None),
+            Self::Md5First8 => ((md5(bytes) >> 64) as u64, None),
+            Self::Md5Last8 => (md5(bytes) as u64, None),
+        }
+    }
+}
+
+impl fmt::Display for FeatureHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for FeatureHash {
+    type Err = HashError;
+
+    fn from_str(name: &str) -> Result<Self, HashError> {
+        Self::ALL.into_iter().find(|hash| hash.name() == name).ok_or_else(|| {
+            let nearest = nearest(name, Self::ALL.map(Self::name)).unwrap_or_default();
+            HashError::Unknown { name: name.into(), nearest }
+        })
+    }
+}
+
+/// Why a hash cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum HashError {
+    /// No hash has that name.
+    #[error("there is no hash \"{name}\"; did you mean {nearest}?")]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// The valid name that looks most like it.
+        nearest: &'static str,
+    },
+    /// The seed has more bits than the hash takes.
+    #[error("{hash} takes a seed of {bits} bits; {seed:#x} does not fit")]
+    Seed {
+        /// The hash.
+        hash: FeatureHash,
+        /// The seed asked for.
+        seed: u64,
+        /// How many bits the hash takes.
+        bits: u32,
+    },
+}
+
+/// Widens one 64-bit hash to `WORDS` words.
+///
+/// Word 0 is the hash. Word `i` is SplitMix64's finalizer of `hash + i * 0x9e3779b97f4a7c15`, which
+/// is a bijection: features that differ in 64 bits differ in every word.
+///
+/// ```
+/// use lookalike::hash::spread;
+///
+/// assert_eq!(spread(7), [7]);
+/// assert_eq!(spread(0), [0, 0xe220_a839_7b1d_cdaf]); // SplitMix64's first output for seed 0
+/// ```
+#[inline]
+pub fn spread<const WORDS: usize>(hash: u64) -> [u64; WORDS] {
+    std::array::from_fn(|i| match i as u64 {
+        0 => hash,
+        i => splitmix64(hash.wrapping_add(i.wrapping_mul(GOLDEN))),
+    })
+}
+
+/// 2^64 divided by the golden ratio, made odd.
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The finalizer of SplitMix64 (Steele, Lea, Flood 2014; constants of Vigna's C version).
+#[inline]
+const fn splitmix64(mut z: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// The MD5 digest as one big-endian number.
+fn md5(bytes: &[u8]) -> u128 {
+    u128::from_be_bytes(Md5::digest(bytes).into())
+}
+
+/// Austin Appleby's MurmurHash3_x64_128: `(h1, h2)`.
+fn murmur3_x64_128(seed: u32, bytes: &[u8]) -> (u64, u64) {
+    let mut h1 = u64::from(seed);
+    let mut h2 = h1;
+    let (blocks, tail) = bytes.as_chunks::<16>();
+    for block in blocks {
+        let (k1, k2) = halves(block);
+        h1 = (h1 ^ murmur3_k1(k1)).rotate_left(27).wrapping_add(h2);
+        h1 = h1.wrapping_mul(5).wrapping_add(0x52dc_e729);
+        h2 = (h2 ^ murmur3_k2(k2)).rotate_left(31).wrapping_add(h1);
+        h2 = h2.wrapping_mul(5).wrapping_add(0x3849_5ab5);
+    }
+    // Mixing a zero key is the identity, so a short tail may be padded with zeros.
+    let mut last = [0; 16];
+    last[..tail.len()].copy_from_slice(tail);
+    let (k1, k2) = halves(&last);
+    h1 ^= murmur3_k1(k1) ^ bytes.len() as u64;
+    h2 ^= murmur3_k2(k2) ^ bytes.len() as u64;
+
+    h1 = h1.wrapping_add(h2);
+    h2 = h2.wrapping_add(h1);
+    h1 = murmur3_finish(h1);
+    h2 = murmur3_finish(h2);
+    h1 = h1.wrapping_add(h2);
+    (h1, h2.wrapping_add(h1))
+}
+
+/// A 16-byte block as two little-endian numbers.
+#[inline]
+fn halves(block: &[u8; 16]) -> (u64, u64) {
+    let whole = u128::from_le_bytes(*block);
+    (whole as u64, (whole >> 64) as u64)
+}
+
+const MURMUR3_C1: u64 = 0x87c3_7b91_1142_53d5;
+const MURMUR3_C2: u64 = 0x4cf5_ad43_2745_937f;
+
+#[inline]
+const fn murmur3_k1(k1: u64) -> u64 {
+    k1.wrapping_mul(MURMUR3_C1).rotate_left(31).wrapping_mul(MURMUR3_C2)
+}
+
+#[inline]
+const fn murmur3_k2(k2: u64) -> u64 {
+    k2.wrapping_mul(MURMUR3_C2).rotate_left(33).wrapping_mul(MURMUR3_C1)
+}
+
+#[inline]
+const fn murmur3_finish(mut k: u64) -> u64 {
+    k = (k ^ (k >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    k = (k ^ (k >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    k ^ (k >> 33)
+}
+
+/// Bob Jenkins' `hashlittle2` (lookup3.c, May 2006) with `pc`, `pb` in and out as one number.
+fn lookup3(seed: u64, bytes: &[u8]) -> u64 {
+    let start = 0xdead_beef_u32.wrapping_add(bytes.len() as u32).wrapping_add(seed as u32);
+    let mut state = [start, start, start.wrapping_add((seed >> 32) as u32)];
+
+    // The last block, even a full one, is mixed by `final` alone; no bytes at all by nothing.
+    let last_size = if bytes.is_empty() { 0 } else { (bytes.len() - 1) % 12 + 1 };
+    let (blocks, last) = bytes.split_at(bytes.len() - last_size);
+    for block in blocks.as_chunks::<12>().0 {
+        lookup3_add(&mut state, block);
+        lookup3_mix(&mut state);
+    }
+    if !last.is_empty() {
+        let mut padded = [0; 12];
+        padded[..last.len()].copy_from_slice(last);
+        lookup3_add(&mut state, &padded);
+        lookup3_final(&mut state);
+    }
+    let [_, b, c] = state;
+    u64::from(b) << 32 | u64::from(c)
+}
+
+/// Adds a block, as three little-endian numbers, to the state `a, b, c`.
+fn lookup3_add(state: &mut [u32; 3], block: &[u8; 12]) {
+    for (word, bytes) in state.iter_mut().zip(block.as_chunks::<4>().0) {
+        *word = word.wrapping_add(u32::from_le_bytes(*bytes));
+    }
+}
+
+/// `mix(a, b, c)`: six steps, the roles moving round.
+fn lookup3_mix([a, b, c]: &mut [u32; 3]) {
+    let step = |x: &mut u32, y: &mut u32, z: &mut u32, rotation| {
+        *x = x.wrapping_sub(*z) ^ z.rotate_left(rotation);
+        *z = z.wrapping_add(*y);
+    };
+    step(a, b, c, 4);
+    step(b, c, a, 6);
+    step(c, a, b, 8);
+    step(a, b, c, 16);
+    step(b, c, a, 19);
+    step(c, a, b, 4);
+}
+
+/// `final(a, b, c)`: seven steps, the roles moving round.
+fn lookup3_final([a, b, c]: &mut [u32; 3]) {
+    let step = |x: &mut u32, y: u32, rotation| {
+        *x = (*x ^ y).wrapping_sub(y.rotate_left(rotation));
+    };
+    step(c, *b, 14);
+    step(a, *c, 11);
+    step(b, *a, 25);
+    step(c, *b, 16);
+    step(a, *c, 4);
+    step(b, *a, 14);
+    step(c, *b, 24);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The lines of a golden-vector file, cut at the tabs.
+    fn vectors(name: &str) -> Vec<Vec<String>> {
+        let path = format!("{}/../../vectors/{name}", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+        text.lines()
+            .filter(|line| !line.starts_with('#'))
+            .map(|line| line.split('\t').map(String::from).collect())
+            .collect()
+    }
+
+    fn hex(text: &str) -> u64 {
+        u64::from_str_radix(text.trim_start_matches("0x"), 16).unwrap()
+    }
+
+    fn bytes(text: &str) -> Vec<u8> {
+        let digits = text.trim_matches('-').as_bytes();
+        digits.chunks(2).map(|pair| hex(str::from_utf8(pair).unwrap()) as u8).collect()
+    }
+
+    #[test]
+    fn published_values_are_reproduced() {
+        let vectors = vectors("hash.tsv");
+        for line in &vectors {
+            let [name, seed, input, value, source] = line.as_slice() else { panic!("{line:?}") };
+            let hash: FeatureHash = name.parse().unwrap();
+            let words: [u64; 2] = hash.words(hex(seed), &bytes(input));
+            for (i, expected) in value.split(' ').enumerate() {
+                assert_eq!(words[i], hex(expected), "{name} of {input}, seed {seed} ({source})");
+            }
+        }
+        for hash in FeatureHash::ALL {
+            assert!(vectors.iter().any(|line| line[0] == hash.name()), "no vectors for {hash}");
+        }
+    }
+
+    /// SMHasher's own test: the hashes of 256 keys, hashed together, begin with a known value.
+    #[test]
+    fn murmur3_passes_the_verification_of_smhasher() {
+        let digest = |seed: u32, bytes: &[u8]| -> Vec<u8> {
+            let (h1, h2) = murmur3_x64_128(seed, bytes);
+            [h1.to_le_bytes(), h2.to_le_bytes()].concat()
+        };
+        let key: Vec<u8> = (0..=255).collect();
+        let digests: Vec<u8> = (0..256).flat_map(|i| digest(256 - i, &key[..i as usize])).collect();
+        assert_eq!(digest(0, &digests)[..4], 0x6384_ba69_u32.to_le_bytes());
+    }
+
+    #[test]
+    fn names_read_back_as_the_same_hash() {
+        for hash in FeatureHash::ALL {
+            assert_eq!(hash.to_string().parse(), Ok(hash));
+        }
+    }
+
+    #[test]
+    fn seeds_too_wide_for_a_hash_are_refused() {
+        assert!(FeatureHash::Xxh3.check_seed(u64::MAX).is_ok());
+        assert!(FeatureHash::Murmur3_128.check_seed(0xffff_ffff).is_ok());
+        assert!(FeatureHash::Murmur3_64.check_seed(1 << 32).is_err());
+        assert!(FeatureHash::Md5Last8.check_seed(0).is_ok());
+        let error = FeatureHash::Md5Last8.check_seed(1).unwrap_err();
+        assert_eq!(error.to_string(), "md5-last8 takes a seed of 0 bits; 0x1 does not fit");
+    }
+
+    proptest! {
+        #[test]
+        fn the_first_word_does_not_depend_on_the_width(bytes: Vec<u8>, seed: u32) {
+            for hash in FeatureHash::ALL {
+                let [a] = hash.words(seed.into(), &bytes);
+                let [b, c, ..] = hash.words::<4>(seed.into(), &bytes);
+                prop_assert_eq!(a, hash.hash(seed.into(), &bytes));
+                prop_assert_eq!([a, c], hash.words(seed.into(), &bytes));
+                prop_assert_eq!(a, b);
+            }
+        }
+    }
+}

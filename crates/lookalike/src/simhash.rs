@@ -1,0 +1,266 @@
+//! How do weighted features become one fingerprint in which alike items differ little?
+//!
+//! SimHash (Charikar 2002): every feature votes, with its weight, for the bits set in its hash and
+//! against the others. Bit `i` of the fingerprint is 1 iff its vote is above zero; a tie is 0; no
+//! features is *no fingerprint*, never the all-zero one. [`naive`] reads like this definition and
+//! [`simhash`] is fast; they always agree. Nothing here knows what the features stand for.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+mod majority;
+mod portable;
+
+use crate::features::Features;
+use crate::fingerprint::Fingerprint;
+use crate::hamming::Kernel;
+
+/// The fingerprint of an item's features; `None` if there are none.
+///
+/// The order of the features is of no consequence. `WORDS` is 1, 2 or 4.
+///
+/// ```
+/// use lookalike::{Feature, FeatureHash, Features, simhash};
+///
+/// let fingerprint = |text: &str| {
+///     let words = text.split(' ').map(|word| FeatureHash::Xxh3.hash(0, word.as_bytes()));
+///     simhash::<2>(&words.map(Feature::new).collect())
+/// };
+/// let a = fingerprint("the quick brown fox jumps over the lazy dog").unwrap();
+/// let b = fingerprint("the quick brown fox jumped over the lazy dog").unwrap();
+/// let c = fingerprint("an entirely different sentence about something else").unwrap();
+/// assert!(a.distance(&b) < a.distance(&c));
+/// assert_eq!(simhash(&Features::<1>::new()), None);
+/// ```
+pub fn simhash<const WORDS: usize>(features: &Features<WORDS>) -> Option<Fingerprint<WORDS>> {
+    simhash_with(Kernel::detect(), features)
+}
+
+/// [`simhash`] with a chosen kernel; the answer is the same for each.
+///
+/// A kernel this machine cannot run is replaced by the portable one.
+pub fn simhash_with<const WORDS: usize>(
+    kernel: Kernel,
+    features: &Features<WORDS>,
+) -> Option<Fingerprint<WORDS>> {
+    const { assert!(WORDS == 1 || WORDS == 2 || WORDS == 4, "fingerprints have 1, 2 or 4 words") };
+    if features.is_empty() {
+        return None;
+    }
+    let hashes = features.hashes();
+    let words = match features.weights() {
+        None => unweighted(kernel, hashes),
+        // Only the ratios of weights matter.
+        Some(weights) if all_equal(weights) && weights[0] > 0 => unweighted(kernel, hashes),
+        Some(weights) => weighted(kernel, hashes, weights),
+    };
+    Some(Fingerprint(words))
+}
+
+/// The lower 32 bits of a 64-bit fingerprint, which are a 32-bit fingerprint of the same features.
+///
+/// ```
+/// use lookalike::{Feature, Fingerprint, simhash};
+///
+/// let print = simhash::<1>(&[Feature::new(0x1234_5678_9abc_def0)].into_iter().collect());
+/// assert_eq!(print.map(lookalike::simhash::narrow), Some(Fingerprint([0x9abc_def0])));
+/// ```
+pub const fn narrow(print: Fingerprint<1>) -> Fingerprint<1> {
+    Fingerprint([print.0[0] & 0xffff_ffff])
+}
+
+/// The definition, one vote per bit and feature: the oracle for tests, the baseline for benchmarks.
+///
+/// ```
+/// use lookalike::{Feature, Features, Fingerprint, simhash};
+///
+/// let features: Features<1> =
+///     [Feature::weighted(0b0011, 2), Feature::weighted(0b0110, 1), Feature::weighted(0b1100, 1)]
+///         .into_iter()
+///         .collect();
+/// // Votes, from bit 0: 2-1-1, 2+1-1, -2+1+1, -2-1+1.
+/// assert_eq!(simhash::naive(&features), Some(Fingerprint([0b0010])));
+/// ```
+pub fn naive<const WORDS: usize>(features: &Features<WORDS>) -> Option<Fingerprint<WORDS>> {
+    if features.is_empty() {
+        return None;
+    }
+    let mut votes = [[0i64; 64]; WORDS];
+    for (hash, weight) in features.iter() {
+        for (votes, word) in votes.iter_mut().zip(hash) {
+            for (bit, vote) in votes.iter_mut().enumerate() {
+                *vote += if word >> bit & 1 == 1 { i64::from(weight) } else { -i64::from(weight) };
+            }
+        }
+    }
+    Some(Fingerprint(votes.map(|votes| pack(|bit| votes[bit] > 0))))
+}
+
+/// Features that all count the same: a bit is set iff it is set in more than half of the hashes.
+fn unweighted<const WORDS: usize>(kernel: Kernel, hashes: &[[u64; WORDS]]) -> [u64; WORDS] {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(words) = avx2::available(kernel).map(|avx2| avx2.unweighted(hashes)) {
+        return words;
+    }
+    let _ = kernel;
+    portable::unweighted(hashes)
+}
+
+/// Features with weights: a bit is set iff the hashes that have it weigh more than half of all.
+fn weighted<const WORDS: usize>(
+    kernel: Kernel,
+    hashes: &[[u64; WORDS]],
+    weights: &[i32],
+) -> [u64; WORDS] {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(words) = avx2::available(kernel).map(|avx2| avx2.weighted(hashes, weights)) {
+        return words;
+    }
+    let _ = kernel;
+    portable::weighted(hashes, weights)
+}
+
+fn all_equal(weights: &[i32]) -> bool {
+    weights.windows(2).all(|pair| pair[0] == pair[1])
+}
+
+/// The word whose bit `i` is `bit(i)`.
+fn pack(bit: impl Fn(usize) -> bool) -> u64 {
+    (0..64).fold(0, |word, i| word | u64::from(bit(i)) << i)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::features::Feature;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    /// Asks every kernel, and expects each to say what the definition says.
+    fn agreed<const WORDS: usize>(features: &Features<WORDS>) -> Option<Fingerprint<WORDS>> {
+        let expected = naive(features);
+        for kernel in Kernel::available() {
+            let found = simhash_with(kernel, features);
+            assert_eq!(found, expected, "{kernel:?}, {} features", features.len());
+        }
+        expected
+    }
+
+    fn collect<const WORDS: usize>(features: &[(u64, i32)]) -> Features<WORDS> {
+        features.iter().map(|&(hash, weight)| Feature::weighted(hash, weight)).collect()
+    }
+
+    fn agreed_at_all_widths(features: &[(u64, i32)]) {
+        agreed::<1>(&collect(features));
+        agreed::<2>(&collect(features));
+        agreed::<4>(&collect(features));
+    }
+
+    /// Hashes in which some bits are nearly always set, or nearly never, so that counts get large.
+    fn hash() -> impl Strategy<Value = u64> {
+        prop_oneof![any::<u64>(), any::<(u64, u64)>().prop_map(|(a, b)| a | b), Just(!0), Just(0)]
+    }
+
+    fn weight() -> impl Strategy<Value = i32> {
+        prop_oneof![
+            1..4i32,
+            -300..300i32,
+            any::<i32>(),
+            Just(i32::MAX),
+            Just(i32::MIN),
+            Just(1 << 25),
+            Just(1 << 26),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(128))]
+
+        #[test]
+        fn every_kernel_agrees_on_equal_weights(hashes in vec(hash(), 0..5000)) {
+            agreed_at_all_widths(&hashes.into_iter().map(|hash| (hash, 1)).collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn every_kernel_agrees_on_any_weights(features in vec((hash(), weight()), 0..5000)) {
+            agreed_at_all_widths(&features);
+        }
+
+        #[test]
+        fn every_kernel_agrees_on_weights_of_one_size(
+            features in vec((hash(), any::<i32>()), 0..200),
+            shift in 0..32,
+        ) {
+            let features: Vec<_> = features.into_iter().map(|(h, w)| (h, w >> shift)).collect();
+            agreed_at_all_widths(&features);
+        }
+
+        #[test]
+        fn every_kernel_agrees_on_independent_words(hashes in vec(any::<[u64; 4]>(), 0..300)) {
+            agreed(&Features::from_hashes(hashes));
+        }
+
+        #[test]
+        fn order_is_of_no_consequence(
+            (features, shuffled) in vec((hash(), weight()), 0..300)
+                .prop_flat_map(|features| (Just(features.clone()), Just(features).prop_shuffle()))
+        ) {
+            prop_assert_eq!(agreed::<2>(&collect(&features)), agreed::<2>(&collect(&shuffled)));
+        }
+
+        #[test]
+        fn a_feature_repeated_is_a_feature_weighted(features in vec((hash(), 1..20i32), 0..100)) {
+            let repeated: Vec<_> = features
+                .iter()
+                .flat_map(|&(hash, weight)| std::iter::repeat_n((hash, 1), weight as usize))
+                .collect();
+            prop_assert_eq!(agreed::<4>(&collect(&features)), agreed::<4>(&collect(&repeated)));
+        }
+
+        #[test]
+        fn scaling_all_weights_changes_nothing(
+            features in vec((hash(), -1000..1000i32), 0..100),
+            scale in 1..1000i32,
+        ) {
+            let scaled: Vec<_> = features.iter().map(|&(hash, weight)| (hash, weight * scale)).collect();
+            prop_assert_eq!(agreed::<1>(&collect(&features)), agreed::<1>(&collect(&scaled)));
+        }
+
+        #[test]
+        fn whole_float_weights_are_integer_weights(features in vec((hash(), -(1 << 24)..1 << 24), 0..100)) {
+            let floats = features.iter().map(|&(hash, weight)| (hash, f64::from(weight)));
+            let floats = Features::<1>::from_floats(floats).unwrap();
+            prop_assert_eq!(agreed(&floats), agreed(&collect(&features)));
+        }
+
+        #[test]
+        fn one_feature_is_its_own_fingerprint(hash: u64, weight in 1..i32::MAX) {
+            prop_assert_eq!(agreed(&collect(&[(hash, weight)])), Some(Fingerprint([hash])));
+            prop_assert_eq!(agreed(&collect(&[(hash, -weight)])), Some(Fingerprint([!hash])));
+        }
+
+        #[test]
+        fn ties_are_zero(features in vec((hash(), weight()), 1..100)) {
+            let opposed: Vec<_> =
+                features.iter().flat_map(|&(hash, weight)| [(hash, weight), (!hash, weight)]).collect();
+            let print = agreed::<1>(&collect(&opposed));
+            prop_assert!(print.is_none_or(|print| print == Fingerprint::ZERO));
+        }
+    }
+
+    #[test]
+    fn every_kernel_agrees_at_every_small_size() {
+        for size in 0..300u64 {
+            let features: Vec<_> = (0..size).map(|i| (crate::hash::spread::<2>(i)[1], 1)).collect();
+            agreed_at_all_widths(&features);
+            let features: Vec<_> =
+                features.iter().map(|&(hash, _)| (hash, hash as i32 >> 20)).collect();
+            agreed_at_all_widths(&features);
+        }
+    }
+
+    #[test]
+    fn no_features_make_no_fingerprint() {
+        assert_eq!(agreed(&Features::<1>::new()), None);
+        assert_eq!(agreed::<4>(&collect(&[(5, 0), (6, 0)])), None);
+    }
+}

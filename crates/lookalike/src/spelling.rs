@@ -1,0 +1,47 @@
+//! Which valid name did somebody mean?
+
+/// The candidate that takes the fewest single-character edits to reach from `name`.
+///
+/// Earlier candidates win ties; `None` only when there are no candidates.
+pub(crate) fn nearest<'a>(
+    name: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    candidates.into_iter().min_by_key(|candidate| edits(&name.to_lowercase(), candidate))
+}
+
+/// Levenshtein distance, one row of the table at a time.
+fn edits(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().collect();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (i, a) in from.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, &b) in to.iter().enumerate() {
+            let replaced = diagonal + usize::from(a != b);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[to.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edits_counts_insertions_removals_and_replacements() {
+        for (from, to, expected) in
+            [("", "", 0), ("", "abc", 3), ("abc", "", 3), ("kitten", "sitting", 3), ("ab", "ba", 2)]
+        {
+            assert_eq!(edits(from, to), expected, "{from} -> {to}");
+        }
+    }
+
+    #[test]
+    fn nearest_ignores_case_and_prefers_the_first_of_equals() {
+        assert_eq!(nearest("XXH", ["murmur3-64", "xxh3"]), Some("xxh3"));
+        assert_eq!(nearest("b", ["a", "c"]), Some("a"));
+        assert_eq!(nearest("a", []), None);
+    }
+}
