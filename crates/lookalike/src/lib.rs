@@ -1,16 +1,20 @@
 //! Finds near-duplicates.
 
+pub mod extract;
 pub mod features;
 mod fingerprint;
 pub mod hamming;
 pub mod hash;
 pub mod pairs;
+pub mod recipe;
 pub mod simhash;
 mod spelling;
 
+pub use extract::{ExtractError, Shingles, Unit};
 pub use features::{Feature, Features, WeightError};
 pub use fingerprint::{Fingerprint, FingerprintError, Radius, Width};
 pub use hamming::Kernel;
 pub use hash::{FeatureHash, HashError};
 pub use pairs::{AllPairs, Pair, Pairs, PairsError, Plan, all_pairs};
+pub use recipe::{Preset, Recipe, RecipeError, Weighting};
 pub use simhash::simhash;
