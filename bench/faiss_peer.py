@@ -1,0 +1,70 @@
+"""faiss as a peer: prepares, then runs once for every line on stdin.
+
+    faiss_peer.py flat FILE.npy RADIUS QUERIES           the first QUERIES items are the queries
+    faiss_peer.py multihash FILE.npy RADIUS QUERIES.npy
+
+Prints JSON lines: first {"version", "bytes", "seconds"} when ready, then {"seconds", "pairs",
+"checksum"} for each turn (see src/turn.rs). One thread. An item is not its own neighbour when
+it is a query to its own set.
+"""
+
+import json
+import sys
+import time
+
+import faiss
+import numpy as np
+
+
+def main(kind, file, radius, queries):
+    faiss.omp_set_num_threads(1)
+    items = read(file)
+    own = kind == "flat"
+    queries = items[: int(queries)] if own else read(queries)
+    index, ready = prepare(kind, items)
+    say(version=faiss.__version__, **ready)
+    for _ in sys.stdin:
+        start = time.perf_counter()
+        # faiss counts distances below its radius, we count those up to ours.
+        limits, _, found = index.range_search(queries, int(radius) + 1)
+        seconds = time.perf_counter() - start
+        say(seconds=seconds, **answer(limits, found, own))
+
+
+def read(file):
+    return np.load(file).view(np.uint8)
+
+
+def prepare(kind, items):
+    bits = 8 * items.shape[1]
+    before, start = resident(), time.perf_counter()
+    if kind == "flat":
+        index = faiss.IndexBinaryFlat(bits)
+    else:
+        index = faiss.IndexBinaryMultiHash(bits, 4, 16)
+        index.nflip = 0
+    index.add(items)
+    return index, {"bytes": resident() - before, "seconds": time.perf_counter() - start}
+
+
+def answer(limits, found, own):
+    queries = np.repeat(np.arange(len(limits) - 1), np.diff(limits.astype(np.int64)))
+    keep = queries != found if own else slice(None)
+    a, b = queries[keep].astype(np.uint64), found[keep].astype(np.uint64)
+    mixed = a * np.uint64(0x9E3779B97F4A7C15) ^ b * np.uint64(0xC2B2AE3D27D4EB4F)
+    mixed ^= mixed >> np.uint64(29)
+    return {"pairs": len(a), "checksum": int(np.sum(mixed, dtype=np.uint64))}
+
+
+def resident():
+    with open("/proc/self/status") as status:
+        line = next(line for line in status if line.startswith("VmRSS:"))
+    return 1024 * int(line.split()[1])
+
+
+def say(**facts):
+    print(json.dumps(facts), flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,29 @@
+//! One peer a process: prepares, then runs once for every line on stdin (see
+//! `lookalike_bench::turn`). Built for this very processor, so that no peer lacks an instruction.
+
+mod chunks;
+mod gaoya_index;
+mod linear;
+mod sort;
+
+use std::{env, path::Path};
+
+use anyhow::{Context, Result, bail};
+
+fn main() -> Result<()> {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments[..] {
+        ["all-pairs-hamming", file, radius, chunking] => {
+            chunks::serve_pairs(Path::new(file), number(radius)?, chunking)
+        }
+        ["gaoya", file, radius] => gaoya_index::serve_pairs(Path::new(file), number(radius)?),
+        ["linear", file, radius] => linear::serve_pairs(Path::new(file), number(radius)?),
+        ["sort", file, how] => sort::serve_sort(Path::new(file), how),
+        _ => bail!("no such peer: {arguments:?}"),
+    }
+}
+
+fn number(text: &str) -> Result<u32> {
+    text.parse().with_context(|| format!("{text}: not a number"))
+}

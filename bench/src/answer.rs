@@ -1,0 +1,45 @@
+//! Did two programs find the same pairs?
+//!
+//! [`Answer`] is the number of pairs and a sum over them that no order changes, so that two
+//! answers are compared without keeping either.
+
+use serde::{Deserialize, Serialize};
+
+/// How many pairs were found, and which, in brief.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    /// How many.
+    pub pairs: u64,
+    /// The sum of [`pair_hash`] over all of them.
+    pub checksum: u64,
+}
+
+impl Answer {
+    /// Counts the pair of items `a` and `b`; the order of the two matters.
+    pub fn add(&mut self, a: u64, b: u64) {
+        self.pairs += 1;
+        self.checksum = self.checksum.wrapping_add(pair_hash(a, b));
+    }
+}
+
+/// A number that hardly two pairs share. `faiss_peer.py` computes the same one.
+pub fn pair_hash(a: u64, b: u64) -> u64 {
+    let mixed = a.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ b.wrapping_mul(0xC2B2_AE3D_27D4_EB4F);
+    mixed ^ (mixed >> 29)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn order_of_pairs_changes_nothing_but_order_inside_a_pair_does() {
+        let sum = |pairs: &[(u64, u64)]| {
+            let mut answer = Answer::default();
+            pairs.iter().for_each(|&(a, b)| answer.add(a, b));
+            answer
+        };
+        assert_eq!(sum(&[(1, 2), (3, 4)]), sum(&[(3, 4), (1, 2)]));
+        assert_ne!(sum(&[(1, 2)]), sum(&[(2, 1)]));
+    }
+}

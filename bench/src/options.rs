@@ -1,0 +1,78 @@
+//! What may be chosen on the command line.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Parser, Subcommand};
+
+/// Measures lookalike beside its peers and prints one table of ratios.
+#[derive(Parser)]
+pub struct Options {
+    /// Only rows whose name contains this; repeat for several (see --list).
+    #[arg(long, value_name = "ROW")]
+    pub only: Vec<String>,
+
+    /// Only name the rows.
+    #[arg(long)]
+    pub list: bool,
+
+    /// A tenth of every size, no large rows: whether everything works, not how fast it is.
+    #[arg(long)]
+    pub quick: bool,
+
+    /// Divide every size by this.
+    #[arg(long, value_name = "N")]
+    pub divide: Option<u64>,
+
+    /// Run the billion (true) or not (false); by default if 20 GiB of memory are free.
+    #[arg(long)]
+    pub billion: Option<bool>,
+
+    /// Folder of .jsonl or .jsonl.xz files with a "text" field, for the row on real text.
+    #[arg(long, value_name = "FOLDER")]
+    pub data: Option<PathBuf>,
+
+    /// Write the machine and the table here.
+    #[arg(long, value_name = "FILE")]
+    pub results: Option<PathBuf>,
+
+    /// The built peers.
+    #[arg(long, value_name = "FILE", default_value_os_t = beside("target/peers/release/lookalike-bench-peers"))]
+    pub peers: PathBuf,
+
+    /// A Python that can import faiss and numpy.
+    #[arg(long, value_name = "FILE", default_value_os_t = beside(".venv/bin/python"))]
+    pub python: PathBuf,
+
+    #[command(subcommand)]
+    pub child: Option<Child>,
+}
+
+impl Options {
+    /// A size of the full benchmark, as small as this run wants it.
+    pub fn size(&self, full: u64) -> u64 {
+        let divisor = self.divide.unwrap_or(if self.quick { 10 } else { 1 });
+        (full / divisor).max(100)
+    }
+
+    /// Whether sizes are those the targets are set for.
+    pub fn is_full(&self) -> bool {
+        !self.quick && self.divide.is_none()
+    }
+}
+
+/// What a process of its own does, so that its peak memory can be read.
+#[derive(Subcommand)]
+pub enum Child {
+    /// All pairs of made fingerprints; prints a report as one JSON line.
+    AllPairs {
+        #[arg(long)]
+        items: u64,
+        #[arg(long)]
+        threads: usize,
+    },
+}
+
+/// A path beside this package's manifest.
+pub fn beside(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}

@@ -1,0 +1,48 @@
+//! All pairs against merely sorting the same array.
+
+use anyhow::Result;
+use lookalike_bench::{data::Planted, npy};
+
+use super::argument;
+use crate::{
+    options::Options,
+    ours,
+    peer::Peer,
+    rounds::Rounds,
+    table::{Goal, Row, count, seconds},
+};
+
+pub fn run(options: &Options) -> Result<Vec<Row>> {
+    let items = options.size(10_000_000);
+    let prints = Planted { items, radius: 3 }.prints::<1>();
+    let file = npy::temporary(&prints)?;
+    let start = |how| Peer::rust(options, &["sort", argument(&file)?, how]);
+    let (mut warm, mut fresh, mut std) = (start("radix")?, start("radix-fresh")?, start("std")?);
+    let pool = ours::threads(1)?;
+    let [ours, warm, fresh, std] = Rounds::WARM.run([
+        &mut || ours::all_pairs(&pool, &prints, 3),
+        &mut || warm.turn(),
+        &mut || fresh.turn(),
+        &mut || std.turn(),
+    ])?;
+    let row = |peer: &str, theirs: f64, goal, note: &str| Row {
+        work: format!("all pairs, {}, 64 bit, k=3, with ids", count(items)),
+        ours: seconds(ours.seconds),
+        peer: peer.into(),
+        theirs: seconds(theirs),
+        value: ours.seconds / theirs,
+        unit: "x",
+        goal,
+        note: note.into(),
+        failure: None,
+    };
+    let goal = Goal::AtMost(1.8, 1.3);
+    let ready =
+        "its scratch buffer was there before; ours allocates and first touches all it needs";
+    let own = "the same sort, but like ours it allocates what it needs in the measured time";
+    Ok(vec![
+        row("one LSD radix sort, 8 x 8 bit", warm.seconds, goal, ready),
+        row("one LSD radix sort, scratch allocated", fresh.seconds, Goal::None, own),
+        row("sort_unstable", std.seconds, Goal::None, "in place"),
+    ])
+}
