@@ -10,8 +10,8 @@ use crate::{
     args::{OutputArgs, PairsArgs, TalkArgs},
     config::Search,
     report::{
-        EqualPolicy, Output, PairFormat, PairWriter, Progress, Summary, bytes, for_each_pair,
-        grouped, say,
+        EqualPolicy, Figure, Output, PairFormat, PairWriter, Progress, Summary, bytes,
+        for_each_pair, grouped, say,
     },
     source::{Expected, Fingerprints, Ids, Skipped},
 };
@@ -118,47 +118,35 @@ impl Report {
         for_each_pair(pairs, self.equal, |pair| writer.write(pair))?;
         let written = writer.written;
         writer.finish()?;
-        let groups = pairs.equal_groups().count() as u64;
-        let (large, items) = self.equal.held_back(pairs);
-        if self.equal.is_auto() && large > 0 && !self.talk.quiet {
-            say(&format!(
-                "note: {} items in {} groups of more than {} equal ones are listed only with the \
-                 first of their group; --equal all lists every pair ({})",
-                grouped(items),
-                grouped(large),
-                grouped(crate::report::LARGEST_SPREAD as u64),
-                grouped(pairs.count()),
-            ));
+        if !self.talk.quiet {
+            self.equal.note(pairs).iter().for_each(|note| say(note));
         }
-        let plan = pairs.plan().to_string();
-        let spilled = pairs.spilled();
         let summary = Summary {
             items: ids.len(),
             skipped,
             seconds: start.elapsed().as_secs_f64(),
-            figures: vec![
-                ("bits", json!(search.width.bits()), String::new()),
-                ("distance", json!(search.radius.bits()), String::new()),
-                (
-                    "pairs",
-                    json!(written),
-                    format!("{} pairs within {} bits", grouped(written), search.radius),
-                ),
-                (
-                    "equal_groups",
-                    json!(groups),
-                    format!("{} groups of equal items", grouped(groups)),
-                ),
-                ("exact", json!(true), "exact".to_owned()),
-                (
-                    "spilled_bytes",
-                    json!(spilled),
-                    if spilled > 0 { format!("{} spilled", bytes(spilled)) } else { String::new() },
-                ),
-                ("plan", json!(plan), format!("plan: {plan}")),
-            ],
+            figures: figures(pairs, written, search),
+            plan: Some(pairs.plan().to_string()),
         };
         summary.say(self.talk);
         Ok(())
     }
+}
+
+fn figures(pairs: &Pairs, written: u64, search: &Search) -> Vec<Figure> {
+    let groups = pairs.equal_groups().count() as u64;
+    let spilled = pairs.spilled();
+    let silent = |name, number: u64| Figure { name, value: json!(number), words: None };
+    let told = |name, number: u64, words| Figure { name, value: json!(number), words: Some(words) };
+    vec![
+        silent("bits", search.width.bits().into()),
+        silent("distance", search.radius.bits().into()),
+        told("pairs", written, format!("{} pairs within {} bits", grouped(written), search.radius)),
+        told("equal_groups", groups, format!("{} groups of equal items", grouped(groups))),
+        Figure {
+            words: (spilled > 0).then(|| format!("{} spilled", bytes(spilled))),
+            ..silent("spilled_bytes", spilled)
+        },
+        Figure { name: "exact", value: json!(true), words: Some("exact".to_owned()) },
+    ]
 }

@@ -8,10 +8,11 @@
 use anyhow::Result;
 use lookalike::{Pair, Pairs};
 
+use super::grouped;
 use crate::args::Equal;
 
 /// Groups of more equal items than this are not spread unless asked for.
-pub const LARGEST_SPREAD: usize = 10_000;
+const LARGEST_SPREAD: usize = 10_000;
 
 /// Which groups are spread.
 #[derive(Clone, Copy)]
@@ -35,15 +36,22 @@ impl EqualPolicy {
         group.len() <= self.largest_spread
     }
 
-    /// Whether large groups are held back without the user having asked for it.
-    pub fn is_auto(self) -> bool {
-        self.largest_spread == LARGEST_SPREAD
-    }
-
-    /// Groups too large to be spread, and the items in them.
-    pub fn held_back(self, pairs: &Pairs) -> (u64, u64) {
+    /// What the user should know about pairs that are held back without being asked for.
+    pub fn note(self, pairs: &Pairs) -> Option<String> {
         let large = pairs.equal_groups().filter(|group| !self.spreads(group));
-        large.fold((0, 0), |(groups, items), group| (groups + 1, items + group.len() as u64))
+        let (groups, items) =
+            large.fold((0, 0), |(groups, items), group| (groups + 1, items + group.len() as u64));
+        let unasked = self.largest_spread == LARGEST_SPREAD && groups > 0;
+        unasked.then(|| {
+            format!(
+                "note: {} items in {} groups of more than {} equal ones are listed only with the \
+                 first of their group; --equal all lists every pair ({})",
+                grouped(items),
+                grouped(groups),
+                grouped(LARGEST_SPREAD as u64),
+                grouped(pairs.count()),
+            )
+        })
     }
 }
 

@@ -12,13 +12,13 @@ mod summary;
 
 use std::io::{self, Write};
 
-pub use equal::{EqualPolicy, LARGEST_SPREAD, for_each_pair};
+pub use equal::{EqualPolicy, for_each_pair};
 pub use ids::json_id;
 pub use numbers::{bytes, grouped, rate};
 pub use output::Output;
 pub use pairs::{PairFormat, PairWriter};
 pub use progress::Progress;
-pub use summary::{Summary, json_line};
+pub use summary::{Figure, Summary, json_line};
 
 /// One line of talk. If nobody listens any more, that is fine.
 pub fn say(line: &str) {

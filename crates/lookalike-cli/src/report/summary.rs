@@ -10,8 +10,16 @@ pub struct Summary<'a> {
     pub items: u64,
     pub skipped: &'a Skipped,
     pub seconds: f64,
-    /// Further figures: a name for programs, its value, and words for people (empty: not shown).
-    pub figures: Vec<(&'static str, Value, String)>,
+    pub figures: Vec<Figure>,
+    /// How it was done, if there is something to tell.
+    pub plan: Option<String>,
+}
+
+/// A number worth telling: its name for programs, its value, and words for people (`None`: not shown).
+pub struct Figure {
+    pub name: &'static str,
+    pub value: Value,
+    pub words: Option<String>,
 }
 
 impl Summary<'_> {
@@ -37,12 +45,12 @@ impl Summary<'_> {
             0 => String::new(),
             total => format!(" ({} skipped: {})", grouped(total), counts.join(", ")),
         };
-        let time = format!("{:.2} s, {}", self.seconds, rate(self.items_per_second()));
         let items = format!("{} items{skipped}", grouped(self.items));
-        let figures = self.figures.iter().map(|(.., words)| words.clone());
-        let words: Vec<_> = [items].into_iter().chain(figures).chain([time]).collect();
-        let shown: Vec<_> = words.into_iter().filter(|words| !words.is_empty()).collect();
-        shown.join("; ")
+        let figures = self.figures.iter().filter_map(|figure| figure.words.clone());
+        let time = format!("{:.2} s, {}", self.seconds, rate(self.items_per_second()));
+        let plan = self.plan.as_ref().map(|plan| format!("plan: {plan}"));
+        let words: Vec<_> = [items].into_iter().chain(figures).chain([time]).chain(plan).collect();
+        words.join("; ")
     }
 
     fn json(&self) -> String {
@@ -52,9 +60,10 @@ impl Summary<'_> {
             ("skipped", json!(self.skipped.total())),
             ("skipped_by_reason", counts.map(|(name, count)| (name.to_owned(), count)).collect()),
         ];
-        fields.extend(self.figures.iter().map(|(name, value, _)| (*name, value.clone())));
+        fields.extend(self.figures.iter().map(|figure| (figure.name, figure.value.clone())));
         fields.push(("seconds", json!(self.seconds)));
         fields.push(("items_per_second", json!(self.items_per_second().round())));
+        fields.extend(self.plan.iter().map(|plan| ("plan", json!(plan))));
         json_line(&fields)
     }
 

@@ -1,14 +1,14 @@
-//! Fingerprints as text: one a line, a tab and an id may follow.
-
-use std::{
-    borrow::Cow,
-    io::{BufRead, Read},
-};
+//! Fingerprints as text: one a line, a tab and an id may follow; or what `lookalike hash` writes.
 
 use anyhow::Result;
 use lookalike::{Fingerprint, FingerprintError, Width};
+use serde_json::Value;
 
-use super::{Bad, Bytes, Ids, OnPiece, PIECE, Reason, Skipped, bytes::unreadable};
+use super::{
+    Bad, Bytes, Ids, OnPiece, PIECE, Reason, Skipped,
+    bytes::unreadable,
+    lines::{Line, Lines},
+};
 use crate::args::Kind;
 
 /// A line that takes more is no fingerprint; it is not kept in memory to find out.
@@ -17,32 +17,23 @@ const LONGEST_LINE: u64 = 1 << 16;
 /// How many lines are looked at to tell fingerprints from text.
 const SAMPLE: usize = 20;
 
+const HOW_TO_WRITE: &str = "write a fingerprint as decimal, 0x hex or 0b binary";
+
 /// An input that has one fingerprint a line.
 pub struct HashLines {
-    reader: Box<dyn BufRead + Send>,
+    lines: Lines,
+    /// The width the first line tells, if it is one of `lookalike hash`.
+    pub width: Option<Width>,
 }
 
 impl HashLines {
     /// Opens lines of fingerprints; other text is refused unless the user says it is `--kind hash`.
     pub fn open(bytes: Bytes, kind: Option<Kind>) -> Result<Self, Bad> {
-        let refused = match kind {
-            _ if bytes.start().starts_with(b"PK\x03\x04") => {
-                Some("is a zip or .npz archive; save one array with numpy.save".to_owned())
-            }
-            _ if bytes.start().starts_with(b"\xff\xfe")
-                || bytes.start().starts_with(b"\xfe\xff") =>
-            {
-                Some("is UTF-16 text; save it as UTF-8".to_owned())
-            }
-            Some(Kind::Hash) => None,
-            Some(Kind::Text) => Some(not_yet("is text, as --kind says")),
-            None => first_text_line(bytes.start())
-                .map(|line| not_yet(&format!("looks like text (\"{}\")", shortened(&line)))),
-        };
-        match refused {
-            Some(what) => Err(Bad::input(bytes.name(), what)),
-            None => Ok(Self { reader: bytes.into_reader() }),
+        if let Some(what) = not_hashes(bytes.start(), kind) {
+            return Err(Bad::input(bytes.name(), what));
         }
+        let width = stated_width(bytes.start());
+        Ok(Self { lines: Lines::new(bytes.into_reader(), LONGEST_LINE), width })
     }
 
     /// Reads every line. `WORDS` must fit `width`.
@@ -55,32 +46,27 @@ impl HashLines {
     ) -> Result<()> {
         let mut piece = Vec::with_capacity(PIECE);
         let mut line = Vec::new();
-        for number in 1.. {
-            match self.next_line(&mut line) {
+        loop {
+            let next = self.lines.next(&mut line);
+            let number = self.lines.number();
+            let item = match next {
                 Ok(Line::End) => break,
-                Ok(Line::Whole) => {}
-                Ok(Line::TooLong) => {
-                    let what = format!("more than {LONGEST_LINE} bytes in a line; {HOW_TO_WRITE}");
-                    skipped.add(Bad::line(ids.input_name(), number, Reason::TooLong, what))?;
-                    continue;
-                }
+                Ok(Line::Whole) => Item::parse(&line, width),
+                Ok(Line::TooLong) => Err((Reason::TooLong, too_long(LONGEST_LINE))),
                 Err(error) => {
                     skipped.add(Bad::input(ids.input_name(), unreadable(&error)))?;
                     break;
                 }
-            }
-            let Some((digits, id)) = columns(without_mark(&line, number)) else { continue };
-            match parse(digits, width) {
-                Ok(print) => piece.push(print),
+            };
+            match item {
+                Ok(Some(Item { print, id })) => {
+                    piece.push(print);
+                    id.push_to(ids, number);
+                }
+                Ok(None) => {}
                 Err((reason, what)) => {
                     skipped.add(Bad::line(ids.input_name(), number, reason, what))?;
-                    continue;
                 }
-            }
-            if id.is_empty() {
-                ids.push_numbers(number, 1);
-            } else {
-                ids.push_given(&String::from_utf8_lossy(id));
             }
             if piece.len() == PIECE {
                 on_piece(&piece)?;
@@ -89,36 +75,80 @@ impl HashLines {
         }
         on_piece(&piece)
     }
+}
 
-    fn next_line(&mut self, line: &mut Vec<u8>) -> std::io::Result<Line> {
-        line.clear();
-        (&mut self.reader).take(LONGEST_LINE).read_until(b'\n', line)?;
-        Ok(match line.last() {
-            None => Line::End,
-            Some(b'\n') => Line::Whole,
-            Some(_) if (line.len() as u64) < LONGEST_LINE => Line::Whole,
-            Some(_) => {
-                self.reader.skip_until(b'\n')?;
-                Line::TooLong
-            }
-        })
+/// What to say about a line that is too long for what it should be.
+pub fn too_long(longest: u64) -> String {
+    format!("more than {longest} bytes in a line; {HOW_TO_WRITE}")
+}
+
+/// Why something is no fingerprint, and what to do about it.
+type Refusal = (Reason, String);
+
+/// One line.
+struct Item<'a, const WORDS: usize> {
+    print: Fingerprint<WORDS>,
+    id: LineId<'a>,
+}
+
+/// What a line says about its id.
+enum LineId<'a> {
+    None,
+    Text(&'a [u8]),
+    Json(Value),
+}
+
+impl<'a, const WORDS: usize> Item<'a, WORDS> {
+    /// Reads a line; a blank one is no item.
+    fn parse(line: &'a [u8], width: Width) -> Result<Option<Self>, Refusal> {
+        if line.first() == Some(&b'{') {
+            return Self::parse_json(line, width).map(Some);
+        }
+        let Some((digits, id)) = columns(line) else { return Ok(None) };
+        let print = parse(digits, width)?;
+        let id = if id.is_empty() { LineId::None } else { LineId::Text(id) };
+        Ok(Some(Self { print, id }))
+    }
+
+    fn parse_json(line: &[u8], width: Width) -> Result<Self, Refusal> {
+        let mut object: Value = serde_json::from_slice(line).unwrap_or_default();
+        let Some(digits) = object["fingerprint"].as_str() else {
+            let what = r#"no fingerprint; write {"id":...,"fingerprint":"0x..."}"#;
+            return Err((Reason::NotANumber, what.to_owned()));
+        };
+        if let Some(stated) = width_of_hex(digits).filter(|&stated| stated != width) {
+            let (stated, width) = (stated.bits(), width.bits());
+            let what = format!(
+                "a fingerprint of {stated} bits among such of {width}; search each width by itself"
+            );
+            return Err((Reason::OtherWidth, what));
+        }
+        let print = parse(digits.as_bytes(), width)?;
+        Ok(Self { print, id: LineId::Json(object["id"].take()) })
     }
 }
 
-enum Line {
-    Whole,
-    TooLong,
-    End,
+impl LineId<'_> {
+    /// The line's number is its id unless it has another one.
+    fn push_to(self, ids: &mut Ids, line: u64) {
+        match self {
+            Self::None | Self::Json(Value::Null) => ids.push_numbers(line, 1),
+            Self::Text(id) => ids.push_given(&String::from_utf8_lossy(id)),
+            Self::Json(Value::String(id)) => ids.push_given(&id),
+            Self::Json(id) => match id.as_u64() {
+                Some(number) => ids.push_numbers(number, 1),
+                None => ids.push_given(&id.to_string()),
+            },
+        }
+    }
 }
-
-const HOW_TO_WRITE: &str = "write a fingerprint as decimal, 0x hex or 0b binary";
 
 /// Reads a fingerprint, or says why it is none and what to do.
 pub fn parse<const WORDS: usize>(
     digits: &[u8],
     width: Width,
-) -> Result<Fingerprint<WORDS>, (Reason, String)> {
-    if let Some(number) = short_decimal(digits).filter(|_| width != Width::Bits32) {
+) -> Result<Fingerprint<WORDS>, Refusal> {
+    if let Some(number) = short_number(digits).filter(|_| width != Width::Bits32) {
         let mut print = Fingerprint::ZERO;
         print.0[0] = number;
         return Ok(print);
@@ -130,19 +160,36 @@ pub fn parse<const WORDS: usize>(
     })
 }
 
-/// Up to 19 decimal digits, which always fit: the common case, in a plain loop.
-fn short_decimal(digits: &[u8]) -> Option<u64> {
-    if digits.is_empty() || digits.len() > 19 {
-        return None;
+/// Whether this is how a fingerprint may be written, whatever its width.
+pub fn is_number(text: &str) -> bool {
+    let parsed = Fingerprint::<4>::parse(text, Width::Bits256);
+    matches!(parsed, Ok(_) | Err(FingerprintError::TooWide { .. }))
+}
+
+/// Up to 19 decimal or 16 hex digits, which always fit: the common cases, in plain loops.
+fn short_number(digits: &[u8]) -> Option<u64> {
+    let number = |digits: &[u8], longest: usize, radix: u32| {
+        let mut digits = digits.iter();
+        let fits = (1..=longest).contains(&digits.len());
+        let add = |number, &digit: &u8| {
+            Some(number * u64::from(radix) + u64::from(char::from(digit).to_digit(radix)?))
+        };
+        fits.then(|| digits.try_fold(0, add)).flatten()
+    };
+    match digits.strip_prefix(b"0x") {
+        Some(hex) => number(hex, 16, 16),
+        None => number(digits, 19, 10),
     }
-    digits.iter().try_fold(0, |number, digit| {
-        digit.is_ascii_digit().then(|| number * 10 + u64::from(digit - b'0'))
-    })
 }
 
 fn too_wide(text: &str, width: Width) -> String {
-    let fits = Width::ALL.into_iter().find(|&wider| Fingerprint::<4>::parse(text, wider).is_ok());
-    let remedy = fits.map_or_else(
+    let fits = |print: Fingerprint<4>| {
+        let top = print.0.iter().rposition(|&word| word != 0).unwrap_or(0);
+        let bits = 64 * top as u32 + 64 - print.0[top].leading_zeros();
+        Width::ALL.into_iter().find(|width| width.bits() >= bits)
+    };
+    let fitting = Fingerprint::parse(text, Width::Bits256).ok().and_then(fits);
+    let remedy = fitting.map_or_else(
         || "the widest fingerprints have 256 bits".to_owned(),
         |wider| format!("use --bits {}", wider.bits()),
     );
@@ -151,12 +198,11 @@ fn too_wide(text: &str, width: Width) -> String {
 
 fn not_a_number(text: &str) -> String {
     let hex = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let number = |text: &str| Fingerprint::<4>::parse(text, Width::Bits256).is_ok();
     let hint = if hex {
         format!(" (if this is hex, write 0x{})", shortened(text))
-    } else if text.strip_prefix('-').is_some_and(number) {
+    } else if text.strip_prefix('-').is_some_and(is_number) {
         " (it is negative: write it unsigned)".to_owned()
-    } else if text.split([' ', ',', ';']).next().is_some_and(number) {
+    } else if text.split([' ', ',', ';']).next().is_some_and(is_number) {
         " (an id goes behind a tab)".to_owned()
     } else {
         String::new()
@@ -167,7 +213,14 @@ fn not_a_number(text: &str) -> String {
 /// Text that is safe and short enough to be shown in a message.
 pub fn shortened(text: &str) -> String {
     const SHOWN: usize = 40;
-    let shown: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();
+    let mut shown = String::new();
+    for character in text.chars().take(SHOWN) {
+        if character.is_control() {
+            shown.extend(character.escape_debug());
+        } else {
+            shown.push(character);
+        }
+    }
     if text.chars().nth(SHOWN).is_some() { shown + "..." } else { shown }
 }
 
@@ -181,29 +234,49 @@ fn columns(line: &[u8]) -> Option<(&[u8], &[u8])> {
     (!line.is_empty()).then_some((digits.trim_ascii(), id.trim_ascii()))
 }
 
-/// Some editors put a byte order mark before the first line.
-fn without_mark(line: &[u8], number: u64) -> &[u8] {
-    if number > 1 { line } else { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) }
+/// Why an input that starts like this holds no fingerprints, if so.
+fn not_hashes(start: &[u8], kind: Option<Kind>) -> Option<String> {
+    if start.starts_with(b"PK\x03\x04") {
+        return Some("is a zip or .npz archive; save one array with numpy.save".to_owned());
+    }
+    if start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff") {
+        return Some("is UTF-16 text; save it as UTF-8".to_owned());
+    }
+    let what = match kind {
+        Some(Kind::Hash) => return None,
+        Some(Kind::Text) => "is text, as --kind says".to_owned(),
+        None => format!("looks like text (\"{}\")", shortened(&text_line(start)?)),
+    };
+    let remedy = "say --kind hash if these are, or make some with lookalike hash";
+    Some(format!("{what}; pairs reads fingerprints only, so far: {remedy}"))
 }
 
-fn not_yet(what: &str) -> String {
-    format!(
-        "{what}; pairs reads fingerprints only, so far: \
-         say --kind hash if these are, or make some with lookalike hash"
-    )
+/// A line that is no fingerprint, if most lines are none.
+fn text_line(start: &[u8]) -> Option<String> {
+    let sample: Vec<_> = first_lines(start).take(SAMPLE).collect();
+    let is_text = |line: &&&[u8]| {
+        let number = line.first().is_some_and(u8::is_ascii_digit);
+        !number
+            && !(line.starts_with(b"{") && line.windows(13).any(|part| part == b"\"fingerprint\""))
+    };
+    let count = sample.iter().filter(is_text).count();
+    let first = sample.iter().find(is_text)?;
+    (count * 2 > sample.len()).then(|| String::from_utf8_lossy(first).into_owned())
 }
 
-/// A line of the sample that is no number, if most of the sample is like that.
-fn first_text_line(start: &[u8]) -> Option<Cow<'_, str>> {
-    let lines = start.split(|&byte| byte == b'\n');
-    let sample: Vec<_> = lines
-        .zip(1..)
-        .filter_map(|(line, number)| columns(without_mark(line, number)))
-        .map(|(digits, _)| String::from_utf8_lossy(digits))
-        .take(SAMPLE)
-        .collect();
-    let is_text = |text: &&Cow<str>| !text.bytes().next().is_some_and(|byte| byte.is_ascii_digit());
-    let text = sample.iter().filter(is_text).count();
-    let first = sample.iter().find(is_text).cloned();
-    first.filter(|_| text * 2 > sample.len())
+/// The width a line of `lookalike hash` tells by its number of hex digits.
+fn stated_width(start: &[u8]) -> Option<Width> {
+    let line = first_lines(start).next().filter(|line| line.starts_with(b"{"))?;
+    let object: Value = serde_json::from_slice(line).ok()?;
+    width_of_hex(object["fingerprint"].as_str()?)
+}
+
+fn width_of_hex(text: &str) -> Option<Width> {
+    Width::from_bits(text.strip_prefix("0x")?.len() as u32 * 4).ok()
+}
+
+/// The lines an input starts with, blank ones left out.
+fn first_lines(start: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
+    start.split(|&byte| byte == b'\n').map(|line| line.trim_ascii()).filter(|line| !line.is_empty())
 }

@@ -6,6 +6,7 @@
 mod bytes;
 mod hashes;
 mod ids;
+mod lines;
 mod npy;
 mod skipped;
 
@@ -99,9 +100,17 @@ impl Input {
         };
         Ok(Self { name, content })
     }
+
+    /// The width of its fingerprints, if it tells.
+    fn width(&self) -> Option<Width> {
+        match &self.content {
+            Content::Lines(lines) => lines.width,
+            Content::Npy(rows) => Some(rows.width),
+        }
+    }
 }
 
-/// The width all inputs have: what arrays state, else what the user said, else 64 bits.
+/// The width all inputs have: what the user said, else what an input tells, else 64 bits.
 fn common_width(
     inputs: &mut Vec<Input>,
     said: Option<Width>,
@@ -110,19 +119,15 @@ fn common_width(
     let mut common = said.map(|width| (width, "--bits".to_owned()));
     let mut kept = Vec::new();
     for input in inputs.drain(..) {
-        let Content::Npy(rows) = &input.content else {
-            kept.push(input);
-            continue;
-        };
-        match &common {
-            Some((width, by)) if *width != rows.width => {
-                skipped.add(mixed_widths(&input.name, rows.width, *width, by))?;
+        match (input.width(), &common) {
+            (Some(here), Some((width, by))) if here != *width => {
+                skipped.add(mixed_widths(&input.name, here, *width, by))?;
+                continue;
             }
-            _ => {
-                common.get_or_insert((rows.width, input.name.clone()));
-                kept.push(input);
-            }
+            (Some(here), None) => common = Some((here, input.name.clone())),
+            _ => {}
         }
+        kept.push(input);
     }
     *inputs = kept;
     Ok(common.map_or(Width::Bits64, |(width, _)| width))

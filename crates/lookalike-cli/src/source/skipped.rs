@@ -19,6 +19,7 @@ pub struct Bad {
 pub enum Reason {
     NotANumber,
     TooWide,
+    OtherWidth,
     TooLong,
     NotAPair,
     NoFeatures,
@@ -31,7 +32,8 @@ impl Reason {
         match self {
             Self::NotANumber => "not a number",
             Self::TooWide => "too wide",
-            Self::TooLong => "line too long",
+            Self::OtherWidth => "other width",
+            Self::TooLong => "too long",
             Self::NotAPair => "not a pair",
             Self::NoFeatures => "no features",
             Self::Missing => "missing rows",

@@ -1,0 +1,242 @@
+//! Input that cannot be used: a message that names place and remedy, or a count and a list.
+
+use crate::{
+    pairs_in::{npy, words},
+    run::Folder,
+};
+
+const GO_ON: &str = " (or --skip-bad to go on without it)";
+
+#[track_caller]
+fn refused(content: impl AsRef<[u8]>, arguments: &str, message: &str) {
+    let ran = Folder::with("a", content).run(arguments);
+    ran.fails(&format!("{message}{GO_ON}"));
+}
+
+#[test]
+fn lines_that_are_no_number_are_named_with_a_remedy() {
+    let how = "write a fingerprint as decimal, 0x hex or 0b binary";
+    for (line, hint) in [
+        ("xyz", ""),
+        ("abc", " (if this is hex, write 0xabc)"),
+        ("-17", " (it is negative: write it unsigned)"),
+        ("17,x", " (an id goes behind a tab)"),
+        ("17 x", " (an id goes behind a tab)"),
+        ("0x", ""),
+        ("1.5", ""),
+        ("1e5", " (if this is hex, write 0x1e5)"),
+    ] {
+        let message = format!("a:2: \"{line}\" is not a number; {how}{hint}");
+        refused(format!("1\n{line}\n2\n"), "pairs a", &message);
+    }
+    refused("1\n\tid\n", "pairs a", &format!("a:2: \"\" is not a number; {how}"));
+    refused(b"1\n\xff\x00\n", "pairs a", &format!("a:2: \"\u{fffd}\\0\" is not a number; {how}"));
+}
+
+#[test]
+fn numbers_too_wide_name_the_width_that_fits() {
+    refused(
+        "1\n18446744073709551616\n",
+        "pairs a",
+        "a:2: 18446744073709551616 does not fit into 64 bits; use --bits 128",
+    );
+    refused(
+        "4294967296\n",
+        "pairs a --bits 32",
+        "a:1: 4294967296 does not fit into 32 bits; use --bits 64",
+    );
+    let huge = format!("0x1{}", "0".repeat(64));
+    refused(
+        format!("{huge}\n"),
+        "pairs a",
+        "a:1: 0x10000000000000000000000000000000000000... does not fit into 64 bits; \
+         the widest fingerprints have 256 bits",
+    );
+}
+
+#[test]
+fn endless_lines_are_not_kept_in_memory() {
+    refused(
+        [b"1\n2\n3\n".as_slice(), &[b'7'; 200_000], b"\n4\n"].concat(),
+        "pairs a",
+        "a:4: more than 65536 bytes in a line; write a fingerprint as decimal, 0x hex or 0b binary",
+    );
+}
+
+#[test]
+fn bad_lines_are_skipped_counted_and_listed_if_the_user_says_so() {
+    Folder::with("a", "1\nx\n3\n99999999999999999999\n\n0\tzero\n")
+        .run("pairs a --skip-bad --distance 1")
+        .is(r#"
+        exit 0
+        {"a":1,"b":3,"distance":1,"similarity":null}
+        {"a":1,"b":"zero","distance":1,"similarity":null}
+        --- stderr
+        reading fingerprints of 64 bits
+        skipped a:2: "x" is not a number; write a fingerprint as decimal, 0x hex or 0b binary
+        skipped a:4: 99999999999999999999 does not fit into 64 bits; use --bits 128
+        3 items (2 skipped: 1 not a number, 1 too wide); 2 pairs within 1 bits; 0 groups of equal items; exact ..."#);
+}
+
+#[test]
+fn the_list_of_skipped_lines_ends_after_twenty() {
+    let text = "x\n".repeat(1_000) + "1\n";
+    let ran = Folder::with("a", text).run("pairs a --kind hash --skip-bad");
+    let lines: Vec<_> = ran.stderr.lines().collect();
+    assert_eq!(lines.len(), 22);
+    assert!(lines[19].starts_with("skipped a:20: \"x\""), "{}", lines[19]);
+    assert_eq!(lines[20], "and 980 more");
+    assert!(lines[21].starts_with("1 items (1,000 skipped: 1,000 not a number);"), "{}", lines[21]);
+}
+
+#[test]
+fn text_is_told_apart_from_fingerprints() {
+    let message = "pairs reads fingerprints only, so far: \
+                   say --kind hash if these are, or make some with lookalike hash";
+    refused(
+        "The quick\nbrown fox\n",
+        "pairs a",
+        &format!("a: looks like text (\"The quick\"); {message}"),
+    );
+    refused("1\n", "pairs a --kind text", &format!("a: is text, as --kind says; {message}"));
+}
+
+#[test]
+fn arrays_that_are_no_fingerprints_are_refused_with_a_remedy() {
+    let data = words(&[1, 2, 3, 4, 5, 6]);
+    for (dtype, shape, message) in [
+        ("<i8", "(6,)", "holds int64, shape (6,); save array.view('uint64') (or uint32) instead"),
+        (
+            "<f8",
+            "(6,)",
+            "holds float64, shape (6,); fingerprints are uint64 (or uint32 for 32 bits)",
+        ),
+        (
+            "|u1",
+            "(6, 8)",
+            "holds uint8, shape (6, 8); fingerprints are uint64 (or uint32 for 32 bits)",
+        ),
+        (">u8", "(6,)", "holds big-endian uint64, shape (6,); save array.astype('<u8') instead"),
+        (
+            "<u8",
+            "(2, 3)",
+            "holds uint64, shape (2, 3); uint64 fingerprints have shape (n,), (n, 2) or (n, 4)",
+        ),
+        (
+            "<u8",
+            "()",
+            "holds uint64, shape (); uint64 fingerprints have shape (n,), (n, 2) or (n, 4)",
+        ),
+        ("<u4", "(6, 2)", "holds uint32, shape (6, 2); uint32 fingerprints have shape (n,)"),
+        ("<u8", "(7,)", "ends after 6 of 7 rows; save or copy it again"),
+        ("<u8", "(5,)", "goes on after its array; save one array a file"),
+        (
+            "<u8",
+            "what",
+            "has a .npy header that is not understood: {'descr': '<u8', 'fortran_order': False,...",
+        ),
+    ] {
+        refused(npy(1, dtype, shape, &data), "pairs a", &format!("a: {message}"));
+    }
+    let fortran =
+        String::from_utf8_lossy(&npy(1, "<u8", "(3, 2)", b"")[10..]).replace("False", "True");
+    let file =
+        [b"\x93NUMPY\x01\0".as_slice(), &[fortran.len() as u8, 0], fortran.as_bytes()].concat();
+    refused(
+        file,
+        "pairs a",
+        "a: holds uint64 in Fortran order, shape (3, 2); save numpy.ascontiguousarray(array) instead",
+    );
+    refused(
+        b"\x93NUMPY\x09\0\0\0",
+        "pairs a",
+        "a: .npy version 9 is not known; versions 1 to 3 are",
+    );
+    refused(
+        b"\x93NUMPY\x01\0\xff",
+        "pairs a",
+        "a: starts like a .npy array, but its header is cut short",
+    );
+}
+
+#[test]
+fn widths_that_do_not_go_together_are_named() {
+    let narrow = npy(1, "<u8", "(2,)", &words(&[1, 2]));
+    let wide = npy(1, "<u8", "(1, 2)", &words(&[1, 2]));
+    let folder = Folder::with("a.npy", narrow).and("b.npy", wide);
+    folder.run("pairs a.npy b.npy").fails(&format!(
+        "b.npy: holds fingerprints of 128 bits, but a.npy has 64; search each width by itself{GO_ON}"
+    ));
+    folder.run("pairs b.npy --bits 64").fails(&format!(
+        "b.npy: holds fingerprints of 128 bits, but --bits has 64; leave --bits out{GO_ON}"
+    ));
+    let ran = folder.run("pairs a.npy b.npy --skip-bad");
+    assert!(ran.stderr.contains("2 items (1 skipped: 1 unreadable input)"), "{}", ran.stderr);
+}
+
+#[test]
+fn inputs_that_cannot_be_opened_are_named() {
+    let folder = Folder::with("a", "1\n3\n");
+    folder.run("pairs b").fails(&format!("b: no such file; check the name{GO_ON}"));
+    folder.run("pairs .").fails(&format!(".: is a folder; name the files in it{GO_ON}"));
+    folder.run("pairs - -").fails("-: standard input can be read once only; give - once");
+    assert_eq!(folder.run("pairs b a --skip-bad").pairs(), "1-2:1");
+    folder.run("pairs b --skip-bad").fails("none of the inputs can be read");
+}
+
+#[test]
+fn foreign_and_damaged_packings_are_named() {
+    refused(
+        b"BZh91AY",
+        "pairs a",
+        "a: is packed as bzip2, which is not read yet; use: bzip2 -dc a | lookalike ... -",
+    );
+    refused(
+        b"PK\x03\x04rest",
+        "pairs a",
+        "a: is a zip or .npz archive; save one array with numpy.save",
+    );
+    refused(b"\xff\xfe1\0\n\0", "pairs a", "a: is UTF-16 text; save it as UTF-8");
+    let ran = Folder::with("a", b"\x1f\x8b\x08\0garbage").run("pairs a");
+    assert_eq!(ran.exit, 2);
+    assert!(ran.stderr.contains("a: cannot be read: "), "{}", ran.stderr);
+}
+
+#[test]
+fn choices_that_cannot_work_are_refused_with_one_that_can() {
+    let folder = Folder::with("a", "1\n");
+    let run = |options: &str| folder.run(&format!("pairs a {options}"));
+    run("--distance 65")
+        .fails("--distance 65 is more than the 64 bits of a fingerprint; use 64 or less");
+    run("--distance 33 --bits 32")
+        .fails("--distance 33 is more than the 32 bits of a fingerprint; use 32 or less");
+    run("--blocks 3").fails(
+        "--blocks 3 cannot find pairs within 3 bits; use at least 4 blocks, or leave --blocks out",
+    );
+    run("--blocks 65").fails("--blocks 65: 64 bits cannot be cut into so many; use at most 64");
+    run("--threads 0").fails("--threads 0: use at least 1, or leave it out for all cores");
+    run("--temp none").fails("--temp none: no such folder");
+}
+
+#[test]
+fn values_that_cannot_be_read_say_how_to_write_them() {
+    let folder = Folder::with("a", "1\n");
+    for (options, message) in [
+        ("--bits 100", "fingerprints have 32, 64, 128 or 256 bits, not 100"),
+        ("--bits x", "write 32, 64, 128 or 256"),
+        ("--distance -1", "unexpected argument '-1'"),
+        ("--distance x", "write a number of bits, such as 3"),
+        ("--memory x", "write a size such as 512M or 2G"),
+        ("--memory 0", "write a size such as 512M or 2G"),
+        ("--kernel sse9", "this machine can run: portable"),
+        ("--equal non", "[possible values: all, first, auto]"),
+        ("--kind hsh", "tip: a similar value exists: 'hash'"),
+        ("--distnace 3", "tip: a similar argument exists: '--distance'"),
+    ] {
+        let ran = folder.run(&format!("pairs a {options}"));
+        assert_eq!(ran.exit, 2);
+        assert!(ran.stderr.contains(message), "{options}: {}", ran.stderr);
+    }
+    let ran = folder.run("piars a");
+    assert!(ran.stderr.contains("'pairs'"), "{}", ran.stderr);
+}

@@ -1,0 +1,7 @@
+//! Runs the real binary on small data; each test looks at exit code, stdout and stderr together.
+
+mod bad_input;
+mod bench;
+mod pairs_in;
+mod pairs_out;
+mod run;

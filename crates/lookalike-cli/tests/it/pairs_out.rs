@@ -1,0 +1,152 @@
+//! `pairs`: what is written, where, and what is said about it.
+
+use std::{io::Read, process::Stdio};
+
+use crate::run::{Folder, run};
+
+/// Equal: 1, 3 and 5; near them: 2 and 4, which are equal too.
+const EQUALS: &str = "1\n3\n1\n3\n1\n";
+
+#[test]
+fn equal_all_lists_every_pair() {
+    let ran = Folder::with("a", EQUALS).run("pairs a --equal all");
+    let expected = "1-2:1 1-3:0 1-4:1 1-5:0 2-3:1 2-4:0 2-5:1 3-4:1 3-5:0 4-5:1";
+    assert_eq!(ran.pairs(), expected);
+}
+
+#[test]
+fn equal_first_ties_each_item_to_the_first_of_its_equals() {
+    let ran = Folder::with("a", EQUALS).run("pairs a --equal first");
+    assert_eq!(ran.pairs(), "1-2:1 1-3:0 1-5:0 2-4:0");
+    assert!(ran.stderr.contains("2 groups of equal items"), "{}", ran.stderr);
+}
+
+#[test]
+fn equal_auto_lists_huge_groups_as_first_does_and_says_so() {
+    let mut text = "7\n".repeat(10_001);
+    text.push_str("6\n6\n");
+    let ran = Folder::with("a", text).run("pairs a");
+    let lines: Vec<_> = ran.stdout.lines().collect();
+    // 1 with 10,000 equals, 1 with both sixes, the sixes with each other.
+    assert_eq!(lines.len(), 10_003);
+    assert_eq!(lines[0], r#"{"a":1,"b":2,"distance":0,"similarity":null}"#);
+    assert_eq!(lines[10_002], r#"{"a":10002,"b":10003,"distance":0,"similarity":null}"#);
+    let note = "note: 10,001 items in 1 groups of more than 10,000 equal ones are listed only with \
+                the first of their group; --equal all lists every pair (50,025,003)";
+    assert!(ran.stderr.contains(note), "{}", ran.stderr);
+}
+
+#[test]
+fn the_ending_of_the_file_decides_the_format() {
+    let folder = Folder::with("a", "1\t\"x\", y\n3\n0\tz\tz\n");
+    for name in ["p.jsonl", "p.ndjson", "p.json"] {
+        folder.run(&format!("pairs a -k 1 --quiet -o {name}")).is("exit 0\n--- stderr");
+        let expected = "{\"a\":\"\\\"x\\\", y\",\"b\":2,\"distance\":1,\"similarity\":null}\n\
+                        {\"a\":\"\\\"x\\\", y\",\"b\":\"z\\tz\",\"distance\":1,\"similarity\":null}\n";
+        assert_eq!(folder.read(name), expected);
+    }
+    folder.run("pairs a -k 1 -o p.csv");
+    let table = "a,b,distance,similarity\n\"\"\"x\"\", y\",2,1,\n\"\"\"x\"\", y\",z\tz,1,\n";
+    assert_eq!(folder.read("p.csv"), table);
+    folder.run("pairs a -k 1 -o p.tsv");
+    let table =
+        "a\tb\tdistance\tsimilarity\n\"\"\"x\"\", y\"\t2\t1\t\n\"\"\"x\"\", y\"\t\"z\tz\"\t1\t\n";
+    assert_eq!(folder.read("p.tsv"), table);
+}
+
+#[test]
+fn formats_that_cannot_be_written_are_refused_before_the_input_is_read() {
+    let folder = Folder::with("a", "no number\n");
+    let run = |file| folder.run(&format!("pairs a --kind hash -o {file}"));
+    run("p.parquet").fails("p.parquet: Parquet is not written yet; use .jsonl, .csv or .tsv");
+    run("p.txt").fails("p.txt: the ending decides the format; use .jsonl, .csv or .tsv");
+    run("pairs").fails("pairs: the ending decides the format; use .jsonl, .csv or .tsv");
+    run("p.jsonl.gz").fails(
+        "p.jsonl.gz: packed output is not written yet; leave -o out and pipe it through gzip",
+    );
+    run("none/p.csv").fails("none/p.csv: there is no folder none; make it first");
+    assert_eq!(folder.names(), ["a"]);
+}
+
+#[test]
+fn a_file_is_replaced_only_if_the_user_says_so() {
+    let folder = Folder::with("a", "1\n3\n").and("p.jsonl", "mine");
+    folder
+        .run("pairs a -o p.jsonl")
+        .fails("p.jsonl: there is such a file; choose another name, or --force to replace it");
+    assert_eq!(folder.read("p.jsonl"), "mine");
+    assert_eq!(folder.run("pairs a -o p.jsonl --force").exit, 0);
+    assert_eq!(folder.read("p.jsonl"), "{\"a\":1,\"b\":2,\"distance\":1,\"similarity\":null}\n");
+    assert_eq!(folder.names(), ["a", "p.jsonl"]);
+}
+
+#[test]
+fn a_run_that_fails_leaves_no_file() {
+    let folder = Folder::with("a", "1\n3\nno number\n");
+    assert_eq!(folder.run("pairs a -o p.csv").exit, 2);
+    assert_eq!(folder.names(), ["a"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_written_file_may_be_read_as_any_new_file() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::with("a", "1\n");
+    folder.run("pairs a -o p.csv");
+    let mode = |name| folder.path(name).metadata().unwrap().permissions().mode();
+    assert_eq!(mode("p.csv"), mode("a"));
+}
+
+#[cfg(unix)]
+#[test]
+fn devices_are_written_in_place() {
+    Folder::with("a", "1\n3\n").run("pairs a -o /dev/null --quiet").is("exit 0\n--- stderr");
+}
+
+#[test]
+fn a_closed_pipe_ends_the_run_quietly() {
+    let folder = Folder::with("a", "5\n".repeat(3_000));
+    let mut child = folder
+        .command("pairs a --quiet")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdout = child.stdout.take().unwrap();
+    stdout.read_exact(&mut [0; 10]).unwrap();
+    drop(stdout);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), output.stderr), (Some(0), Vec::new()));
+}
+
+#[test]
+fn the_summary_is_one_line_of_json_if_asked_for() {
+    let ran = Folder::with("a", "1\n1\nx\n").run("pairs a --kind hash --json --quiet --skip-bad");
+    let summary: serde_json::Value = serde_json::from_str(&ran.stderr).unwrap();
+    assert_eq!(summary["items"], 2);
+    assert_eq!(summary["skipped"], 1);
+    assert_eq!(summary["skipped_by_reason"]["not a number"], 1);
+    assert_eq!(summary["pairs"], 1);
+    assert_eq!(summary["equal_groups"], 1);
+    assert_eq!(summary["bits"], 64);
+    assert_eq!(summary["distance"], 3);
+    assert_eq!(summary["exact"], true);
+    assert!(summary["seconds"].is_f64() && summary["plan"].is_string());
+}
+
+#[test]
+fn a_plan_is_told_without_looking_for_pairs() {
+    let ran = Folder::with("a", "1\n1\n").run("pairs a --plan");
+    assert_eq!(ran.exit, 0);
+    assert!(ran.stdout.contains("\nitems     2\n"), "{}", ran.stdout);
+    assert!(!ran.stdout.contains("distance\":"), "{}", ran.stdout);
+}
+
+#[test]
+fn standard_error_may_be_closed_too() {
+    let folder = Folder::with("a", "1\n3\n");
+    let mut command = std::process::Command::new("sh");
+    let program = env!("CARGO_BIN_EXE_lookalike");
+    command.args(["-c", &format!("'{program}' pairs {} 2>&-", folder.path("a").display())]);
+    assert_eq!(run(command, b"").pairs(), "1-2:1");
+}
