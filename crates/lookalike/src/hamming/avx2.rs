@@ -3,7 +3,11 @@
 
 use std::arch::x86_64::*;
 
-use super::filter::{Filter, PADDING};
+use super::{
+    filter::{Filter, PADDING},
+    scan::LANES,
+};
+use crate::Fingerprint;
 
 /// See [`Filter::buckets`].
 pub(super) fn buckets(
@@ -143,4 +147,70 @@ fn report(lanes: u32, at: u32, step: u32, end: u32, passed: &mut Vec<(u32, u32)>
             passed.push((i, j));
         }
     }
+}
+
+/// See [`Columns::within`](super::scan::Columns::within); `columns` have a length that is a
+/// multiple of `LANES`.
+pub(super) fn within<const WORDS: usize>(
+    columns: [&[u64]; WORDS],
+    query: &Fingerprint<WORDS>,
+    radius: u32,
+    first: u32,
+    near: &mut Vec<u32>,
+) {
+    // SAFETY: `Kernel::Avx2` is only handed out after AVX2 was detected.
+    unsafe { within_columns(columns, query, radius, first, near) }
+}
+
+#[target_feature(enable = "avx2")]
+fn within_columns<const WORDS: usize>(
+    columns: [&[u64]; WORDS],
+    query: &Fingerprint<WORDS>,
+    radius: u32,
+    first: u32,
+    near: &mut Vec<u32>,
+) {
+    let bound = _mm256_set1_epi64x(i64::from(radius) + 1);
+    let query: [__m256i; WORDS] =
+        std::array::from_fn(|word| _mm256_set1_epi64x(query.0[word] as i64));
+    let chunks: [&[[u64; LANES]]; WORDS] = std::array::from_fn(|word| columns[word].as_chunks().0);
+    let length = chunks.iter().map(|column| column.len()).min().unwrap_or(0);
+    let chunks: [&[[u64; LANES]]; WORDS] = std::array::from_fn(|word| &chunks[word][..length]);
+    for index in 0..length {
+        let mut low = _mm256_setzero_si256();
+        let mut high = _mm256_setzero_si256();
+        for word in 0..WORDS {
+            let chunk = &chunks[word][index];
+            // A byte counts at most 8 ones a word; with up to 4 words it cannot overflow.
+            low = _mm256_add_epi8(
+                low,
+                bytes_ones(_mm256_xor_si256(query[word], load_words(chunk, 0))),
+            );
+            high = _mm256_add_epi8(
+                high,
+                bytes_ones(_mm256_xor_si256(query[word], load_words(chunk, 4))),
+            );
+        }
+        let zero = _mm256_setzero_si256();
+        let low = _mm256_cmpgt_epi64(bound, _mm256_sad_epu8(low, zero));
+        let high = _mm256_cmpgt_epi64(bound, _mm256_sad_epu8(high, zero));
+        let any = _mm256_or_si256(low, high);
+        if _mm256_testz_si256(any, any) == 0 {
+            let lanes = _mm256_movemask_pd(_mm256_castsi256_pd(low)) as u32
+                | (_mm256_movemask_pd(_mm256_castsi256_pd(high)) as u32) << 4;
+            let start = first + (index * LANES) as u32;
+            near.extend(
+                (0..LANES as u32).filter(|lane| lanes >> lane & 1 == 1).map(|lane| start + lane),
+            );
+        }
+    }
+}
+
+/// Four words of a chunk, from `at` (0 or 4) on.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn load_words(chunk: &[u64; LANES], at: usize) -> __m256i {
+    let words = &chunk[at..at + 4];
+    // SAFETY: `words` has exactly the four elements that are read.
+    unsafe { _mm256_loadu_si256(words.as_ptr().cast()) }
 }

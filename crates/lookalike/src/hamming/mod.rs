@@ -7,6 +7,7 @@
 mod avx2;
 pub(crate) mod bits;
 pub(crate) mod filter;
+pub(crate) mod scan;
 
 /// The instructions a loop may use. Chosen once per batch; the answer never depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

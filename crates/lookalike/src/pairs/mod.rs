@@ -3,13 +3,22 @@
 //! [`AllPairs`] holds the choices, [`Plan`] says how the answer will be found, [`Pairs`] is the
 //! answer. Items are known by their position only: no documents, keys or files here.
 
+mod answer;
+mod buffer;
 mod cover;
+mod find;
+mod join;
 pub mod linear;
 mod plan;
+mod record;
+mod scan;
+mod scatter;
 
 use std::path::PathBuf;
 
 use crate::{Fingerprint, Radius, hamming::Kernel};
+pub use answer::Pairs;
+use find::Strategy;
 pub use plan::Plan;
 
 /// Two items and the number of bits in which they differ. `a` comes before `b` in the input.
@@ -97,8 +106,8 @@ impl<'a> AllPairs<'a> {
         &self,
         prints: &[Fingerprint<WORDS>],
     ) -> Result<Plan, PairsError> {
-        let _ = prints;
-        Ok(Plan {})
+        let strategy = self.strategy(prints)?;
+        Ok(Plan::new(&strategy, prints, self.radius.bits()))
     }
 
     /// Finds the pairs of fingerprints that are all in memory.
@@ -106,9 +115,36 @@ impl<'a> AllPairs<'a> {
         &self,
         prints: &[Fingerprint<WORDS>],
     ) -> Result<Pairs, PairsError> {
-        let mut near = Vec::new();
-        linear::all_pairs(prints, self.radius, |pair| near.push(pair));
-        Ok(Pairs { plan: self.plan(prints)?, near })
+        let radius = self.radius.bits();
+        let strategy = self.strategy(prints)?;
+        let plan = Plan::new(&strategy, prints, radius);
+        let found = find::find(prints, &strategy, radius, self.kernel, self.progress);
+        Ok(Pairs::new(found, plan, 0))
+    }
+
+    fn strategy<const WORDS: usize>(
+        &self,
+        prints: &[Fingerprint<WORDS>],
+    ) -> Result<Strategy<WORDS>, PairsError> {
+        let radius = self.radius.bits();
+        self.check::<WORDS>(prints.len())?;
+        Ok(match self.blocks {
+            Some(blocks) => plan::classic(prints, radius, blocks),
+            None => plan::choose(prints, radius),
+        })
+    }
+
+    /// Refuses what cannot be answered, before any work.
+    fn check<const WORDS: usize>(&self, items: usize) -> Result<(), PairsError> {
+        let (radius, bits) = (self.radius.bits(), Fingerprint::<WORDS>::BITS);
+        match self.blocks {
+            _ if radius > bits => Err(PairsError::Radius { radius, bits }),
+            _ if items > u32::MAX as usize => Err(PairsError::TooMany { items }),
+            Some(blocks) if blocks <= radius || blocks > bits => {
+                Err(PairsError::Blocks { blocks, radius, bits })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Starts an input that arrives in pieces and may be larger than memory.
@@ -136,50 +172,19 @@ impl<const WORDS: usize> Collector<'_, WORDS> {
     }
 }
 
-/// The answer: every pair, with equal fingerprints kept together as groups.
-pub struct Pairs {
-    plan: Plan,
-    near: Vec<Pair>,
-}
-
-impl Pairs {
-    /// How the pairs were found.
-    pub fn plan(&self) -> &Plan {
-        &self.plan
-    }
-    /// Pairs between *different* fingerprints, each fingerprint standing by its first item. Sorted by `(a, b)`.
-    pub fn near(&self) -> &[Pair] {
-        &self.near
-    }
-    /// Groups of items with the same fingerprint, each ascending, in order of their first item.
-    pub fn equal_groups(&self) -> impl Iterator<Item = &[u32]> {
-        std::iter::empty()
-    }
-    /// How many pairs [`for_each`](Self::for_each) will report, without making them.
-    pub fn count(&self) -> u64 {
-        self.near.len() as u64
-    }
-    /// Reports every pair once, in order of `(a, b)`, pairs of equal items included.
-    pub fn for_each(&self, on_pair: impl FnMut(Pair)) {
-        self.near.iter().copied().for_each(on_pair);
-    }
-    /// Bytes written to spill files; 0 if everything stayed in memory.
-    pub fn spilled(&self) -> u64 {
-        0
-    }
-}
-
 /// Why no pairs could be looked for.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PairsError {
     /// Blocks must outnumber the radius.
-    #[error("{blocks} blocks cannot find pairs within {radius} bits; use at least {}", radius + 1)]
+    #[error("{blocks} blocks cannot find pairs within {radius} of {bits} bits; use {} to {bits}", radius + 1)]
     Blocks {
         /// Asked for.
         blocks: u32,
         /// The radius they must exceed.
         radius: u32,
+        /// The bits there are to cut.
+        bits: u32,
     },
     /// (more variants to come)
     #[error("a radius of {radius} is wider than the {bits} bits of a fingerprint")]

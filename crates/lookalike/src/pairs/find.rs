@@ -1,0 +1,75 @@
+//! Which way of finding pairs is taken, and what happens around it?
+
+use super::{
+    Pair,
+    cover::Cover,
+    join::{Found, Join, collapse},
+    plan::choose,
+    scan::scan,
+};
+use crate::{Fingerprint, Kernel};
+
+/// A way to find all pairs.
+#[derive(Clone, Debug)]
+pub(super) enum Strategy<const WORDS: usize> {
+    /// Compare each with each.
+    Scan,
+    /// Bring those together that share some bits of a cover.
+    Join(Cover<WORDS>),
+}
+
+/// Joins inside of joins end here: whatever is still dense is compared each with each.
+const MOST_DEPTH: u32 = 4;
+
+/// Finds all pairs, equal ones apart.
+pub(super) fn find<const WORDS: usize>(
+    prints: &[Fingerprint<WORDS>],
+    strategy: &Strategy<WORDS>,
+    radius: u32,
+    kernel: Kernel,
+    progress: &(dyn Fn(f64) + Sync),
+) -> Found {
+    match strategy {
+        Strategy::Join(cover) => Join { prints, cover, radius, kernel, depth: 0, progress }.run(),
+        Strategy::Scan => scan_collapsed(prints, radius, kernel, progress),
+    }
+}
+
+/// Finds the pairs of fingerprints that are all different.
+pub(super) fn find_distinct<const WORDS: usize>(
+    prints: &[Fingerprint<WORDS>],
+    radius: u32,
+    kernel: Kernel,
+    depth: u32,
+) -> Vec<Pair> {
+    let progress = &|_| {};
+    match choose(prints, radius) {
+        Strategy::Join(cover) if depth < MOST_DEPTH => {
+            Join { prints, cover: &cover, radius, kernel, depth, progress }.run().near
+        }
+        _ => scan(prints, radius, kernel, progress),
+    }
+}
+
+/// Puts equal fingerprints together, then scans the different ones.
+fn scan_collapsed<const WORDS: usize>(
+    prints: &[Fingerprint<WORDS>],
+    radius: u32,
+    kernel: Kernel,
+    progress: &(dyn Fn(f64) + Sync),
+) -> Found {
+    let mut items: Vec<_> = prints.iter().copied().zip(0..).collect();
+    let mut found = Found::default();
+    let mut firsts = Vec::new();
+    collapse(&mut items, |first, copies| {
+        firsts.push(first);
+        found.equal.extend(copies.iter().map(|&(_, copy)| (first, copy)));
+    });
+    firsts.sort_unstable();
+    let distinct: Vec<_> = firsts.iter().map(|&first| prints[first as usize]).collect();
+    found.near = scan(&distinct, radius, kernel, progress);
+    for pair in &mut found.near {
+        (pair.a, pair.b) = (firsts[pair.a as usize], firsts[pair.b as usize]);
+    }
+    found
+}

@@ -1,0 +1,400 @@
+//! How are all pairs found in memory?
+//!
+//! For every trunk of the cover, all items are scattered once into partitions that share its bits;
+//! inside a partition, which fits the cache, records are split further along the paths until
+//! buckets are small enough to compare each with each. A [`Join`] knows the cover, not why it was
+//! chosen.
+
+use std::sync::{
+    Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicU64, Ordering},
+};
+
+use rayon::prelude::*;
+
+use super::{
+    Pair,
+    buffer::RecordBuffer,
+    cover::{Cover, Lane, Path},
+    find::find_distinct,
+    record::{Field, Layout},
+    scatter::{MOST_KEY_BITS, Partitions},
+};
+use crate::{
+    Fingerprint, Kernel,
+    hamming::filter::{Filter, PADDING},
+};
+
+/// Buckets up to this size, for every way they could be split, are compared at once: splitting
+/// would cost more.
+pub(super) const SMALL: usize = 96;
+/// Splits aim at buckets of about this size.
+const TARGET: usize = 24;
+/// Partitions smaller than this are not worth their bookkeeping.
+pub(super) const PARTITION: usize = 2048;
+
+/// All that a join needs to know.
+#[derive(Clone, Copy)]
+pub(super) struct Join<'a, const WORDS: usize> {
+    pub prints: &'a [Fingerprint<WORDS>],
+    pub cover: &'a Cover<WORDS>,
+    pub radius: u32,
+    pub kernel: Kernel,
+    /// How many joins this one is inside of.
+    pub depth: u32,
+    pub progress: &'a (dyn Fn(f64) + Sync),
+}
+
+/// What a join finds, in no order.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// Pairs of different fingerprints. An item listed second in `equal` may or may not be in here.
+    pub near: Vec<Pair>,
+    /// Pairs of equal fingerprints: enough of them that every item but the first of its group is
+    /// listed with that first one.
+    pub equal: Vec<(u32, u32)>,
+}
+
+impl<const WORDS: usize> Join<'_, WORDS> {
+    pub fn run(&self) -> Found {
+        let workers: Vec<Mutex<Worker>> =
+            (0..rayon::current_num_threads()).map(|_| Mutex::new(Worker::default())).collect();
+        let mut buffer = RecordBuffer::new(self.prints.len());
+        let mut found = Found::default();
+        let mut dead = Vec::new();
+        let trunks: Vec<(usize, usize)> = self.trunks().collect();
+        for (done, &(lane, trunk)) in trunks.iter().enumerate() {
+            let progress = |part: f64| (self.progress)((done as f64 + part) / trunks.len() as f64);
+            self.trunk(lane, trunk, &dead, buffer.records(), &workers, &progress);
+            let dense: Vec<Dense> =
+                workers.iter().flat_map(|worker| lock(worker).drain(&mut found)).collect();
+            dense.iter().for_each(|dense| self.join_dense(dense, &mut found));
+            if done == 0 {
+                dead = found.copies(self.prints.len());
+            }
+        }
+        found
+    }
+
+    /// The first blocks of all paths, with their lanes.
+    fn trunks(&self) -> impl Iterator<Item = (usize, usize)> {
+        let lanes = self.cover.lanes.iter().enumerate();
+        lanes.flat_map(|(number, lane)| lane.next_blocks(0, None).map(move |trunk| (number, trunk)))
+    }
+
+    /// Finds the pairs of all paths that begin with this block.
+    fn trunk(
+        &self,
+        lane: usize,
+        trunk: usize,
+        dead: &[u64],
+        records: &mut [u64],
+        workers: &[Mutex<Worker>],
+        progress: &(dyn Fn(f64) + Sync),
+    ) {
+        let items = self.prints.len();
+        let wanted = (items / PARTITION).max(1).ilog2();
+        let key_bits = wanted.min(self.cover.lanes[lane].blocks[trunk].len()).min(MOST_KEY_BITS);
+        let layout = Layout::new(self.cover, lane, trunk, key_bits, items, self.radius);
+        let partitions = Partitions::scatter(self.prints, &layout, dead, self.kernel, records);
+        let walk = Walk { join: self, layout: &layout, lane: &self.cover.lanes[lane] };
+        let finished = AtomicU64::new(0);
+        (0..1usize << key_bits).into_par_iter().with_max_len(1).for_each(|partition| {
+            let runs: Vec<&[u64]> = partitions.runs(partition).collect();
+            let Worker { levels, sink } =
+                &mut *lock(&workers[rayon::current_thread_index().unwrap_or(0)]);
+            let place = Place {
+                path: Path { lane, blocks: vec![trunk] },
+                rest: layout.fields[trunk],
+                equal: 0,
+            };
+            walk.visit(place, &runs, levels, sink);
+            let finished = finished.fetch_add(1, Ordering::Relaxed) + 1;
+            progress(finished as f64 / (1u64 << key_bits) as f64);
+        });
+    }
+
+    /// Joins a bucket that its path cannot split further, by a plan of its own.
+    fn join_dense(&self, dense: &Dense, found: &mut Found) {
+        let prints: Vec<Fingerprint<WORDS>> =
+            dense.ids.iter().map(|&id| self.prints[id as usize]).collect();
+        let inner = find_distinct(&prints, self.radius, self.kernel, self.depth + 1);
+        found.near.extend(inner.into_iter().filter_map(|pair| {
+            let xor = prints[pair.a as usize].xor(&prints[pair.b as usize]);
+            let (a, b) = (dense.ids[pair.a as usize], dense.ids[pair.b as usize]);
+            dense.path.owns(self.cover, &xor).then(|| Pair {
+                a: a.min(b),
+                b: a.max(b),
+                distance: pair.distance,
+            })
+        }));
+    }
+}
+
+fn lock(worker: &Mutex<Worker>) -> MutexGuard<'_, Worker> {
+    worker.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Found {
+    /// The items that equal an earlier one, a bit each; empty if there are none.
+    fn copies(&self, items: usize) -> Vec<u64> {
+        if self.equal.is_empty() {
+            return Vec::new();
+        }
+        let mut copies = vec![0u64; items.div_ceil(64)];
+        self.equal.iter().for_each(|&(_, copy)| copies[copy as usize / 64] |= 1 << (copy % 64));
+        copies
+    }
+}
+
+/// What one thread works with, kept from partition to partition.
+struct Worker {
+    levels: Vec<Level>,
+    sink: Sink,
+}
+
+impl Default for Worker {
+    fn default() -> Self {
+        let levels = (0..=64).map(|_| Level::default()).collect();
+        Self { levels, sink: Sink::default() }
+    }
+}
+
+impl Worker {
+    /// Moves what was found into `found`; returns the buckets still to be joined.
+    fn drain(&mut self, found: &mut Found) -> Vec<Dense> {
+        found.near.append(&mut self.sink.found.near);
+        found.equal.append(&mut self.sink.found.equal);
+        std::mem::take(&mut self.sink.dense)
+    }
+}
+
+/// Where results go, and what passes on the way there.
+#[derive(Default)]
+struct Sink {
+    passed: Vec<(u32, u32)>,
+    candidates: Vec<(u32, u32)>,
+    found: Found,
+    dense: Vec<Dense>,
+}
+
+/// Different fingerprints that agree in all the bits of their path, too many to compare.
+struct Dense {
+    path: Path,
+    ids: Vec<u32>,
+}
+
+/// Records in buckets: the result of one split.
+#[derive(Default)]
+struct Level {
+    records: Vec<u64>,
+    checks: Vec<u32>,
+    ends: Vec<u32>,
+}
+
+impl Level {
+    /// Copies the records of `runs`, ordered by the key in `field`.
+    fn split(&mut self, runs: &[&[u64]], field: Field, check_shift: u32) {
+        const KEYS: usize = 1 << MOST_KEY_BITS;
+        let mask = (1u64 << field.bits) - 1;
+        let key = |record: u64| (record >> field.shift & mask) as usize % KEYS;
+        let mut cursors = [0u32; KEYS];
+        runs.iter().copied().flatten().for_each(|&record| cursors[key(record)] += 1);
+        let mut total = 0;
+        for cursor in &mut cursors[..1 << field.bits] {
+            total += std::mem::replace(cursor, total);
+        }
+        self.resize(total as usize);
+        for &record in runs.iter().copied().flatten() {
+            let cursor = &mut cursors[key(record)];
+            self.records[*cursor as usize] = record;
+            *cursor += 1;
+        }
+        self.ends.clear();
+        self.ends.extend_from_slice(&cursors[..1 << field.bits]);
+        self.fill_checks(check_shift);
+    }
+
+    /// Copies the records of `runs` into one bucket.
+    fn gather(&mut self, runs: &[&[u64]], check_shift: u32) {
+        self.resize(0);
+        runs.iter().for_each(|run| self.records.extend_from_slice(run));
+        self.ends.clear();
+        self.ends.push(self.records.len() as u32);
+        self.fill_checks(check_shift);
+    }
+
+    fn resize(&mut self, records: usize) {
+        self.records.truncate(records);
+        self.records.resize(records, 0);
+    }
+
+    fn fill_checks(&mut self, shift: u32) {
+        self.checks.clear();
+        self.checks.extend(self.records.iter().map(|record| (record >> shift) as u32));
+        self.checks.resize(self.records.len() + PADDING, 0);
+    }
+
+    /// The buckets with more than `small` records.
+    fn buckets_above(&self, small: usize) -> impl Iterator<Item = &[u64]> {
+        let starts = std::iter::once(&0).chain(&self.ends);
+        starts
+            .zip(&self.ends)
+            .map(|(&start, &end)| &self.records[start as usize..end as usize])
+            .filter(move |bucket| bucket.len() > small)
+    }
+}
+
+/// How far down the paths some records are.
+#[derive(Clone)]
+struct Place {
+    path: Path,
+    /// Bits of the path's last block that have not split the records yet.
+    rest: Field,
+    /// Record bits in which the records are known to agree.
+    equal: u64,
+}
+
+/// The walk along the paths of one trunk.
+struct Walk<'a, const WORDS: usize> {
+    join: &'a Join<'a, WORDS>,
+    layout: &'a Layout<WORDS>,
+    lane: &'a Lane<WORDS>,
+}
+
+impl<const WORDS: usize> Walk<'_, WORDS> {
+    /// Finds the pairs that the place's path owns, among records that agree in its bits so far.
+    fn visit(&self, place: Place, runs: &[&[u64]], levels: &mut [Level], sink: &mut Sink) {
+        let total: usize = runs.iter().map(|run| run.len()).sum();
+        let children = self.children(&place.path);
+        if total <= small(children.len()) {
+            return self.compare(&place, runs, levels, sink);
+        }
+        let reach = children.iter().map(|&block| self.layout.fields[block].bits).max().unwrap_or(0);
+        if place.rest.bits > 0 && (children.is_empty() || wanted_bits(total) > reach) {
+            return self.split(place, runs, levels, sink);
+        }
+        if children.is_empty() {
+            return self.set_aside(&place, runs, sink);
+        }
+        for block in children {
+            let mut child = Place { rest: self.layout.fields[block], ..place.clone() };
+            child.path.blocks.push(block);
+            self.split(child, runs, levels, sink);
+        }
+    }
+
+    /// The blocks that may follow on a path; none if the path is complete, or if the records do
+    /// not carry all of them.
+    fn children(&self, path: &Path) -> Vec<usize> {
+        if path.blocks.len() == self.lane.picked as usize {
+            return Vec::new();
+        }
+        let blocks = self.lane.next_blocks(path.blocks.len(), path.blocks.last().copied());
+        let blocks: Vec<usize> = blocks.collect();
+        if blocks.iter().any(|&block| self.layout.fields[block].bits == 0) {
+            Vec::new()
+        } else {
+            blocks
+        }
+    }
+
+    /// Splits by the rest of the last block, compares small buckets, visits large ones.
+    fn split(&self, mut place: Place, runs: &[&[u64]], levels: &mut [Level], sink: &mut Sink) {
+        let total: usize = runs.iter().map(|run| run.len()).sum();
+        let (used, rest) =
+            place.rest.cut(wanted_bits(total).min(place.rest.bits).min(MOST_KEY_BITS));
+        place.rest = rest;
+        place.equal |= used.mask();
+        let (level, deeper) =
+            levels.split_first_mut().expect("a record has fewer bits than there are levels");
+        level.split(runs, used, self.layout.check_shift);
+        let small = small(self.children(&place.path).len());
+        self.compare_buckets(&place, level, small, sink);
+        for bucket in level.buckets_above(small) {
+            self.visit(place.clone(), &[bucket], deeper, sink);
+        }
+    }
+
+    /// Compares all records with each other.
+    fn compare(&self, place: &Place, runs: &[&[u64]], levels: &mut [Level], sink: &mut Sink) {
+        if let Some(level) = levels.first_mut() {
+            level.gather(runs, self.layout.check_shift);
+            self.compare_buckets(place, level, usize::MAX, sink);
+        }
+    }
+
+    /// Compares the records of each bucket of up to `largest`, cheapest test first.
+    fn compare_buckets(&self, place: &Place, level: &Level, largest: usize, sink: &mut Sink) {
+        let Join { kernel, radius, .. } = *self.join;
+        let filter: Filter = self.layout.filter(place.equal, self.lane.budget, radius);
+        sink.passed.clear();
+        filter.buckets(kernel, &level.checks, 0, &level.ends, largest as u32, &mut sink.passed);
+        sink.candidates.clear();
+        sink.candidates.extend(sink.passed.iter().filter_map(|&(i, j)| {
+            let (one, two) = (level.records[i as usize], level.records[j as usize]);
+            let xor = one ^ two;
+            let near = (xor & self.layout.lane_mask).count_ones() <= self.lane.budget
+                && (xor & self.layout.digest_mask).count_ones() <= radius;
+            near.then(|| (self.layout.id(one), self.layout.id(two)))
+        }));
+        self.verify(&place.path, sink);
+    }
+
+    /// Keeps the candidates that are near by all their bits and that this path owns.
+    fn verify(&self, path: &Path, sink: &mut Sink) {
+        let Join { prints, cover, radius, .. } = *self.join;
+        for &(one, two) in &sink.candidates {
+            let xor = prints[one as usize].xor(&prints[two as usize]);
+            let distance = xor.ones();
+            if distance > radius || !path.owns(cover, &xor) {
+                continue;
+            }
+            let (a, b) = (one.min(two), one.max(two));
+            match distance {
+                0 => sink.found.equal.push((a, b)),
+                _ => sink.found.near.push(Pair { a, b, distance }),
+            }
+        }
+    }
+
+    /// Reports copies, and leaves what is different for a join of its own.
+    fn set_aside(&self, place: &Place, runs: &[&[u64]], sink: &mut Sink) {
+        let records = runs.iter().copied().flatten();
+        let mut items: Vec<(Fingerprint<WORDS>, u32)> = records
+            .map(|&record| self.layout.id(record))
+            .map(|id| (self.join.prints[id as usize], id))
+            .collect();
+        let mut ids = Vec::new();
+        let owned = place.path.owns(self.join.cover, &Fingerprint::ZERO);
+        collapse(&mut items, |first, copies| {
+            ids.push(first);
+            if owned {
+                sink.found.equal.extend(copies.iter().map(|&(_, copy)| (first, copy)));
+            }
+        });
+        ids.sort_unstable();
+        sink.dense.push(Dense { path: place.path.clone(), ids });
+    }
+}
+
+/// The largest bucket that is compared at once if it could be split in so many ways.
+pub(super) fn small(ways: usize) -> usize {
+    SMALL * ways.max(1)
+}
+
+/// How many bits split this many records into buckets of the wanted size.
+pub(super) fn wanted_bits(records: usize) -> u32 {
+    records.div_ceil(TARGET).next_power_of_two().ilog2()
+}
+
+/// Sorts items by fingerprint and reports each different one: its first item and the copies.
+pub(super) fn collapse<const WORDS: usize>(
+    items: &mut [(Fingerprint<WORDS>, u32)],
+    mut on_group: impl FnMut(u32, &[(Fingerprint<WORDS>, u32)]),
+) {
+    items.sort_unstable();
+    for group in items.chunk_by(|one, two| one.0 == two.0) {
+        on_group(group[0].1, &group[1..]);
+    }
+}

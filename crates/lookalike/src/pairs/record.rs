@@ -1,0 +1,184 @@
+//! What travels with an item while it is sorted into buckets?
+//!
+//! A record is one word: the item's position in the low bits, and above it as many telling bits of
+//! its fingerprint as fit, the digest. [`Layout`] says which bits those are for one trunk (the first
+//! block of a path) and where in the record the keys of the following blocks lie.
+
+use super::cover::Cover;
+use crate::{
+    Fingerprint,
+    hamming::{
+        bits::{BitSet, Gather},
+        filter::Filter,
+    },
+};
+
+/// Which bits of a fingerprint go where in a record.
+#[derive(Clone, Debug)]
+pub(super) struct Layout<const WORDS: usize> {
+    /// Gathers the bits that choose the partition.
+    pub key: Vec<Part>,
+    pub key_bits: u32,
+    /// Gathers the digest, already shifted above the position.
+    pub digest: Vec<Part>,
+    pub id_bits: u32,
+    /// Where in the record the bits of each block of the lane lie; empty for blocks that are not carried.
+    pub fields: Vec<Field>,
+    /// Record bits that belong to the lane, and all that belong to the digest.
+    pub lane_mask: u64,
+    pub digest_mask: u64,
+    /// The 32 bits from here on are the check: where most bits of the lane are.
+    pub check_shift: u32,
+}
+
+/// Some bits of one word of a fingerprint and where they go.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Part {
+    pub word: usize,
+    pub gather: Gather,
+    pub shift: u32,
+}
+
+/// A run of bits in a record.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Field {
+    pub shift: u32,
+    pub bits: u32,
+}
+
+impl Field {
+    /// The lowest `bits` bits of the field, and the rest.
+    pub fn cut(self, bits: u32) -> (Self, Self) {
+        let rest = Self { shift: self.shift + bits, bits: self.bits - bits };
+        (Self { shift: self.shift, bits }, rest)
+    }
+
+    pub fn mask(self) -> u64 {
+        if self.bits == 0 { 0 } else { u64::MAX >> (64 - self.bits) << self.shift }
+    }
+}
+
+impl<const WORDS: usize> Layout<WORDS> {
+    /// The layout for `items` items on the paths of `lane` that begin with block `trunk`, of which
+    /// `key_bits` bits choose the partition.
+    pub fn new(
+        cover: &Cover<WORDS>,
+        lane: usize,
+        trunk: usize,
+        key_bits: u32,
+        items: usize,
+        radius: u32,
+    ) -> Self {
+        let blocks = &cover.lanes[lane].blocks;
+        let id_bits = usize::BITS - items.saturating_sub(1).leading_zeros();
+        let key = blocks[trunk].lowest(key_bits);
+        let carried = carried(cover, lane, &key, 64 - id_bits, radius);
+        let order = digest_order(&carried);
+        let digest = parts(&order, id_bits);
+        let mut offset = id_bits;
+        let mut lane_mask = 0;
+        let mut fields = vec![Field::default(); blocks.len()];
+        for piece in &order {
+            let field = Field { shift: offset, bits: piece.bits.len() };
+            offset += field.bits;
+            if let Some(block) = piece.block {
+                fields[block] = field;
+                lane_mask |= field.mask();
+            }
+        }
+        let digest_mask = Field { shift: id_bits, bits: offset - id_bits }.mask();
+        let check_shift = check_shift(lane_mask, id_bits);
+        let key = parts(&[Piece { block: None, bits: key }], 0);
+        Self { key, key_bits, digest, id_bits, fields, lane_mask, digest_mask, check_shift }
+    }
+
+    /// The position in a record.
+    #[inline]
+    pub fn id(&self, record: u64) -> u32 {
+        (record & !(u64::MAX << self.id_bits)) as u32
+    }
+
+    /// The cheapest good filter for pairs that are equal on the record bits `equal`.
+    pub fn filter(&self, equal: u64, budget: u32, radius: u32) -> Filter {
+        let lane = ((self.lane_mask & !equal) >> self.check_shift) as u32;
+        let all = ((self.digest_mask & !equal) >> self.check_shift) as u32;
+        let filters = [Filter::new(lane, budget), Filter::new(all, radius)];
+        let costs = filters.map(Filter::cost);
+        if costs[0] <= costs[1] { filters[0] } else { filters[1] }
+    }
+}
+
+/// Bits that travel together: those of a block of the lane, or others.
+struct Piece<const WORDS: usize> {
+    block: Option<usize>,
+    bits: BitSet<WORDS>,
+}
+
+/// Chooses what to carry in `room` bits: the lane's own blocks, then others while they can tell.
+fn carried<const WORDS: usize>(
+    cover: &Cover<WORDS>,
+    lane: usize,
+    key: &BitSet<WORDS>,
+    room: u32,
+    radius: u32,
+) -> Vec<Piece<WORDS>> {
+    let blocks: Vec<BitSet<WORDS>> =
+        cover.lanes[lane].blocks.iter().map(|block| block.without(key)).collect();
+    let total: u32 = blocks.iter().map(BitSet::len).sum();
+    let most = if total <= room { u32::MAX } else { room / blocks.len() as u32 };
+    let mut pieces: Vec<Piece<WORDS>> = blocks
+        .iter()
+        .enumerate()
+        .map(|(block, bits)| Piece { block: Some(block), bits: bits.lowest(most) })
+        .collect();
+    let left = room - pieces.iter().map(|piece| piece.bits.len()).sum::<u32>();
+    let lane_bits = cover.lanes[lane].bits;
+    let all = cover.lanes.iter().fold(BitSet::EMPTY, |all, lane| all.union(&lane.bits));
+    let others = all.without(&lane_bits).lowest(left);
+    if others.len() > radius {
+        pieces.push(Piece { block: None, bits: others });
+    }
+    pieces
+}
+
+/// Pieces in the order of their first bits, so that neighbours can be gathered in one go.
+fn digest_order<const WORDS: usize>(pieces: &[Piece<WORDS>]) -> Vec<Piece<WORDS>> {
+    let mut order: Vec<Piece<WORDS>> =
+        pieces.iter().map(|piece| Piece { block: piece.block, bits: piece.bits }).collect();
+    order.sort_by_key(|piece| piece.bits.positions().next());
+    order
+}
+
+/// One gather for every stretch of bits that keeps its order.
+fn parts<const WORDS: usize>(pieces: &[Piece<WORDS>], mut shift: u32) -> Vec<Part> {
+    let mut parts: Vec<Part> = Vec::new();
+    for piece in pieces {
+        for (word, &mask) in piece.bits.0.iter().enumerate().filter(|(_, mask)| **mask != 0) {
+            let follows = |last: &&mut Part| {
+                last.word == word && last.gather.mask < mask & mask.wrapping_neg()
+            };
+            match parts.last_mut().filter(follows) {
+                Some(last) => last.gather = Gather::new(last.gather.mask | mask),
+                None => parts.push(Part { word, gather: Gather::new(mask), shift }),
+            }
+            shift += mask.count_ones();
+        }
+    }
+    parts
+}
+
+/// The window of 32 record bits above the position that sees most of the lane.
+fn check_shift(lane_mask: u64, id_bits: u32) -> u32 {
+    let seen = |shift: u32| ((lane_mask >> shift) as u32).count_ones();
+    (id_bits..=id_bits.max(32))
+        .max_by_key(|&shift| (seen(shift), std::cmp::Reverse(shift)))
+        .unwrap_or(id_bits)
+}
+
+/// Brings the bits of a fingerprint together as `parts` say, with the portable gather.
+#[cfg(test)]
+pub(super) fn pack<const WORDS: usize>(parts: &[Part], print: &Fingerprint<WORDS>) -> u64 {
+    parts
+        .iter()
+        .fold(0, |record, part| record | part.gather.apply(print.0[part.word]) << part.shift)
+}

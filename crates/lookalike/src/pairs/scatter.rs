@@ -1,0 +1,159 @@
+//! How do all items get into partitions that share some bits?
+//!
+//! Each thread scatters its chunk of the input into its own stretch of the record buffer, ordered
+//! by partition: no thread writes where another does, and no lock is needed. A partition is then
+//! one short run of records per chunk.
+#![expect(unsafe_code, reason = "the BMI2 twin may only be called where BMI2 was detected")]
+
+use rayon::prelude::*;
+
+use super::record::{Layout, Part};
+use crate::{Fingerprint, Kernel};
+
+/// The largest fan-out of one pass: beyond about a thousand write streams, stores start to miss.
+pub(super) const MOST_KEY_BITS: u32 = 10;
+const MOST_PARTITIONS: usize = 1 << MOST_KEY_BITS;
+
+/// Records of all live items, in partitions.
+pub(super) struct Partitions<'a> {
+    chunks: Vec<Chunk<'a>>,
+}
+
+/// One thread's records, ordered by partition.
+struct Chunk<'a> {
+    records: &'a [u64],
+    starts: Vec<u32>,
+    ends: Vec<u32>,
+}
+
+impl<'a> Partitions<'a> {
+    /// Scatters every item that is not `dead` into `records`.
+    pub fn scatter<const WORDS: usize>(
+        prints: &[Fingerprint<WORDS>],
+        layout: &Layout<WORDS>,
+        dead: &[u64],
+        kernel: Kernel,
+        records: &'a mut [u64],
+    ) -> Self {
+        // A multiple of 64, so that a word of the dead set belongs to one chunk.
+        let size = prints.len().div_ceil(rayon::current_num_threads()).next_multiple_of(64).max(64);
+        let chunks = records
+            .par_chunks_mut(size)
+            .zip(prints.par_chunks(size))
+            .enumerate()
+            .map(|(chunk, (records, prints))| {
+                let first = chunk * size;
+                let dead = if dead.is_empty() { dead } else { &dead[first / 64..] };
+                Chunk::scatter(Input { prints, first, dead }, layout, kernel, records)
+            })
+            .collect();
+        Self { chunks }
+    }
+
+    /// The records of one partition, as one run per chunk.
+    pub fn runs(&self, partition: usize) -> impl Iterator<Item = &'a [u64]> {
+        self.chunks.iter().map(move |chunk| {
+            &chunk.records[chunk.starts[partition] as usize..chunk.ends[partition] as usize]
+        })
+    }
+}
+
+/// The items of one chunk. `dead` has one bit per item, or is empty if all are alive.
+#[derive(Clone, Copy)]
+struct Input<'a, const WORDS: usize> {
+    prints: &'a [Fingerprint<WORDS>],
+    first: usize,
+    dead: &'a [u64],
+}
+
+impl<'a> Chunk<'a> {
+    fn scatter<const WORDS: usize>(
+        input: Input<'_, WORDS>,
+        layout: &Layout<WORDS>,
+        kernel: Kernel,
+        records: &'a mut [u64],
+    ) -> Self {
+        let (starts, ends) = match kernel {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `Kernel::Avx2` is only handed out after BMI2 was detected.
+            Kernel::Avx2 => unsafe { scatter_bmi2(input, layout, records) },
+            _ => scatter_with(input, layout, records, |word, part| part.gather.apply(word)),
+        };
+        Self { records, starts, ends }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "bmi2")]
+fn scatter_bmi2<const WORDS: usize>(
+    input: Input<'_, WORDS>,
+    layout: &Layout<WORDS>,
+    records: &mut [u64],
+) -> (Vec<u32>, Vec<u32>) {
+    scatter_with(input, layout, records, |word, part| {
+        std::arch::x86_64::_pext_u64(word, part.gather.mask)
+    })
+}
+
+/// Counts, then scatters. `gather` applies a part to a word; inlined into each kernel.
+#[inline(always)]
+fn scatter_with<const WORDS: usize>(
+    input: Input<'_, WORDS>,
+    layout: &Layout<WORDS>,
+    records: &mut [u64],
+    gather: impl Fn(u64, &Part) -> u64 + Copy,
+) -> (Vec<u32>, Vec<u32>) {
+    match (layout.key.as_slice(), layout.digest.as_slice()) {
+        // The usual layout reads one word with two gathers; a loop over parts would double its cost.
+        ([key], [digest]) => scatter_by(
+            input,
+            records,
+            #[inline(always)]
+            |print| gather(print.0[key.word], key),
+            #[inline(always)]
+            |print| gather(print.0[digest.word], digest) << digest.shift,
+        ),
+        (keys, digests) => {
+            let pack = |parts: &[Part], print: &Fingerprint<WORDS>| {
+                parts
+                    .iter()
+                    .fold(0, |all, part| all | gather(print.0[part.word], part) << part.shift)
+            };
+            scatter_by(
+                input,
+                records,
+                #[inline(always)]
+                |print| pack(keys, print),
+                #[inline(always)]
+                |print| pack(digests, print),
+            )
+        }
+    }
+}
+
+#[inline(always)]
+fn scatter_by<const WORDS: usize>(
+    input: Input<'_, WORDS>,
+    records: &mut [u64],
+    key: impl Fn(&Fingerprint<WORDS>) -> u64,
+    digest: impl Fn(&Fingerprint<WORDS>) -> u64,
+) -> (Vec<u32>, Vec<u32>) {
+    let mut cursors = [0u32; MOST_PARTITIONS];
+    for print in input.prints {
+        cursors[key(print) as usize % MOST_PARTITIONS] += 1;
+    }
+    let mut total = 0;
+    for cursor in &mut cursors {
+        total += std::mem::replace(cursor, total);
+    }
+    let starts = cursors.to_vec();
+    for (index, print) in input.prints.iter().enumerate() {
+        if !input.dead.is_empty() && input.dead[index / 64] >> (index % 64) & 1 == 1 {
+            continue;
+        }
+        let cursor = &mut cursors[key(print) as usize % MOST_PARTITIONS];
+        records[*cursor as usize] = digest(print) | (input.first + index) as u64;
+        *cursor += 1;
+    }
+    (starts, cursors.to_vec())
+}
