@@ -3,6 +3,7 @@
 //! [`Answer`] is the number of pairs and a sum over them that no order changes, so that two
 //! answers are compared without keeping either.
 
+use lookalike::Fingerprint;
 use serde::{Deserialize, Serialize};
 
 /// How many pairs were found, and which, in brief.
@@ -19,6 +20,15 @@ impl Answer {
     pub fn add(&mut self, a: u64, b: u64) {
         self.pairs += 1;
         self.checksum = self.checksum.wrapping_add(pair_hash(a, b));
+    }
+
+    /// Sums up the fingerprints of items, by position.
+    pub fn of_prints(prints: impl Iterator<Item = Option<Fingerprint<1>>>) -> Self {
+        let mut answer = Self::default();
+        for (print, item) in prints.zip(0..) {
+            answer.add(item, print.map_or(0, |print| print.0[0]));
+        }
+        answer
     }
 }
 

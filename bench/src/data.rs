@@ -3,7 +3,7 @@
 //! Every item is a function of its position, so a billion of them need no more memory than they
 //! fill, and who planted what can be asked afterwards.
 
-use lookalike::Fingerprint;
+use lookalike::{Feature, Features, Fingerprint};
 use rayon::prelude::*;
 
 /// Random fingerprints of which one in a hundred is a changed copy of another.
@@ -126,6 +126,19 @@ fn agreeing_pairs(prints: &[Fingerprint<1>], shift: u32) -> f64 {
     sizes.iter().map(|&size| size as f64 * (size as f64 - 1.0)).filter(|&pairs| pairs > 0.0).sum()
 }
 
+/// Items of `each` random features, all counting once or with weights from 1 to 20.
+pub fn features(items: u64, each: u64, weighted: bool) -> Vec<Features<1>> {
+    let feature = |draws: Draws, index| {
+        let weight = if weighted { 1 + draws.below(each + index, 20) as i32 } else { 1 };
+        Feature::weighted(draws.number(index), weight)
+    };
+    let item = |item| {
+        let draws = Draws { seed: b"feature", item };
+        (0..each).map(|index| feature(draws, index)).collect()
+    };
+    (0..items).map(item).collect()
+}
+
 fn is_copy(item: u64) -> bool {
     Draws { seed: b"copy", item }.below(0, 100) == 0
 }
@@ -207,7 +220,6 @@ mod tests {
         let inflation = |skewed: Skewed| block_inflation(&skewed.prints());
         let shingles = inflation(Skewed::shingles(100_000));
         let words = inflation(Skewed::words(100_000));
-        eprintln!("{shingles} {words}");
         assert!((7.0..22.0).contains(&shingles), "shingles: {shingles}");
         assert!((17.0..50.0).contains(&words), "words: {words}");
     }

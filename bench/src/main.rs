@@ -18,6 +18,20 @@ use options::{Child, Options};
 use rows::{ROWS, Work};
 use table::{Row, Table};
 
+const PREAMBLE: &str = "# The last run of `make bench`
+
+Written by the program; do not edit.
+Wall seconds, the best of several warm turns, one thread unless said. Contenders take turns in one
+run on the same fingerprints (random, one in a hundred a copy changed in 0 to k bits) and must find
+the same pairs. Ours is built as a user builds it; the Rust peers are built for this very processor
+(`target-cpu=native`), which is in their favour. Loading is not counted and, for peers, neither is
+preparing. A result in `x` is how many times faster ours is; where the target is an upper bound, it
+is how many times as long ours takes.
+
+";
+
+const SMALLER: &str = "**Sizes are smaller than those the targets are set for.**\n\n";
+
 fn main() -> Result<ExitCode> {
     let options = Options::parse();
     if let Some(Child::AllPairs { items, threads }) = options.child {
@@ -30,11 +44,12 @@ fn main() -> Result<ExitCode> {
     }
     let machine = Machine::describe();
     let table = Table(chosen(&options).flat_map(|work| run(work, &options)).collect());
-    let text = format!("{machine}\n{table}");
+    let sizes = if options.is_full() { "" } else { SMALLER };
+    let text = format!("{machine}\n{sizes}{table}");
     println!("{text}");
     if let Some(path) = &options.results {
-        let text = format!("{}{text}", preamble(&options));
-        fs::write(path, text).with_context(|| format!("writing {}", path.display()))?;
+        fs::write(path, format!("{PREAMBLE}{text}"))
+            .with_context(|| format!("writing {}", path.display()))?;
     }
     Ok(if table.failed() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
@@ -48,21 +63,4 @@ fn chosen(options: &Options) -> impl Iterator<Item = &'static Work> {
 fn run(work: &Work, options: &Options) -> Vec<Row> {
     eprintln!("{}: {}", work.name, work.about);
     (work.run)(options).unwrap_or_else(|error| vec![Row::failed(work.about, format!("{error:#}"))])
-}
-
-fn preamble(options: &Options) -> String {
-    let sizes = match options.is_full() {
-        true => "",
-        false => " **Sizes are smaller than those the targets are set for.**",
-    };
-    format!(
-        "# The last run of `make bench`\n\n\
-         Written by the program; do not edit.{sizes}\n\
-         Wall seconds, the best of several warm turns, one thread unless said. Contenders take \
-         turns in one run on the same fingerprints (random, one in a hundred a copy changed in 0 \
-         to k bits). Ours is built as a user builds it; the Rust peers are built for this very \
-         processor (`target-cpu=native`), which is in their favour. Loading and, for peers, \
-         preparing are not counted. A result in `x` is how many times faster ours is, except \
-         where an upper bound is the target: there it is how many times longer ours takes.\n\n"
-    )
 }

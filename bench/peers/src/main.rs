@@ -5,6 +5,7 @@ mod chunks;
 mod gaoya_index;
 mod linear;
 mod sort;
+mod votes;
 
 use std::{env, path::Path};
 
@@ -20,6 +21,10 @@ fn main() -> Result<()> {
         ["gaoya", file, radius] => gaoya_index::serve_pairs(Path::new(file), number(radius)?),
         ["linear", file, radius] => linear::serve_pairs(Path::new(file), number(radius)?),
         ["sort", file, how] => sort::serve_sort(Path::new(file), how),
+        ["votes", items, each, weighted] => {
+            votes::serve_votes(number(items)?.into(), number(each)?.into(), weighted == "weighted");
+            Ok(())
+        }
         _ => bail!("no such peer: {arguments:?}"),
     }
 }

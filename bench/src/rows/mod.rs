@@ -5,6 +5,7 @@ mod pairs;
 mod scan;
 mod skew;
 mod sort;
+mod votes;
 
 use std::path::Path;
 
@@ -56,6 +57,7 @@ pub const ROWS: &[Work] = &[
     Work { name: "text", about: "fingerprints of real text against random ones", run: skew::text },
     Work { name: "equal-1m", about: "equal fingerprints against random ones", run: skew::equal },
     Work { name: "scan-128", about: "exhaustive scan, 128 bit, k=32", run: scan::run },
+    Work { name: "votes", about: "voting kernels against the plain loop", run: votes::run },
     Work {
         name: "memory-100m",
         about: "100M pairs, k=3: peak memory",
