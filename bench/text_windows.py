@@ -1,9 +1,9 @@
 """SimHash fingerprints of windows of real text, for data as uneven as real data is.
 
-    text_windows.py FOLDER OUT.npy WORDS
+    text_windows.py FOLDER OUT.npy WORDS WINDOW STEP
 
-Reads the "text" of every row of FOLDER/*.jsonl and *.jsonl.xz, takes windows of 32 words that
-start every 8 words, and writes the 64-bit SimHash of their WORDS-word shingles as an array of
+Reads the "text" of every row of FOLDER/*.jsonl and *.jsonl.xz, takes windows of WINDOW words that
+start every STEP words, and writes the 64-bit SimHash of their WORDS-word shingles as an array of
 uint64, repeats left out.
 """
 
@@ -17,11 +17,10 @@ from pathlib import Path
 
 import numpy as np
 
-WINDOW, STEP = 32, 8
 
-
-def main(folder, out, words):
-    prints = [windows(text, int(words)) for text in texts(Path(folder))]
+def main(folder, out, *sizes):
+    words, window, step = map(int, sizes)
+    prints = [windows(text, words, window, step) for text in texts(Path(folder))]
     if not prints:
         sys.exit(f"{folder}: no .jsonl or .jsonl.xz files with a \"text\" field")
     # In order of first appearance, as the windows come.
@@ -35,16 +34,16 @@ def texts(folder):
             yield from (json.loads(row)["text"] for row in rows)
 
 
-def windows(text, words):
+def windows(text, words, window, step):
     tokens = re.findall(r"\w+", text.lower())
     shingles = [" ".join(tokens[i : i + words]) for i in range(len(tokens) - words + 1)]
-    if len(shingles) < WINDOW:
+    if len(shingles) < window:
         return np.empty(0, np.uint64)
     hashes = np.frombuffer(b"".join(map(hashed, shingles)), np.uint8).reshape(-1, 8)
     votes = 2 * np.unpackbits(hashes, axis=1, bitorder="little").astype(np.int32) - 1
     sums = np.vstack([np.zeros((1, 64), np.int32), np.cumsum(votes, axis=0, dtype=np.int32)])
-    starts = np.arange(0, len(shingles) - WINDOW + 1, STEP)
-    bits = sums[starts + WINDOW] > sums[starts]
+    starts = np.arange(0, len(shingles) - window + 1, step)
+    bits = sums[starts + window] > sums[starts]
     return np.packbits(bits, axis=1, bitorder="little").view("<u8").ravel()
 
 

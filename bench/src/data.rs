@@ -70,12 +70,12 @@ pub struct Skewed {
 impl Skewed {
     /// Like word 3-shingles of windows of 1000 bytes.
     pub const fn shingles(items: u64) -> Self {
-        Self { items, bias: 0.16, boilerplate: 0.45, decided: 0.65 }
+        Self { items, bias: 0.16, boilerplate: 0.7, decided: 0.65 }
     }
 
     /// Like single words of windows of 1000 bytes, the worst that was seen.
     pub const fn words(items: u64) -> Self {
-        Self { items, bias: 0.16, boilerplate: 0.7, decided: 0.65 }
+        Self { items, bias: 0.16, boilerplate: 0.9, decided: 0.68 }
     }
 
     /// The fingerprints, in order; one in a hundred is a copy changed in 0 to 3 bits.
@@ -105,8 +105,9 @@ impl Skewed {
         // A few boilerplates are everywhere, most are rare: the share of the i-th is about 1/i.
         let template = (1000f64.powf(draws.part(65))) as u64;
         let parts = Draws { seed: b"decided", item: template };
+        // No boilerplate wins every vote it should; 0.9 makes wider bit sets as uneven as in text.
         let decided = (0..64)
-            .filter(|&bit| parts.part(bit) < self.decided && draws.part(66 + bit) < 0.97)
+            .filter(|&bit| parts.part(bit) < self.decided && draws.part(66 + bit) < 0.9)
             .fold(0u64, |bits, bit| bits | 1 << bit);
         let Fingerprint([text]) = random::<1>(b"boilerplate", template);
         Fingerprint([own & !decided | text & decided])

@@ -1,6 +1,6 @@
 //! Does the shape of the data matter? Ours on uneven fingerprints against ours on even ones.
 
-use std::process::Command;
+use std::{path::Path, process::Command, time::Instant};
 
 use anyhow::{Context, Result, ensure};
 use lookalike::{AllPairs, Fingerprint, Radius};
@@ -30,22 +30,38 @@ pub fn text(options: &Options) -> Result<Vec<Row>> {
         let reason = "no folder of texts was given (`make bench DATA=folder`)";
         return Ok(vec![Row::skipped("fingerprints of real text", reason)]);
     };
-    [3, 1]
-        .into_iter()
-        .map(|words| {
-            let file = tempfile::Builder::new().suffix(".npy").tempfile()?.into_temp_path();
-            let status = Command::new(&options.python)
-                .arg(beside("text_windows.py"))
-                .args([data.as_os_str(), file.as_os_str()])
-                .arg(words.to_string())
-                .status()
-                .context("running text_windows.py")?;
-            ensure!(status.success(), "text_windows.py failed");
-            let mut prints = npy::read(&file)?;
-            prints.truncate(options.size(prints.len() as u64) as usize);
-            against_random(&format!("real text, {words}-word shingles"), &prints)
-        })
-        .collect()
+    // About 200 bytes of words' 3-shingles, the mildest skew, and 1000 bytes of words, the worst.
+    let windows =
+        [Windows { words: 3, window: 32, step: 8 }, Windows { words: 1, window: 160, step: 20 }];
+    windows.into_iter().map(|windows| windows.row(options, data)).collect()
+}
+
+/// What is fingerprinted of a text: windows of so many words, made of shingles of so many words.
+struct Windows {
+    words: u32,
+    window: u32,
+    step: u32,
+}
+
+impl Windows {
+    fn row(&self, options: &Options, data: &Path) -> Result<Row> {
+        let mut prints = self.prints(options, data)?;
+        prints.truncate(options.size(prints.len() as u64) as usize);
+        let Self { words, window, .. } = self;
+        against_random(&format!("real text, {window}-word windows, {words}-shingles"), &prints)
+    }
+
+    fn prints(&self, options: &Options, data: &Path) -> Result<Vec<Fingerprint<1>>> {
+        let file = tempfile::Builder::new().suffix(".npy").tempfile()?.into_temp_path();
+        let status = Command::new(&options.python)
+            .arg(beside("text_windows.py"))
+            .args([data, &file])
+            .args([self.words, self.window, self.step].map(|size| size.to_string()))
+            .status()
+            .context("running text_windows.py")?;
+        ensure!(status.success(), "text_windows.py failed");
+        npy::read(&file)
+    }
 }
 
 fn against_random(what: &str, prints: &[Fingerprint<1>]) -> Result<Row> {
@@ -82,7 +98,7 @@ pub fn equal(options: &Options) -> Result<Vec<Row>> {
     let same = vec![random[0]; items as usize];
     let pool = ours::threads(1)?;
     let groups = |prints: &[Fingerprint<1>]| -> Result<Turn> {
-        let start = std::time::Instant::now();
+        let start = Instant::now();
         let pairs = pool.install(|| AllPairs::new(Radius::new(3)).run(prints))?;
         let mut turn = Turn { seconds: start.elapsed().as_secs_f64(), answer: Default::default() };
         turn.answer.pairs = pairs.count();
