@@ -3,10 +3,10 @@
 //! Only names, defaults and the reading of single values. What values mean together is checked in
 //! [`config`](crate::config).
 
-use std::path::PathBuf;
+use std::{fmt::Display, path::PathBuf, str::FromStr};
 
 use clap::{Parser, Subcommand, ValueEnum};
-use lookalike::{Kernel, Radius, Width};
+use lookalike::{FeatureHash, Kernel, Preset, Radius, Shingles, Weighting, Width};
 
 /// Finds near-duplicates: every pair within the radius it states, missing none.
 #[derive(Parser)]
@@ -19,6 +19,10 @@ pub struct Args {
 #[derive(Subcommand)]
 pub enum Command {
     Pairs(PairsArgs),
+    Compare(CompareArgs),
+    Hash(HashArgs),
+    /// List the recipes for fingerprints that come with lookalike
+    Recipes,
     #[command(subcommand)]
     Bench(BenchCommand),
 }
@@ -27,8 +31,8 @@ pub enum Command {
 ///
 /// INPUT holds one fingerprint a line (decimal, 0x hex or 0b binary; a tab and an id may follow), or
 /// is a NumPy .npy array (uint64, shape (n,) or (n, words), word 0 the least significant; or uint32
-/// for 32 bits). Either may be compressed (gzip, zstd). An item without an id goes by its line or
-/// row number, from 1.
+/// for 32 bits), or what `lookalike hash` wrote. All may be packed with gzip or zstd. An item without
+/// an id goes by its line or row number, from 1; with several inputs, by file:line.
 #[derive(clap::Args)]
 pub struct PairsArgs {
     /// Files of fingerprints; - is standard input
@@ -65,6 +69,78 @@ pub struct PairsArgs {
     pub talk: TalkArgs,
 }
 
+/// Tell whether two items are alike: exit code 0 if so, 1 if not.
+///
+/// A and B are two fingerprints, the names of two text files, or two texts.
+#[derive(clap::Args)]
+pub struct CompareArgs {
+    /// The one
+    #[arg(required_unless_present = "stdin")]
+    pub a: Option<String>,
+
+    /// The other
+    #[arg(required_unless_present = "stdin")]
+    pub b: Option<String>,
+
+    /// Read pairs from standard input, a tab between the two, and print distance, tab, alike or
+    /// different for each line; exit code 0 when done
+    #[arg(long, conflicts_with_all = ["a", "b"])]
+    pub stdin: bool,
+
+    /// What A and B are; guessed if left out
+    #[arg(long)]
+    pub kind: Option<Kind>,
+
+    /// Largest number of bits in which two alike items may differ [default: the recipe's, 3 for
+    /// fingerprints]
+    #[arg(long, short = 'k', value_name = "K", value_parser = radius)]
+    pub distance: Option<Radius>,
+
+    #[command(flatten)]
+    pub recipe: RecipeArgs,
+
+    /// With --stdin: go on after lines that cannot be read; their result is "-", tab, skipped
+    #[arg(long)]
+    pub skip_bad: bool,
+
+    /// No notes; errors only
+    #[arg(long, short)]
+    pub quiet: bool,
+
+    /// Print the result as one line of JSON
+    #[arg(long, conflicts_with = "stdin")]
+    pub json: bool,
+}
+
+/// Make fingerprints of texts: one JSON line {"id":...,"fingerprint":"0x..."} each.
+#[derive(clap::Args)]
+pub struct HashArgs {
+    /// Text files, one item each; - is standard input
+    #[arg(required = true, value_name = "INPUT")]
+    pub inputs: Vec<PathBuf>,
+
+    /// Take every line as an item of its own; its id is the line number
+    #[arg(long)]
+    pub lines: bool,
+
+    #[command(flatten)]
+    pub recipe: RecipeArgs,
+
+    /// Go on without inputs that cannot be read; they are counted and listed
+    #[arg(long)]
+    pub skip_bad: bool,
+
+    #[command(flatten)]
+    pub output: OutputArgs,
+
+    /// Threads to use [default: all cores]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+
+    #[command(flatten)]
+    pub talk: TalkArgs,
+}
+
 /// Measure lookalike on made data.
 #[derive(Subcommand)]
 pub enum BenchCommand {
@@ -96,6 +172,34 @@ pub struct BenchPairsArgs {
     /// Print the result as one line of JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// How a text becomes a fingerprint: a recipe, and what to change in it.
+#[derive(clap::Args)]
+pub struct RecipeArgs {
+    /// The recipe to start from; see lookalike recipes
+    #[arg(long, value_name = "NAME", default_value = "words128", value_parser = preset)]
+    pub recipe: &'static Preset,
+
+    /// What a text is made of: words:N, chars:N or bytes:N (runs of N)
+    #[arg(long, value_name = "WHAT:N", value_parser = parsed::<Shingles>)]
+    pub features: Option<Shingles>,
+
+    /// How much a feature counts: set (once), tf (as often as it is there) or log
+    #[arg(long, value_name = "HOW", value_parser = parsed::<Weighting>)]
+    pub weights: Option<Weighting>,
+
+    /// The hash of a feature: xxh3, murmur3-64, murmur3-128, jenkins, md5-first8 or md5-last8
+    #[arg(long, value_name = "NAME", value_parser = parsed::<FeatureHash>)]
+    pub hash: Option<FeatureHash>,
+
+    /// The seed of the hash
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+
+    /// Bits of a fingerprint: 32, 64, 128 or 256
+    #[arg(long, value_parser = width)]
+    pub bits: Option<Width>,
 }
 
 /// How to search. The answer depends on the distance only; the rest is time and memory.
@@ -184,6 +288,15 @@ impl Data {
     pub fn name(self) -> String {
         self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
     }
+}
+
+fn preset(name: &str) -> Result<&'static Preset, String> {
+    Preset::named(name).map_err(|error| error.to_string())
+}
+
+/// A value whose library type reads it and says what is wrong with it.
+fn parsed<T: FromStr<Err: Display>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|error: T::Err| error.to_string())
 }
 
 fn width(text: &str) -> Result<Width, String> {

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
-use lookalike::{AllPairs, Kernel, Radius, Width};
+use lookalike::{AllPairs, Kernel, Radius, Recipe, Width};
 
-use crate::args::SearchArgs;
+use crate::args::{RecipeArgs, SearchArgs};
 
 /// How to search fingerprints of one width.
 pub struct Search {
@@ -36,7 +36,6 @@ impl Search {
                 width.bits()
             );
         }
-        ensure!(threads != Some(0), "--threads 0: use at least 1, or leave it out for all cores");
         if let Some(folder) = &temp {
             ensure!(folder.is_dir(), "--temp {}: no such folder", folder.display());
         }
@@ -63,11 +62,50 @@ impl Search {
 
     /// Runs `work` on as many threads as were asked for.
     pub fn on_threads<T: Send>(&self, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
-        rayon::ThreadPoolBuilder::new()
-            .num_threads(self.threads.unwrap_or(0))
-            .build()
-            .context("cannot start the threads; try a smaller --threads")?
-            .install(work)
+        on_threads(self.threads, work)
+    }
+}
+
+/// Runs `work` on this many threads; on all cores if nothing was said.
+pub fn on_threads<T: Send>(
+    threads: Option<usize>,
+    work: impl FnOnce() -> Result<T> + Send,
+) -> Result<T> {
+    ensure!(threads != Some(0), "--threads 0: use at least 1, or leave it out for all cores");
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads.unwrap_or(0))
+        .build()
+        .context("cannot start the threads; try a smaller --threads")?
+        .install(work)
+}
+
+/// How texts become fingerprints, and how near two of them must be.
+pub struct Making {
+    pub recipe: Recipe,
+    pub radius: Radius,
+}
+
+impl Making {
+    pub fn new(args: &RecipeArgs, distance: Option<Radius>) -> Result<Self> {
+        let preset = args.recipe;
+        let base = &preset.recipe;
+        let mut recipe = Recipe {
+            features: args.features.unwrap_or(base.features),
+            weights: args.weights.unwrap_or(base.weights),
+            hash: args.hash.unwrap_or(base.hash),
+            seed: args.seed.unwrap_or(base.seed),
+            width: args.bits.unwrap_or(base.width),
+            ..base.clone()
+        };
+        recipe.hash.check_seed(recipe.seed).context("--seed")?;
+        if recipe != *base {
+            recipe.name = "own".into();
+        }
+        // A preset's radius is a share of its bits.
+        let share = preset.radius.bits() * recipe.width.bits() / base.width.bits();
+        let radius = distance.unwrap_or(Radius::new(share));
+        check_radius(radius, recipe.width)?;
+        Ok(Self { recipe, radius })
     }
 }
 

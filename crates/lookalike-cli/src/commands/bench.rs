@@ -2,14 +2,14 @@
 
 mod data;
 
-use std::{io::Write, process::ExitCode, time::Instant};
+use std::{process::ExitCode, time::Instant};
 
 use anyhow::Result;
 use lookalike::{Pairs, Width};
 use serde_json::json;
 
 use crate::{
-    args::{BenchPairsArgs, OutputArgs},
+    args::BenchPairsArgs,
     config::Search,
     report::{Output, bytes, grouped, json_line, rate},
 };
@@ -33,9 +33,7 @@ pub fn run(args: BenchPairsArgs) -> Result<ExitCode> {
         Width::Bits256 => measure::<4>(&made, &search),
     })?;
     let text = if args.json { measured.json(&made) } else { measured.text(&made) };
-    let mut output = Output::create(&OutputArgs { output: None, force: false })?;
-    output.write_all(text.as_bytes())?;
-    output.finish()?;
+    Output::print(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,7 +1,10 @@
 //! The commands, one file each. A command reads as the line it runs: source, search, report.
 
 mod bench;
+mod compare;
+mod hash;
 mod pairs;
+mod recipes;
 
 use std::process::ExitCode;
 
@@ -12,6 +15,9 @@ use crate::args::{BenchCommand, Command};
 pub fn run(command: Command) -> Result<ExitCode> {
     match command {
         Command::Pairs(args) => pairs::run(args),
+        Command::Compare(args) => compare::run(args),
+        Command::Hash(args) => hash::run(args),
+        Command::Recipes => recipes::run(),
         Command::Bench(BenchCommand::Pairs(args)) => bench::run(args),
     }
 }

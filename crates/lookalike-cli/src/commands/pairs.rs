@@ -68,9 +68,7 @@ fn plan(source: Fingerprints, search: &Search, skipped: &mut Skipped) -> Result<
         Width::Bits128 => plan_of::<2>(source, search, skipped),
         Width::Bits256 => plan_of::<4>(source, search, skipped),
     })?;
-    let mut output = Output::create(&OutputArgs { output: None, force: false })?;
-    std::io::Write::write_all(&mut output, plan.as_bytes())?;
-    output.finish()?;
+    Output::print(&plan)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -37,6 +37,13 @@ impl Output {
         Ok(Self { place })
     }
 
+    /// Writes one text to standard output.
+    pub fn print(text: &str) -> Result<()> {
+        let mut output = Self { place: Place::Stdout(io::stdout()) };
+        output.write_all(text.as_bytes()).context("cannot write to standard output")?;
+        output.finish()
+    }
+
     /// Completes the output: only now a file gets its name.
     pub fn finish(mut self) -> Result<()> {
         self.flush()?;

@@ -34,7 +34,7 @@ pub struct Bytes {
 impl Bytes {
     /// Opens a file, or standard input for `-`.
     pub fn open(path: &Path) -> Result<Self, Bad> {
-        let name = if path == Path::new("-") { "stdin".into() } else { path.display().to_string() };
+        let name = name_of(path);
         let packed = open_packed(path).map_err(|what| Bad::input(&name, what))?;
         let read_failed = |error| Bad::input(&name, unreadable(&error));
         let (packing, packed) = look_ahead(packed, 6).map_err(read_failed)?;
@@ -57,6 +57,11 @@ impl Bytes {
     pub fn into_reader(self) -> Box<dyn BufRead + Send> {
         self.reader
     }
+}
+
+/// What an input is called in ids and messages.
+pub fn name_of(path: &Path) -> String {
+    if path == Path::new("-") { "stdin".to_owned() } else { path.display().to_string() }
 }
 
 /// What to say about a failed read.

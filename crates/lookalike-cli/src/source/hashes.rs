@@ -78,12 +78,12 @@ impl HashLines {
 }
 
 /// What to say about a line that is too long for what it should be.
-pub fn too_long(longest: u64) -> String {
+fn too_long(longest: u64) -> String {
     format!("more than {longest} bytes in a line; {HOW_TO_WRITE}")
 }
 
 /// Why something is no fingerprint, and what to do about it.
-type Refusal = (Reason, String);
+pub type Refusal = (Reason, String);
 
 /// One line.
 struct Item<'a, const WORDS: usize> {
@@ -144,10 +144,7 @@ impl LineId<'_> {
 }
 
 /// Reads a fingerprint, or says why it is none and what to do.
-pub fn parse<const WORDS: usize>(
-    digits: &[u8],
-    width: Width,
-) -> Result<Fingerprint<WORDS>, Refusal> {
+fn parse<const WORDS: usize>(digits: &[u8], width: Width) -> Result<Fingerprint<WORDS>, Refusal> {
     if let Some(number) = short_number(digits).filter(|_| width != Width::Bits32) {
         let mut print = Fingerprint::ZERO;
         print.0[0] = number;
@@ -158,6 +155,15 @@ pub fn parse<const WORDS: usize>(
         FingerprintError::TooWide { .. } => (Reason::TooWide, too_wide(&text, width)),
         _ => (Reason::NotANumber, not_a_number(&text)),
     })
+}
+
+/// As [`parse`], for a width that is known only when the program runs.
+pub fn parse_within(text: &str, width: Width) -> Result<Fingerprint<4>, Refusal> {
+    let print = parse(text.trim().as_bytes(), Width::Bits256)?;
+    if bits_used(&print) > width.bits() {
+        return Err((Reason::TooWide, too_wide(text, width)));
+    }
+    Ok(print)
 }
 
 /// Whether this is how a fingerprint may be written, whatever its width.
@@ -183,17 +189,19 @@ fn short_number(digits: &[u8]) -> Option<u64> {
 }
 
 fn too_wide(text: &str, width: Width) -> String {
-    let fits = |print: Fingerprint<4>| {
-        let top = print.0.iter().rposition(|&word| word != 0).unwrap_or(0);
-        let bits = 64 * top as u32 + 64 - print.0[top].leading_zeros();
-        Width::ALL.into_iter().find(|width| width.bits() >= bits)
-    };
+    let fits = |print| Width::ALL.into_iter().find(|width| width.bits() >= bits_used(&print));
     let fitting = Fingerprint::parse(text, Width::Bits256).ok().and_then(fits);
     let remedy = fitting.map_or_else(
         || "the widest fingerprints have 256 bits".to_owned(),
         |wider| format!("use --bits {}", wider.bits()),
     );
     format!("{} does not fit into {} bits; {remedy}", shortened(text), width.bits())
+}
+
+/// The bits a number needs.
+fn bits_used(print: &Fingerprint<4>) -> u32 {
+    let top = print.0.iter().rposition(|&word| word != 0).unwrap_or(0);
+    64 * top as u32 + 64 - print.0[top].leading_zeros()
 }
 
 fn not_a_number(text: &str) -> String {

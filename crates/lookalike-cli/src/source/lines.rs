@@ -29,10 +29,6 @@ impl Lines {
         self.number
     }
 
-    pub fn longest(&self) -> u64 {
-        self.longest
-    }
-
     /// Reads a line into `line`, replacing what is there.
     pub fn next(&mut self, line: &mut Vec<u8>) -> io::Result<Line> {
         line.clear();

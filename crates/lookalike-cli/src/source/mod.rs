@@ -1,6 +1,6 @@
 //! What does the user give us? Opens inputs, says what is in them, reads their items.
 //!
-//! [`Fingerprints`] is the whole of the inputs of one command; [`Ids`] remembers what items are
+//! [`Fingerprints`] or [`Texts`] are all inputs of one command; [`Ids`] remembers what items are
 //! called, [`Skipped`] what could not be read. Nothing here knows what items are read for.
 
 mod bytes;
@@ -9,6 +9,7 @@ mod ids;
 mod lines;
 mod npy;
 mod skipped;
+mod texts;
 
 use std::path::{Path, PathBuf};
 
@@ -18,9 +19,11 @@ use lookalike::{Fingerprint, Width};
 use crate::args::Kind;
 use bytes::Bytes;
 use hashes::HashLines;
+pub use hashes::{Refusal, is_number, parse_within};
 pub use ids::{Id, Ids};
 use npy::NpyRows;
 pub use skipped::{Bad, Reason, Skipped};
+pub use texts::{Each, TextItem, Texts, read_text};
 
 /// Fingerprints are handed on in pieces of at most this many.
 const PIECE: usize = 1 << 14;

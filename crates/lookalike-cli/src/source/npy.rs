@@ -7,7 +7,7 @@ use std::io::{self, BufRead, Read};
 use anyhow::Result;
 use lookalike::{Fingerprint, Width};
 
-use super::{Bad, Bytes, Ids, OnPiece, PIECE, Skipped, bytes::unreadable};
+use super::{Bad, Bytes, Ids, OnPiece, PIECE, Reason, Skipped, bytes::unreadable};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
@@ -74,7 +74,7 @@ impl NpyRows {
     fn cut_short(&self, name: &str, done: u64, error: Option<io::Error>) -> Bad {
         let why = error.map_or_else(String::new, |error| format!(" ({error})"));
         let what = format!("ends after {done} of {} rows{why}; save or copy it again", self.rows);
-        Bad::missing(name, what)
+        Bad::item(name, Reason::Missing, what)
     }
 }
 

@@ -48,9 +48,14 @@ impl Bad {
         Self { reason: Reason::Input, message: format!("{name}: {what}") }
     }
 
-    /// Rows an input promised but does not have.
-    pub fn missing(name: &str, what: impl std::fmt::Display) -> Self {
-        Self { reason: Reason::Missing, message: format!("{name}: {what}") }
+    /// An input that can be read, but is no item.
+    pub fn item(name: &str, reason: Reason, what: impl std::fmt::Display) -> Self {
+        Self { reason, message: format!("{name}: {what}") }
+    }
+
+    /// The message by itself, where there is nothing to go on with.
+    pub fn error(self) -> anyhow::Error {
+        anyhow!(self.message)
     }
 
     /// One line of an input.

@@ -2,6 +2,8 @@
 
 mod bad_input;
 mod bench;
+mod compare;
+mod hash;
 mod pairs_in;
 mod pairs_out;
 mod run;

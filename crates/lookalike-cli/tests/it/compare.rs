@@ -1,0 +1,153 @@
+//! `compare`: two items, or two columns of lines.
+
+use crate::run::{Folder, run};
+
+fn compare(arguments: &[&str]) -> crate::run::Ran {
+    let folder = Folder::new();
+    let mut command = folder.command("compare");
+    command.args(arguments);
+    run(command, b"")
+}
+
+#[test]
+fn fingerprints_within_the_radius_are_alike() {
+    compare(&["0xff", "248"]).is("
+        exit 0
+        distance    3 of 64 bits
+        similarity  not verified
+        verdict     alike (within 3 is alike)
+        --- stderr
+        comparing fingerprints");
+}
+
+#[test]
+fn fingerprints_beyond_the_radius_are_different() {
+    compare(&["0xff", "248", "--distance", "2", "--quiet", "--kind", "hash"]).is("
+        exit 1
+        distance    3 of 64 bits
+        similarity  not verified
+        verdict     different (within 2 is alike)
+        --- stderr");
+}
+
+#[test]
+fn texts_are_compared_by_their_words() {
+    let ran = compare(&["To be, or not to be", "to be or NOT to be!", "--json"]);
+    ran.is(r#"
+        exit 0
+        {"distance":0,"similarity":null,"verdict":"alike","bits":128,"radius":33}
+        --- stderr
+        comparing texts"#);
+    assert_eq!(compare(&["To be, or not to be", "that is the question"]).exit, 1);
+}
+
+#[test]
+fn every_part_of_a_recipe_can_be_chosen() {
+    let plain = compare(&["abc def", "abc defg", "--json"]).stdout;
+    for options in [
+        ["--recipe", "simhash64"],
+        ["--features", "chars:2"],
+        ["--hash", "murmur3-128"],
+        ["--bits", "256"],
+        ["--seed", "7"],
+    ] {
+        let ran = compare(&["abc def", "abc defg", "--json", options[0], options[1]]);
+        assert!(ran.exit < 2, "{}", ran.stderr);
+        assert_ne!(ran.stdout, plain, "{options:?}");
+    }
+    assert!(compare(&["a b", "a b", "--weights", "set"]).exit == 0);
+}
+
+#[test]
+fn two_names_of_files_mean_their_texts() {
+    let folder = Folder::with("a.txt", "one two three").and("b.txt", "One two\nthree.");
+    let ran = folder.run("compare a.txt b.txt");
+    assert_eq!((ran.exit, ran.stderr.as_str()), (0, "comparing the texts of two files\n"));
+    folder
+        .run("compare a.txt c.txt")
+        .fails("a.txt is a file, but there is no file c.txt; name two files, or give two texts");
+}
+
+#[test]
+fn every_line_of_standard_input_gets_its_answer() {
+    let folder = Folder::new();
+    folder.run_with("compare --stdin", "0xff\t0xfe\n1\t0xffff\n5\t5").is("
+        exit 0
+        1\talike
+        15\tdifferent
+        0\talike
+        --- stderr
+        comparing fingerprints");
+    folder.run_with("compare --stdin --quiet", "so it is\tSo it is\nso it is\tnot at all\n").is("
+        exit 0
+        0\talike
+        51\tdifferent
+        --- stderr");
+}
+
+#[test]
+fn bad_lines_stop_the_run_with_their_number() {
+    let folder = Folder::new();
+    let go_on = "(or --skip-bad to go on without it)";
+    for (line, message) in [
+        ("7", "1 columns; write two items with one tab between them"),
+        ("7\t8\t9", "3 columns; write two items with one tab between them"),
+        ("", "1 columns; write two items with one tab between them"),
+        ("7\tx", "\"x\" is not a number; write a fingerprint as decimal, 0x hex or 0b binary"),
+        (
+            "7\t99999999999999999999",
+            "99999999999999999999 does not fit into 64 bits; use --bits 128",
+        ),
+    ] {
+        let ran = folder.run_with("compare --stdin --kind hash", format!("1\t1\n{line}\n"));
+        assert_eq!(ran.exit, 2);
+        assert_eq!(ran.stderr, format!("error: stdin:2: {message} {go_on}\n"));
+    }
+    let ran = folder.run_with("compare --stdin --kind text", "a b\t\n");
+    let message = "a text without words:2 has no fingerprint";
+    assert_eq!(ran.stderr, format!("error: stdin:1: {message} {go_on}\n"));
+}
+
+#[test]
+fn skipped_lines_keep_the_answers_in_step() {
+    Folder::new().run_with("compare --stdin --skip-bad", "1\t1\n2\n3\t0\n").is("
+        exit 0
+        0\talike
+        -\tskipped
+        2\talike
+        --- stderr
+        comparing fingerprints
+        skipped stdin:2: 1 columns; write two items with one tab between them
+        1 lines skipped");
+}
+
+#[test]
+fn wrong_items_and_choices_are_refused() {
+    let fails = |arguments: &[&str], message: &str| compare(arguments).fails(message);
+    fails(
+        &["1", "x", "--kind", "hash"],
+        "\"x\" is not a number; write a fingerprint as decimal, 0x hex or 0b binary",
+    );
+    fails(
+        &["4294967296", "1", "--bits", "32"],
+        "4294967296 does not fit into 32 bits; use --bits 64",
+    );
+    fails(&["a b", ""], "a text without words:2 has no fingerprint");
+    fails(
+        &["a", "b", "--distance", "129"],
+        "--distance 129 is more than the 128 bits of a fingerprint; use 128 or less",
+    );
+    for (option, value, message) in [
+        ("--recipe", "word128", "there is no recipe \"word128\"; did you mean words128?"),
+        ("--weights", "logs", "there are no weights \"logs\"; did you mean log?"),
+        ("--hash", "xxh", "there is no hash \"xxh\"; did you mean xxh3?"),
+        ("--features", "word:2", "words"),
+        ("--features", "words:0", "words"),
+    ] {
+        let ran = compare(&["a", "b", option, value]);
+        assert_eq!(ran.exit, 2);
+        assert!(ran.stderr.contains(message), "{}", ran.stderr);
+    }
+    assert_eq!(compare(&["a"]).exit, 2);
+    assert_eq!(compare(&["a", "b", "--stdin"]).exit, 2);
+}

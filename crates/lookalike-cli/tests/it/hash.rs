@@ -1,0 +1,114 @@
+//! `hash` and `recipes`: fingerprints of texts.
+
+use crate::run::Folder;
+
+const LINES: &str = "The quick brown fox\nthe QUICK brown fox!\n\n...\nsomething else entirely\n";
+
+#[test]
+fn lines_get_fingerprints_by_number_and_empty_texts_none() {
+    let ran = Folder::with("a.txt", LINES).run("hash --lines a.txt --recipe simhash64");
+    let lines: Vec<_> = ran.stdout.lines().collect();
+    assert_eq!((ran.exit, lines.len()), (0, 3), "{}", ran.stderr);
+    let print = |line: &str| line.split("\"fingerprint\":").nth(1).unwrap().to_owned();
+    assert_eq!(print(lines[0]), print(lines[1]));
+    assert_eq!(print(lines[0]).len(), "\"0x0123456789abcdef\"}".len());
+    assert!(lines[2].starts_with("{\"id\":5,\"fingerprint\":\"0x"), "{}", lines[2]);
+    assert!(
+        ran.stderr.starts_with(
+            "skipped a.txt:3: no words:3 in it, so it has no fingerprint\n\
+             skipped a.txt:4: no words:3 in it, so it has no fingerprint\n\
+             3 items (2 skipped: 2 no features); simhash64: words:3, tf, xxh3, 64 bits, version 1; "
+        ),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn files_are_one_item_each_and_go_by_their_name() {
+    let folder = Folder::with("a.txt", "one two three").and("b.txt", "one two three");
+    let ran = folder.run_with("hash a.txt - b.txt --quiet", "one\ntwo\nthree");
+    let ids: Vec<_> = ran.stdout.lines().map(|line| line.split(",\"").next().unwrap()).collect();
+    assert_eq!(ids, ["{\"id\":\"a.txt\"", "{\"id\":\"stdin\"", "{\"id\":\"b.txt\""]);
+    let prints: Vec<_> = ran.stdout.lines().map(|line| line.split("print").nth(1)).collect();
+    assert!(prints[0] == prints[1] && prints[1] == prints[2]);
+    assert_eq!(ran.stderr, "");
+}
+
+#[test]
+fn pairs_reads_what_hash_writes() {
+    let folder = Folder::with("a.txt", LINES).and("b.txt", "The quick, brown fox\n");
+    for recipe in ["--recipe words128", "--recipe simhash64", "--features words:1 --bits 32"] {
+        let prints = folder.run(&format!("hash --lines a.txt {recipe}")).stdout;
+        assert_eq!(folder.run_with("pairs -", &prints).pairs(), "1-2:0", "{recipe}");
+        folder.run(&format!("hash --lines a.txt b.txt {recipe} -o p.jsonl --force"));
+        let expected = "a.txt:1-a.txt:2:0 a.txt:1-b.txt:1:0 a.txt:2-b.txt:1:0";
+        assert_eq!(folder.run("pairs p.jsonl").pairs(), expected, "{recipe}");
+    }
+}
+
+#[test]
+fn written_fingerprints_of_two_widths_do_not_meet() {
+    let folder = Folder::with("a.txt", "one two three\n");
+    folder.run("hash a.txt -o a.jsonl");
+    folder.run("hash a.txt -o b.jsonl --bits 64");
+    folder.run("pairs a.jsonl b.jsonl").fails(
+        "b.jsonl: holds fingerprints of 64 bits, but a.jsonl has 128; \
+         search each width by itself (or --skip-bad to go on without it)",
+    );
+    let both = folder.read("a.jsonl") + &folder.read("b.jsonl") + "{\"id\":3}\n";
+    let ran = folder.run_with("pairs -", &both);
+    ran.fails(
+        "stdin:2: a fingerprint of 64 bits among such of 128; \
+         search each width by itself (or --skip-bad to go on without it)",
+    );
+    let ran = folder.run_with("pairs - --skip-bad", &both);
+    assert!(ran.stderr.contains("(2 skipped: 1 not a number, 1 other width)"), "{}", ran.stderr);
+}
+
+#[test]
+fn the_result_does_not_depend_on_threads() {
+    let text: String = (0..5_000).map(|line| format!("line {line} of many\n")).collect();
+    let folder = Folder::with("a.txt", text);
+    let one = folder.run("hash --lines a.txt --threads 1").stdout;
+    assert_eq!(one.lines().count(), 5_000);
+    assert_eq!(folder.run("hash --lines a.txt --threads 3").stdout, one);
+}
+
+#[test]
+fn invalid_text_is_repaired_and_noted() {
+    let folder = Folder::with("a.txt", b"caf\xe9 au lait\nfine as it is\n");
+    let ran = folder.run("hash --lines a.txt");
+    assert_eq!(ran.stdout.lines().count(), 2);
+    let note = "note: 1 texts were not valid UTF-8; what was not is replaced\n";
+    assert!(ran.stderr.starts_with(note), "{}", ran.stderr);
+}
+
+#[test]
+fn what_cannot_be_hashed_is_refused() {
+    let folder = Folder::with("a.csv", "a,b\n").and("a.txt", "some text");
+    let go_on = "(or --skip-bad to go on without it)";
+    let rows = "rows of .csv files are not read yet; --lines takes each line as a text";
+    folder.run("hash a.csv").fails(&format!("a.csv: {rows} {go_on}"));
+    folder.run("hash b.txt").fails(&format!("b.txt: no such file; check the name {go_on}"));
+    folder.run("hash .").fails(&format!(".: is a folder; name the files in it {go_on}"));
+    folder
+        .run("hash a.txt -o p.csv")
+        .fails("p.csv: fingerprints are written as JSON lines; use .jsonl");
+    folder
+        .run("hash a.txt --hash md5-last8 --seed 1")
+        .fails("--seed: md5-last8 takes a seed of 0 bits; 0x1 does not fit");
+    assert_eq!(folder.run("hash a.txt b.txt a.csv --skip-bad --quiet").stdout.lines().count(), 1);
+}
+
+#[test]
+fn recipes_are_listed_with_what_they_are_for() {
+    let ran = Folder::new().run("recipes");
+    let lines: Vec<_> = ran.stdout.lines().collect();
+    assert!(lines[0].starts_with("NAME "));
+    assert!(
+        lines[1].starts_with("words128    128       33  words:2  log     xxh3  "),
+        "{}",
+        lines[1]
+    );
+}
