@@ -18,7 +18,6 @@ use crate::{
 pub(super) struct Layout<const WORDS: usize> {
     /// Gathers the bits that choose the partition.
     pub key: Vec<Part>,
-    pub key_bits: u32,
     /// Gathers the digest, already shifted above the position.
     pub digest: Vec<Part>,
     pub id_bits: u32,
@@ -27,7 +26,7 @@ pub(super) struct Layout<const WORDS: usize> {
     /// Record bits that belong to the lane, and all that belong to the digest.
     pub lane_mask: u64,
     pub digest_mask: u64,
-    /// The 32 bits from here on are the check: where most bits of the lane are.
+    /// The 32 bits from here on are the check: where the bits are that still tell.
     pub check_shift: u32,
 }
 
@@ -87,9 +86,12 @@ impl<const WORDS: usize> Layout<WORDS> {
             }
         }
         let digest_mask = Field { shift: id_bits, bits: offset - id_bits }.mask();
-        let check_shift = check_shift(lane_mask, id_bits);
+        // Without errors to allow for, the lane's bits are keys: only the others can tell any more.
+        let telling =
+            if cover.lanes[lane].budget == 0 { digest_mask & !lane_mask } else { lane_mask };
+        let check_shift = check_shift(telling, id_bits);
         let key = parts(&[Piece { block: None, bits: key }], 0);
-        Self { key, key_bits, digest, id_bits, fields, lane_mask, digest_mask, check_shift }
+        Self { key, digest, id_bits, fields, lane_mask, digest_mask, check_shift }
     }
 
     /// The position in a record.
@@ -132,13 +134,26 @@ fn carried<const WORDS: usize>(
         .map(|(block, bits)| Piece { block: Some(block), bits: bits.lowest(most) })
         .collect();
     let left = room - pieces.iter().map(|piece| piece.bits.len()).sum::<u32>();
-    let lane_bits = cover.lanes[lane].bits;
-    let all = cover.lanes.iter().fold(BitSet::EMPTY, |all, lane| all.union(&lane.bits));
-    let others = all.without(&lane_bits).lowest(left);
-    if others.len() > radius {
-        pieces.push(Piece { block: None, bits: others });
-    }
+    pieces.extend(others(cover, lane, left, radius));
     pieces
+}
+
+/// Up to `room` bits of the other lanes, unless they are too few to ever exceed the radius.
+fn others<const WORDS: usize>(
+    cover: &Cover<WORDS>,
+    lane: usize,
+    mut room: u32,
+    radius: u32,
+) -> Vec<Piece<WORDS>> {
+    let mut others = Vec::new();
+    let lanes = cover.lanes.iter().enumerate().filter(|&(number, _)| number != lane);
+    for block in lanes.flat_map(|(_, lane)| &lane.blocks) {
+        let bits = block.lowest(room);
+        room -= bits.len();
+        others.push(Piece { block: None, bits });
+    }
+    let total: u32 = others.iter().map(|piece| piece.bits.len()).sum();
+    if total > radius { others } else { Vec::new() }
 }
 
 /// Pieces in the order of their first bits, so that neighbours can be gathered in one go.
@@ -167,9 +182,9 @@ fn parts<const WORDS: usize>(pieces: &[Piece<WORDS>], mut shift: u32) -> Vec<Par
     parts
 }
 
-/// The window of 32 record bits above the position that sees most of the lane.
-fn check_shift(lane_mask: u64, id_bits: u32) -> u32 {
-    let seen = |shift: u32| ((lane_mask >> shift) as u32).count_ones();
+/// The window of 32 record bits above the position that sees most of the telling ones.
+fn check_shift(telling: u64, id_bits: u32) -> u32 {
+    let seen = |shift: u32| ((telling >> shift) as u32).count_ones();
     (id_bits..=id_bits.max(32))
         .max_by_key(|&shift| (seen(shift), std::cmp::Reverse(shift)))
         .unwrap_or(id_bits)

@@ -105,13 +105,13 @@ fn scatter_with<const WORDS: usize>(
 ) -> (Vec<u32>, Vec<u32>) {
     match (layout.key.as_slice(), layout.digest.as_slice()) {
         // The usual layout reads one word with two gathers; a loop over parts would double its cost.
-        ([key], [digest]) => scatter_by(
+        (&[key], &[digest]) => scatter_by(
             input,
             records,
             #[inline(always)]
-            |print| gather(print.0[key.word], key),
+            move |print| gather(print.0[key.word % WORDS], &key),
             #[inline(always)]
-            |print| gather(print.0[digest.word], digest) << digest.shift,
+            move |print| gather(print.0[digest.word % WORDS], &digest) << digest.shift,
         ),
         (keys, digests) => {
             let pack = |parts: &[Part], print: &Fingerprint<WORDS>| {
