@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use anyhow::Result;
-use lookalike::{AllPairs, Fingerprint, PairsError, Radius};
+use lookalike::{AllPairs, Fingerprint, Pair, PairsError, Radius};
 use lookalike_bench::{answer::Answer, turn::Turn};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -18,24 +18,20 @@ pub fn all_pairs<const WORDS: usize>(
     prints: &[Fingerprint<WORDS>],
     radius: u32,
 ) -> Result<Turn> {
-    all_pairs_where(pool, prints, radius, |_| true)
+    all_pairs_as(pool, prints, radius, |answer, pair| answer.add(pair.a.into(), pair.b.into()))
 }
 
-/// All pairs, of which only those with a distance that `counts` enter the answer.
-pub fn all_pairs_where<const WORDS: usize>(
+/// All pairs, each entered into the answer as the peer at hand would tell it.
+pub fn all_pairs_as<const WORDS: usize>(
     pool: &ThreadPool,
     prints: &[Fingerprint<WORDS>],
     radius: u32,
-    counts: impl Fn(u32) -> bool + Sync,
+    enter: impl Fn(&mut Answer, Pair) + Sync,
 ) -> Result<Turn> {
     let start = Instant::now();
     let answer = pool.install(|| {
         let mut answer = Answer::default();
-        AllPairs::new(Radius::new(radius)).run(prints)?.for_each(|pair| {
-            if counts(pair.distance) {
-                answer.add(pair.a.into(), pair.b.into());
-            }
-        });
+        AllPairs::new(Radius::new(radius)).run(prints)?.for_each(|pair| enter(&mut answer, pair));
         Ok::<_, PairsError>(answer)
     })?;
     Ok(Turn { seconds: start.elapsed().as_secs_f64(), answer })

@@ -23,12 +23,16 @@ impl Rounds {
     /// For peers so slow that noise does not matter.
     pub const ONCE: Self = Self { least: 1, most: 1, time: Duration::ZERO };
 
+    /// After this, what was measured must do.
+    const PATIENCE: Duration = Duration::from_secs(90);
+
     /// Runs all contenders in turn; gives back the best turn of each.
     pub fn run<const N: usize>(self, mut contenders: [Contender<'_>; N]) -> Result<[Turn; N]> {
         let start = Instant::now();
         let mut best = [None; N];
         for round in 0..self.most {
-            if round >= self.least && start.elapsed() > self.time {
+            let spent = start.elapsed();
+            if round >= self.least && spent > self.time || round > 0 && spent > Self::PATIENCE {
                 break;
             }
             for (best, contender) in best.iter_mut().zip(&mut contenders) {
