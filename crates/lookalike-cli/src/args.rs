@@ -278,7 +278,7 @@ pub enum Data {
     Skewed,
     /// Families of ten around a common ancestor
     Clustered,
-    /// Only 20 bits differ at all
+    /// Only 40 bits differ at all
     FewBits,
     /// All the same
     Equal,

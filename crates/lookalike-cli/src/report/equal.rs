@@ -206,7 +206,11 @@ mod tests {
         });
         let mut found = Vec::new();
         let listing = Listing::new(&near, &groups, policy);
-        listing.for_each(|pair| Ok(found.push(pair))).unwrap();
+        let listed = listing.for_each(|pair| {
+            found.push(pair);
+            Ok(())
+        });
+        listed.unwrap();
         (found, expected.collect())
     }
 

@@ -262,11 +262,10 @@ fn not_hashes(start: &[u8], kind: Option<Kind>) -> Option<String> {
 /// A line that is no fingerprint, if most lines are none.
 fn text_line(start: &[u8]) -> Option<String> {
     let sample: Vec<_> = first_lines(start).take(SAMPLE).collect();
-    let is_text = |line: &&&[u8]| {
-        let number = line.first().is_some_and(u8::is_ascii_digit);
-        !number
-            && !(line.starts_with(b"{") && line.windows(13).any(|part| part == b"\"fingerprint\""))
+    let is_json = |line: &[u8]| {
+        line.starts_with(b"{") && line.windows(13).any(|part| part == b"\"fingerprint\"")
     };
+    let is_text = |line: &&&[u8]| !(line[0].is_ascii_digit() || is_json(line));
     let count = sample.iter().filter(is_text).count();
     let first = sample.iter().find(is_text)?;
     (count * 2 > sample.len()).then(|| String::from_utf8_lossy(first).into_owned())

@@ -32,7 +32,7 @@ fn pairs_depend_neither_on_threads_nor_on_pieces() {
 #[test]
 fn another_seed_makes_other_data() {
     let pairs =
-        |seed| bench(&format!("--random 2000 --data few-bits --seed {seed}"))["pairs"].clone();
+        |seed| bench(&format!("--random 2000 --data clustered --seed {seed}"))["pairs"].clone();
     assert_ne!(pairs(1), pairs(2));
 }
 

@@ -1,4 +1,5 @@
 //! Runs the real binary on small data; each test looks at exit code, stdout and stderr together.
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
 mod bad_input;
 mod bench;

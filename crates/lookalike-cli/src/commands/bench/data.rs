@@ -14,7 +14,7 @@ const PLANTED: u64 = 100;
 const FAMILY: u64 = 10;
 
 /// Bits that vary in [`Data::FewBits`].
-const FEW: u64 = (1 << 20) - 1;
+const FEW: u64 = (1 << 40) - 1;
 
 /// A data set that exists only as its description.
 pub struct Made {
