@@ -1,13 +1,12 @@
 //! The AVX2 kernels. Each has a portable twin in the file that calls it.
 #![expect(unsafe_code, reason = "vector loads take pointers; calls need the CPU features checked")]
 
-use std::arch::x86_64::*;
+use std::{arch::x86_64::*, ops::Range};
 
 use super::{
     filter::{Filter, PADDING},
-    scan::LANES,
+    scan::{Column, LANES},
 };
-use crate::Fingerprint;
 
 /// See [`Filter::buckets`].
 pub(super) fn buckets(
@@ -85,15 +84,22 @@ fn count(
 /// The number of set bits of each byte.
 #[target_feature(enable = "avx2")]
 #[inline]
-pub(super) fn bytes_ones(bits: __m256i) -> __m256i {
+fn bytes_ones(bits: __m256i) -> __m256i {
+    let nibble = _mm256_set1_epi8(0x0f);
+    let low = nibble_ones(_mm256_and_si256(bits, nibble));
+    let high = nibble_ones(_mm256_and_si256(_mm256_srli_epi16::<4>(bits), nibble));
+    _mm256_add_epi8(low, high)
+}
+
+/// The number of set bits of each byte, all of them below 16.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn nibble_ones(nibbles: __m256i) -> __m256i {
     let table = _mm256_setr_epi8(
         0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4, 0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3,
         3, 4,
     );
-    let nibble = _mm256_set1_epi8(0x0f);
-    let low = _mm256_shuffle_epi8(table, _mm256_and_si256(bits, nibble));
-    let high = _mm256_shuffle_epi8(table, _mm256_and_si256(_mm256_srli_epi16::<4>(bits), nibble));
-    _mm256_add_epi8(low, high)
+    _mm256_shuffle_epi8(table, nibbles)
 }
 
 /// Holds eight neighbours in a register and slides the rest of their bucket past them, one
@@ -149,68 +155,78 @@ fn report(lanes: u32, at: u32, step: u32, end: u32, passed: &mut Vec<(u32, u32)>
     }
 }
 
-/// See [`Columns::within`](super::scan::Columns::within); `columns` have a length that is a
-/// multiple of `LANES`.
-pub(super) fn within<const WORDS: usize>(
-    columns: [&[u64]; WORDS],
-    query: &Fingerprint<WORDS>,
+/// Visits, ascending, the positions in `chunks` (of eight) at which the columns differ from `query`
+/// in at most `radius` bits.
+pub(super) fn maybe_within(
+    columns: &[Column],
+    query: &[[u32; 2]; MOST_COLUMNS],
     radius: u32,
-    first: u32,
-    near: &mut Vec<u32>,
+    chunks: Range<usize>,
+    visit: impl FnMut(usize),
 ) {
     // SAFETY: `Kernel::Avx2` is only handed out after AVX2 was detected.
-    unsafe { within_columns(columns, query, radius, first, near) }
-}
-
-#[target_feature(enable = "avx2")]
-fn within_columns<const WORDS: usize>(
-    columns: [&[u64]; WORDS],
-    query: &Fingerprint<WORDS>,
-    radius: u32,
-    first: u32,
-    near: &mut Vec<u32>,
-) {
-    let bound = _mm256_set1_epi64x(i64::from(radius) + 1);
-    let query: [__m256i; WORDS] =
-        std::array::from_fn(|word| _mm256_set1_epi64x(query.0[word] as i64));
-    let chunks: [&[[u64; LANES]]; WORDS] = std::array::from_fn(|word| columns[word].as_chunks().0);
-    let length = chunks.iter().map(|column| column.len()).min().unwrap_or(0);
-    let chunks: [&[[u64; LANES]]; WORDS] = std::array::from_fn(|word| &chunks[word][..length]);
-    for index in 0..length {
-        let mut low = _mm256_setzero_si256();
-        let mut high = _mm256_setzero_si256();
-        for word in 0..WORDS {
-            let chunk = &chunks[word][index];
-            // A byte counts at most 8 ones a word; with up to 4 words it cannot overflow.
-            low = _mm256_add_epi8(
-                low,
-                bytes_ones(_mm256_xor_si256(query[word], load_words(chunk, 0))),
-            );
-            high = _mm256_add_epi8(
-                high,
-                bytes_ones(_mm256_xor_si256(query[word], load_words(chunk, 4))),
-            );
-        }
-        let zero = _mm256_setzero_si256();
-        let low = _mm256_cmpgt_epi64(bound, _mm256_sad_epu8(low, zero));
-        let high = _mm256_cmpgt_epi64(bound, _mm256_sad_epu8(high, zero));
-        let any = _mm256_or_si256(low, high);
-        if _mm256_testz_si256(any, any) == 0 {
-            let lanes = _mm256_movemask_pd(_mm256_castsi256_pd(low)) as u32
-                | (_mm256_movemask_pd(_mm256_castsi256_pd(high)) as u32) << 4;
-            let start = first + (index * LANES) as u32;
-            near.extend(
-                (0..LANES as u32).filter(|lane| lanes >> lane & 1 == 1).map(|lane| start + lane),
-            );
+    unsafe {
+        match columns {
+            [a] => sweep_columns([a], query, radius, chunks, visit),
+            [a, b] => sweep_columns([a, b], query, radius, chunks, visit),
+            [a, b, c] => sweep_columns([a, b, c], query, radius, chunks, visit),
+            [a, b, c, d] => sweep_columns([a, b, c, d], query, radius, chunks, visit),
+            [a, b, c, d, e] => sweep_columns([a, b, c, d, e], query, radius, chunks, visit),
+            [a, b, c, d, e, f] => sweep_columns([a, b, c, d, e, f], query, radius, chunks, visit),
+            [a, b, c, d, e, f, g] => {
+                sweep_columns([a, b, c, d, e, f, g], query, radius, chunks, visit)
+            }
+            [a, b, c, d, e, f, g, h, ..] => {
+                sweep_columns([a, b, c, d, e, f, g, h], query, radius, chunks, visit);
+            }
+            [] => {}
         }
     }
 }
 
-/// Four words of a chunk, from `at` (0 or 4) on.
+/// Columns of the widest fingerprint.
+const MOST_COLUMNS: usize = 8;
+
+#[target_feature(enable = "avx2")]
+fn sweep_columns<const COLUMNS: usize>(
+    columns: [&Column; COLUMNS],
+    query: &[[u32; 2]; MOST_COLUMNS],
+    radius: u32,
+    chunks: Range<usize>,
+    mut visit: impl FnMut(usize),
+) {
+    let bound = _mm256_set1_epi32(radius as i32 + 1);
+    let (ones, ones_wide) = (_mm256_set1_epi8(1), _mm256_set1_epi16(1));
+    let query: [[__m256i; 2]; COLUMNS] = std::array::from_fn(|column| {
+        query[column].map(|nibbles| _mm256_set1_epi32(nibbles as i32))
+    });
+    let halves: [[&[[u32; LANES]]; 2]; COLUMNS] = std::array::from_fn(|column| {
+        let Column { low, high } = columns[column];
+        [low, high].map(|half| &half.as_chunks().0[chunks.clone()])
+    });
+    for index in 0..chunks.len() {
+        let mut counts = _mm256_setzero_si256();
+        for column in 0..COLUMNS {
+            for half in 0..2 {
+                let xor =
+                    _mm256_xor_si256(query[column][half], load_lanes(&halves[column][half][index]));
+                // A nibble counts at most 4 ones; sixteen of them leave room in a byte.
+                counts = _mm256_add_epi8(counts, nibble_ones(xor));
+            }
+        }
+        let sums = _mm256_madd_epi16(_mm256_maddubs_epi16(counts, ones), ones_wide);
+        let near = _mm256_cmpgt_epi32(bound, sums);
+        if _mm256_testz_si256(near, near) == 0 {
+            let lanes = _mm256_movemask_ps(_mm256_castsi256_ps(near));
+            let first = (chunks.start + index) * LANES;
+            (0..LANES).filter(|lane| lanes >> lane & 1 == 1).for_each(|lane| visit(first + lane));
+        }
+    }
+}
+
 #[target_feature(enable = "avx2")]
 #[inline]
-fn load_words(chunk: &[u64; LANES], at: usize) -> __m256i {
-    let words = &chunk[at..at + 4];
-    // SAFETY: `words` has exactly the four elements that are read.
-    unsafe { _mm256_loadu_si256(words.as_ptr().cast()) }
+fn load_lanes(lanes: &[u32; LANES]) -> __m256i {
+    // SAFETY: the array has exactly the eight elements that are read.
+    unsafe { _mm256_loadu_si256(lanes.as_ptr().cast()) }
 }

@@ -1,74 +1,97 @@
 //! Which of many fingerprints are within a distance of one, by looking at each?
 //!
-//! [`Columns`] holds fingerprints word by word, so that a vector register takes the same word of
-//! several of them at once.
+//! [`Columns`] holds fingerprints 32 bits at a time, so that a vector takes the same bits of eight
+//! of them at once. Only as many bits are looked at as it takes to rule almost all of them out.
 
-use super::Kernel;
+use std::ops::Range;
+
+use super::{Kernel, filter::chance_of_few};
 use crate::Fingerprint;
 
-/// Fingerprints in columns: all first words, then all second words.
-pub(crate) struct Columns<const WORDS: usize> {
-    words: [Vec<u64>; WORDS],
-    len: usize,
+/// Fingerprints prepared for being scanned within one radius.
+pub(crate) struct Columns<'a, const WORDS: usize> {
+    prints: &'a [Fingerprint<WORDS>],
+    radius: u32,
+    kernel: Kernel,
+    columns: Vec<Column>,
+}
+
+/// The same 32 bits of all fingerprints, as the low and the high nibbles of four bytes each: what a
+/// table of nibbles counts without any shifting.
+pub(super) struct Column {
+    pub low: Vec<u32>,
+    pub high: Vec<u32>,
 }
 
 /// Columns are padded to a multiple of this many fingerprints.
 pub(super) const LANES: usize = 8;
 
-impl<const WORDS: usize> Columns<WORDS> {
-    pub fn new(prints: &[Fingerprint<WORDS>]) -> Self {
-        let padded = prints.len().next_multiple_of(LANES);
-        let column = |word: usize| {
-            let mut column: Vec<u64> = Vec::with_capacity(padded);
-            column.extend(prints.iter().map(|print| print.0[word]));
-            column.resize(padded, 0);
-            column
+impl<'a, const WORDS: usize> Columns<'a, WORDS> {
+    pub fn new(prints: &'a [Fingerprint<WORDS>], radius: u32, kernel: Kernel) -> Self {
+        let columns = match kernel {
+            Kernel::Portable => Vec::new(),
+            _ => (0..telling_columns(2 * WORDS as u32, radius))
+                .map(|column| Column::new(prints, column))
+                .collect(),
         };
-        Self { words: std::array::from_fn(column), len: prints.len() }
+        Self { prints, radius, kernel, columns }
     }
 
-    /// Appends the positions in `range` whose fingerprints are at most `radius` away, ascending.
+    /// Appends the positions in `range` of fingerprints within the radius of `query`, ascending,
+    /// with their distances.
     pub fn within(
         &self,
-        kernel: Kernel,
         query: &Fingerprint<WORDS>,
-        radius: u32,
-        range: std::ops::Range<usize>,
-        near: &mut Vec<u32>,
+        range: Range<usize>,
+        near: &mut Vec<(u32, u32)>,
     ) {
-        let end = range.end.min(self.len);
-        // Vectors start at multiples of LANES: what stands before the range is dropped again.
-        let first = range.start / LANES * LANES;
-        let columns: [&[u64]; WORDS] = std::array::from_fn(|word| {
-            &self.words[word][first..end.next_multiple_of(LANES).max(first)]
-        });
-        let known = near.len();
-        match kernel {
+        let mut visit = |position: usize| {
+            let distance = query.distance(&self.prints[position]);
+            if distance <= self.radius && range.contains(&position) {
+                near.push((position as u32, distance));
+            }
+        };
+        match self.kernel {
             #[cfg(target_arch = "x86_64")]
-            Kernel::Avx2 => super::avx2::within(columns, query, radius, first as u32, near),
-            _ => within_portable(columns, query, radius, first as u32, near),
-        }
-        let inside = |position: &u32| (range.start..end).contains(&(*position as usize));
-        let early = near[known..].iter().take_while(|position| !inside(position)).count();
-        near.drain(known..known + early);
-        while near.len() > known && near.last().is_some_and(|last| !inside(last)) {
-            near.pop();
+            Kernel::Avx2 => {
+                let query = std::array::from_fn(|column| nibbles(bits32(query, column)));
+                let chunks = range.start / LANES..range.end.div_ceil(LANES);
+                let last = self.prints.len() - 1;
+                super::avx2::maybe_within(&self.columns, &query, self.radius, chunks, |position| {
+                    // The padding after the last fingerprint may look near; it is not there.
+                    if position <= last {
+                        visit(position);
+                    }
+                });
+            }
+            _ => range.clone().for_each(visit),
         }
     }
 }
 
-fn within_portable<const WORDS: usize>(
-    columns: [&[u64]; WORDS],
-    query: &Fingerprint<WORDS>,
-    radius: u32,
-    first: u32,
-    near: &mut Vec<u32>,
-) {
-    let length = columns.first().map_or(0, |column| column.len());
-    for index in 0..length {
-        let other = Fingerprint(std::array::from_fn(|word| columns[word][index]));
-        if query.distance(&other) <= radius {
-            near.push(first + index as u32);
-        }
+impl Column {
+    fn new<const WORDS: usize>(prints: &[Fingerprint<WORDS>], column: u32) -> Self {
+        let padded = prints.len().next_multiple_of(LANES);
+        let nibbles = prints.iter().map(|print| nibbles(bits32(print, column as usize)));
+        let (mut low, mut high): (Vec<u32>, Vec<u32>) =
+            nibbles.map(|[low, high]| (low, high)).unzip();
+        low.resize(padded, 0);
+        high.resize(padded, 0);
+        Self { low, high }
     }
+}
+
+/// The low and the high nibble of each byte.
+fn nibbles(bits: u32) -> [u32; 2] {
+    [bits & 0x0f0f_0f0f, bits >> 4 & 0x0f0f_0f0f]
+}
+
+/// The `column`th 32 bits; zero past the end.
+fn bits32<const WORDS: usize>(print: &Fingerprint<WORDS>, column: usize) -> u32 {
+    print.0.get(column / 2).map_or(0, |word| (word >> (32 * (column % 2))) as u32)
+}
+
+/// How many of `all` columns leave fewer than one random fingerprint in a thousand in question.
+fn telling_columns(all: u32, radius: u32) -> u32 {
+    (1..all).find(|columns| chance_of_few(32 * columns, radius) < 1e-3).unwrap_or(all)
 }

@@ -150,7 +150,7 @@ impl BitOrder {
 }
 
 /// Part `index` of `total` shared among `parts` as evenly as whole numbers allow, larger ones first.
-fn share(total: u32, parts: u32, index: u32) -> u32 {
+pub(super) fn share(total: u32, parts: u32, index: u32) -> u32 {
     total / parts + u32::from(index < total % parts)
 }
 

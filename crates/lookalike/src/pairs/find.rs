@@ -3,7 +3,7 @@
 use super::{
     Pair,
     cover::Cover,
-    join::{Found, Join, collapse},
+    join::{Found, Join},
     plan::choose,
     scan::scan,
 };
@@ -58,13 +58,15 @@ fn scan_collapsed<const WORDS: usize>(
     kernel: Kernel,
     progress: &(dyn Fn(f64) + Sync),
 ) -> Found {
-    let mut items: Vec<_> = prints.iter().copied().zip(0..).collect();
+    let mut items: Vec<(Fingerprint<WORDS>, u32)> = prints.iter().copied().zip(0..).collect();
+    items.sort_unstable();
     let mut found = Found::default();
-    let mut firsts = Vec::new();
-    collapse(&mut items, |first, copies| {
+    let mut firsts: Vec<u32> = Vec::new();
+    for group in items.chunk_by(|one, two| one.0 == two.0) {
+        let first = group[0].1;
         firsts.push(first);
-        found.equal.extend(copies.iter().map(|&(_, copy)| (first, copy)));
-    });
+        found.equal.extend(group[1..].iter().map(|&(_, copy)| (first, copy)));
+    }
     firsts.sort_unstable();
     let distinct: Vec<_> = firsts.iter().map(|&first| prints[first as usize]).collect();
     found.near = scan(&distinct, radius, kernel, progress);

@@ -27,11 +27,14 @@ use crate::{
 
 /// Buckets up to this size, for every way they could be split, are compared at once: splitting
 /// would cost more.
-pub(super) const SMALL: usize = 96;
+const SMALL: usize = 96;
+/// Buckets up to this size that cannot be split are compared at once; larger ones get a plan of
+/// their own.
+const DENSE: usize = 1024;
 /// Splits aim at buckets of about this size.
 const TARGET: usize = 24;
 /// Partitions smaller than this are not worth their bookkeeping.
-pub(super) const PARTITION: usize = 2048;
+const PARTITION: usize = 2048;
 
 /// All that a join needs to know.
 #[derive(Clone, Copy)]
@@ -93,8 +96,7 @@ impl<const WORDS: usize> Join<'_, WORDS> {
         progress: &(dyn Fn(f64) + Sync),
     ) {
         let items = self.prints.len();
-        let wanted = (items / PARTITION).max(1).ilog2();
-        let key_bits = wanted.min(self.cover.lanes[lane].blocks[trunk].len()).min(MOST_KEY_BITS);
+        let key_bits = partition_bits(items).min(self.cover.lanes[lane].blocks[trunk].len());
         let layout = Layout::new(self.cover, lane, trunk, key_bits, items, self.radius);
         let partitions = Partitions::scatter(self.prints, &layout, dead, self.kernel, records);
         let walk = Walk { join: self, layout: &layout, lane: &self.cover.lanes[lane] };
@@ -267,21 +269,25 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
     fn visit(&self, place: Place, runs: &[&[u64]], levels: &mut [Level], sink: &mut Sink) {
         let total: usize = runs.iter().map(|run| run.len()).sum();
         let children = self.children(&place.path);
-        if total <= small(children.len()) {
-            return self.compare(&place, runs, levels, sink);
-        }
         let reach = children.iter().map(|&block| self.layout.fields[block].bits).max().unwrap_or(0);
-        if place.rest.bits > 0 && (children.is_empty() || wanted_bits(total) > reach) {
-            return self.split(place, runs, levels, sink);
+        if total <= self.small(&place) {
+            self.compare(&place, runs, levels, sink);
+        } else if place.rest.bits > 0 && (children.is_empty() || wanted_bits(total) > reach) {
+            self.split(place, runs, levels, sink);
+        } else if children.is_empty() {
+            self.finish(&place, runs, levels, sink);
+        } else {
+            for block in children {
+                let mut child = Place { rest: self.layout.fields[block], ..place.clone() };
+                child.path.blocks.push(block);
+                self.split(child, runs, levels, sink);
+            }
         }
-        if children.is_empty() {
-            return self.set_aside(&place, runs, sink);
-        }
-        for block in children {
-            let mut child = Place { rest: self.layout.fields[block], ..place.clone() };
-            child.path.blocks.push(block);
-            self.split(child, runs, levels, sink);
-        }
+    }
+
+    /// The most records that are compared at once here, rather than split or finished.
+    fn small(&self, place: &Place) -> usize {
+        small(self.children(&place.path).len().max(usize::from(place.rest.bits > 0)))
     }
 
     /// The blocks that may follow on a path; none if the path is complete, or if the records do
@@ -309,7 +315,7 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
         let (level, deeper) =
             levels.split_first_mut().expect("a record has fewer bits than there are levels");
         level.split(runs, used, self.layout.check_shift);
-        let small = small(self.children(&place.path).len());
+        let small = self.small(&place);
         self.compare_buckets(&place, level, small, sink);
         for bucket in level.buckets_above(small) {
             self.visit(place.clone(), &[bucket], deeper, sink);
@@ -358,24 +364,44 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
         }
     }
 
-    /// Reports copies, and leaves what is different for a join of its own.
-    fn set_aside(&self, place: &Place, runs: &[&[u64]], sink: &mut Sink) {
-        let records = runs.iter().copied().flatten();
-        let mut items: Vec<(Fingerprint<WORDS>, u32)> = records
-            .map(|&record| self.layout.id(record))
-            .map(|id| (self.join.prints[id as usize], id))
-            .collect();
-        let mut ids = Vec::new();
-        let owned = place.path.owns(self.join.cover, &Fingerprint::ZERO);
-        collapse(&mut items, |first, copies| {
-            ids.push(first);
-            if owned {
-                sink.found.equal.extend(copies.iter().map(|&(_, copy)| (first, copy)));
-            }
-        });
-        ids.sort_unstable();
-        sink.dense.push(Dense { path: place.path.clone(), ids });
+    /// Deals with many records at the end of their path.
+    fn finish(&self, place: &Place, runs: &[&[u64]], levels: &mut [Level], sink: &mut Sink) {
+        // All copies meet in the first trunk, and are left out of all later ones.
+        let first_trunk = place.path.lane == 0 && place.path.blocks.first() == Some(&0);
+        let records: Vec<u64> =
+            if first_trunk { self.without_copies(place, runs, sink) } else { runs.concat() };
+        if records.len() <= DENSE {
+            self.compare(place, &[&records], levels, sink);
+        } else {
+            let ids = records.iter().map(|&record| self.layout.id(record)).collect();
+            sink.dense.push(Dense { path: place.path.clone(), ids });
+        }
     }
+
+    /// Reports equal items if this path owns them; returns the first record of each fingerprint.
+    fn without_copies(&self, place: &Place, runs: &[&[u64]], sink: &mut Sink) -> Vec<u64> {
+        let owned = place.path.owns(self.join.cover, &Fingerprint::ZERO);
+        let item = |&record: &u64| {
+            let id = self.layout.id(record);
+            (self.join.prints[id as usize], id, record)
+        };
+        let mut items: Vec<_> = runs.iter().copied().flatten().map(item).collect();
+        items.sort_unstable();
+        let mut firsts = Vec::new();
+        for group in items.chunk_by(|one, two| one.0 == two.0) {
+            let (_, first, record) = group[0];
+            firsts.push(record);
+            if owned {
+                sink.found.equal.extend(group[1..].iter().map(|&(_, copy, _)| (first, copy)));
+            }
+        }
+        firsts
+    }
+}
+
+/// How many bits scatter this many items into partitions.
+pub(super) fn partition_bits(items: usize) -> u32 {
+    (items / PARTITION).max(1).ilog2().min(MOST_KEY_BITS)
 }
 
 /// The largest bucket that is compared at once if it could be split in so many ways.
@@ -386,15 +412,4 @@ pub(super) fn small(ways: usize) -> usize {
 /// How many bits split this many records into buckets of the wanted size.
 pub(super) fn wanted_bits(records: usize) -> u32 {
     records.div_ceil(TARGET).next_power_of_two().ilog2()
-}
-
-/// Sorts items by fingerprint and reports each different one: its first item and the copies.
-pub(super) fn collapse<const WORDS: usize>(
-    items: &mut [(Fingerprint<WORDS>, u32)],
-    mut on_group: impl FnMut(u32, &[(Fingerprint<WORDS>, u32)]),
-) {
-    items.sort_unstable();
-    for group in items.chunk_by(|one, two| one.0 == two.0) {
-        on_group(group[0].1, &group[1..]);
-    }
 }

@@ -6,13 +6,15 @@
 use std::fmt;
 
 use super::{
-    cover::{BitOrder, Cover},
+    cover::{BitOrder, Cover, share},
     find::Strategy,
-    join::{PARTITION, SMALL, wanted_bits},
-    record::Layout,
+    join::{partition_bits, small, wanted_bits},
     scatter::MOST_KEY_BITS,
 };
-use crate::{Fingerprint, hamming::filter::chance_of_few};
+use crate::{
+    Fingerprint,
+    hamming::filter::{Filter, chance_of_few},
+};
 
 /// How pairs are found: printed for people, asked by programs.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,7 +41,7 @@ impl Plan {
             },
             Strategy::Join(cover) => Self {
                 description: cover.to_string(),
-                compares: Price::of(cover, &sample, radius).compares,
+                compares: Price::of(cover.shape(radius), &sample).compares,
                 memory: held + items * size_of::<u64>() as u64,
             },
         }
@@ -96,16 +98,16 @@ pub(super) fn choose<const WORDS: usize>(
     radius: u32,
 ) -> Strategy<WORDS> {
     let sample = Sample::new(prints);
-    let covers = (1..=radius + 1).flat_map(|lanes| (1..=4).map(move |picked| (lanes, picked)));
-    let priced = covers
-        .filter(|&(lanes, picked)| 2 * (radius + 1 + lanes * (picked - 1)) <= sample.order.len())
-        .map(|(lanes, picked)| {
-            let cover = Cover::new(&sample.order, radius, lanes, picked);
-            (Price::of(&cover, &sample, radius).nanoseconds, cover)
-        });
-    let cheapest = priced.min_by(|one, two| one.0.total_cmp(&two.0));
+    let shapes = (1..=radius + 1)
+        .flat_map(|lanes| (1..=4).map(move |picked| Shape { radius, lanes, picked }));
+    let cheapest = shapes
+        .filter(|shape| 2 * shape.blocks() <= sample.order.len())
+        .map(|shape| (Price::of(shape, &sample).nanoseconds, shape))
+        .min_by(|one, two| one.0.total_cmp(&two.0));
     match cheapest {
-        Some((price, cover)) if price < sample.scan_price(WORDS) => Strategy::Join(cover),
+        Some((price, shape)) if price < sample.scan_price(WORDS) => {
+            Strategy::Join(Cover::new(&sample.order, radius, shape.lanes, shape.picked))
+        }
         _ => Strategy::Scan,
     }
 }
@@ -209,6 +211,31 @@ fn telling<const WORDS: usize>(sample: &[Fingerprint<WORDS>], order: &BitOrder) 
     (chance / f64::from(bits.max(1))).clamp(0.02, 1.0)
 }
 
+/// What decides the size of a cover.
+#[derive(Clone, Copy)]
+struct Shape {
+    radius: u32,
+    lanes: u32,
+    picked: u32,
+}
+
+impl Shape {
+    /// Blocks of all lanes together.
+    fn blocks(self) -> u32 {
+        self.radius + 1 + self.lanes * (self.picked - 1)
+    }
+}
+
+impl<const WORDS: usize> Cover<WORDS> {
+    fn shape(&self, radius: u32) -> Shape {
+        Shape {
+            radius,
+            lanes: self.lanes.len() as u32,
+            picked: self.lanes.first().map_or(1, |lane| lane.picked),
+        }
+    }
+}
+
 /// What a cover costs on some data. Nanoseconds are those of one core of a 2021 server.
 struct Price {
     nanoseconds: f64,
@@ -216,75 +243,82 @@ struct Price {
 }
 
 impl Price {
+    /// One more pass over records in the cache, and the work around each bucket.
     const SPLIT: f64 = 2.0;
     const BUCKET: f64 = 1.7;
     const INSTRUCTION: f64 = 0.1;
+    /// Two fingerprints fetched from memory.
     const VERIFY: f64 = 30.0;
 
-    fn of<const WORDS: usize>(cover: &Cover<WORDS>, sample: &Sample, radius: u32) -> Self {
+    fn of(shape: Shape, sample: &Sample) -> Self {
         let mut price = Self { nanoseconds: 0.0, compares: 0.0 };
-        for lane in 0..cover.lanes.len() {
-            price.add_lane(cover, lane, sample, radius);
+        for lane in 0..shape.lanes {
+            let budget = share(shape.radius + 1, shape.lanes, lane) - 1;
+            price.add_lane(shape, budget, sample);
         }
         price
     }
 
-    fn add_lane<const WORDS: usize>(
-        &mut self,
-        cover: &Cover<WORDS>,
-        number: usize,
-        sample: &Sample,
-        radius: u32,
-    ) {
-        let lane = &cover.lanes[number];
-        let block_bits = lane.blocks[0].len();
+    /// Follows one lane's paths as a join walks them, with buckets of the expected size.
+    fn add_lane(&mut self, shape: Shape, budget: u32, sample: &Sample) {
         let items = sample.items;
-        let mut used =
-            ((items as usize / PARTITION).max(1).ilog2()).min(block_bits).min(MOST_KEY_BITS);
-        let mut rest = block_bits - used;
-        let mut bucket = sample.bucket(items, used);
-        let mut nodes = choices(lane.budget, 1);
+        let block = sample.order.len() / shape.blocks();
+        let key = partition_bits(items as usize).min(block);
+        let mut rest = block - key;
+        let mut bucket = sample.bucket(items, key);
+        let (mut depth, mut nodes) = (1, choices(budget, 1));
+        let mut used = key;
         self.nanoseconds += nodes * items * Self::scatter(items);
-        let mut depth = 1;
-        while bucket > SMALL as f64 {
+        loop {
+            let children = if depth < shape.picked { budget as usize + 1 } else { 0 };
+            if bucket <= small(children) as f64 {
+                break;
+            }
             let wanted = wanted_bits(bucket as usize).min(MOST_KEY_BITS);
-            let bits = if depth < lane.picked && (rest == 0 || wanted <= block_bits) {
+            let bits = if rest > 0 && (children == 0 || wanted > block) {
+                wanted.min(rest)
+            } else if children > 0 {
                 depth += 1;
-                nodes = choices(lane.budget, depth);
-                let bits = wanted.min(block_bits);
-                rest = block_bits - bits;
-                bits
-            } else if rest > 0 {
-                let bits = wanted.min(rest);
-                rest -= bits;
-                bits
+                nodes = choices(budget, depth);
+                rest = block;
+                wanted.min(block)
             } else {
                 break;
             };
+            rest -= bits;
             used += bits;
             self.nanoseconds += nodes * items * Self::SPLIT;
             bucket = sample.bucket(bucket, bits);
         }
-        let layout = Layout::new(cover, number, 0, used.min(block_bits), items as usize, radius);
         let compares = nodes * items * (bucket - 1.0) / 2.0;
-        let filter = layout.filter(0, lane.budget, radius);
+        let lane_bits = (budget + shape.picked) * block;
         self.compares += compares;
         self.nanoseconds += nodes * items * Self::BUCKET
             + compares
-                * (filter.cost() / 8.0 * Self::INSTRUCTION
-                    + Self::passing(&layout, lane.budget, radius) * Self::VERIFY);
+                * Self::compare(
+                    lane_bits - used.min(lane_bits),
+                    lane_bits - key,
+                    budget,
+                    shape.radius,
+                    sample,
+                );
+    }
+
+    /// One comparison, with its share of what passes: `open` bits of the lane may still differ,
+    /// `carried` of them and some others are in the record.
+    fn compare(open: u32, carried: u32, budget: u32, radius: u32, sample: &Sample) -> f64 {
+        let room = (64.0 - sample.items.max(2.0).log2().ceil()) as u32;
+        let others = room.saturating_sub(carried);
+        let low_bits = |bits: u32| if bits >= 32 { u32::MAX } else { (1 << bits) - 1 };
+        let by_lane = Filter::new(low_bits(open.min(room)), budget).cost();
+        let by_all = Filter::new(low_bits((open + others).min(32)), radius).cost();
+        let passing = chance_of_few(open.min(room), budget) * chance_of_few(others, radius);
+        by_lane.min(by_all) / 8.0 * Self::INSTRUCTION + passing * Self::VERIFY
     }
 
     /// One pass over the items, from the cache or from memory.
     fn scatter(items: f64) -> f64 {
         if items < 2e6 { 2.5 } else { 4.0 }
-    }
-
-    /// The part of random pairs that passes all tests on records.
-    fn passing<const WORDS: usize>(layout: &Layout<WORDS>, budget: u32, radius: u32) -> f64 {
-        let lane = layout.lane_mask.count_ones();
-        let others = (layout.digest_mask & !layout.lane_mask).count_ones();
-        chance_of_few(lane, budget) * chance_of_few(others, radius)
     }
 }
 
