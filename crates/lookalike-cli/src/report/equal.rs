@@ -71,8 +71,9 @@ struct Listing<'a> {
     near: &'a [Pair],
     /// Near pairs whose `a` is spread, by `(b, a)`: through them `b` has partners before *and* after it.
     reversed: Vec<Pair>,
-    /// By first item.
     groups: &'a [&'a [u32]],
+    /// The first item of each group, ascending.
+    firsts: Vec<u32>,
     /// Members of spread groups with their first item, by member.
     members: Vec<(u32, u32)>,
     policy: EqualPolicy,
@@ -84,7 +85,8 @@ impl<'a> Listing<'a> {
         let mut members: Vec<_> =
             spread.flat_map(|group| group.iter().map(|&member| (member, group[0]))).collect();
         members.sort_unstable();
-        let mut listing = Self { near, reversed: Vec::new(), groups, members, policy };
+        let firsts = groups.iter().map(|group| group[0]).collect();
+        let mut listing = Self { near, reversed: Vec::new(), groups, firsts, members, policy };
         if !listing.members.is_empty() {
             let is_spread = |pair: &&Pair| listing.stands_for(&pair.a).len() > 1;
             listing.reversed = near.iter().filter(is_spread).copied().collect();
@@ -136,8 +138,9 @@ impl<'a> Listing<'a> {
         for (neighbour, distance) in
             neighbours.chain(before.iter().map(|pair| (&pair.a, pair.distance)))
         {
-            let later = self.stands_for(neighbour).iter().filter(|&&partner| partner > item);
-            partners.extend(later.map(|&partner| (partner, distance)));
+            let all = self.stands_for(neighbour);
+            let later = &all[all.partition_point(|&partner| partner <= item)..];
+            partners.extend(later.iter().map(|&partner| (partner, distance)));
         }
     }
 
@@ -156,8 +159,7 @@ impl<'a> Listing<'a> {
     }
 
     fn group(&self, first: u32) -> Option<&'a [u32]> {
-        let found = self.groups.binary_search_by_key(&first, |group| group[0]).ok()?;
-        Some(self.groups[found])
+        self.firsts.binary_search(&first).ok().map(|index| self.groups[index])
     }
 }
 

@@ -172,20 +172,27 @@ pub fn is_number(text: &str) -> bool {
     matches!(parsed, Ok(_) | Err(FingerprintError::TooWide { .. }))
 }
 
-/// Up to 19 decimal or 16 hex digits, which always fit: the common cases, in plain loops.
+/// A decimal or hex number of at most 64 bits: the common cases, in plain loops.
 fn short_number(digits: &[u8]) -> Option<u64> {
-    let number = |digits: &[u8], longest: usize, radix: u32| {
-        let mut digits = digits.iter();
-        let fits = (1..=longest).contains(&digits.len());
-        let add = |number, &digit: &u8| {
-            Some(number * u64::from(radix) + u64::from(char::from(digit).to_digit(radix)?))
-        };
-        fits.then(|| digits.try_fold(0, add)).flatten()
-    };
     match digits.strip_prefix(b"0x") {
-        Some(hex) => number(hex, 16, 16),
-        None => number(digits, 19, 10),
+        Some(hex) => (1..=16).contains(&hex.len()).then(|| unchecked::<16>(hex)).flatten(),
+        None if digits.len() < 20 => {
+            (!digits.is_empty()).then(|| unchecked::<10>(digits)).flatten()
+        }
+        // Nineteen digits always fit, the twentieth may not.
+        None => {
+            let (last, front) = digits.split_last().filter(|_| digits.len() == 20)?;
+            let tens = unchecked::<10>(front)?.checked_mul(10)?;
+            tens.checked_add(unchecked::<10>(std::slice::from_ref(last))?)
+        }
     }
+}
+
+/// The value of digits that are few enough to fit.
+fn unchecked<const RADIX: u32>(digits: &[u8]) -> Option<u64> {
+    digits.iter().try_fold(0, |number, &digit| {
+        Some(number * u64::from(RADIX) + u64::from(char::from(digit).to_digit(RADIX)?))
+    })
 }
 
 fn too_wide(text: &str, width: Width) -> String {
@@ -286,4 +293,38 @@ fn width_of_hex(text: &str) -> Option<Width> {
 fn first_lines(start: &[u8]) -> impl Iterator<Item = &[u8]> {
     let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
     start.split(|&byte| byte == b'\n').map(|line| line.trim_ascii()).filter(|line| !line.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_numbers_are_read_as_the_library_reads_them() {
+        let texts = [
+            "0",
+            "7",
+            "00000000000000000007",
+            "9999999999999999999",
+            "10000000000000000000",
+            "18446744073709551615",
+            "18446744073709551616",
+            "99999999999999999999",
+            "100000000000000000000",
+            "0x0",
+            "0xfFfFfFfFfFfFfFfF",
+            "0x1ffffffffffffffff",
+            "0x",
+            "",
+            "0b11",
+            "1x",
+            "1844674407370955161x",
+            "x8446744073709551615",
+            "0xg",
+        ];
+        for text in texts {
+            let expected = Fingerprint::<1>::parse(text, Width::Bits64).ok();
+            assert_eq!(parse(text.as_bytes(), Width::Bits64).ok(), expected, "{text}");
+        }
+    }
 }
