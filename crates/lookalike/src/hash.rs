@@ -314,21 +314,8 @@ fn lookup3_final([a, b, c]: &mut [u32; 3]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vectors::{self, hex};
     use proptest::prelude::*;
-
-    /// The lines of a golden-vector file, cut at the tabs.
-    fn vectors(name: &str) -> Vec<Vec<String>> {
-        let path = format!("{}/../../vectors/{name}", env!("CARGO_MANIFEST_DIR"));
-        let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
-        text.lines()
-            .filter(|line| !line.starts_with('#'))
-            .map(|line| line.split('\t').map(String::from).collect())
-            .collect()
-    }
-
-    fn hex(text: &str) -> u64 {
-        u64::from_str_radix(text.trim_start_matches("0x"), 16).unwrap()
-    }
 
     fn bytes(text: &str) -> Vec<u8> {
         let digits = text.trim_matches('-').as_bytes();
@@ -337,7 +324,7 @@ mod tests {
 
     #[test]
     fn published_values_are_reproduced() {
-        let vectors = vectors("hash.tsv");
+        let vectors = vectors::read("hash.tsv");
         for line in &vectors {
             let [name, seed, input, value, source] = line.as_slice() else { panic!("{line:?}") };
             let hash: FeatureHash = name.parse().unwrap();

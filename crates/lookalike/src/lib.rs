@@ -9,6 +9,8 @@ pub mod pairs;
 pub mod recipe;
 pub mod simhash;
 mod spelling;
+#[cfg(test)]
+mod vectors;
 
 pub use extract::{ExtractError, Shingles, Unit};
 pub use features::{Feature, Features, WeightError};

@@ -11,7 +11,7 @@ use crate::extract::{Shingles, Unit};
 use crate::features::Features;
 use crate::fingerprint::{Fingerprint, Radius, Width};
 use crate::hash::FeatureHash;
-use crate::simhash::{narrow, simhash};
+use crate::simhash::simhash;
 use crate::spelling::nearest;
 
 /// Everything that decides the bits of a text's fingerprint. Equal recipes give equal bits, on
@@ -84,7 +84,7 @@ impl Recipe {
         self.features.extract(text, |bytes| hashes.push(hash(bytes)));
         let mut print = simhash(&self.weights.weigh(hashes))?;
         if self.width == Width::Bits32 {
-            print.0[0] = narrow(Fingerprint([print.0[0]])).0[0];
+            print.0[0] &= u64::from(u32::MAX);
         }
         Some(print)
     }
@@ -201,7 +201,7 @@ fn log2(x: u32) -> i32 {
     // gets to 2, the next binary digit is 1.
     let mut mantissa = u64::from(x) << (31 - whole);
     (0..8).fold(whole as i32, |log, _| {
-        mantissa = mantissa * mantissa >> 31;
+        mantissa = (mantissa * mantissa) >> 31;
         let digit = mantissa >> 32;
         mantissa >>= digit;
         log << 1 | digit as i32
@@ -300,7 +300,28 @@ pub enum RecipeError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vectors::{self, hex};
     use proptest::prelude::*;
+
+    #[test]
+    fn golden_fingerprints_are_reproduced() {
+        for line in vectors::read("simhash.tsv") {
+            let [features, weights, hash, seed, bits, text, print] = line.as_slice() else {
+                panic!("{line:?}")
+            };
+            let recipe = Recipe {
+                name: "golden".into(),
+                features: features.parse().unwrap(),
+                weights: weights.parse().unwrap(),
+                hash: hash.parse().unwrap(),
+                seed: hex(seed),
+                width: Width::from_bits(bits.parse().unwrap()).unwrap(),
+                version: 1,
+            };
+            let found = recipe.fingerprint_any(text).map(|print| print.to_hex(recipe.width));
+            assert_eq!(found.as_deref().unwrap_or("-"), print, "{recipe} of {text}");
+        }
+    }
 
     #[test]
     fn log2_is_exact_at_powers_of_two_and_rounds_down_between() {

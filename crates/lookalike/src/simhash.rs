@@ -9,6 +9,7 @@
 mod avx2;
 mod majority;
 mod portable;
+mod weighted;
 
 use crate::features::Features;
 use crate::fingerprint::Fingerprint;
@@ -92,17 +93,19 @@ pub fn naive<const WORDS: usize>(features: &Features<WORDS>) -> Option<Fingerpri
             }
         }
     }
-    Some(Fingerprint(votes.map(|votes| pack(|bit| votes[bit] > 0))))
+    Some(Fingerprint(
+        votes.map(|votes| (0..64).fold(0, |word, bit| word | u64::from(votes[bit] > 0) << bit)),
+    ))
 }
 
 /// Features that all count the same: a bit is set iff it is set in more than half of the hashes.
 fn unweighted<const WORDS: usize>(kernel: Kernel, hashes: &[[u64; WORDS]]) -> [u64; WORDS] {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(words) = avx2::available(kernel).map(|avx2| avx2.unweighted(hashes)) {
-        return words;
-    }
-    let _ = kernel;
-    portable::unweighted(hashes)
+    let fast = match kernel {
+        #[cfg(target_arch = "x86_64")]
+        Kernel::Avx2 => avx2::unweighted(hashes),
+        _ => None,
+    };
+    fast.unwrap_or_else(|| portable::unweighted(hashes))
 }
 
 /// Features with weights: a bit is set iff the hashes that have it weigh more than half of all.
@@ -111,27 +114,25 @@ fn weighted<const WORDS: usize>(
     hashes: &[[u64; WORDS]],
     weights: &[i32],
 ) -> [u64; WORDS] {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(words) = avx2::available(kernel).map(|avx2| avx2.weighted(hashes, weights)) {
-        return words;
-    }
-    let _ = kernel;
-    portable::weighted(hashes, weights)
+    let fast = match kernel {
+        #[cfg(target_arch = "x86_64")]
+        Kernel::Avx2 => avx2::weighted(hashes, weights),
+        _ => None,
+    };
+    fast.unwrap_or_else(|| portable::weighted(hashes, weights))
 }
 
 fn all_equal(weights: &[i32]) -> bool {
     weights.windows(2).all(|pair| pair[0] == pair[1])
 }
 
-/// The word whose bit `i` is `bit(i)`.
-fn pack(bit: impl Fn(usize) -> bool) -> u64 {
-    (0..64).fold(0, |word, i| word | u64::from(bit(i)) << i)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::features::Feature;
+    use crate::fingerprint::Width;
+    use crate::hash::FeatureHash;
+    use crate::vectors::{self, hex};
     use proptest::collection::vec;
     use proptest::prelude::*;
 
@@ -256,6 +257,54 @@ mod tests {
                 features.iter().map(|&(hash, _)| (hash, hash as i32 >> 20)).collect();
             agreed_at_all_widths(&features);
         }
+    }
+
+    #[test]
+    fn every_kernel_agrees_when_counts_need_many_planes() {
+        for size in [16_379, 16_380, 16_381, 70_000] {
+            let mut hashes = vec![[!0, 0, 5, !5]; size];
+            hashes[size / 2..].fill([!0, !0, 0, 7]);
+            agreed(&Features::from_hashes(hashes));
+            agreed(&Features::from_hashes(vec![[!0]; size]));
+        }
+    }
+
+    #[test]
+    fn golden_votes_are_reproduced() {
+        for line in vectors::read("votes.tsv") {
+            let [bits, features, print] = line.as_slice() else { panic!("{line:?}") };
+            let found = match bits.as_str() {
+                "32" => agreed::<1>(&parse(features)).map(|p| narrow(p).to_hex(Width::Bits32)),
+                "64" => agreed::<1>(&parse(features)).map(|print| print.to_hex(Width::Bits64)),
+                "128" => agreed::<2>(&parse(features)).map(|print| print.to_hex(Width::Bits128)),
+                _ => agreed::<4>(&parse(features)).map(|print| print.to_hex(Width::Bits256)),
+            };
+            assert_eq!(found.as_deref().unwrap_or("-"), print, "{bits} bits of {features}");
+        }
+    }
+
+    /// Reads `0x1f:2 0x2e:3`; as floats if any weight has a point or an exponent.
+    fn parse<const WORDS: usize>(text: &str) -> Features<WORDS> {
+        let features: Vec<_> =
+            text.split(' ').filter_map(|feature| feature.split_once(':')).collect();
+        if features.iter().any(|(_, weight)| weight.contains(['.', 'e'])) {
+            Features::from_floats(features.iter().map(|(h, w)| (hex(h), w.parse().unwrap())))
+                .unwrap()
+        } else {
+            features.iter().map(|(h, w)| Feature::weighted(hex(h), w.parse().unwrap())).collect()
+        }
+    }
+
+    /// The values in the test suite of PyPI `simhash` 2.1, whose vote rule is the same.
+    #[test]
+    fn published_values_of_pypi_simhash_are_reproduced() {
+        let hash = |text: &str| FeatureHash::Md5Last8.hash(0, text.as_bytes());
+        let few = [(hash("aaa"), 1), (hash("bbb"), 1)];
+        assert_eq!(agreed(&collect(&few)), Some(Fingerprint([57087923692560392])));
+        let many: Vec<_> = (0..500).map(|i| (hash(&i.to_string()), 1)).collect();
+        assert_eq!(agreed(&collect(&many)), Some(Fingerprint([7984652473404407437])));
+        let weighted: Vec<_> = (0..500).map(|i| (hash(&i.to_string()), 50 * i)).collect();
+        assert_eq!(agreed(&collect(&weighted)), Some(Fingerprint([3372825719632739723])));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! The voting kernel for AVX2.
 //!
 //! Equal weights count bit by bit ([`majority`]). Other weights are summed by table: the bits of 32
-//! hashes are transposed, so that a 32-bit lane holds one bit position of all of them, and three
-//! bits of a lane at a time choose among the eight sums that three weights can make.
+//! hashes are transposed, so that a 32-bit lane holds one bit position of all of them, and two
+//! bits of a lane at a time choose among the four sums that two weights can make.
 
 #![expect(unsafe_code, reason = "calls functions compiled for AVX2 once it is known to be there")]
 
@@ -11,40 +11,33 @@ use std::arch::x86_64::*;
 use bytemuck::cast;
 
 use super::majority::{Lanes, majority};
-use super::pack;
-use crate::hamming::Kernel;
+use super::weighted::{self, RunSums};
 
-/// The AVX2 kernel, if it is asked for and this machine has it.
-pub(super) fn available(kernel: Kernel) -> Option<Avx2> {
-    (kernel == Kernel::Avx2 && is_x86_feature_detected!("avx2")).then_some(Avx2(()))
+/// The bits set in more than half of the hashes; `None` if this machine has no AVX2.
+pub(super) fn unweighted<const WORDS: usize>(hashes: &[[u64; WORDS]]) -> Option<[u64; WORDS]> {
+    is_x86_feature_detected!("avx2").then(|| {
+        // SAFETY: AVX2 was just detected.
+        unsafe { by_count(hashes) }
+    })
 }
 
-/// Proof that this machine has AVX2.
-#[derive(Clone, Copy)]
-pub(super) struct Avx2(());
-
-impl Avx2 {
-    pub(super) fn unweighted<const WORDS: usize>(self, hashes: &[[u64; WORDS]]) -> [u64; WORDS] {
-        // SAFETY: `self` is made by `available` only, after AVX2 was detected.
-        unsafe { unweighted(hashes) }
-    }
-
-    pub(super) fn weighted<const WORDS: usize>(
-        self,
-        hashes: &[[u64; WORDS]],
-        weights: &[i32],
-    ) -> [u64; WORDS] {
-        // SAFETY: `self` is made by `available` only, after AVX2 was detected.
-        unsafe { weighted(hashes, weights) }
-    }
+/// The bits whose hashes weigh more than half of all; `None` if this machine has no AVX2.
+pub(super) fn weighted<const WORDS: usize>(
+    hashes: &[[u64; WORDS]],
+    weights: &[i32],
+) -> Option<[u64; WORDS]> {
+    is_x86_feature_detected!("avx2").then(|| {
+        // SAFETY: AVX2 was just detected.
+        unsafe { by_weight(hashes, weights) }
+    })
 }
 
 #[target_feature(enable = "avx2")]
-fn unweighted<const WORDS: usize>(hashes: &[[u64; WORDS]]) -> [u64; WORDS] {
+fn by_count<const WORDS: usize>(hashes: &[[u64; WORDS]]) -> [u64; WORDS] {
     majority::<Register, WORDS>(hashes)
 }
 
-/// One AVX2 register. Only [`unweighted`] names this type, so its methods run where AVX2 is there.
+/// One AVX2 register. Only [`by_count`] names this type, so its methods run where AVX2 is there.
 #[derive(Clone, Copy)]
 struct Register(__m256i);
 
@@ -61,25 +54,25 @@ impl Lanes for Register {
 
     #[inline(always)]
     fn and(self, other: Self) -> Self {
-        // SAFETY: called from `unweighted` only, which requires AVX2.
+        // SAFETY: called from `by_count` only, which requires AVX2.
         Self(unsafe { _mm256_and_si256(self.0, other.0) })
     }
 
     #[inline(always)]
     fn or(self, other: Self) -> Self {
-        // SAFETY: called from `unweighted` only, which requires AVX2.
+        // SAFETY: called from `by_count` only, which requires AVX2.
         Self(unsafe { _mm256_or_si256(self.0, other.0) })
     }
 
     #[inline(always)]
     fn xor(self, other: Self) -> Self {
-        // SAFETY: called from `unweighted` only, which requires AVX2.
+        // SAFETY: called from `by_count` only, which requires AVX2.
         Self(unsafe { _mm256_xor_si256(self.0, other.0) })
     }
 
     #[inline(always)]
     fn is_zero(self) -> bool {
-        // SAFETY: called from `unweighted` only, which requires AVX2.
+        // SAFETY: called from `by_count` only, which requires AVX2.
         unsafe { _mm256_testz_si256(self.0, self.0) == 1 }
     }
 }
@@ -87,91 +80,101 @@ impl Lanes for Register {
 /// How many hashes are transposed at once.
 const BLOCK: usize = 32;
 
-/// Larger weights are summed in two halves: 32-bit sums of a block must not overflow.
-const LARGEST_WEIGHT: u32 = i32::MAX as u32 / BLOCK as u32;
-
-/// For each bit position, the weight of the hashes that have it set.
-type Sums<const WORDS: usize> = [[i64; 64]; WORDS];
-
 #[target_feature(enable = "avx2")]
-fn weighted<const WORDS: usize>(hashes: &[[u64; WORDS]], weights: &[i32]) -> [u64; WORDS] {
-    let total: i64 = weights.iter().map(|&weight| i64::from(weight)).sum();
-    let largest = weights.iter().fold(1, |largest, weight| weight.unsigned_abs().max(largest));
-    let mut sums = [[0; 64]; WORDS];
-    if largest <= LARGEST_WEIGHT {
-        add_weights(hashes, weights, largest, 1, &mut sums);
-    } else {
-        let low: Vec<i32> = weights.iter().map(|weight| weight & 0xffff).collect();
-        let high: Vec<i32> = weights.iter().map(|weight| weight >> 16).collect();
-        add_weights(hashes, &low, 1 << 16, 1, &mut sums);
-        add_weights(hashes, &high, 1 << 16, 1 << 16, &mut sums);
+fn by_weight<const WORDS: usize>(hashes: &[[u64; WORDS]], weights: &[i32]) -> [u64; WORDS] {
+    let total = weighted::total(weights);
+    let sums = weighted::sums(hashes, weights, |hashes, weights, sums| {
+        add_run(hashes, weights, sums);
+    });
+    let mut words = [0; WORDS];
+    for (word, sums) in words.iter_mut().zip(&sums) {
+        *word = transpose_bits(above_half(sums, total));
     }
-    sums.map(|sums| pack(|bit| 2 * sums[bit] > total))
+    words
 }
 
-/// Adds `scale` times each weight to the sums of the bits set in its hash.
+/// The word whose bit `i` is set iff `sums[i]` is more than half of `total`.
 #[target_feature(enable = "avx2")]
-fn add_weights<const WORDS: usize>(
+#[inline]
+fn above_half(sums: &[i64; 64], total: i64) -> u64 {
+    let total = _mm256_set1_epi64x(total);
+    let mut word = 0;
+    for (i, &four) in sums.as_chunks::<4>().0.iter().enumerate() {
+        let twice = _mm256_slli_epi64::<1>(cast(four));
+        let above = _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpgt_epi64(twice, total)));
+        word |= (above as u64) << (4 * i);
+    }
+    word
+}
+
+/// Adds each weight to the sums of the bits set in its hash; the sum of bit `8d + c` is at `8c + d`.
+#[target_feature(enable = "avx2")]
+fn add_run<const WORDS: usize>(
     hashes: &[[u64; WORDS]],
     weights: &[i32],
-    largest: u32,
-    scale: i64,
-    sums: &mut Sums<WORDS>,
+    sums: &mut RunSums<WORDS>,
 ) {
-    // So many weights cannot overflow a 32-bit sum.
-    let run = (i32::MAX as u32 / largest) as usize / BLOCK * BLOCK;
-    for (hashes, weights) in hashes.chunks(run).zip(weights.chunks(run)) {
-        let mut lanes = [[_mm256_setzero_si256(); 8]; WORDS];
-        for (hashes, weights) in hashes.chunks(BLOCK).zip(weights.chunks(BLOCK)) {
-            let tables = tables(weights);
-            for (word, lanes) in lanes.iter_mut().enumerate() {
-                add_block(transpose(&column(hashes, word)), &tables, lanes);
-            }
-        }
-        for (sums, lanes) in sums.iter_mut().zip(lanes) {
-            flush(lanes, scale, sums);
-        }
+    let mut lanes = sums.map(cast::<[i32; 64], [__m256i; 8]>);
+    let (hash_blocks, last_hashes) = hashes.as_chunks::<BLOCK>();
+    let (weight_blocks, last_weights) = weights.as_chunks::<BLOCK>();
+    for (hashes, weights) in hash_blocks.iter().zip(weight_blocks) {
+        add_block(hashes, weights, &mut lanes);
     }
+    if !last_weights.is_empty() {
+        // A weight of zero adds nothing.
+        let (mut hashes, mut weights) = ([[0; WORDS]; BLOCK], [0; BLOCK]);
+        hashes[..last_hashes.len()].copy_from_slice(last_hashes);
+        weights[..last_weights.len()].copy_from_slice(last_weights);
+        add_block(&hashes, &weights, &mut lanes);
+    }
+    *sums = lanes.map(cast);
 }
 
-/// One word of each of at most 32 hashes, then zeros.
-#[inline]
-fn column<const WORDS: usize>(hashes: &[[u64; WORDS]], word: usize) -> [u64; BLOCK] {
-    let mut column = [0; BLOCK];
-    for (value, hash) in column.iter_mut().zip(hashes) {
-        *value = hash[word];
-    }
-    column
-}
-
-/// The sums that three neighbours among 32 weights can make, in the order of [`transpose`]: entry
-/// `e` of table `t` adds those weights of bits `3t`, `3t + 1`, `3t + 2` that are set in `e`.
+/// Adds 32 weights to the sums of the bits set in their hashes.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn tables(weights: &[i32]) -> [__m256i; 11] {
-    let mut ordered = [0; 33];
-    for (feature, &weight) in weights.iter().enumerate() {
-        ordered[feature / 4 + feature % 4 * 8] = weight;
+fn add_block<const WORDS: usize>(
+    hashes: &[[u64; WORDS]; BLOCK],
+    weights: &[i32; BLOCK],
+    lanes: &mut [[__m256i; 8]; WORDS],
+) {
+    let tables = tables(weights);
+    for (word, lanes) in lanes.iter_mut().enumerate() {
+        add_chosen(transpose(hashes, word), &tables, lanes);
     }
-    let masks = [
-        _mm256_setr_epi32(0, -1, 0, -1, 0, -1, 0, -1),
-        _mm256_setr_epi32(0, 0, -1, -1, 0, 0, -1, -1),
-        _mm256_setr_epi32(0, 0, 0, 0, -1, -1, -1, -1),
-    ];
-    let mut tables = [_mm256_setzero_si256(); 11];
-    for (table, weights) in tables.iter_mut().zip(ordered.as_chunks::<3>().0) {
-        for (&weight, mask) in weights.iter().zip(masks) {
-            *table = _mm256_add_epi32(*table, _mm256_and_si256(_mm256_set1_epi32(weight), mask));
+}
+
+/// The sums that two weights can make, in the order of [`transpose`]: entry `e` of either half of
+/// table `t` adds the weights of those of the bits `2t` and `2t + 1` that are set in `e`.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn tables(weights: &[i32; BLOCK]) -> [__m256i; 16] {
+    let mut ordered = [0; BLOCK];
+    for l in 0..4 {
+        for r in 0..8 {
+            ordered[8 * l + r] = weights[4 * r + l];
         }
+    }
+    let first = _mm256_setr_epi32(0, -1, 0, -1, 0, -1, 0, -1);
+    let second = _mm256_setr_epi32(0, 0, -1, -1, 0, 0, -1, -1);
+    let mut tables = [_mm256_setzero_si256(); 16];
+    for (table, &[a, b]) in tables.iter_mut().zip(ordered.as_chunks::<2>().0) {
+        let a = _mm256_and_si256(_mm256_set1_epi32(a), first);
+        let b = _mm256_and_si256(_mm256_set1_epi32(b), second);
+        *table = _mm256_add_epi32(a, b);
     }
     tables
 }
 
-/// Lane `d` of register `c` holds bit `8d + c` of all hashes; hash `4r + l` is its bit `8l + r`.
+/// Lane `d` of register `c` holds bit `8d + c` of one word of all hashes; of that lane, bit `8l + r`
+/// is the one of hash `4r + l`.
 #[target_feature(enable = "avx2")]
-fn transpose(hashes: &[u64; BLOCK]) -> [__m256i; 8] {
-    let (rows, _) = hashes.as_chunks::<4>();
-    let mut rows: [__m256i; 8] = std::array::from_fn(|r| cast(rows[r]));
+#[inline]
+fn transpose<const WORDS: usize>(hashes: &[[u64; WORDS]; BLOCK], word: usize) -> [__m256i; 8] {
+    let mut rows = [_mm256_setzero_si256(); 8];
+    for (row, four) in rows.iter_mut().zip(hashes.as_chunks::<4>().0) {
+        *row = cast([four[0][word], four[1][word], four[2][word], four[3][word]]);
+    }
     swap::<4>(&mut rows, 0x0f);
     swap::<2>(&mut rows, 0x33);
     swap::<1>(&mut rows, 0x55);
@@ -199,23 +202,26 @@ fn swap<const SHIFT: i32>(rows: &mut [__m256i; 8], mask: i8) {
     }
 }
 
+/// Adds what two bits of a lane at a time choose from the tables.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn add_block(bits: [__m256i; 8], tables: &[__m256i; 11], lanes: &mut [__m256i; 8]) {
+fn add_chosen(bits: [__m256i; 8], tables: &[__m256i; 16], lanes: &mut [__m256i; 8]) {
     for (lane, mut bits) in lanes.iter_mut().zip(bits) {
         for &table in tables {
-            *lane = _mm256_add_epi32(*lane, _mm256_permutevar8x32_epi32(table, bits));
-            bits = _mm256_srli_epi32::<3>(bits);
+            let chosen = _mm256_permutevar_ps(_mm256_castsi256_ps(table), bits);
+            *lane = _mm256_add_epi32(*lane, _mm256_castps_si256(chosen));
+            bits = _mm256_srli_epi32::<2>(bits);
         }
     }
 }
 
-#[target_feature(enable = "avx2")]
-fn flush(lanes: [__m256i; 8], scale: i64, sums: &mut [i64; 64]) {
-    for (c, lane) in lanes.into_iter().enumerate() {
-        let lane: [i32; 8] = cast(lane);
-        for (d, sum) in lane.into_iter().enumerate() {
-            sums[8 * d + c] += scale * i64::from(sum);
-        }
+/// Moves bit `8c + d` to `8d + c`.
+fn transpose_bits(mut word: u64) -> u64 {
+    for (shift, mask) in
+        [(7, 0x00aa_00aa_00aa_00aa), (14, 0x0000_cccc_0000_cccc), (28, 0x0000_0000_f0f0_f0f0)]
+    {
+        let moved = (word ^ word >> shift) & mask;
+        word ^= moved ^ moved << shift;
     }
+    word
 }

@@ -18,14 +18,23 @@ pub(super) trait Lanes: Copy {
 /// How many words the adder tree takes at once.
 const BLOCK: usize = 64;
 
-/// Enough planes to count every word that memory can hold.
-const PLANES: usize = 64;
-
 /// The bits set in more than half of `hashes`; `WORDS` divides 4.
 #[inline(always)]
 pub(super) fn majority<L: Lanes, const WORDS: usize>(hashes: &[[u64; WORDS]]) -> [u64; WORDS] {
-    let (blocks, tail) = hashes.as_flattened().as_chunks::<BLOCK>();
-    let mut counter = Counter::<L>::new();
+    let (words, half) = (hashes.as_flattened(), hashes.len() as u64 / 2);
+    // Most items are short, and clearing planes they never reach would cost more than counting.
+    if words.len().div_ceil(4) < 1 << 12 {
+        count::<L, 8>(words).above(half)
+    } else {
+        count::<L, 60>(words).above(half)
+    }
+}
+
+/// Counts the bits of all words; every lane counts fewer than `2^(4 + HIGH)` of them.
+#[inline(always)]
+fn count<L: Lanes, const HIGH: usize>(words: &[u64]) -> Counter<L, HIGH> {
+    let (blocks, tail) = words.as_chunks::<BLOCK>();
+    let mut counter = Counter::new();
     for block in blocks {
         counter.add(block);
     }
@@ -35,30 +44,34 @@ pub(super) fn majority<L: Lanes, const WORDS: usize>(hashes: &[[u64; WORDS]]) ->
         block[..tail.len()].copy_from_slice(tail);
         counter.add(&block);
     }
-    counter.above::<WORDS>(hashes.len() as u64 / 2)
+    counter
 }
 
 /// 256 counters: lane `l` counts words `l`, `l + 4`, `l + 8`, ...
-struct Counter<L> {
-    planes: [L; PLANES],
-    /// Planes from here on are zero.
+struct Counter<L, const HIGH: usize> {
+    /// The planes of 1, 2, 4 and 8, which the adder tree keeps in registers.
+    low: [L; 4],
+    /// The planes of 16 and above, which take a carry per block.
+    high: [L; HIGH],
+    /// High planes from here on are zero.
     depth: usize,
 }
 
-impl<L: Lanes> Counter<L> {
+impl<L: Lanes, const HIGH: usize> Counter<L, HIGH> {
     #[inline(always)]
     fn new() -> Self {
-        Self { planes: [L::load([0; 4]); PLANES], depth: 4 }
+        let zero = L::load([0; 4]);
+        Self { low: [zero; 4], high: [zero; HIGH], depth: 0 }
     }
 
     #[inline(always)]
     fn add(&mut self, block: &[u64; BLOCK]) {
         let (lanes, _) = block.as_chunks::<4>();
         let mut carry = self.sixteen(lanes);
-        let mut level = 4;
+        let mut level = 0;
         while !carry.is_zero() {
-            let plane = self.planes[level];
-            self.planes[level] = plane.xor(carry);
+            let plane = self.high[level];
+            self.high[level] = plane.xor(carry);
             carry = plane.and(carry);
             level += 1;
         }
@@ -89,42 +102,65 @@ impl<L: Lanes> Counter<L> {
         self.carry(0, L::load(lanes[0]), L::load(lanes[1]))
     }
 
-    /// Adds two lanes to the plane `level`; what is returned counts for the plane above.
+    /// Adds two lanes to a low plane; what is returned counts for the plane above.
     #[inline(always)]
     fn carry(&mut self, level: usize, a: L, b: L) -> L {
-        let c = self.planes[level];
+        let c = self.low[level];
         let half = a.xor(b);
-        self.planes[level] = half.xor(c);
+        self.low[level] = half.xor(c);
         a.and(b).or(half.and(c))
     }
 
     /// The bits of each word that were counted more than `threshold` times.
     #[inline(always)]
     fn above<const WORDS: usize>(&self, threshold: u64) -> [u64; WORDS] {
-        let mut above = [0; WORDS];
-        let mut carries = [[0; 4]; 3];
-        let depth = self.depth + 2;
-        for level in 0..depth.max(64 - threshold.leading_zeros() as usize) {
-            let lanes = self.planes.get(level).map_or([0; 4], |plane| plane.store());
-            let count: [u64; WORDS] = fold(lanes, &mut carries);
-            for (above, count) in above.iter_mut().zip(count) {
-                *above = if threshold >> level & 1 == 1 { *above & count } else { *above | count };
-            }
+        let mut comparison = Comparison::new(threshold);
+        for plane in self.low.iter().chain(&self.high[..self.depth]) {
+            comparison.take(plane.store());
         }
-        above
+        // Four lanes add up to two planes more, and the threshold may be higher still.
+        while comparison.is_open() {
+            comparison.take([0; 4]);
+        }
+        comparison.above
     }
 }
 
-/// One plane of the sums of the lanes that count the same word (`l`, `l + WORDS`, ...).
-#[inline(always)]
-fn fold<const WORDS: usize>(lanes: [u64; 4], carries: &mut [[u64; 4]; 3]) -> [u64; WORDS] {
-    let mut sums: [u64; WORDS] = std::array::from_fn(|word| lanes[word]);
-    for lane in WORDS..4 {
-        let (word, carry) = (lane % WORDS, &mut carries[lane / WORDS - 1]);
-        let half = sums[word] ^ lanes[lane];
-        let carried = sums[word] & lanes[lane] | half & carry[word];
-        sums[word] = half ^ carry[word];
-        carry[word] = carried;
+/// Compares counts with a threshold, plane by plane from the lowest.
+struct Comparison<const WORDS: usize> {
+    /// The bits of the threshold that are still to come.
+    threshold: u64,
+    /// Carries of the three additions that make one count of four lanes.
+    carries: [u64; 3],
+    /// Where the planes so far are above the threshold so far.
+    above: [u64; WORDS],
+}
+
+impl<const WORDS: usize> Comparison<WORDS> {
+    #[inline(always)]
+    fn new(threshold: u64) -> Self {
+        Self { threshold, carries: [0; 3], above: [0; WORDS] }
     }
-    sums
+
+    /// Takes the next plane: adds the lanes that count the same word (`l`, `l + WORDS`, ...) and
+    /// compares the sum.
+    #[inline(always)]
+    fn take(&mut self, lanes: [u64; 4]) {
+        let mut count: [u64; WORDS] = std::array::from_fn(|word| lanes[word]);
+        for lane in WORDS..4 {
+            let (a, b, c) = (count[lane % WORDS], lanes[lane], self.carries[lane - WORDS]);
+            count[lane % WORDS] = a ^ b ^ c;
+            self.carries[lane - WORDS] = a & b | (a ^ b) & c;
+        }
+        for (above, count) in self.above.iter_mut().zip(count) {
+            *above = if self.threshold & 1 == 1 { *above & count } else { *above | count };
+        }
+        self.threshold >>= 1;
+    }
+
+    /// Whether planes to come may still change the answer, even if they are zero.
+    #[inline(always)]
+    fn is_open(&self) -> bool {
+        self.threshold != 0 || self.carries != [0; 3]
+    }
 }

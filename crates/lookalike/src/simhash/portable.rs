@@ -1,7 +1,7 @@
 //! The voting kernel in plain Rust.
 
 use super::majority::{Lanes, majority};
-use super::pack;
+use super::weighted::{self, RunSums};
 
 pub(super) fn unweighted<const WORDS: usize>(hashes: &[[u64; WORDS]]) -> [u64; WORDS] {
     majority::<[u64; 4], WORDS>(hashes)
@@ -11,17 +11,43 @@ pub(super) fn weighted<const WORDS: usize>(
     hashes: &[[u64; WORDS]],
     weights: &[i32],
 ) -> [u64; WORDS] {
-    let total: i64 = weights.iter().map(|&weight| i64::from(weight)).sum();
-    let mut sums = [[0i64; 64]; WORDS];
+    let total = weighted::total(weights);
+    weighted::sums(hashes, weights, add_run)
+        .map(|sums| (0..64).fold(0, |word, bit| word | u64::from(2 * sums[bit] > total) << bit))
+}
+
+/// Adds each weight to the sums of the bits set in its hash.
+fn add_run<const WORDS: usize>(
+    hashes: &[[u64; WORDS]],
+    weights: &[i32],
+    sums: &mut RunSums<WORDS>,
+) {
     for (hash, &weight) in hashes.iter().zip(weights) {
         for (sums, word) in sums.iter_mut().zip(hash) {
-            for (bit, sum) in sums.iter_mut().enumerate() {
-                *sum += i64::from(weight) & -((word >> bit & 1) as i64);
-            }
+            let (low, high) = sums.split_at_mut(32);
+            add_chosen(*word as u32, weight, low);
+            add_chosen((word >> 32) as u32, weight, high);
         }
     }
-    sums.map(|sums| pack(|bit| 2 * sums[bit] > total))
 }
+
+/// Tests by mask, because SSE2 has no shift by different amounts.
+#[inline(always)]
+fn add_chosen(bits: u32, weight: i32, sums: &mut [i32]) {
+    for (sum, mask) in sums.iter_mut().zip(MASKS) {
+        *sum += if bits & mask == mask { weight } else { 0 };
+    }
+}
+
+const MASKS: [u32; 32] = {
+    let mut masks = [0; 32];
+    let mut bit = 0;
+    while bit < 32 {
+        masks[bit] = 1 << bit;
+        bit += 1;
+    }
+    masks
+};
 
 impl Lanes for [u64; 4] {
     #[inline(always)]
