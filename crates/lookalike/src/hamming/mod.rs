@@ -7,6 +7,9 @@
 mod avx2;
 pub(crate) mod bits;
 pub(crate) mod filter;
+pub(crate) mod lanes;
+#[cfg(target_arch = "x86_64")]
+mod lanes_avx2;
 pub(crate) mod scan;
 
 /// The instructions a loop may use. Chosen once per batch; the answer never depends on it.

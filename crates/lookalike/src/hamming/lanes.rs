@@ -1,0 +1,103 @@
+//! How is a loop written once and compiled for every kernel?
+//!
+//! A [`Task`] is a loop over [`Lanes`], the few operations that differ between instruction sets.
+//! [`Kernel::run`] compiles the whole loop, callbacks included, with the instructions of the kernel.
+
+use super::{Kernel, bits::Gather, filter::Filter};
+
+/// How many checks [`Lanes::near`] looks at.
+pub(crate) const LANES: usize = 8;
+
+/// What the kernels do differently. A value of this type is the proof that they may.
+pub(crate) trait Lanes: Copy {
+    /// Brings the bits of `word` that `gather` names together.
+    fn gather(self, gather: &Gather, word: u64) -> u64;
+
+    /// Bit `i` is set if check `i` passes `filter` against `query`.
+    fn near(self, filter: Filter, query: u32, checks: &[u32; LANES]) -> u32;
+
+    /// Asks for a place in memory that will be read soon. Does nothing else.
+    fn prefetch<T>(self, place: Option<&T>);
+}
+
+/// A loop to be compiled for each kernel. `run` and what it calls often must be inlined always:
+/// only code that ends up inside the kernel's own function is compiled with its instructions.
+pub(crate) trait Task {
+    type Output;
+
+    fn run<L: Lanes>(self, lanes: L) -> Self::Output;
+}
+
+impl Kernel {
+    /// Runs `task` with this kernel's instructions.
+    #[inline]
+    pub(crate) fn run<T: Task>(self, task: T) -> T::Output {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => super::lanes_avx2::run(task),
+            _ => task.run(Portable),
+        }
+    }
+}
+
+/// Plain Rust: the definition.
+#[derive(Clone, Copy)]
+pub(crate) struct Portable;
+
+impl Lanes for Portable {
+    #[inline(always)]
+    fn gather(self, gather: &Gather, word: u64) -> u64 {
+        gather.apply(word)
+    }
+
+    #[inline(always)]
+    fn near(self, filter: Filter, query: u32, checks: &[u32; LANES]) -> u32 {
+        let passes = checks.iter().map(|check| u32::from(filter.passes(query ^ check)));
+        passes.enumerate().fold(0, |near, (lane, pass)| near | pass << lane)
+    }
+
+    #[inline(always)]
+    fn prefetch<T>(self, _place: Option<&T>) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[derive(Clone, Copy)]
+    struct Both {
+        filter: Filter,
+        query: u32,
+        checks: [u32; LANES],
+        gather: Gather,
+        word: u64,
+    }
+
+    impl Task for Both {
+        type Output = (u32, u64);
+
+        fn run<L: Lanes>(self, lanes: L) -> (u32, u64) {
+            lanes.prefetch(Some(&self.checks));
+            lanes.prefetch::<u32>(None);
+            (
+                lanes.near(self.filter, self.query, &self.checks),
+                lanes.gather(&self.gather, self.word),
+            )
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_kernel_gathers_and_filters_alike(
+            query: u32, errors: [u32; LANES], mask: u32, thin: bool, most in 0u32..34, word: u64, bits: u64,
+        ) {
+            // Xors of few bits, so that some pass; full masks, so that all filters are met.
+            let checks = errors.map(|error| query ^ error & error.rotate_left(7) & error.rotate_left(13));
+            let filter = Filter::new(if thin { mask } else { u32::MAX }, most);
+            let task = Both { filter, query, checks, gather: Gather::new(bits), word };
+            let answers: Vec<_> = Kernel::available().into_iter().map(|kernel| kernel.run(task)).collect();
+            prop_assert!(answers.iter().all(|answer| *answer == task.run(Portable)));
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! The AVX2 twin of [`Portable`](super::lanes::Portable).
+#![expect(unsafe_code, reason = "vector loads take pointers; calls need the CPU features checked")]
+
+use std::arch::x86_64::*;
+
+use super::{
+    Kernel,
+    bits::Gather,
+    filter::Filter,
+    lanes::{LANES, Lanes, Task},
+};
+
+/// Proof that AVX2, BMI2 and POPCNT were detected: made by [`run`] alone, after it looked.
+#[derive(Clone, Copy)]
+struct Avx2(());
+
+/// See [`Kernel::run`].
+pub(super) fn run<T: Task>(task: T) -> T::Output {
+    assert!(Kernel::detect() == Kernel::Avx2, "this machine has no AVX2: ask Kernel::detect");
+    // SAFETY: the features were detected in the line above.
+    unsafe { run_detected(task, Avx2(())) }
+}
+
+#[target_feature(enable = "avx2,bmi2,popcnt")]
+fn run_detected<T: Task>(task: T, proof: Avx2) -> T::Output {
+    task.run(proof)
+}
+
+impl Lanes for Avx2 {
+    #[inline(always)]
+    fn gather(self, gather: &Gather, word: u64) -> u64 {
+        // SAFETY: `self` proves that BMI2 was detected.
+        unsafe { _pext_u64(word, gather.mask) }
+    }
+
+    #[inline(always)]
+    fn near(self, filter: Filter, query: u32, checks: &[u32; LANES]) -> u32 {
+        // SAFETY: `self` proves that AVX2 was detected.
+        unsafe { near(filter, query, checks) }
+    }
+
+    #[inline(always)]
+    fn prefetch<T>(self, place: Option<&T>) {
+        if let Some(place) = place {
+            // SAFETY: a prefetch reads nothing; SSE is part of every x86-64.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(place).cast()) }
+        }
+    }
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn near(filter: Filter, query: u32, checks: &[u32; LANES]) -> u32 {
+    // SAFETY: the array has exactly the eight elements that are read.
+    let checks = unsafe { _mm256_loadu_si256(checks.as_ptr().cast()) };
+    let xor = _mm256_xor_si256(checks, _mm256_set1_epi32(query as i32));
+    let zero = _mm256_setzero_si256();
+    let passes = match filter {
+        Filter::Few { mask, most } => {
+            let left = _mm256_and_si256(xor, _mm256_set1_epi32(mask as i32));
+            _mm256_cmpeq_epi32(clear_lowest(left, most), zero)
+        }
+        Filter::Halves => {
+            let minus_one = _mm256_set1_epi16(-1);
+            let left = _mm256_and_si256(xor, _mm256_add_epi16(xor, minus_one));
+            let halves = _mm256_cmpeq_epi16(left, zero);
+            // A lane passes if either half did, so unless both are zero.
+            _mm256_xor_si256(_mm256_cmpeq_epi32(halves, zero), _mm256_set1_epi32(-1))
+        }
+        Filter::Count { mask, most } => {
+            let sums = count_ones(_mm256_and_si256(xor, _mm256_set1_epi32(mask as i32)));
+            _mm256_cmpgt_epi32(_mm256_set1_epi32(most.min(32) as i32 + 1), sums)
+        }
+    };
+    _mm256_movemask_ps(_mm256_castsi256_ps(passes)) as u32
+}
+
+/// Clears the lowest set bit of each lane, `times` (0 to 3) times.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn clear_lowest(mut lanes: __m256i, times: u32) -> __m256i {
+    for _ in 0..times {
+        lanes = _mm256_and_si256(lanes, _mm256_add_epi32(lanes, _mm256_set1_epi32(-1)));
+    }
+    lanes
+}
+
+/// The number of set bits of each lane: two table look-ups per byte, then the sum of four bytes.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn count_ones(lanes: __m256i) -> __m256i {
+    let half = _mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4);
+    let table = _mm256_broadcastsi128_si256(half);
+    let nibble = _mm256_set1_epi8(0x0f);
+    let low = _mm256_shuffle_epi8(table, _mm256_and_si256(lanes, nibble));
+    let high = _mm256_shuffle_epi8(table, _mm256_and_si256(_mm256_srli_epi16::<4>(lanes), nibble));
+    let pairs = _mm256_maddubs_epi16(_mm256_add_epi8(low, high), _mm256_set1_epi8(1));
+    _mm256_madd_epi16(pairs, _mm256_set1_epi16(1))
+}

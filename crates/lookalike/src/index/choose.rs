@@ -1,0 +1,332 @@
+//! Which plan answers queries soonest within the memory allowed?
+//!
+//! [`choose`] lists block and flip plans, estimates what a query costs on each (places read,
+//! checks made, fingerprints verified) and takes the cheapest, or no tables at all. How well bits
+//! tell items apart is measured on a [`Sample`], so bits that never vary are not used, and keys
+//! that many items share are seen to be bad. The choice never changes an answer.
+
+use super::plan::{CHECK_BITS, Key, Lane, MOST_DIRECTORY_BITS, Plan};
+use crate::{
+    Fingerprint,
+    hamming::{bits::BitSet, filter::chance_of_few, lanes::Portable},
+};
+
+/// What the index that will follow the plan is like.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Storage {
+    /// How many items are expected.
+    pub items: u64,
+    /// The bits of directories to try, largest last.
+    pub directory_bits: [u32; 3],
+    /// Bytes taken by four bytes of an entry.
+    pub slack: f64,
+    /// The most bytes all tables may take, as a multiple of the fingerprints' own.
+    pub most: f64,
+}
+
+/// The cheapest plan for searches within `radius`.
+pub(super) fn choose<const WORDS: usize>(
+    sample: &Sample<WORDS>,
+    storage: &Storage,
+    radius: u32,
+) -> Plan<WORDS> {
+    let mut plans: Vec<(f64, Plan<WORDS>)> = candidates(sample, storage, radius)
+        .into_iter()
+        .filter(|plan| storage.allows::<WORDS>(plan))
+        .map(|plan| (cost(&plan, storage, radius, |key| sample.guessed_share(key)), plan))
+        .collect();
+    plans.sort_by(|a, b| a.0.total_cmp(&b.0));
+    // Guesses take bits for independent; the few best are measured.
+    let measured = plans
+        .into_iter()
+        .take(MEASURED)
+        .map(|(_, plan)| (cost(&plan, storage, radius, |key| sample.measured_share(key)), plan));
+    let scan = (cost_of_scan::<WORDS>(storage.items), Plan::scan());
+    let all = std::iter::once(scan).chain(measured);
+    all.min_by(|a, b| a.0.total_cmp(&b.0)).map_or_else(Plan::scan, |(_, plan)| plan)
+}
+
+/// How many of the plans that look best are measured on the sample.
+const MEASURED: usize = 4;
+
+/// A check that lets more than this share of strangers pass is not worth its memory.
+const USEFUL_CHECK: f64 = 0.2;
+
+/// Nanoseconds on a current machine. Only their proportions matter.
+mod nanoseconds {
+    /// Working out a bucket and its place.
+    pub const PROBE: f64 = 5.0;
+    /// Reading a place that is not in a cache but was asked for in time.
+    pub const MISS: f64 = 12.0;
+    /// Testing one check, its share of a cache line included.
+    pub const CHECK: f64 = 0.5;
+    /// Looking at the fingerprint of an item.
+    pub const VERIFY: f64 = 12.0;
+    /// Looking at one word of one fingerprint after the other.
+    pub const SCAN: f64 = 0.35;
+}
+
+impl Storage {
+    fn allows<const WORDS: usize>(&self, plan: &Plan<WORDS>) -> bool {
+        let items = self.items as f64;
+        let tables = plan.tables.iter().map(|table| {
+            let fields = if table.check.len() > 0 { 2.0 } else { 1.0 };
+            4.0 * (table.buckets() as f64 + items * fields * self.slack)
+        });
+        tables.sum::<f64>() <= self.most * 8.0 * WORDS as f64 * items
+    }
+}
+
+/// Expected time of one query; `share` is the part of all items that have the same key as one.
+fn cost<const WORDS: usize>(
+    plan: &Plan<WORDS>,
+    storage: &Storage,
+    radius: u32,
+    share: impl Fn(&Key<WORDS>) -> f64,
+) -> f64 {
+    let of_table = |table: &super::plan::Table<WORDS>| {
+        let bucket = 0.5f64.powi(table.directory_bits as i32);
+        let cut_off = if table.directory_bits < table.key.len() { bucket } else { 0.0 };
+        let entries = storage.items as f64 * (share(&table.key) + cut_off).clamp(bucket, 1.0);
+        let entry = match table.check.len() {
+            0 => nanoseconds::VERIFY,
+            bits => nanoseconds::CHECK + chance_of_few(bits, radius) * nanoseconds::VERIFY,
+        };
+        let probe = nanoseconds::PROBE + 2.0 * nanoseconds::MISS + entries * entry;
+        table.probes(radius) as f64 * probe
+    };
+    plan.tables.iter().map(of_table).sum()
+}
+
+fn cost_of_scan<const WORDS: usize>(items: u64) -> f64 {
+    items as f64 * WORDS as f64 * nanoseconds::SCAN
+}
+
+/// Plans of both kinds that cover `radius`, with their checks.
+pub(super) fn candidates<const WORDS: usize>(
+    sample: &Sample<WORDS>,
+    storage: &Storage,
+    radius: u32,
+) -> Vec<Plan<WORDS>> {
+    let bits = sample.telling.len() as u32;
+    let mut plans = Vec::new();
+    for directory_bits in storage.directory_bits.map(|bits| bits.clamp(1, MOST_DIRECTORY_BITS)) {
+        // With more lanes than bits some would be empty, and find everything.
+        for lanes in 1..=(radius.saturating_add(1)).min(bits) {
+            let budgets = shares(radius + 1, lanes).map(|errors| errors - 1);
+            let budgets: Vec<u32> = budgets.collect();
+            for picked in 1..=MOST_PICKED {
+                plans.extend(
+                    block_lanes(sample, &budgets, picked)
+                        .map(|lanes| Plan::new(lanes, directory_bits)),
+                );
+            }
+            if (1..=MOST_FLIPS).contains(&budgets[0]) {
+                plans.extend(
+                    flip_lanes(sample, &budgets, directory_bits)
+                        .map(|lanes| Plan::new(lanes, directory_bits)),
+                );
+            }
+        }
+    }
+    plans.iter_mut().for_each(|plan| add_checks(plan, sample, radius));
+    plans
+}
+
+/// Beyond these, keys would be many and tell little more.
+const MOST_PICKED: u32 = 3;
+const MOST_FLIPS: u32 = 2;
+const MOST_TABLES: u64 = 64;
+
+/// Lanes of `budget + picked` blocks, all of nearly the same size.
+fn block_lanes<const WORDS: usize>(
+    sample: &Sample<WORDS>,
+    budgets: &[u32],
+    picked: u32,
+) -> Option<Vec<Lane<WORDS>>> {
+    let tables: u64 = budgets.iter().map(|budget| binomial(budget + picked, picked)).sum();
+    let blocks: u32 = budgets.iter().map(|budget| budget + picked).sum();
+    if tables > MOST_TABLES || blocks as usize > sample.telling.len() {
+        return None;
+    }
+    let mut blocks = sample.deal(blocks, sample.telling.len() as u32).into_iter();
+    let lane =
+        |&budget| Lane::new(blocks.by_ref().take((budget + picked) as usize).collect(), budget);
+    Some(budgets.iter().map(lane).collect())
+}
+
+/// Lanes of one block each, small enough to address a directory.
+fn flip_lanes<const WORDS: usize>(
+    sample: &Sample<WORDS>,
+    budgets: &[u32],
+    directory_bits: u32,
+) -> Option<Vec<Lane<WORDS>>> {
+    let lanes = budgets.len() as u32;
+    if u64::from(lanes) > MOST_TABLES {
+        return None;
+    }
+    let blocks = sample.deal(lanes, (lanes * directory_bits).min(sample.telling.len() as u32));
+    Some(
+        blocks
+            .into_iter()
+            .zip(budgets)
+            .map(|(block, &budget)| Lane::new(vec![block], budget))
+            .collect(),
+    )
+}
+
+/// Gives every table the most telling bits outside its key, if they can refuse enough.
+fn add_checks<const WORDS: usize>(plan: &mut Plan<WORDS>, sample: &Sample<WORDS>, radius: u32) {
+    for table in &mut plan.tables {
+        let outside = BitSet::from_iter(sample.telling.iter().copied()).without(&table.key.bits);
+        let order = sample.telling.iter().copied();
+        let check: BitSet<WORDS> =
+            order.filter(|&at| contains(&outside, at)).take(CHECK_BITS as usize).collect();
+        if chance_of_few(check.len(), radius) < USEFUL_CHECK {
+            table.check = Key::new(check);
+        }
+    }
+}
+
+fn contains<const WORDS: usize>(set: &BitSet<WORDS>, position: u32) -> bool {
+    set.0[position as usize / 64] >> (position % 64) & 1 == 1
+}
+
+/// `total` in `parts` whole numbers as equal as can be, larger ones first.
+fn shares(total: u32, parts: u32) -> impl Iterator<Item = u32> {
+    (0..parts).map(move |part| total / parts + u32::from(part < total % parts))
+}
+
+fn binomial(count: u32, picked: u32) -> u64 {
+    (0..u64::from(picked)).fold(1, |all, i| all * (u64::from(count) - i) / (i + 1))
+}
+
+/// Some of the items, all different, and what their bits tell.
+pub(super) struct Sample<const WORDS: usize> {
+    prints: Vec<Fingerprint<WORDS>>,
+    /// The bits that vary, the most telling first; in order of position if all tell much.
+    telling: Vec<u32>,
+    /// For every bit, how much it tells two items apart: the collision entropy, 0 to 1.
+    entropy: Vec<f64>,
+}
+
+impl<const WORDS: usize> Sample<WORDS> {
+    /// How many items are looked at.
+    const SIZE: usize = 2048;
+
+    /// Bits that tell less than this are left out.
+    const TELLS_NOTHING: f64 = 0.01;
+
+    /// If all bits tell more than this, their order does not matter.
+    const TELLS_ENOUGH: f64 = 0.9;
+
+    /// Draws from `count` items at regular distances with some jitter; always the same ones.
+    pub fn draw(count: usize, print: impl Fn(usize) -> Fingerprint<WORDS>) -> Self {
+        let size = count.min(Self::SIZE);
+        let pick = |turn: usize| {
+            let (from, to) = (turn * count / size, (turn + 1) * count / size);
+            let jitter = (turn as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
+            print(from + jitter as usize % (to - from))
+        };
+        let mut prints: Vec<Fingerprint<WORDS>> = (0..size).map(pick).collect();
+        prints.sort_unstable();
+        prints.dedup();
+        let entropy: Vec<f64> =
+            (0..Fingerprint::<WORDS>::BITS).map(|bit| entropy(&prints, bit)).collect();
+        let mut telling: Vec<u32> = (0..Fingerprint::<WORDS>::BITS)
+            .filter(|&bit| entropy[bit as usize] > Self::TELLS_NOTHING)
+            .collect();
+        if telling.iter().any(|&bit| entropy[bit as usize] < Self::TELLS_ENOUGH) {
+            telling.sort_by(|&a, &b| entropy[b as usize].total_cmp(&entropy[a as usize]));
+        }
+        Self { prints, telling, entropy }
+    }
+
+    /// Deals the `count` most telling bits to `parts` sets, back and forth, so that each gets its share.
+    fn deal(&self, parts: u32, count: u32) -> Vec<BitSet<WORDS>> {
+        let mut sets = vec![BitSet::EMPTY; parts as usize];
+        let rounds = self.telling[..count as usize].chunks(parts as usize);
+        for (round, bits) in rounds.enumerate() {
+            for (turn, &bit) in bits.iter().enumerate() {
+                let part = if round % 2 == 0 { turn } else { sets.len() - 1 - turn };
+                sets[part].insert(bit);
+            }
+        }
+        sets
+    }
+
+    /// The part of all items that share a key with one, if bits were independent.
+    fn guessed_share(&self, key: &Key<WORDS>) -> f64 {
+        let entropy: f64 = key.bits.positions().map(|bit| self.entropy[bit as usize]).sum();
+        0.5f64.powf(entropy)
+    }
+
+    /// The part of all items that share a key with one, as far as the sample shows it.
+    fn measured_share(&self, key: &Key<WORDS>) -> f64 {
+        let mut keys: Vec<u64> = self.prints.iter().map(|print| key.of(Portable, print)).collect();
+        keys.sort_unstable();
+        let equal = keys.chunk_by(|a, b| a == b).map(|run| run.len() * (run.len() - 1));
+        let pairs = keys.len() * (keys.len().max(2) - 1);
+        equal.sum::<usize>() as f64 / pairs.max(1) as f64
+    }
+}
+
+/// The collision entropy of one bit: 1 if it is set in half the fingerprints, 0 if in none or all.
+fn entropy<const WORDS: usize>(prints: &[Fingerprint<WORDS>], bit: u32) -> f64 {
+    let set = prints.iter().filter(|print| print.bit(bit)).count() as f64;
+    let share = set / prints.len().max(1) as f64;
+    let equal = share * share + (1.0 - share) * (1.0 - share);
+    -equal.log2()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn storage(items: u64) -> Storage {
+        let bits = items.ilog2();
+        Storage { items, directory_bits: [bits - 4, bits - 3, bits - 2], slack: 1.0, most: 7.0 }
+    }
+
+    /// A plain generator: good enough to look random to a planner.
+    fn random(index: usize) -> u64 {
+        let mixed = (index as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) ^ mixed >> 32
+    }
+
+    #[test]
+    fn ten_million_random_words_within_three_bits_get_six_tables_of_two_blocks_in_three() {
+        let sample = Sample::draw(10_000_000, |index| Fingerprint([random(index)]));
+        let plan = choose(&sample, &storage(10_000_000), 3);
+        assert_eq!((plan.lanes.len(), plan.tables.len()), (2, 6), "{plan}");
+        assert!(plan.covers(3));
+    }
+
+    #[test]
+    fn wide_radii_are_probed_with_flips_and_the_widest_are_scanned() {
+        let sample = Sample::draw(1_000_000, |index| {
+            Fingerprint(std::array::from_fn::<u64, 4, _>(|word| random(4 * index + word)))
+        });
+        let plan = choose(&sample, &storage(1_000_000), 31);
+        assert!(plan.tables.iter().all(|table| table.flips > 0), "{plan}");
+        assert!(plan.covers(31));
+        assert_eq!(choose(&sample, &storage(1_000_000), 100), Plan::scan());
+    }
+
+    #[test]
+    fn bits_that_never_vary_are_not_used() {
+        let sample = Sample::draw(1_000_000, |index| Fingerprint([random(index) & 0xffff_ffff]));
+        let plan = choose(&sample, &storage(1_000_000), 2);
+        let used = plan.lanes.iter().fold(BitSet::EMPTY, |all, lane| all.union(&lane.bits));
+        assert_eq!(used.0[0] >> 32, 0);
+        assert!(!plan.tables.is_empty());
+    }
+
+    #[test]
+    fn nothing_to_tell_apart_needs_no_tables() {
+        for count in [0, 1, 5000] {
+            let sample = Sample::draw(count, |_| Fingerprint([7, 7]));
+            assert_eq!(choose(&sample, &storage(1 << 20), 3), Plan::scan());
+        }
+    }
+}

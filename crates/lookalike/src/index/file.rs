@@ -1,0 +1,357 @@
+//! What does an index file look like, and is this one?
+//!
+//! A header (what, which version, how wide, how many), a list of sections with checksums, the
+//! sections. All numbers are little-endian; sections start at multiples of 64 bytes, so a mapped
+//! file can be used as it lies. `docs/format.md` says the same for people. What the sections mean
+//! is known elsewhere.
+
+use std::{
+    fmt,
+    io::{self, Write},
+    path::Path,
+};
+
+use rayon::prelude::*;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::IndexError;
+
+/// The first bytes of every index file.
+const MAGIC: [u8; 8] = *b"LOOKALIK";
+
+/// The format written and read here.
+pub(super) const VERSION: u32 = 1;
+
+/// The bytes before the list of sections, and of one entry of that list.
+const HEADER_BYTES: usize = 64;
+const ENTRY_BYTES: usize = 32;
+
+/// Sections start at multiples of this: a cache line, and more than any number's alignment.
+pub(super) const ALIGNMENT: u64 = 64;
+
+/// Which index is in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Static = 1,
+    Mutable = 2,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Static => "static",
+            Self::Mutable => "mutable",
+        }
+    }
+}
+
+/// What a section holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Content {
+    Plan,
+    Fingerprints,
+    Directory(u32),
+    Checks(u32),
+    Ids(u32),
+    Live,
+}
+
+impl Content {
+    /// The two numbers that stand for it in the file.
+    fn code(self) -> [u32; 2] {
+        match self {
+            Self::Plan => [1, 0],
+            Self::Fingerprints => [2, 0],
+            Self::Directory(table) => [3, table],
+            Self::Checks(table) => [4, table],
+            Self::Ids(table) => [5, table],
+            Self::Live => [6, 0],
+        }
+    }
+
+    fn from_code(code: [u32; 2]) -> Option<Self> {
+        Some(match code {
+            [1, 0] => Self::Plan,
+            [2, 0] => Self::Fingerprints,
+            [3, table] => Self::Directory(table),
+            [4, table] => Self::Checks(table),
+            [5, table] => Self::Ids(table),
+            [6, 0] => Self::Live,
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Display for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Plan => write!(f, "the plan"),
+            Self::Fingerprints => write!(f, "the fingerprints"),
+            Self::Directory(table) => write!(f, "table {table} (directory)"),
+            Self::Checks(table) => write!(f, "table {table} (checks)"),
+            Self::Ids(table) => write!(f, "table {table} (ids)"),
+            Self::Live => write!(f, "the list of live items"),
+        }
+    }
+}
+
+/// What the header says about the whole index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct About {
+    pub kind: Kind,
+    /// 64-bit words of a fingerprint.
+    pub words: u32,
+    pub max_radius: u32,
+    /// Fingerprints in the file.
+    pub items: u64,
+}
+
+/// One stretch of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Section {
+    pub content: Content,
+    pub start: u64,
+    pub bytes: u64,
+    pub checksum: u64,
+}
+
+/// A header that was read and found whole.
+#[derive(Clone, Debug)]
+pub(super) struct Header {
+    pub about: About,
+    pub sections: Vec<Section>,
+}
+
+/// Where sections of these sizes start, and where the last one ends.
+pub(super) fn starts(sizes: impl IntoIterator<Item = u64>) -> (Vec<u64>, u64) {
+    let sizes: Vec<u64> = sizes.into_iter().collect();
+    let mut end = (HEADER_BYTES + ENTRY_BYTES * sizes.len()) as u64;
+    let mut place = |size| {
+        let start = end.saturating_add(ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+        end = start.saturating_add(size);
+        start
+    };
+    let starts = sizes.into_iter().map(&mut place).collect();
+    (starts, end)
+}
+
+/// Writes a file under a temporary name beside `path`, then renames it: a reader sees the old file
+/// or the new one, never a part.
+pub(super) fn write(
+    path: &Path,
+    about: About,
+    contents: &[(Content, &[u8])],
+) -> Result<(), IndexError> {
+    refuse_big_endian(path)?;
+    let (starts, end) = starts(contents.iter().map(|(_, bytes)| bytes.len() as u64));
+    let sections: Vec<Section> = contents
+        .par_iter()
+        .zip(starts)
+        .map(|(&(content, bytes), start)| Section {
+            content,
+            start,
+            bytes: bytes.len() as u64,
+            checksum: xxh3_64(bytes),
+        })
+        .collect();
+    let header = encode_header(about, &sections, end);
+    replace(path, |file| {
+        file.write_all(&header)?;
+        let mut at = header.len() as u64;
+        for (section, (_, bytes)) in sections.iter().zip(contents) {
+            let padding = [0; ALIGNMENT as usize];
+            file.write_all(&padding[..(section.start - at) as usize])?;
+            file.write_all(bytes)?;
+            at = section.start + section.bytes;
+        }
+        Ok(())
+    })
+}
+
+/// Replaces the file at `path` by what `content` writes, or leaves it as it was.
+pub(super) fn replace(
+    path: &Path,
+    content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), IndexError> {
+    let failed = |source| IndexError::Io { path: path.into(), action: "writing the index", source };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    // As any new file: what the process's mask leaves. Temporary files are private by default.
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut file = builder.tempfile_in(folder.unwrap_or(Path::new("."))).map_err(failed)?;
+    let mut buffered = io::BufWriter::with_capacity(1 << 20, file.as_file_mut());
+    content(&mut buffered).and_then(|()| buffered.flush()).map_err(failed)?;
+    drop(buffered);
+    file.as_file().sync_all().map_err(failed)?;
+    file.persist(path).map_err(|error| failed(error.error))?;
+    Ok(())
+}
+
+fn encode_header(about: About, sections: &[Section], length: u64) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(HEADER_BYTES + ENTRY_BYTES * sections.len());
+    bytes.extend(MAGIC);
+    let numbers = [VERSION, about.kind as u32, about.words, about.max_radius];
+    bytes.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+    bytes.extend(
+        [about.items, length, sections.len() as u64].iter().flat_map(|number| number.to_le_bytes()),
+    );
+    bytes.resize(HEADER_BYTES, 0);
+    for section in sections {
+        bytes.extend(section.content.code().iter().flat_map(|number| number.to_le_bytes()));
+        let numbers = [section.start, section.bytes, section.checksum];
+        bytes.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+    }
+    let checksum = header_checksum(&bytes);
+    bytes[CHECKSUM..HEADER_BYTES].copy_from_slice(&checksum.to_le_bytes());
+    bytes
+}
+
+/// Where the header's own checksum stands: its last number.
+const CHECKSUM: usize = HEADER_BYTES - 8;
+
+/// Of the header and the list of sections, without the checksum itself.
+fn header_checksum(bytes: &[u8]) -> u64 {
+    xxh3_64(&[&bytes[..CHECKSUM], &bytes[HEADER_BYTES..]].concat())
+}
+
+/// Reads the header of `bytes`, the whole file, and refuses anything but an index of this kind and
+/// width, of this format, at its full length. Sections are not looked into.
+pub(super) fn read_header(
+    path: &Path,
+    bytes: &[u8],
+    kind: Kind,
+    words: usize,
+) -> Result<Header, IndexError> {
+    refuse_big_endian(path)?;
+    check_magic(path, bytes)?;
+    let damaged = |what: &str| IndexError::Damaged { path: path.into(), what: what.into() };
+    let cut = || IndexError::Length {
+        path: path.into(),
+        found: bytes.len() as u64,
+        expected: HEADER_BYTES as u64,
+    };
+    let mut numbers = Numbers(bytes.get(MAGIC.len()..).unwrap_or_default());
+    let version = numbers.u32().ok_or_else(cut)?;
+    if version != VERSION {
+        return Err(IndexError::Version { path: path.into(), found: version, reads: VERSION });
+    }
+    let mut next = || numbers.u32().ok_or_else(cut);
+    let (found_kind, found_words, max_radius) = (next()?, next()?, next()?);
+    let mut next = || numbers.u64().ok_or_else(cut);
+    let (items, length, count, _, checksum) = (next()?, next()?, next()?, next()?, next()?);
+    let whole = usize::try_from(count)
+        .ok()
+        .and_then(|count| count.checked_mul(ENTRY_BYTES)?.checked_add(HEADER_BYTES))
+        .and_then(|end| bytes.get(..end))
+        .ok_or_else(|| damaged("the list of sections reaches beyond the end"))?;
+    if header_checksum(whole) != checksum {
+        return Err(damaged("checksum of the header differs"));
+    }
+    if length != bytes.len() as u64 {
+        return Err(IndexError::Length {
+            path: path.into(),
+            found: bytes.len() as u64,
+            expected: length,
+        });
+    }
+    let kinds = [Kind::Static, Kind::Mutable];
+    let found_kind = kinds.into_iter().find(|kind| *kind as u32 == found_kind);
+    let found_kind = found_kind.ok_or_else(|| damaged("an unknown kind of index"))?;
+    if found_kind != kind {
+        return Err(IndexError::Kind {
+            path: path.into(),
+            found: found_kind.name(),
+            expected: kind.name(),
+        });
+    }
+    if found_words as usize != words {
+        let (found, expected) = (64 * u64::from(found_words), 64 * words as u64);
+        return Err(IndexError::Width { path: path.into(), found, expected });
+    }
+    let sections = (0..count)
+        .map(|_| {
+            let content = Content::from_code([numbers.u32()?, numbers.u32()?])?;
+            let (start, bytes, checksum) = (numbers.u64()?, numbers.u64()?, numbers.u64()?);
+            Some(Section { content, start, bytes, checksum })
+        })
+        .collect::<Option<Vec<Section>>>()
+        .ok_or_else(|| damaged("an unknown section"))?;
+    let about = About { kind, words: found_words, max_radius, items };
+    Ok(Header { about, sections })
+}
+
+/// Sections are used as they lie, so numbers in memory must look like those in the file.
+fn refuse_big_endian(path: &Path) -> Result<(), IndexError> {
+    if cfg!(target_endian = "little") {
+        return Ok(());
+    }
+    let source =
+        io::Error::new(io::ErrorKind::Unsupported, "index files need a little-endian machine");
+    Err(IndexError::Io { path: path.into(), action: "using an index file", source })
+}
+
+fn check_magic(path: &Path, bytes: &[u8]) -> Result<(), IndexError> {
+    if bytes.starts_with(&MAGIC) {
+        return Ok(());
+    }
+    let found = match bytes {
+        [] => "it is empty".to_string(),
+        _ if MAGIC.starts_with(bytes) => format!("it ends after {} bytes", bytes.len()),
+        _ => format!("starts with \"{}\"", bytes[..bytes.len().min(4)].escape_ascii()),
+    };
+    Err(IndexError::Foreign { path: path.into(), found })
+}
+
+impl Section {
+    /// Its bytes, if the file has them.
+    pub fn of<'a>(&self, path: &Path, bytes: &'a [u8]) -> Result<&'a [u8], IndexError> {
+        let range = usize::try_from(self.start)
+            .ok()
+            .zip(usize::try_from(self.start.saturating_add(self.bytes)).ok());
+        range.and_then(|(start, end)| bytes.get(start..end)).ok_or_else(|| IndexError::Damaged {
+            path: path.into(),
+            what: format!("{} reaches beyond the end", self.content),
+        })
+    }
+
+    /// Refuses bytes that are not those that were written.
+    pub fn verify(&self, path: &Path, bytes: &[u8]) -> Result<(), IndexError> {
+        if xxh3_64(self.of(path, bytes)?) == self.checksum {
+            return Ok(());
+        }
+        let what = format!("checksum of {} differs", self.content);
+        Err(IndexError::Damaged { path: path.into(), what })
+    }
+}
+
+impl Header {
+    /// The section with this content.
+    pub fn section(&self, path: &Path, content: Content) -> Result<&Section, IndexError> {
+        self.sections.iter().find(|section| section.content == content).ok_or_else(|| {
+            IndexError::Damaged { path: path.into(), what: format!("{content} is missing") }
+        })
+    }
+
+    /// Refuses a file of which any section is not what was written.
+    pub fn verify(&self, path: &Path, bytes: &[u8]) -> Result<(), IndexError> {
+        self.sections.par_iter().try_for_each(|section| section.verify(path, bytes))
+    }
+}
+
+/// Little-endian numbers, one after the other.
+pub(super) struct Numbers<'a>(pub &'a [u8]);
+
+impl Numbers<'_> {
+    pub fn u32(&mut self) -> Option<u32> {
+        let (number, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(u32::from_le_bytes(*number))
+    }
+
+    pub fn u64(&mut self) -> Option<u64> {
+        let (number, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(u64::from_le_bytes(*number))
+    }
+}
