@@ -34,6 +34,11 @@ pub enum Command {
 /// for 32 bits), or what `lookalike hash` wrote. All may be packed with gzip or zstd. An item without
 /// an id goes by its line or row number, from 1; with several inputs, by file:line.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  lookalike pairs hashes.txt --distance 3 -o pairs.csv
+  zcat hashes.gz | lookalike pairs - --memory 2G > pairs.jsonl
+  lookalike hash --lines texts.txt | lookalike pairs - --distance 33")]
 pub struct PairsArgs {
     /// Files of fingerprints; - is standard input
     #[arg(required = true, value_name = "INPUT")]
@@ -73,6 +78,11 @@ pub struct PairsArgs {
 ///
 /// A and B are two fingerprints, the names of two text files, or two texts.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  lookalike compare 0xff 0xfe
+  lookalike compare draft.txt final.txt
+  paste one.txt other.txt | lookalike compare --stdin --kind text")]
 pub struct CompareArgs {
     /// The one
     #[arg(required_unless_present = "stdin")]
@@ -114,6 +124,10 @@ pub struct CompareArgs {
 
 /// Make fingerprints of texts: one JSON line {"id":...,"fingerprint":"0x..."} each.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  lookalike hash --lines texts.txt -o prints.jsonl
+  lookalike hash chapter*.txt --features chars:5 --bits 64")]
 pub struct HashArgs {
     /// Text files, one item each; - is standard input
     #[arg(required = true, value_name = "INPUT")]
@@ -149,6 +163,10 @@ pub enum BenchCommand {
 
 /// Make fingerprints, 1 % of them neighbours of another one, and find all pairs.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  lookalike bench pairs --random 1e6
+  lookalike bench pairs --random 100M --distance 3 --blocks 5 --threads 1 --json")]
 pub struct BenchPairsArgs {
     /// How many fingerprints to make: 1000000, 1e6 or 1M
     #[arg(long, value_name = "N", value_parser = count)]

@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::{
     args::{CompareArgs, Kind, OutputArgs},
     config::{Making, check_radius},
-    report::{Output, grouped, json_line, say},
+    report::{Output, counted, json_line, say},
     source::{Each, Reason, Refusal, Skipped, TextItem, Texts, is_number, parse_within, read_text},
 };
 
@@ -135,7 +135,7 @@ fn compare_lines(args: &CompareArgs) -> Result<ExitCode> {
     output.finish()?;
     if !args.quiet && skipped.total() > 0 {
         skipped.lines().for_each(|line| say(&line));
-        say(&format!("{} lines skipped", grouped(skipped.total())));
+        say(&format!("{} skipped", counted(skipped.total(), "line")));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -10,13 +10,13 @@ use serde_json::json;
 use crate::{
     args::HashArgs,
     config::{Making, on_threads},
-    report::{Figure, Output, Progress, Summary, grouped, json_id, say},
+    report::{Figure, Output, Progress, Summary, counted, json_id, say},
     source::{Each, Id, Reason, Skipped, TextItem, Texts},
 };
 
 pub fn run(args: HashArgs) -> Result<ExitCode> {
     let start = Instant::now();
-    let recipe = Making::new(&args.recipe, None)?.recipe;
+    let Making { recipe, radius } = Making::new(&args.recipe, None)?;
     check_ending(args.output.output.as_deref())?;
     let mut output = Output::create(&args.output)?;
     let texts = Texts::new(args.inputs, if args.lines { Each::Line } else { Each::Input });
@@ -28,21 +28,23 @@ pub fn run(args: HashArgs) -> Result<ExitCode> {
     output.finish()?;
     progress.clear();
     if written.repaired > 0 && !args.talk.quiet {
-        say(&format!(
-            "note: {} texts were not valid UTF-8; what was not is replaced",
-            grouped(written.repaired)
-        ));
+        say(&format!("note: invalid UTF-8 in {} is replaced", counted(written.repaired, "text")));
     }
-    let recipe = Figure {
+    let made = Figure {
         name: "recipe",
         value: json!(recipe.to_string()),
         words: Some(recipe.to_string()),
+    };
+    let alike = Figure {
+        name: "radius",
+        value: json!(radius.bits()),
+        words: Some(format!("alike within {radius} bits: use pairs --distance {radius}")),
     };
     let summary = Summary {
         items: written.items,
         skipped: &skipped,
         seconds: start.elapsed().as_secs_f64(),
-        figures: vec![recipe],
+        figures: vec![made, alike],
         plan: None,
     };
     summary.say(args.talk);
@@ -75,6 +77,7 @@ fn write_all(
         let prints: Vec<_> = piece.par_iter().map(|item| fingerprint(item, recipe)).collect();
         for (TextItem { place, text }, print) in piece.into_iter().zip(prints) {
             match (text, print) {
+                (Err(bad), _) if texts.is_all(place) => return Err(bad.error()),
                 (Err(bad), _) => skipped.add(bad)?,
                 (Ok(_), None) => {
                     let what = format!("no {} in it, so it has no fingerprint", recipe.features);

@@ -3,15 +3,15 @@
 use std::{process::ExitCode, time::Instant};
 
 use anyhow::Result;
-use lookalike::{Pairs, Width};
+use lookalike::{Pairs, Plan, Width};
 use serde_json::json;
 
 use crate::{
     args::{OutputArgs, PairsArgs, TalkArgs},
     config::Search,
     report::{
-        EqualPolicy, Figure, Output, PairFormat, PairWriter, Progress, Summary, bytes,
-        for_each_pair, grouped, say,
+        EqualPolicy, Figure, Output, PairFormat, PairWriter, Progress, Summary, bytes, counted,
+        for_each_pair, json_line, say,
     },
     source::{Expected, Fingerprints, Ids, Skipped},
 };
@@ -26,7 +26,7 @@ pub fn run(args: PairsArgs) -> Result<ExitCode> {
         say(&format!("reading fingerprints of {} bits", source.width.bits()));
     }
     if args.plan {
-        return plan(source, &search, &mut skipped);
+        return plan(source, &search, &mut skipped, args.talk);
     }
     let report = Report::open(args.output, args.equal.into(), args.talk)?;
     let found = search.on_threads(|| match search.width {
@@ -62,13 +62,32 @@ fn find<const WORDS: usize>(
 }
 
 /// Reads everything, says how its pairs would be found, and stops.
-fn plan(source: Fingerprints, search: &Search, skipped: &mut Skipped) -> Result<ExitCode> {
-    let plan = search.on_threads(|| match search.width {
+fn plan(
+    source: Fingerprints,
+    search: &Search,
+    skipped: &mut Skipped,
+    talk: TalkArgs,
+) -> Result<ExitCode> {
+    let (items, plan) = search.on_threads(|| match search.width {
         Width::Bits32 | Width::Bits64 => plan_of::<1>(source, search, skipped),
         Width::Bits128 => plan_of::<2>(source, search, skipped),
         Width::Bits256 => plan_of::<4>(source, search, skipped),
     })?;
-    Output::print(&plan)?;
+    let (bits, radius) = (search.width.bits(), search.radius);
+    Output::print(&if talk.json {
+        let fields = [
+            ("items", json!(items)),
+            ("bits", json!(bits)),
+            ("distance", json!(radius.bits())),
+            ("plan", json!(plan.to_string())),
+            ("expected_compares", json!(plan.expected_compares())),
+            ("expected_bytes", json!(plan.expected_memory())),
+        ];
+        json_line(&fields) + "\n"
+    } else {
+        let items = counted(items, "item");
+        format!("items     {items} of {bits} bits\ndistance  {radius}\nplan      {plan}\n")
+    })?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -76,19 +95,13 @@ fn plan_of<const WORDS: usize>(
     source: Fingerprints,
     search: &Search,
     skipped: &mut Skipped,
-) -> Result<String> {
+) -> Result<(u64, Plan)> {
     let mut prints = Vec::new();
     let ids = source.read::<WORDS>(skipped, &mut |piece| {
         prints.extend_from_slice(piece);
         Ok(())
     })?;
-    let plan = search.all_pairs(&|_| {}).plan(&prints)?;
-    Ok(format!(
-        "{plan}\nitems     {}\ncompares  {} expected\nmemory    {} expected\n",
-        grouped(ids.len()),
-        grouped(plan.expected_compares() as u64),
-        bytes(plan.expected_memory()),
-    ))
+    Ok((ids.len(), search.all_pairs(&|_| {}).plan(&prints)?))
 }
 
 /// Where and how pairs are written.
@@ -134,13 +147,15 @@ impl Report {
 fn figures(pairs: &Pairs, written: u64, search: &Search) -> Vec<Figure> {
     let groups = pairs.equal_groups().count() as u64;
     let spilled = pairs.spilled();
+    let within = counted(search.radius.bits().into(), "bit");
+    let found = format!("{} within {within}", counted(written, "pair"));
     let silent = |name, number: u64| Figure { name, value: json!(number), words: None };
     let told = |name, number: u64, words| Figure { name, value: json!(number), words: Some(words) };
     vec![
         silent("bits", search.width.bits().into()),
         silent("distance", search.radius.bits().into()),
-        told("pairs", written, format!("{} pairs within {} bits", grouped(written), search.radius)),
-        told("equal_groups", groups, format!("{} groups of equal items", grouped(groups))),
+        told("pairs", written, found),
+        told("equal_groups", groups, counted(groups, "group") + " of equal items"),
         Figure {
             words: (spilled > 0).then(|| format!("{} spilled", bytes(spilled))),
             ..silent("spilled_bytes", spilled)

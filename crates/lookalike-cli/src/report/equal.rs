@@ -8,7 +8,7 @@
 use anyhow::Result;
 use lookalike::{Pair, Pairs};
 
-use super::grouped;
+use super::{counted, grouped};
 use crate::args::Equal;
 
 /// Groups of more equal items than this are not spread unless asked for.
@@ -44,10 +44,10 @@ impl EqualPolicy {
         let unasked = self.largest_spread == LARGEST_SPREAD && groups > 0;
         unasked.then(|| {
             format!(
-                "note: {} items in {} groups of more than {} equal ones are listed only with the \
+                "note: {} in {} of more than {} equal ones are listed only with the \
                  first of their group; --equal all lists every pair ({})",
-                grouped(items),
-                grouped(groups),
+                counted(items, "item"),
+                counted(groups, "group"),
                 grouped(LARGEST_SPREAD as u64),
                 grouped(pairs.count()),
             )

@@ -14,7 +14,7 @@ use std::io::{self, Write};
 
 pub use equal::{EqualPolicy, for_each_pair};
 pub use ids::json_id;
-pub use numbers::{bytes, grouped, rate};
+pub use numbers::{bytes, counted, grouped, rate};
 pub use output::Output;
 pub use pairs::{PairFormat, PairWriter};
 pub use progress::Progress;

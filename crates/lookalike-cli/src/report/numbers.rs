@@ -13,6 +13,12 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
+/// A number of things: `1 pair`, `2,000 pairs`.
+pub fn counted(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", grouped(number))
+}
+
 /// A size in bytes as `1.5 GiB`.
 pub fn bytes(count: u64) -> String {
     scaled(count as f64, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB"])
@@ -41,6 +47,12 @@ mod tests {
     fn digits_are_grouped_by_three() {
         let texts = [0, 999, 1_000, 1_234_567].map(grouped);
         assert_eq!(texts, ["0", "999", "1,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn only_one_is_singular() {
+        let texts = [0, 1, 1_000].map(|number| counted(number, "pair"));
+        assert_eq!(texts, ["0 pairs", "1 pair", "1,000 pairs"]);
     }
 
     #[test]

@@ -17,7 +17,7 @@ impl Progress {
         let target =
             if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let bar = ProgressBar::with_draw_target(None, target);
-        bar.set_style(style("{spinner} read {human_pos} items, {per_sec}"));
+        bar.set_style(style("{spinner} {elapsed} {human_pos} items read"));
         bar.enable_steady_tick(Duration::from_millis(200));
         Self { bar }
     }
@@ -30,7 +30,7 @@ impl Progress {
     /// This part of the search is done.
     pub fn searched(&self, part: f64) {
         if self.bar.length().is_none() {
-            self.bar.set_style(style("{bar:40} {percent} % {elapsed}, {eta} left"));
+            self.bar.set_style(style("{bar:40} {percent} % searched in {elapsed}, {eta} left"));
             self.bar.set_length(STEPS as u64);
             self.bar.reset();
         }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{grouped, numbers::rate, say};
+use super::{counted, grouped, rate, say};
 use crate::{args::TalkArgs, source::Skipped};
 
 /// What a run over many items did.
@@ -45,12 +45,12 @@ impl Summary<'_> {
             0 => String::new(),
             total => format!(" ({} skipped: {})", grouped(total), counts.join(", ")),
         };
-        let items = format!("{} items{skipped}", grouped(self.items));
+        let items = counted(self.items, "item") + &skipped;
         let figures = self.figures.iter().filter_map(|figure| figure.words.clone());
         let time = format!("{:.2} s, {}", self.seconds, rate(self.items_per_second()));
-        let plan = self.plan.as_ref().map(|plan| format!("plan: {plan}"));
-        let words: Vec<_> = [items].into_iter().chain(figures).chain([time]).chain(plan).collect();
-        words.join("; ")
+        let plan = self.plan.as_ref().map_or_else(String::new, |plan| format!("\nplan: {plan}"));
+        let words: Vec<_> = [items].into_iter().chain(figures).chain([time]).collect();
+        words.join("; ") + &plan
     }
 
     fn json(&self) -> String {

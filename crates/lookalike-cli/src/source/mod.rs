@@ -64,6 +64,7 @@ impl Fingerprints {
             }
             match Input::open(path, expected.kind) {
                 Ok(input) => inputs.push(input),
+                Err(bad) if paths.len() == 1 => return Err(bad.error()),
                 Err(bad) => skipped.add(bad)?,
             }
         }

@@ -92,6 +92,11 @@ impl Texts {
         }
     }
 
+    /// Whether there is nothing but this one input.
+    pub fn is_all(&self, place: Place) -> bool {
+        self.inputs.len() == 1 && place.line.is_none()
+    }
+
     /// Says that the item at `place` cannot be used.
     pub fn bad(&self, place: Place, reason: Reason, what: impl std::fmt::Display) -> Bad {
         let name = &self.inputs[place.input].1;

@@ -7,10 +7,16 @@ use crate::{
 
 const GO_ON: &str = " (or --skip-bad to go on without it)";
 
+/// Something in the input is bad; the rest could do without it.
 #[track_caller]
 fn refused(content: impl AsRef<[u8]>, arguments: &str, message: &str) {
-    let ran = Folder::with("a", content).run(arguments);
-    ran.fails(&format!("{message}{GO_ON}"));
+    unusable(content, arguments, &format!("{message}{GO_ON}"));
+}
+
+/// The only input cannot be read at all: there is nothing to go on with.
+#[track_caller]
+fn unusable(content: impl AsRef<[u8]>, arguments: &str, message: &str) {
+    Folder::with("a", content).run(arguments).fails(message);
 }
 
 #[test]
@@ -75,7 +81,7 @@ fn bad_lines_are_skipped_counted_and_listed_if_the_user_says_so() {
         reading fingerprints of 64 bits
         skipped a:2: "x" is not a number; write a fingerprint as decimal, 0x hex or 0b binary
         skipped a:4: 99999999999999999999 does not fit into 64 bits; use --bits 128
-        3 items (2 skipped: 1 not a number, 1 too wide); 2 pairs within 1 bits; 0 groups of equal items; exact ..."#);
+        3 items (2 skipped: 1 not a number, 1 too wide); 2 pairs within 1 bit; 0 groups of equal items; exact ..."#);
 }
 
 #[test]
@@ -83,22 +89,22 @@ fn the_list_of_skipped_lines_ends_after_twenty() {
     let text = "x\n".repeat(1_000) + "1\n";
     let ran = Folder::with("a", text).run("pairs a --kind hash --skip-bad");
     let lines: Vec<_> = ran.stderr.lines().collect();
-    assert_eq!(lines.len(), 22);
+    assert_eq!(lines.len(), 23);
     assert!(lines[19].starts_with("skipped a:20: \"x\""), "{}", lines[19]);
     assert_eq!(lines[20], "and 980 more");
-    assert!(lines[21].starts_with("1 items (1,000 skipped: 1,000 not a number);"), "{}", lines[21]);
+    assert!(lines[21].starts_with("1 item (1,000 skipped: 1,000 not a number);"), "{}", lines[21]);
 }
 
 #[test]
 fn text_is_told_apart_from_fingerprints() {
     let message = "pairs reads fingerprints only, so far: \
                    say --kind hash if these are, or make some with lookalike hash";
-    refused(
+    unusable(
         "The quick\nbrown fox\n",
         "pairs a",
         &format!("a: looks like text (\"The quick\"); {message}"),
     );
-    refused("1\n", "pairs a --kind text", &format!("a: is text, as --kind says; {message}"));
+    unusable("1\n", "pairs a --kind text", &format!("a: is text, as --kind says; {message}"));
 }
 
 #[test]
@@ -128,31 +134,32 @@ fn arrays_that_are_no_fingerprints_are_refused_with_a_remedy() {
             "holds uint64, shape (); uint64 fingerprints have shape (n,), (n, 2) or (n, 4)",
         ),
         ("<u4", "(6, 2)", "holds uint32, shape (6, 2); uint32 fingerprints have shape (n,)"),
-        ("<u8", "(7,)", "ends after 6 of 7 rows; save or copy it again"),
-        ("<u8", "(5,)", "goes on after its array; save one array a file"),
         (
             "<u8",
             "what",
             "has a .npy header that is not understood: {'descr': '<u8', 'fortran_order': False,...",
         ),
     ] {
-        refused(npy(1, dtype, shape, &data), "pairs a", &format!("a: {message}"));
+        unusable(npy(1, dtype, shape, &data), "pairs a", &format!("a: {message}"));
     }
+    let numbers = |shape| npy(1, "<u8", shape, &data);
+    refused(numbers("(7,)"), "pairs a", "a: ends after 6 of 7 rows; save or copy it again");
+    refused(numbers("(5,)"), "pairs a", "a: goes on after its array; save one array a file");
     let fortran =
         String::from_utf8_lossy(&npy(1, "<u8", "(3, 2)", b"")[10..]).replace("False", "True");
     let file =
         [b"\x93NUMPY\x01\0".as_slice(), &[fortran.len() as u8, 0], fortran.as_bytes()].concat();
-    refused(
+    unusable(
         file,
         "pairs a",
         "a: holds uint64 in Fortran order, shape (3, 2); save numpy.ascontiguousarray(array) instead",
     );
-    refused(
+    unusable(
         b"\x93NUMPY\x09\0\0\0",
         "pairs a",
         "a: .npy version 9 is not known; versions 1 to 3 are",
     );
-    refused(
+    unusable(
         b"\x93NUMPY\x01\0\xff",
         "pairs a",
         "a: starts like a .npy array, but its header is cut short",
@@ -177,26 +184,27 @@ fn widths_that_do_not_go_together_are_named() {
 #[test]
 fn inputs_that_cannot_be_opened_are_named() {
     let folder = Folder::with("a", "1\n3\n");
-    folder.run("pairs b").fails(&format!("b: no such file; check the name{GO_ON}"));
-    folder.run("pairs .").fails(&format!(".: is a folder; name the files in it{GO_ON}"));
+    folder.run("pairs b").fails("b: no such file; check the name");
+    folder.run("pairs .").fails(".: is a folder; name the files in it");
+    folder.run("pairs a b").fails(&format!("b: no such file; check the name{GO_ON}"));
     folder.run("pairs - -").fails("-: standard input can be read once only; give - once");
     assert_eq!(folder.run("pairs b a --skip-bad").pairs(), "1-2:1");
-    folder.run("pairs b --skip-bad").fails("none of the inputs can be read");
+    folder.run("pairs b c --skip-bad").fails("none of the inputs can be read");
 }
 
 #[test]
 fn foreign_and_damaged_packings_are_named() {
-    refused(
+    unusable(
         b"BZh91AY",
         "pairs a",
         "a: is packed as bzip2, which is not read yet; use: bzip2 -dc a | lookalike ... -",
     );
-    refused(
+    unusable(
         b"PK\x03\x04rest",
         "pairs a",
         "a: is a zip or .npz archive; save one array with numpy.save",
     );
-    refused(b"\xff\xfe1\0\n\0", "pairs a", "a: is UTF-16 text; save it as UTF-8");
+    unusable(b"\xff\xfe1\0\n\0", "pairs a", "a: is UTF-16 text; save it as UTF-8");
     let ran = Folder::with("a", b"\x1f\x8b\x08\0garbage").run("pairs a");
     assert_eq!(ran.exit, 2);
     assert!(ran.stderr.contains("a: cannot be read: "), "{}", ran.stderr);

@@ -118,7 +118,7 @@ fn skipped_lines_keep_the_answers_in_step() {
         --- stderr
         comparing fingerprints
         skipped stdin:2: 1 columns; write two items with one tab between them
-        1 lines skipped");
+        1 line skipped");
 }
 
 #[test]

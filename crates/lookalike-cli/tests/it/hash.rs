@@ -17,7 +17,8 @@ fn lines_get_fingerprints_by_number_and_empty_texts_none() {
         ran.stderr.starts_with(
             "skipped a.txt:3: no words:3 in it, so it has no fingerprint\n\
              skipped a.txt:4: no words:3 in it, so it has no fingerprint\n\
-             3 items (2 skipped: 2 no features); simhash64: words:3, tf, xxh3, 64 bits, version 1; "
+             3 items (2 skipped: 2 no features); simhash64: words:3, tf, xxh3, 64 bits, version 1; \
+             alike within 3 bits: use pairs --distance 3; "
         ),
         "{}",
         ran.stderr
@@ -80,18 +81,20 @@ fn invalid_text_is_repaired_and_noted() {
     let folder = Folder::with("a.txt", b"caf\xe9 au lait\nfine as it is\n");
     let ran = folder.run("hash --lines a.txt");
     assert_eq!(ran.stdout.lines().count(), 2);
-    let note = "note: 1 texts were not valid UTF-8; what was not is replaced\n";
+    let note = "note: invalid UTF-8 in 1 text is replaced\n";
     assert!(ran.stderr.starts_with(note), "{}", ran.stderr);
 }
 
 #[test]
 fn what_cannot_be_hashed_is_refused() {
     let folder = Folder::with("a.csv", "a,b\n").and("a.txt", "some text");
-    let go_on = "(or --skip-bad to go on without it)";
     let rows = "rows of .csv files are not read yet; --lines takes each line as a text";
-    folder.run("hash a.csv").fails(&format!("a.csv: {rows} {go_on}"));
-    folder.run("hash b.txt").fails(&format!("b.txt: no such file; check the name {go_on}"));
-    folder.run("hash .").fails(&format!(".: is a folder; name the files in it {go_on}"));
+    folder.run("hash a.csv").fails(&format!("a.csv: {rows}"));
+    folder.run("hash b.txt").fails("b.txt: no such file; check the name");
+    folder.run("hash .").fails(".: is a folder; name the files in it");
+    folder
+        .run("hash b.txt c.txt")
+        .fails("b.txt: no such file; check the name (or --skip-bad to go on without it)");
     folder
         .run("hash a.txt -o p.csv")
         .fails("p.csv: fingerprints are written as JSON lines; use .jsonl");

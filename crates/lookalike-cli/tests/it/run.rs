@@ -89,7 +89,8 @@ pub struct Ran {
 impl Ran {
     /// Exit code, stdout and stderr as one text; times and plans differ from run to run.
     pub fn all(&self) -> String {
-        let lines = self.stderr.lines().map(without_time).collect::<Vec<_>>().join("\n");
+        let lines = self.stderr.lines().filter(|line| !line.starts_with("plan: "));
+        let lines = lines.map(without_time).collect::<Vec<_>>().join("\n");
         format!("exit {}\n{}--- stderr\n{lines}", self.exit, self.stdout)
     }
 
