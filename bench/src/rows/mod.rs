@@ -2,6 +2,7 @@
 
 pub mod memory;
 mod pairs;
+mod queries;
 mod scan;
 mod skew;
 mod sort;
@@ -51,6 +52,11 @@ pub const ROWS: &[Work] = &[
         name: "wide-1m",
         about: "1M pairs, 256 bit, k=31, against faiss flat",
         run: pairs::wide,
+    },
+    Work {
+        name: "queries-10m",
+        about: "10M, k=3, batch queries, against faiss MultiHash",
+        run: queries::run,
     },
     Work { name: "gaoya-1m", about: "1M pairs, k=3, against gaoya", run: pairs::gaoya },
     Work { name: "skew-1m", about: "skewed fingerprints against random ones", run: skew::made },
