@@ -3,7 +3,7 @@
 //! [`Answer`] is the number of pairs and a sum over them that no order changes, so that two
 //! answers are compared without keeping either.
 
-use lookalike::Fingerprint;
+use lookalike::{Features, Fingerprint};
 use serde::{Deserialize, Serialize};
 
 /// How many pairs were found, and which, in brief.
@@ -22,11 +22,17 @@ impl Answer {
         self.checksum = self.checksum.wrapping_add(pair_hash(a, b));
     }
 
-    /// Sums up the fingerprints of items, by position.
-    pub fn of_prints(prints: impl Iterator<Item = Option<Fingerprint<1>>>) -> Self {
+    /// Sums up the fingerprints that `simhash` makes of the items, in several passes over them.
+    pub fn of_passes(
+        passes: usize,
+        items: &[Features<1>],
+        simhash: impl Fn(&Features<1>) -> Option<Fingerprint<1>>,
+    ) -> Self {
         let mut answer = Self::default();
-        for (print, item) in prints.zip(0..) {
-            answer.add(item, print.map_or(0, |print| print.0[0]));
+        for pass in 0..passes {
+            for item in items {
+                answer.add(pass as u64, simhash(item).map_or(0, |print| print.0[0]));
+            }
         }
         answer
     }

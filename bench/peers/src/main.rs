@@ -21,8 +21,9 @@ fn main() -> Result<()> {
         ["gaoya", file, radius] => gaoya_index::serve_pairs(Path::new(file), number(radius)?),
         ["linear", file, radius] => linear::serve_pairs(Path::new(file), number(radius)?),
         ["sort", file, how] => sort::serve_sort(Path::new(file), how),
-        ["votes", items, each, weighted] => {
-            votes::serve_votes(number(items)?.into(), number(each)?.into(), weighted == "weighted");
+        ["votes", passes, items, each, weights] => {
+            let [passes, items, each] = [number(passes)?, number(items)?, number(each)?];
+            votes::serve_votes(passes as usize, items.into(), each.into(), weights == "weighted");
             Ok(())
         }
         _ => bail!("no such peer: {arguments:?}"),

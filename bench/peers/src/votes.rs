@@ -7,8 +7,8 @@ use lookalike_bench::{
     turn::{Ready, measure, serve},
 };
 
-pub fn serve_votes(items: u64, each: u64, weighted: bool) {
+pub fn serve_votes(passes: usize, items: u64, each: u64, weighted: bool) {
     let items = data::features(items, each, weighted);
-    let all = || Answer::of_prints(items.iter().map(naive));
+    let all = || Answer::of_passes(passes, &items, naive);
     serve(&Ready::default(), || measure(all, |answer| answer));
 }
