@@ -4,7 +4,7 @@ mod data;
 
 use std::{process::ExitCode, time::Instant};
 
-use anyhow::Result;
+use anyhow::{Context, Result, ensure};
 use lookalike::{Pairs, Width};
 use serde_json::json;
 
@@ -20,6 +20,12 @@ const PIECE: usize = 1 << 20;
 
 pub fn run(args: BenchPairsArgs) -> Result<ExitCode> {
     let search = Search::new(args.search, args.bits)?;
+    ensure!(
+        args.random <= u64::from(u32::MAX),
+        "--random {}: the most is {}",
+        grouped(args.random),
+        grouped(u32::MAX.into())
+    );
     let made = Made {
         data: args.data,
         count: args.random as usize,
@@ -55,6 +61,9 @@ fn measure<const WORDS: usize>(made: &Made, search: &Search) -> Result<Measured>
     }
     let start = Instant::now();
     let mut prints = Vec::new();
+    prints.try_reserve_exact(made.count).context(
+        "not enough memory for so many fingerprints; try fewer, or --memory with less than there is",
+    )?;
     made.make::<WORDS>(0..made.count, &mut prints);
     let make_seconds = start.elapsed().as_secs_f64();
     let start = Instant::now();

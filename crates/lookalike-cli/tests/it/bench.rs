@@ -50,6 +50,13 @@ fn the_result_is_told_to_people_too() {
 }
 
 #[test]
+fn more_items_than_can_be_numbered_are_refused() {
+    Folder::new()
+        .run("bench pairs --random 5e9")
+        .fails("--random 5,000,000,000: the most is 4,294,967,295");
+}
+
+#[test]
 fn no_items_are_no_trouble() {
     assert_eq!(bench("--random 0")["pairs"], 0);
     assert_eq!(bench("--random 1")["pairs"], 0);
