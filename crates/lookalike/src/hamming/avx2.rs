@@ -5,7 +5,7 @@ use std::{arch::x86_64::*, ops::Range};
 
 use super::{
     filter::{Filter, PADDING},
-    scan::{Column, LANES},
+    scan::{Column, LANES, MOST_COLUMNS},
 };
 
 /// See [`Filter::buckets`].
@@ -17,7 +17,7 @@ pub(super) fn buckets(
     largest: u32,
     passed: &mut Vec<(u32, u32)>,
 ) {
-    // SAFETY: `Kernel::Avx2` is only handed out after AVX2 was detected.
+    // SAFETY: the caller has asked `Kernel::is_avx2`.
     unsafe {
         match filter {
             Filter::Few { mask, most: 0 } => few::<0>(mask, checks, first, ends, largest, passed),
@@ -155,41 +155,34 @@ fn report(lanes: u32, at: u32, step: u32, end: u32, passed: &mut Vec<(u32, u32)>
     }
 }
 
-/// Visits, ascending, the positions in `chunks` (of eight) at which the columns differ from `query`
-/// in at most `radius` bits.
+/// Visits, ascending, the positions in `chunks` (of eight) at which the `count` columns differ from
+/// `query` in at most `radius` bits.
 pub(super) fn maybe_within(
+    count: usize,
     columns: &[Column],
     query: &[[u32; 2]; MOST_COLUMNS],
     radius: u32,
     chunks: Range<usize>,
     visit: impl FnMut(usize),
 ) {
-    // SAFETY: `Kernel::Avx2` is only handed out after AVX2 was detected.
+    // SAFETY: the caller has asked `Kernel::is_avx2`.
     unsafe {
-        match columns {
-            [a] => sweep_columns([a], query, radius, chunks, visit),
-            [a, b] => sweep_columns([a, b], query, radius, chunks, visit),
-            [a, b, c] => sweep_columns([a, b, c], query, radius, chunks, visit),
-            [a, b, c, d] => sweep_columns([a, b, c, d], query, radius, chunks, visit),
-            [a, b, c, d, e] => sweep_columns([a, b, c, d, e], query, radius, chunks, visit),
-            [a, b, c, d, e, f] => sweep_columns([a, b, c, d, e, f], query, radius, chunks, visit),
-            [a, b, c, d, e, f, g] => {
-                sweep_columns([a, b, c, d, e, f, g], query, radius, chunks, visit)
-            }
-            [a, b, c, d, e, f, g, h, ..] => {
-                sweep_columns([a, b, c, d, e, f, g, h], query, radius, chunks, visit);
-            }
-            [] => {}
+        match count {
+            1 => sweep_columns::<1>(columns, query, radius, chunks, visit),
+            2 => sweep_columns::<2>(columns, query, radius, chunks, visit),
+            3 => sweep_columns::<3>(columns, query, radius, chunks, visit),
+            4 => sweep_columns::<4>(columns, query, radius, chunks, visit),
+            5 => sweep_columns::<5>(columns, query, radius, chunks, visit),
+            6 => sweep_columns::<6>(columns, query, radius, chunks, visit),
+            7 => sweep_columns::<7>(columns, query, radius, chunks, visit),
+            _ => sweep_columns::<MOST_COLUMNS>(columns, query, radius, chunks, visit),
         }
     }
 }
 
-/// Columns of the widest fingerprint.
-const MOST_COLUMNS: usize = 8;
-
 #[target_feature(enable = "avx2")]
 fn sweep_columns<const COLUMNS: usize>(
-    columns: [&Column; COLUMNS],
+    columns: &[Column],
     query: &[[u32; 2]; MOST_COLUMNS],
     radius: u32,
     chunks: Range<usize>,
@@ -197,31 +190,31 @@ fn sweep_columns<const COLUMNS: usize>(
 ) {
     let bound = _mm256_set1_epi32(radius as i32 + 1);
     let (ones, ones_wide) = (_mm256_set1_epi8(1), _mm256_set1_epi16(1));
-    let query: [[__m256i; 2]; COLUMNS] = std::array::from_fn(|column| {
-        query[column].map(|nibbles| _mm256_set1_epi32(nibbles as i32))
-    });
-    let halves: [[&[[u32; LANES]]; 2]; COLUMNS] = std::array::from_fn(|column| {
-        let Column { low, high } = columns[column];
-        [low, high].map(|half| &half.as_chunks().0[chunks.clone()])
-    });
-    for index in 0..chunks.len() {
+    let mut held = [[_mm256_setzero_si256(); 2]; COLUMNS];
+    for (held, query) in held.iter_mut().zip(query) {
+        *held = [_mm256_set1_epi32(query[0] as i32), _mm256_set1_epi32(query[1] as i32)];
+    }
+    let first = chunks.start;
+    for (index, chunk) in columns.as_chunks::<COLUMNS>().0[chunks].iter().enumerate() {
         let mut counts = _mm256_setzero_si256();
-        for column in 0..COLUMNS {
-            for half in 0..2 {
-                let xor =
-                    _mm256_xor_si256(query[column][half], load_lanes(&halves[column][half][index]));
-                // A nibble counts at most 4 ones; sixteen of them leave room in a byte.
-                counts = _mm256_add_epi8(counts, nibble_ones(xor));
-            }
+        for (held, column) in held.iter().zip(chunk) {
+            // A nibble counts at most 4 ones; sixteen of them leave room in a byte.
+            let low = nibble_ones(_mm256_xor_si256(held[0], load_lanes(&column[0])));
+            let high = nibble_ones(_mm256_xor_si256(held[1], load_lanes(&column[1])));
+            counts = _mm256_add_epi8(counts, _mm256_add_epi8(low, high));
         }
         let sums = _mm256_madd_epi16(_mm256_maddubs_epi16(counts, ones), ones_wide);
         let near = _mm256_cmpgt_epi32(bound, sums);
         if _mm256_testz_si256(near, near) == 0 {
-            let lanes = _mm256_movemask_ps(_mm256_castsi256_ps(near));
-            let first = (chunks.start + index) * LANES;
-            (0..LANES).filter(|lane| lanes >> lane & 1 == 1).for_each(|lane| visit(first + lane));
+            let lanes = _mm256_movemask_ps(_mm256_castsi256_ps(near)) as u32;
+            visit_lanes(lanes, (first + index) * LANES, &mut visit);
         }
     }
+}
+
+#[cold]
+fn visit_lanes(lanes: u32, first: usize, visit: &mut impl FnMut(usize)) {
+    (0..LANES).filter(|lane| lanes >> lane & 1 == 1).for_each(|lane| visit(first + lane));
 }
 
 #[target_feature(enable = "avx2")]

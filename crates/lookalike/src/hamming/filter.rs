@@ -70,7 +70,9 @@ impl Filter {
         assert!(ends.last().is_none_or(|&end| end as usize + PADDING <= checks.len()));
         match kernel {
             #[cfg(target_arch = "x86_64")]
-            Kernel::Avx2 => super::avx2::buckets(self, checks, first, ends, largest, passed),
+            kernel if kernel.is_avx2() => {
+                super::avx2::buckets(self, checks, first, ends, largest, passed)
+            }
             _ => self.buckets_portable(checks, first, ends, largest, passed),
         }
     }

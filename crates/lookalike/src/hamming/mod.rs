@@ -43,6 +43,14 @@ impl Kernel {
         }
     }
 
+    /// Whether AVX2 code may run: asked for, and there. Anyone can name a kernel, so every call into
+    /// one asks this first.
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    pub(crate) fn is_avx2(self) -> bool {
+        self == Self::Avx2 && Self::detect() == Self::Avx2
+    }
+
     /// The name used on command lines and in reports.
     pub const fn name(self) -> &'static str {
         match self {

@@ -13,28 +13,32 @@ pub(crate) struct Columns<'a, const WORDS: usize> {
     prints: &'a [Fingerprint<WORDS>],
     radius: u32,
     kernel: Kernel,
+    /// How many columns there are, and for every eight fingerprints, all their columns.
+    count: usize,
     columns: Vec<Column>,
 }
 
-/// The same 32 bits of all fingerprints, as the low and the high nibbles of four bytes each: what a
+/// The same 32 bits of eight fingerprints, as the low and the high nibbles of their bytes: what a
 /// table of nibbles counts without any shifting.
-pub(super) struct Column {
-    pub low: Vec<u32>,
-    pub high: Vec<u32>,
-}
+pub(super) type Column = [[u32; LANES]; 2];
 
-/// Columns are padded to a multiple of this many fingerprints.
+/// Fingerprints that are looked at together; the last ones are padded.
 pub(super) const LANES: usize = 8;
+
+/// Columns of the widest fingerprint.
+pub(super) const MOST_COLUMNS: usize = 8;
 
 impl<'a, const WORDS: usize> Columns<'a, WORDS> {
     pub fn new(prints: &'a [Fingerprint<WORDS>], radius: u32, kernel: Kernel) -> Self {
+        let count = telling_columns(2 * WORDS, radius);
         let columns = match kernel {
             Kernel::Portable => Vec::new(),
-            _ => (0..telling_columns(2 * WORDS as u32, radius))
-                .map(|column| Column::new(prints, column))
+            _ => prints
+                .chunks(LANES)
+                .flat_map(|chunk| (0..count).map(move |column| column_of(chunk, column)))
                 .collect(),
         };
-        Self { prints, radius, kernel, columns }
+        Self { prints, radius, kernel, count, columns }
     }
 
     /// Appends the positions in `range` of fingerprints within the radius of `query`, ascending,
@@ -53,32 +57,37 @@ impl<'a, const WORDS: usize> Columns<'a, WORDS> {
         };
         match self.kernel {
             #[cfg(target_arch = "x86_64")]
-            Kernel::Avx2 => {
+            kernel if kernel.is_avx2() => {
                 let query = std::array::from_fn(|column| nibbles(bits32(query, column)));
                 let chunks = range.start / LANES..range.end.div_ceil(LANES);
                 let last = self.prints.len() - 1;
-                super::avx2::maybe_within(&self.columns, &query, self.radius, chunks, |position| {
-                    // The padding after the last fingerprint may look near; it is not there.
-                    if position <= last {
-                        visit(position);
-                    }
-                });
+                super::avx2::maybe_within(
+                    self.count,
+                    &self.columns,
+                    &query,
+                    self.radius,
+                    chunks,
+                    |position| {
+                        // The padding after the last fingerprint may look near; it is not there.
+                        if position <= last {
+                            visit(position);
+                        }
+                    },
+                );
             }
             _ => range.clone().for_each(visit),
         }
     }
 }
 
-impl Column {
-    fn new<const WORDS: usize>(prints: &[Fingerprint<WORDS>], column: u32) -> Self {
-        let padded = prints.len().next_multiple_of(LANES);
-        let nibbles = prints.iter().map(|print| nibbles(bits32(print, column as usize)));
-        let (mut low, mut high): (Vec<u32>, Vec<u32>) =
-            nibbles.map(|[low, high]| (low, high)).unzip();
-        low.resize(padded, 0);
-        high.resize(padded, 0);
-        Self { low, high }
+/// Column number `column` of up to eight fingerprints.
+fn column_of<const WORDS: usize>(prints: &[Fingerprint<WORDS>], column: usize) -> Column {
+    let mut halves = [[0; LANES]; 2];
+    for (lane, print) in prints.iter().enumerate() {
+        let [low, high] = nibbles(bits32(print, column));
+        (halves[0][lane], halves[1][lane]) = (low, high);
     }
+    halves
 }
 
 /// The low and the high nibble of each byte.
@@ -92,6 +101,6 @@ fn bits32<const WORDS: usize>(print: &Fingerprint<WORDS>, column: usize) -> u32 
 }
 
 /// How many of `all` columns leave fewer than one random fingerprint in a thousand in question.
-fn telling_columns(all: u32, radius: u32) -> u32 {
-    (1..all).find(|columns| chance_of_few(32 * columns, radius) < 1e-3).unwrap_or(all)
+fn telling_columns(all: usize, radius: u32) -> usize {
+    (1..all).find(|&columns| chance_of_few(32 * columns as u32, radius) < 1e-3).unwrap_or(all)
 }

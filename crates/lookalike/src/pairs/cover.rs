@@ -52,6 +52,12 @@ impl<const WORDS: usize> Cover<WORDS> {
         Self { lanes }
     }
 
+    /// The first blocks of all paths, with their lanes: the trunks.
+    pub fn trunks(&self) -> impl Iterator<Item = (usize, usize)> {
+        let lanes = self.lanes.iter().enumerate();
+        lanes.flat_map(|(number, lane)| lane.next_blocks(0, None).map(move |trunk| (number, trunk)))
+    }
+
     /// Whether the pair with this xor is found in this lane: the first whose budget holds.
     #[inline]
     pub fn lane_owns(&self, lane: usize, xor: &Fingerprint<WORDS>) -> bool {

@@ -4,7 +4,7 @@ use super::{
     Pair,
     cover::Cover,
     join::{Found, Join},
-    plan::choose,
+    plan::{Sample, choose},
     scan::scan,
 };
 use crate::{Fingerprint, Kernel};
@@ -43,7 +43,7 @@ pub(super) fn find_distinct<const WORDS: usize>(
     depth: u32,
 ) -> Vec<Pair> {
     let progress = &|_| {};
-    match choose(prints, radius) {
+    match choose(&Sample::of(prints), radius) {
         Strategy::Join(cover) if depth < MOST_DEPTH => {
             Join { prints, cover: &cover, radius, kernel, depth, progress }.run().near
         }
@@ -69,9 +69,7 @@ fn scan_collapsed<const WORDS: usize>(
     }
     firsts.sort_unstable();
     let distinct: Vec<_> = firsts.iter().map(|&first| prints[first as usize]).collect();
-    found.near = scan(&distinct, radius, kernel, progress);
-    for pair in &mut found.near {
-        (pair.a, pair.b) = (firsts[pair.a as usize], firsts[pair.b as usize]);
-    }
+    let near = scan(&distinct, radius, kernel, progress);
+    found.near = near.into_iter().map(|pair| pair.map(|local| firsts[local as usize])).collect();
     found
 }

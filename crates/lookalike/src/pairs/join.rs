@@ -59,13 +59,19 @@ pub(super) struct Found {
 }
 
 impl<const WORDS: usize> Join<'_, WORDS> {
+    /// Finds all pairs.
     pub fn run(&self) -> Found {
+        self.run_trunks(&self.cover.trunks().collect::<Vec<_>>())
+    }
+
+    /// Finds the pairs of the paths that begin with these trunks (lane and block). Equal items are
+    /// put together in the first one, and left out of the others.
+    pub fn run_trunks(&self, trunks: &[(usize, usize)]) -> Found {
         let workers: Vec<Mutex<Worker>> =
             (0..rayon::current_num_threads()).map(|_| Mutex::new(Worker::default())).collect();
         let mut buffer = RecordBuffer::new(self.prints.len());
         let mut found = Found::default();
         let mut dead = Vec::new();
-        let trunks: Vec<(usize, usize)> = self.trunks().collect();
         for (done, &(lane, trunk)) in trunks.iter().enumerate() {
             let progress = |part: f64| (self.progress)((done as f64 + part) / trunks.len() as f64);
             self.trunk(lane, trunk, &dead, buffer.records(), &workers, &progress);
@@ -77,12 +83,6 @@ impl<const WORDS: usize> Join<'_, WORDS> {
             }
         }
         found
-    }
-
-    /// The first blocks of all paths, with their lanes.
-    fn trunks(&self) -> impl Iterator<Item = (usize, usize)> {
-        let lanes = self.cover.lanes.iter().enumerate();
-        lanes.flat_map(|(number, lane)| lane.next_blocks(0, None).map(move |trunk| (number, trunk)))
     }
 
     /// Finds the pairs of all paths that begin with this block.
@@ -139,7 +139,7 @@ fn lock(worker: &Mutex<Worker>) -> MutexGuard<'_, Worker> {
 
 impl Found {
     /// The items that equal an earlier one, a bit each; empty if there are none.
-    fn copies(&self, items: usize) -> Vec<u64> {
+    pub fn copies(&self, items: usize) -> Vec<u64> {
         if self.equal.is_empty() {
             return Vec::new();
         }
@@ -356,10 +356,9 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
             if distance > radius || !path.owns(cover, &xor) {
                 continue;
             }
-            let (a, b) = (one.min(two), one.max(two));
             match distance {
-                0 => sink.found.equal.push((a, b)),
-                _ => sink.found.near.push(Pair { a, b, distance }),
+                0 => sink.found.equal.push((one.min(two), one.max(two))),
+                _ => sink.found.near.push(Pair::new(one, two, distance)),
             }
         }
     }

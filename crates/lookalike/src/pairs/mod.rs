@@ -13,6 +13,7 @@ mod plan;
 mod record;
 mod scan;
 mod scatter;
+mod spill;
 
 use std::path::PathBuf;
 
@@ -20,6 +21,8 @@ use crate::{Fingerprint, Radius, hamming::Kernel};
 pub use answer::Pairs;
 use find::Strategy;
 pub use plan::Plan;
+use plan::Sample;
+use spill::Spill;
 
 /// Two items and the number of bits in which they differ. `a` comes before `b` in the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,6 +33,18 @@ pub struct Pair {
     pub b: u32,
     /// Bits in which they differ.
     pub distance: u32,
+}
+
+impl Pair {
+    /// The pair of two items, whichever comes first.
+    fn new(one: u32, two: u32, distance: u32) -> Self {
+        Self { a: one.min(two), b: one.max(two), distance }
+    }
+
+    /// The same pair under other positions.
+    fn map(self, position: impl Fn(u32) -> u32) -> Self {
+        Self::new(position(self.a), position(self.b), self.distance)
+    }
 }
 
 /// Calls `on_pair` once for every pair within `radius`, in order of `(a, b)`.
@@ -106,8 +121,13 @@ impl<'a> AllPairs<'a> {
         &self,
         prints: &[Fingerprint<WORDS>],
     ) -> Result<Plan, PairsError> {
-        let strategy = self.strategy(prints)?;
-        Ok(Plan::new(&strategy, prints, self.radius.bits()))
+        self.check::<WORDS>(prints.len())?;
+        let sample = Sample::of(prints);
+        let plan = Plan::new(&self.strategy_for::<WORDS>(&sample)?, &sample, self.radius.bits());
+        Ok(match self.memory {
+            Some(limit) if plan.expected_memory() > limit => plan.within(limit),
+            _ => plan,
+        })
     }
 
     /// Finds the pairs of fingerprints that are all in memory.
@@ -115,23 +135,49 @@ impl<'a> AllPairs<'a> {
         &self,
         prints: &[Fingerprint<WORDS>],
     ) -> Result<Pairs, PairsError> {
+        self.check::<WORDS>(prints.len())?;
+        if let Some(limit) =
+            self.memory.filter(|&limit| memory_needed::<WORDS>(prints.len()) > limit)
+        {
+            let mut spill = Spill::create(self.folder())?;
+            spill.push(prints)?;
+            return self.run_spilled(spill, limit);
+        }
         let radius = self.radius.bits();
-        let strategy = self.strategy(prints)?;
-        let plan = Plan::new(&strategy, prints, radius);
+        let sample = Sample::of(prints);
+        let strategy = self.strategy_for(&sample)?;
+        let plan = Plan::new(&strategy, &sample, radius);
         let found = find::find(prints, &strategy, radius, self.kernel, self.progress);
         Ok(Pairs::new(found, plan, 0))
     }
 
-    fn strategy<const WORDS: usize>(
+    /// Starts an input that arrives in pieces and may be larger than memory.
+    pub fn collector<const WORDS: usize>(self) -> Collector<'a, WORDS> {
+        Collector { options: self, prints: Vec::new(), spill: None }
+    }
+
+    fn run_spilled<const WORDS: usize>(
         &self,
-        prints: &[Fingerprint<WORDS>],
+        spill: Spill<WORDS>,
+        limit: u64,
+    ) -> Result<Pairs, PairsError> {
+        let (found, plan, written) = spill.find(self, limit)?;
+        Ok(Pairs::new(found, plan, written))
+    }
+
+    fn strategy_for<const WORDS: usize>(
+        &self,
+        sample: &Sample,
     ) -> Result<Strategy<WORDS>, PairsError> {
         let radius = self.radius.bits();
-        self.check::<WORDS>(prints.len())?;
         Ok(match self.blocks {
-            Some(blocks) => plan::classic(prints, radius, blocks),
-            None => plan::choose(prints, radius),
+            Some(blocks) => plan::classic(sample, radius, blocks),
+            None => plan::choose(sample, radius),
         })
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.spill_folder.clone().unwrap_or_else(std::env::temp_dir)
     }
 
     /// Refuses what cannot be answered, before any work.
@@ -146,29 +192,67 @@ impl<'a> AllPairs<'a> {
             _ => Ok(()),
         }
     }
+}
 
-    /// Starts an input that arrives in pieces and may be larger than memory.
-    pub fn collector<const WORDS: usize>(self) -> Collector<'a, WORDS> {
-        Collector { options: self, prints: Vec::new() }
-    }
+/// Bytes that finding the pairs of so many fingerprints in memory takes: each with its record.
+fn memory_needed<const WORDS: usize>(items: usize) -> u64 {
+    items as u64 * (8 * WORDS as u64 + 8)
 }
 
 /// Takes fingerprints as they arrive, keeps them within the memory limit, then finds the pairs.
+///
+/// ```
+/// use lookalike::{AllPairs, Fingerprint, Radius};
+///
+/// let mut collector = AllPairs::new(Radius::new(1)).memory(1 << 30).collector::<1>();
+/// collector.push(&[Fingerprint([7]), Fingerprint([80])])?;
+/// collector.push(&[Fingerprint([6])])?;
+/// let pairs = collector.finish()?;
+/// assert_eq!((pairs.near()[0].a, pairs.near()[0].b), (0, 2));
+/// # Ok::<(), lookalike::PairsError>(())
+/// ```
 pub struct Collector<'a, const WORDS: usize> {
     options: AllPairs<'a>,
     prints: Vec<Fingerprint<WORDS>>,
+    spill: Option<Spill<WORDS>>,
 }
 
 impl<const WORDS: usize> Collector<'_, WORDS> {
     /// Adds items, which take the next positions.
     pub fn push(&mut self, prints: &[Fingerprint<WORDS>]) -> Result<(), PairsError> {
-        self.prints.extend_from_slice(prints);
+        if let Some(spill) = &mut self.spill {
+            return spill.push(prints);
+        }
+        let items = self.prints.len() + prints.len();
+        match self.options.memory {
+            Some(limit) if memory_needed::<WORDS>(items) > limit => {
+                let mut spill = Spill::create(self.options.folder())?;
+                spill.push(&std::mem::take(&mut self.prints))?;
+                spill.push(prints)?;
+                self.spill = Some(spill);
+            }
+            _ => self.prints.extend_from_slice(prints),
+        }
         Ok(())
+    }
+
+    /// How many items were pushed.
+    pub fn len(&self) -> usize {
+        self.spill.as_ref().map_or(self.prints.len(), Spill::items)
+    }
+
+    /// Whether nothing was pushed.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// Finds the pairs of everything pushed.
     pub fn finish(self) -> Result<Pairs, PairsError> {
-        self.options.run(&self.prints)
+        self.options.check::<WORDS>(self.len())?;
+        match (self.spill, self.options.memory) {
+            (Some(spill), Some(limit)) => self.options.run_spilled(spill, limit),
+            _ => self.options.run(&self.prints),
+        }
     }
 }
 

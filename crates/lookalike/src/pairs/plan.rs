@@ -27,12 +27,11 @@ pub struct Plan {
 impl Plan {
     pub(super) fn new<const WORDS: usize>(
         strategy: &Strategy<WORDS>,
-        prints: &[Fingerprint<WORDS>],
+        sample: &Sample,
         radius: u32,
     ) -> Self {
-        let sample = Sample::new(prints);
-        let held = size_of_val(prints) as u64;
-        let items = prints.len() as u64;
+        let items = sample.items as u64;
+        let held = items * size_of::<Fingerprint<WORDS>>() as u64;
         match strategy {
             Strategy::Scan => Self {
                 description: "exhaustive scan".into(),
@@ -41,10 +40,17 @@ impl Plan {
             },
             Strategy::Join(cover) => Self {
                 description: cover.to_string(),
-                compares: Price::of(cover.shape(radius), &sample).compares,
+                compares: Price::of(cover.shape(radius), sample).compares,
                 memory: held + items * size_of::<u64>() as u64,
             },
         }
+    }
+
+    /// The same plan with its data on disk, in so much memory.
+    pub(super) fn within(mut self, limit: u64) -> Self {
+        self.description += ", partitions on disk";
+        self.memory = limit;
+        self
     }
 
     /// Fingerprint comparisons the plan expects to make.
@@ -93,16 +99,12 @@ fn count(number: usize, noun: &str) -> String {
 }
 
 /// The cheapest way to find the pairs of these fingerprints.
-pub(super) fn choose<const WORDS: usize>(
-    prints: &[Fingerprint<WORDS>],
-    radius: u32,
-) -> Strategy<WORDS> {
-    let sample = Sample::new(prints);
+pub(super) fn choose<const WORDS: usize>(sample: &Sample, radius: u32) -> Strategy<WORDS> {
     let shapes = (1..=radius + 1)
         .flat_map(|lanes| (1..=4).map(move |picked| Shape { radius, lanes, picked }));
     let cheapest = shapes
         .filter(|shape| 2 * shape.blocks() <= sample.order.len())
-        .map(|shape| (Price::of(shape, &sample).nanoseconds, shape))
+        .map(|shape| (Price::of(shape, sample).nanoseconds, shape))
         .min_by(|one, two| one.0.total_cmp(&two.0));
     match cheapest {
         Some((price, shape)) if price < sample.scan_price(WORDS) => {
@@ -114,15 +116,20 @@ pub(super) fn choose<const WORDS: usize>(
 
 /// The classic plan: so many blocks, of which all but `radius` must be equal.
 pub(super) fn classic<const WORDS: usize>(
-    prints: &[Fingerprint<WORDS>],
+    sample: &Sample,
     radius: u32,
     blocks: u32,
 ) -> Strategy<WORDS> {
-    Strategy::Join(Cover::new(&Sample::new(prints).order, radius, 1, blocks - radius))
+    Strategy::Join(Cover::new(&sample.order, radius, 1, blocks - radius))
+}
+
+/// The cover with the fewest trunks and the widest blocks, whatever it costs.
+pub(super) fn widest<const WORDS: usize>(sample: &Sample, radius: u32) -> Cover<WORDS> {
+    Cover::new(&sample.order, radius, 1, 1)
 }
 
 /// How well the bits of some fingerprints tell them apart.
-struct Sample {
+pub(super) struct Sample {
     items: f64,
     order: BitOrder,
     /// Of a bit of key, the part that really divides the data: 1 for random bits.
@@ -130,17 +137,22 @@ struct Sample {
 }
 
 /// Fingerprints looked at. Enough to see a 12-bit key collide by chance two thousand times.
-const SAMPLE: usize = 4096;
+pub(super) const SAMPLE: usize = 4096;
 const SAMPLE_KEY: usize = 12;
 
 impl Sample {
-    fn new<const WORDS: usize>(prints: &[Fingerprint<WORDS>]) -> Self {
+    /// Looks at some of these fingerprints.
+    pub fn of<const WORDS: usize>(prints: &[Fingerprint<WORDS>]) -> Self {
         let step = prints.len().div_ceil(SAMPLE).max(1);
-        let sample: Vec<Fingerprint<WORDS>> = prints.iter().step_by(step).copied().collect();
-        let agreement = agreement(&sample);
-        let order = bit_order(&agreement);
-        let telling = telling(&sample, &order);
-        Self { items: prints.len() as f64, order, telling }
+        let some: Vec<Fingerprint<WORDS>> = prints.iter().step_by(step).copied().collect();
+        Self::new(&some, prints.len())
+    }
+
+    /// Takes `some` fingerprints to stand for `items`.
+    pub fn new<const WORDS: usize>(some: &[Fingerprint<WORDS>], items: usize) -> Self {
+        let order = bit_order(&agreement(some));
+        let telling = telling(some, &order);
+        Self { items: items as f64, order, telling }
     }
 
     /// How many items of `items` share a key of `bits` bits with one, itself included.

@@ -5,12 +5,9 @@
 //! block of a path) and where in the record the keys of the following blocks lie.
 
 use super::cover::Cover;
-use crate::{
-    Fingerprint,
-    hamming::{
-        bits::{BitSet, Gather},
-        filter::Filter,
-    },
+use crate::hamming::{
+    bits::{BitSet, Gather},
+    filter::Filter,
 };
 
 /// Which bits of a fingerprint go where in a record.
@@ -188,12 +185,4 @@ fn check_shift(telling: u64, id_bits: u32) -> u32 {
     (id_bits..=id_bits.max(32))
         .max_by_key(|&shift| (seen(shift), std::cmp::Reverse(shift)))
         .unwrap_or(id_bits)
-}
-
-/// Brings the bits of a fingerprint together as `parts` say, with the portable gather.
-#[cfg(test)]
-pub(super) fn pack<const WORDS: usize>(parts: &[Part], print: &Fingerprint<WORDS>) -> u64 {
-    parts
-        .iter()
-        .fold(0, |record, part| record | part.gather.apply(print.0[part.word]) << part.shift)
 }

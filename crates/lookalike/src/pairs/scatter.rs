@@ -75,8 +75,8 @@ impl<'a> Chunk<'a> {
     ) -> Self {
         let (starts, ends) = match kernel {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: `Kernel::Avx2` is only handed out after BMI2 was detected.
-            Kernel::Avx2 => unsafe { scatter_bmi2(input, layout, records) },
+            // SAFETY: BMI2 was detected.
+            kernel if kernel.is_avx2() => unsafe { scatter_bmi2(input, layout, records) },
             _ => scatter_with(input, layout, records, |word, part| part.gather.apply(word)),
         };
         Self { records, starts, ends }
