@@ -197,44 +197,35 @@ struct Level {
 impl Level {
     /// Copies the records of `runs`, ordered by the key in `field`.
     fn split(&mut self, runs: &[&[u64]], field: Field, check_shift: u32) {
-        const KEYS: usize = 1 << MOST_KEY_BITS;
         let mask = (1u64 << field.bits) - 1;
-        let key = |record: u64| (record >> field.shift & mask) as usize % KEYS;
-        let mut cursors = [0u32; KEYS];
+        let key = |record: u64| (record >> field.shift & mask) as usize;
+        self.ends.clear();
+        self.ends.resize(1 << field.bits, 0);
+        // The ends serve as counters, then as cursors, and stand at the ends when all is done.
+        let cursors = &mut self.ends[..];
         runs.iter().copied().flatten().for_each(|&record| cursors[key(record)] += 1);
         let mut total = 0;
-        for cursor in &mut cursors[..1 << field.bits] {
+        for cursor in cursors.iter_mut() {
             total += std::mem::replace(cursor, total);
         }
-        self.resize(total as usize);
-        for &record in runs.iter().copied().flatten() {
-            let cursor = &mut cursors[key(record)];
-            self.records[*cursor as usize] = record;
-            *cursor += 1;
+        if self.records.len() < total as usize {
+            self.records.resize(total as usize, 0);
+            self.checks.resize(total as usize + PADDING, 0);
         }
-        self.ends.clear();
-        self.ends.extend_from_slice(&cursors[..1 << field.bits]);
-        self.fill_checks(check_shift);
+        let (records, checks) = (&mut self.records[..], &mut self.checks[..]);
+        for run in runs {
+            for &record in *run {
+                let cursor = &mut cursors[key(record)];
+                records[*cursor as usize] = record;
+                checks[*cursor as usize] = (record >> check_shift) as u32;
+                *cursor += 1;
+            }
+        }
     }
 
     /// Copies the records of `runs` into one bucket.
     fn gather(&mut self, runs: &[&[u64]], check_shift: u32) {
-        self.resize(0);
-        runs.iter().for_each(|run| self.records.extend_from_slice(run));
-        self.ends.clear();
-        self.ends.push(self.records.len() as u32);
-        self.fill_checks(check_shift);
-    }
-
-    fn resize(&mut self, records: usize) {
-        self.records.truncate(records);
-        self.records.resize(records, 0);
-    }
-
-    fn fill_checks(&mut self, shift: u32) {
-        self.checks.clear();
-        self.checks.extend(self.records.iter().map(|record| (record >> shift) as u32));
-        self.checks.resize(self.records.len() + PADDING, 0);
+        self.split(runs, Field::default(), check_shift);
     }
 
     /// The buckets with more than `small` records.

@@ -101,7 +101,7 @@ fn count(number: usize, noun: &str) -> String {
 /// The cheapest way to find the pairs of these fingerprints.
 pub(super) fn choose<const WORDS: usize>(sample: &Sample, radius: u32) -> Strategy<WORDS> {
     let shapes = (1..=radius + 1)
-        .flat_map(|lanes| (1..=4).map(move |picked| Shape { radius, lanes, picked }));
+        .flat_map(|lanes| (1..=3).map(move |picked| Shape { radius, lanes, picked }));
     let cheapest = shapes
         .filter(|shape| 2 * shape.blocks() <= sample.order.len())
         .map(|shape| (Price::of(shape, sample).nanoseconds, shape))
@@ -158,6 +158,11 @@ impl Sample {
     /// How many items of `items` share a key of `bits` bits with one, itself included.
     fn bucket(&self, items: f64, bits: u32) -> f64 {
         1.0 + (items - 1.0).max(0.0) * (-self.telling * f64::from(bits)).exp2()
+    }
+
+    /// Bits of a record beside the item's position.
+    fn record_room(&self) -> u32 {
+        (64.0 - self.items.max(2.0).log2().ceil()) as u32
     }
 
     fn all_pairs(&self) -> f64 {
@@ -276,7 +281,11 @@ impl Price {
         let items = sample.items;
         let block = sample.order.len() / shape.blocks();
         let key = partition_bits(items as usize).min(block);
-        let mut rest = block - key;
+        let lane_bits = (budget + shape.picked) * block;
+        // A record may be too small for all the lane's bits: then each block gets its share.
+        let room = sample.record_room();
+        let carried = if lane_bits - key <= room { block } else { room / (budget + shape.picked) };
+        let mut rest = (block - key).min(carried);
         let mut bucket = sample.bucket(items, key);
         let (mut depth, mut nodes) = (1, choices(budget, 1));
         let mut used = key;
@@ -287,13 +296,13 @@ impl Price {
                 break;
             }
             let wanted = wanted_bits(bucket as usize).min(MOST_KEY_BITS);
-            let bits = if rest > 0 && (children == 0 || wanted > block) {
+            let bits = if rest > 0 && (children == 0 || wanted > carried) {
                 wanted.min(rest)
-            } else if children > 0 {
+            } else if children > 0 && carried > 0 {
                 depth += 1;
                 nodes = choices(budget, depth);
-                rest = block;
-                wanted.min(block)
+                rest = carried;
+                wanted.min(carried)
             } else {
                 break;
             };
@@ -303,7 +312,6 @@ impl Price {
             bucket = sample.bucket(bucket, bits);
         }
         let compares = nodes * items * (bucket - 1.0) / 2.0;
-        let lane_bits = (budget + shape.picked) * block;
         self.compares += compares;
         self.nanoseconds += nodes * items * Self::BUCKET
             + compares
@@ -319,7 +327,7 @@ impl Price {
     /// One comparison, with its share of what passes: `open` bits of the lane may still differ,
     /// `carried` of them and some others are in the record.
     fn compare(open: u32, carried: u32, budget: u32, radius: u32, sample: &Sample) -> f64 {
-        let room = (64.0 - sample.items.max(2.0).log2().ceil()) as u32;
+        let room = sample.record_room();
         let others = room.saturating_sub(carried);
         let low_bits = |bits: u32| if bits >= 32 { u32::MAX } else { (1 << bits) - 1 };
         let by_lane = Filter::new(low_bits(open.min(room)), budget).cost();
