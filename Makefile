@@ -1,10 +1,24 @@
-.PHONY: test lint bench bench-peers
+.PHONY: test lint lint-bench bench bench-peers
 
-test:
-	cargo test
+# All that must hold before a change goes in. Needs Rust and nothing else; the peers of the
+# benchmark are not built. Tests run every SIMD kernel this machine has, one after the other.
+test: lint
+	cargo test --workspace
+	@echo
+	@echo "make test: all passed (format, clippy, documentation, tests)"
 
+# The command line's documentation is built first: binary and library share their name, and the
+# library's is the one to keep.
 lint:
-	cargo clippy --all-targets -- -D warnings
+	cargo fmt --all -- --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --package lookalike-cli
+	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --package lookalike
+
+# The same for the benchmark, without its peers.
+lint-bench:
+	cargo fmt --manifest-path bench/Cargo.toml -- --check
+	cargo clippy --manifest-path bench/Cargo.toml --package lookalike-bench --all-targets -- -D warnings
 
 # Everything side by side, as one table; a full run also writes bench/RESULTS.md.
 #   make bench QUICK=1        a tenth of the sizes: whether it works, not how fast it is
