@@ -8,6 +8,9 @@ use super::{Kernel, bits::Gather, filter::Filter};
 /// How many checks [`Lanes::near`] looks at.
 pub(crate) const LANES: usize = 8;
 
+/// How many checks [`Lanes::near_narrow`] looks at.
+pub(crate) const NARROW_LANES: usize = 16;
+
 /// What the kernels do differently. A value of this type is the proof that they may.
 pub(crate) trait Lanes: Copy {
     /// Brings the bits of `word` that `gather` names together.
@@ -15,6 +18,9 @@ pub(crate) trait Lanes: Copy {
 
     /// Bit `i` is set if check `i` passes `filter` against `query`.
     fn near(self, filter: Filter, query: u32, checks: &[u32; LANES]) -> u32;
+
+    /// Bit `i` is set if check `i` differs from `query` in at most `most` bits.
+    fn near_narrow(self, most: u32, query: u16, checks: &[u16; NARROW_LANES]) -> u32;
 
     /// Asks for a place in memory that will be read soon. Does nothing else.
     fn prefetch<T>(self, place: Option<&T>);
@@ -57,6 +63,12 @@ impl Lanes for Portable {
     }
 
     #[inline(always)]
+    fn near_narrow(self, most: u32, query: u16, checks: &[u16; NARROW_LANES]) -> u32 {
+        let passes = checks.iter().map(|check| u32::from((query ^ check).count_ones() <= most));
+        passes.enumerate().fold(0, |near, (lane, pass)| near | pass << lane)
+    }
+
+    #[inline(always)]
     fn prefetch<T>(self, _place: Option<&T>) {}
 }
 
@@ -66,24 +78,25 @@ mod tests {
     use proptest::prelude::*;
 
     #[derive(Clone, Copy)]
-    struct Both {
+    struct All {
         filter: Filter,
+        most: u32,
         query: u32,
         checks: [u32; LANES],
         gather: Gather,
         word: u64,
     }
 
-    impl Task for Both {
-        type Output = (u32, u64);
+    impl Task for All {
+        type Output = (u32, u32, u64);
 
-        fn run<L: Lanes>(self, lanes: L) -> (u32, u64) {
+        fn run<L: Lanes>(self, lanes: L) -> (u32, u32, u64) {
             lanes.prefetch(Some(&self.checks));
             lanes.prefetch::<u32>(None);
-            (
-                lanes.near(self.filter, self.query, &self.checks),
-                lanes.gather(&self.gather, self.word),
-            )
+            let near = lanes.near(self.filter, self.query, &self.checks);
+            let narrow = bytemuck::cast_ref(&self.checks);
+            let near_narrow = lanes.near_narrow(self.most, self.query as u16, narrow);
+            (near, near_narrow, lanes.gather(&self.gather, self.word))
         }
     }
 
@@ -95,7 +108,7 @@ mod tests {
             // Xors of few bits, so that some pass; full masks, so that all filters are met.
             let checks = errors.map(|error| query ^ error & error.rotate_left(7) & error.rotate_left(13));
             let filter = Filter::new(if thin { mask } else { u32::MAX }, most);
-            let task = Both { filter, query, checks, gather: Gather::new(bits), word };
+            let task = All { filter, most, query, checks, gather: Gather::new(bits), word };
             let answers: Vec<_> = Kernel::available().into_iter().map(|kernel| kernel.run(task)).collect();
             prop_assert!(answers.iter().all(|answer| *answer == task.run(Portable)));
         }

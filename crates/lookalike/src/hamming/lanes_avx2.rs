@@ -7,7 +7,7 @@ use super::{
     Kernel,
     bits::Gather,
     filter::Filter,
-    lanes::{LANES, Lanes, Task},
+    lanes::{LANES, Lanes, NARROW_LANES, Task},
 };
 
 /// Proof that AVX2, BMI2 and POPCNT were detected: made by [`run`] alone, after it looked.
@@ -37,6 +37,12 @@ impl Lanes for Avx2 {
     fn near(self, filter: Filter, query: u32, checks: &[u32; LANES]) -> u32 {
         // SAFETY: `self` proves that AVX2 was detected.
         unsafe { near(filter, query, checks) }
+    }
+
+    #[inline(always)]
+    fn near_narrow(self, most: u32, query: u16, checks: &[u16; NARROW_LANES]) -> u32 {
+        // SAFETY: `self` proves that AVX2 and BMI2 were detected.
+        unsafe { near_narrow(most, query, checks) }
     }
 
     #[inline(always)]
@@ -85,15 +91,34 @@ fn clear_lowest(mut lanes: __m256i, times: u32) -> __m256i {
     lanes
 }
 
-/// The number of set bits of each lane: two table look-ups per byte, then the sum of four bytes.
+#[target_feature(enable = "avx2,bmi2")]
+#[inline]
+fn near_narrow(most: u32, query: u16, checks: &[u16; NARROW_LANES]) -> u32 {
+    // SAFETY: the array has exactly the sixteen elements that are read.
+    let checks = unsafe { _mm256_loadu_si256(checks.as_ptr().cast()) };
+    let xor = _mm256_xor_si256(checks, _mm256_set1_epi16(query as i16));
+    let sums = _mm256_maddubs_epi16(bytes_ones(xor), _mm256_set1_epi8(1));
+    let passes = _mm256_cmpgt_epi16(_mm256_set1_epi16(most.min(16) as i16 + 1), sums);
+    // Each lane has two bits in the mask; every second one is enough.
+    _pext_u32(_mm256_movemask_epi8(passes) as u32, 0x5555_5555)
+}
+
+/// The number of set bits of each lane.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn count_ones(lanes: __m256i) -> __m256i {
+    let pairs = _mm256_maddubs_epi16(bytes_ones(lanes), _mm256_set1_epi8(1));
+    _mm256_madd_epi16(pairs, _mm256_set1_epi16(1))
+}
+
+/// The number of set bits of each byte, looked up by its two halves.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn bytes_ones(bytes: __m256i) -> __m256i {
     let half = _mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4);
     let table = _mm256_broadcastsi128_si256(half);
     let nibble = _mm256_set1_epi8(0x0f);
-    let low = _mm256_shuffle_epi8(table, _mm256_and_si256(lanes, nibble));
-    let high = _mm256_shuffle_epi8(table, _mm256_and_si256(_mm256_srli_epi16::<4>(lanes), nibble));
-    let pairs = _mm256_maddubs_epi16(_mm256_add_epi8(low, high), _mm256_set1_epi8(1));
-    _mm256_madd_epi16(pairs, _mm256_set1_epi16(1))
+    let low = _mm256_shuffle_epi8(table, _mm256_and_si256(bytes, nibble));
+    let high = _mm256_shuffle_epi8(table, _mm256_and_si256(_mm256_srli_epi16::<4>(bytes), nibble));
+    _mm256_add_epi8(low, high)
 }

@@ -28,18 +28,37 @@ pub(super) trait Buckets {
 
     /// Calls `hit` with the position of every entry that passes, and asks for its id.
     ///
-    /// Without a filter, all entries pass.
+    /// Without a test, all entries pass.
     fn scan<L: Lanes>(
         &self,
         lanes: L,
         table: usize,
         place: Self::Place,
-        test: Option<(Filter, u32)>,
+        test: Option<Test>,
         hit: impl FnMut(u32),
     );
 
     /// The id of the entry at a position.
     fn id(&self, table: usize, position: u32) -> u32;
+}
+
+/// What the check of an entry is held against.
+#[derive(Clone, Copy)]
+pub(super) struct Test {
+    /// The check of the query.
+    pub check: u32,
+    /// How many bits it has, 1 to 32.
+    pub bits: u32,
+    /// In how many of them an entry that passes may differ.
+    pub most: u32,
+}
+
+impl Test {
+    /// As a filter on 32-bit checks.
+    #[inline(always)]
+    pub fn filter(&self) -> Filter {
+        Filter::new(u32::MAX >> (32 - self.bits), self.most)
+    }
 }
 
 /// Some queries, what they are asked of, and who hears the matches.
@@ -54,7 +73,7 @@ pub(super) struct Batch<'a, const WORDS: usize, B: ?Sized> {
 
 /// How many probes go through the stages together: enough to keep memory busy, few enough that
 /// what was asked for is still in the cache when it is read.
-const WINDOW: usize = 256;
+const WINDOW: usize = 128;
 
 /// How many fingerprints ahead of the one that is verified are asked for.
 const AHEAD: usize = 16;
@@ -129,7 +148,7 @@ impl<const WORDS: usize, B: Buckets + ?Sized> Batch<'_, WORDS, B> {
         places.extend(probes.iter().map(locate));
         for (index, (probe, &place)) in probes.iter().zip(&*places).enumerate() {
             let table = probe.table as usize;
-            let test = self.filter(table).map(|filter| (filter, probe.check));
+            let test = self.test(table, probe.check);
             let hit = |entry| hits.push(Hit { probe: index as u32, entry });
             self.buckets.scan(lanes, table, place, test, hit);
         }
@@ -150,13 +169,12 @@ impl<const WORDS: usize, B: Buckets + ?Sized> Batch<'_, WORDS, B> {
         ControlFlow::Continue(())
     }
 
-    /// The filter on the checks of a table, if it has any.
+    /// The test on the checks of a table, if it has any.
     #[inline(always)]
-    fn filter(&self, table: usize) -> Option<Filter> {
-        match self.plan.tables[table].check.len() {
-            0 => None,
-            bits => Some(Filter::new(u32::MAX >> (32 - bits), self.radius.bits())),
-        }
+    fn test(&self, table: usize, check: u32) -> Option<Test> {
+        let table = &self.plan.tables[table];
+        let (bits, most) = (table.check.len(), table.errors_in_check(self.radius.bits()));
+        (bits > 0).then_some(Test { check, bits, most })
     }
 
     /// Reports the item if it is within the radius and this is the table to report it.

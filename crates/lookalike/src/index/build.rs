@@ -31,9 +31,12 @@ pub(super) fn fill<const WORDS: usize>(
     table: &Table<WORDS>,
     prints: &[Fingerprint<WORDS>],
     kernel: Kernel,
-    target: TableMut<'_>,
+    target: &mut TableMut<'_>,
 ) {
     let TableMut { directory, checks, ids } = target;
+    // Behind the checks there may be room for a vector: it stays as it is.
+    let checks_len = checks.len().min(prints.len());
+    let checks = &mut checks[..checks_len];
     let inner_bits = table.directory_bits.saturating_sub(PARTITION_BITS);
     let mut buckets = vec![0; prints.len()];
     let scatter = Scatter { table, prints, inner_bits, buckets: &mut buckets, checks, ids };
@@ -42,7 +45,7 @@ pub(super) fn fill<const WORDS: usize>(
         *last = prints.len() as u32;
     }
     let mut parts = Vec::with_capacity(ends.len());
-    let mut rest = (&mut directory[..], &mut *checks, &mut *ids, &mut buckets[..]);
+    let mut rest = (&mut directory[..], checks, &mut ids[..], &mut buckets[..]);
     let mut start = 0;
     for end in ends {
         let count = (end - start) as usize;

@@ -8,11 +8,12 @@
 use bytemuck::{Pod, Zeroable};
 use memmap2::MmapMut;
 
-use super::{IndexError, batch::Buckets, map::map_memory};
-use crate::hamming::{
-    filter::Filter,
-    lanes::{LANES, Lanes},
+use super::{
+    IndexError,
+    batch::{Buckets, Test},
+    map::map_memory,
 };
+use crate::hamming::lanes::{LANES, Lanes};
 
 /// The buckets of one table.
 pub(super) struct Chains {
@@ -249,7 +250,7 @@ impl Buckets for [Chains] {
         lanes: L,
         table: usize,
         bucket: u32,
-        test: Option<(Filter, u32)>,
+        test: Option<Test>,
         mut hit: impl FnMut(u32),
     ) {
         let lines = self[table].front.lines();
@@ -262,9 +263,10 @@ impl Buckets for [Chains] {
                 lanes.prefetch(lines.get(next as usize));
             }
             let mut near = (1 << link.count()) - 1;
-            if let (Some((filter, check)), ([low, high], _)) = (test, entries.as_chunks::<LANES>())
-            {
-                near &= lanes.near(filter, check, low) | lanes.near(filter, check, high) << LANES;
+            if let (Some(test), ([low, high], _)) = (test, entries.as_chunks::<LANES>()) {
+                let filter = test.filter();
+                near &= lanes.near(filter, test.check, low)
+                    | lanes.near(filter, test.check, high) << LANES;
             }
             while near != 0 {
                 let place = near.trailing_zeros();

@@ -5,19 +5,24 @@
 //! tell items apart is measured on a [`Sample`], so bits that never vary are not used, and keys
 //! that many items share are seen to be bad. The choice never changes an answer.
 
-use super::plan::{CHECK_BITS, Key, Lane, MOST_DIRECTORY_BITS, Plan};
+use super::{
+    cells::{CELL_CHECK_BITS, CELL_WORDS, MOST_ITEMS, SLOTS},
+    plan::{CHECK_BITS, Key, Lane, MOST_DIRECTORY_BITS, Plan, Scope, Table},
+};
 use crate::{
     Fingerprint,
     hamming::{bits::BitSet, filter::chance_of_few, lanes::Portable},
 };
 
 /// What the index that will follow the plan is like.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Storage {
     /// How many items are expected.
     pub items: u64,
-    /// The bits of directories to try, largest last.
-    pub directory_bits: [u32; 3],
+    /// The bits of directories to try.
+    pub directory_bits: Vec<u32>,
+    /// Whether buckets can be stored in cells.
+    pub cells: bool,
     /// Bytes taken by four bytes of an entry.
     pub slack: f64,
     /// The most bytes all tables may take, as a multiple of the fingerprints' own.
@@ -52,16 +57,26 @@ const MEASURED: usize = 4;
 /// A check that lets more than this share of strangers pass is not worth its memory.
 const USEFUL_CHECK: f64 = 0.2;
 
+/// The same for the narrow checks of cells.
+const USEFUL_NARROW_CHECK: f64 = 0.05;
+
+/// The tail of a table of cells, in units of 32 bits per item: the id, and what fits no cell.
+const TAIL: f64 = 1.05;
+
 /// Nanoseconds on a current machine. Only their proportions matter.
 mod nanoseconds {
     /// Working out a bucket and its place.
-    pub const PROBE: f64 = 5.0;
+    pub const PROBE: f64 = 6.0;
     /// Reading a place that is not in a cache but was asked for in time.
-    pub const MISS: f64 = 12.0;
+    pub const MISS: f64 = 14.0;
     /// Testing one check, its share of a cache line included.
     pub const CHECK: f64 = 0.5;
-    /// Looking at the fingerprint of an item.
-    pub const VERIFY: f64 = 12.0;
+    /// The same for the narrow checks of a cell.
+    pub const NARROW_CHECK: f64 = 0.3;
+    /// Looking at the fingerprint of an item, in a row of many.
+    pub const VERIFY: f64 = 18.0;
+    /// Stopping at one that passed its check, to find its id and then its fingerprint.
+    pub const VERIFY_PASSED: f64 = 35.0;
     /// Looking at one word of one fingerprint after the other.
     pub const SCAN: f64 = 0.35;
 }
@@ -70,8 +85,12 @@ impl Storage {
     fn allows<const WORDS: usize>(&self, plan: &Plan<WORDS>) -> bool {
         let items = self.items as f64;
         let tables = plan.tables.iter().map(|table| {
+            let buckets = table.buckets() as f64;
+            if table.cells {
+                return 4.0 * (buckets * CELL_WORDS as f64 + items * TAIL);
+            }
             let fields = if table.check.len() > 0 { 2.0 } else { 1.0 };
-            4.0 * (table.buckets() as f64 + items * fields * self.slack)
+            4.0 * (buckets + items * fields * self.slack)
         });
         tables.sum::<f64>() <= self.most * 8.0 * WORDS as f64 * items
     }
@@ -84,18 +103,39 @@ fn cost<const WORDS: usize>(
     radius: u32,
     share: impl Fn(&Key<WORDS>) -> f64,
 ) -> f64 {
-    let of_table = |table: &super::plan::Table<WORDS>| {
+    let of_table = |table: &Table<WORDS>| {
         let bucket = 0.5f64.powi(table.directory_bits as i32);
         let cut_off = if table.directory_bits < table.key.len() { bucket } else { 0.0 };
         let entries = storage.items as f64 * (share(&table.key) + cut_off).clamp(bucket, 1.0);
-        let entry = match table.check.len() {
-            0 => nanoseconds::VERIFY,
-            bits => nanoseconds::CHECK + chance_of_few(bits, radius) * nanoseconds::VERIFY,
-        };
-        let probe = nanoseconds::PROBE + 2.0 * nanoseconds::MISS + entries * entry;
-        table.probes(radius) as f64 * probe
+        table.probes(radius) as f64 * cost_of_probe(table, radius, entries)
     };
     plan.tables.iter().map(of_table).sum()
+}
+
+/// Expected time of looking into one bucket of so many entries.
+fn cost_of_probe<const WORDS: usize>(table: &Table<WORDS>, radius: u32, entries: f64) -> f64 {
+    use nanoseconds::*;
+    if table.check.len() == 0 {
+        return PROBE + 2.0 * MISS + entries * VERIFY;
+    }
+    let chance = chance_of_few(table.check_outside_key(), table.errors_in_check(radius));
+    let (misses, test) = match table.cells {
+        // More entries than fit a cell mean the tail's checks, and a jump nobody foresaw.
+        true => (1.0 + 3.0 * chance_of_more(entries, SLOTS), NARROW_CHECK),
+        false => (2.0, CHECK),
+    };
+    PROBE + misses * MISS + entries * (test + chance * VERIFY_PASSED)
+}
+
+/// The chance that more than `most` of many rare things happen, of which `expected` are (Poisson).
+fn chance_of_more(expected: f64, most: u32) -> f64 {
+    let mut term = (-expected).exp();
+    let mut sum = term;
+    for count in 1..=most {
+        term *= expected / f64::from(count);
+        sum += term;
+    }
+    (1.0 - sum).max(0.0)
 }
 
 fn cost_of_scan<const WORDS: usize>(items: u64) -> f64 {
@@ -110,7 +150,8 @@ pub(super) fn candidates<const WORDS: usize>(
 ) -> Vec<Plan<WORDS>> {
     let bits = sample.telling.len() as u32;
     let mut plans = Vec::new();
-    for directory_bits in storage.directory_bits.map(|bits| bits.clamp(1, MOST_DIRECTORY_BITS)) {
+    for directory_bits in &storage.directory_bits {
+        let directory_bits = (*directory_bits).clamp(1, MOST_DIRECTORY_BITS);
         // With more lanes than bits some would be empty, and find everything.
         for lanes in 1..=(radius.saturating_add(1)).min(bits) {
             let budgets = shares(radius + 1, lanes).map(|errors| errors - 1);
@@ -129,7 +170,10 @@ pub(super) fn candidates<const WORDS: usize>(
             }
         }
     }
+    let cells: Vec<Plan<WORDS>> =
+        plans.iter().filter_map(|plan| in_cells(plan.clone(), sample, storage, radius)).collect();
     plans.iter_mut().for_each(|plan| add_checks(plan, sample, radius));
+    plans.extend(cells);
     plans
 }
 
@@ -178,14 +222,42 @@ fn flip_lanes<const WORDS: usize>(
 /// Gives every table the most telling bits outside its key, if they can refuse enough.
 fn add_checks<const WORDS: usize>(plan: &mut Plan<WORDS>, sample: &Sample<WORDS>, radius: u32) {
     for table in &mut plan.tables {
-        let outside = BitSet::from_iter(sample.telling.iter().copied()).without(&table.key.bits);
-        let order = sample.telling.iter().copied();
-        let check: BitSet<WORDS> =
-            order.filter(|&at| contains(&outside, at)).take(CHECK_BITS as usize).collect();
+        let check = sample.most_telling(CHECK_BITS, |bit| !contains(&table.key.bits, bit));
         if chance_of_few(check.len(), radius) < USEFUL_CHECK {
             table.check = Key::new(check);
         }
     }
+}
+
+/// The same plan with buckets in cells, if narrow checks can refuse enough.
+///
+/// Bits of a table's own lane are often better, few as they are: a match has hardly any errors there.
+fn in_cells<const WORDS: usize>(
+    mut plan: Plan<WORDS>,
+    sample: &Sample<WORDS>,
+    storage: &Storage,
+    radius: u32,
+) -> Option<Plan<WORDS>> {
+    if !storage.cells || storage.items > MOST_ITEMS {
+        return None;
+    }
+    for table in &mut plan.tables {
+        let (key, lane) = (&table.key.bits, &plan.lanes[table.lane].bits);
+        let anywhere = sample.most_telling(CELL_CHECK_BITS, |bit| !contains(key, bit));
+        let own =
+            sample.most_telling(CELL_CHECK_BITS, |bit| contains(lane, bit) && !contains(key, bit));
+        // Keys longer than the directory share buckets: some bits of the key tell them apart.
+        let rest = sample.most_telling(CELL_CHECK_BITS - own.len(), |bit| contains(key, bit));
+        let choices = [(Scope::Anywhere, anywhere), (Scope::Lane, own.union(&rest))];
+        let choices = choices.map(|(scope, check)| {
+            let mut table = table.clone();
+            (table.cells, table.scope, table.check) = (true, scope, Key::new(check));
+            (chance_of_few(table.check_outside_key(), table.errors_in_check(radius)), table)
+        });
+        let best = choices.into_iter().min_by(|a, b| a.0.total_cmp(&b.0));
+        *table = best.filter(|(chance, _)| *chance < USEFUL_NARROW_CHECK)?.1;
+    }
+    Some(plan)
 }
 
 fn contains<const WORDS: usize>(set: &BitSet<WORDS>, position: u32) -> bool {
@@ -242,6 +314,11 @@ impl<const WORDS: usize> Sample<WORDS> {
         Self { prints, telling, entropy }
     }
 
+    /// The `count` most telling of the bits that `wanted` agrees to.
+    fn most_telling(&self, count: u32, wanted: impl Fn(u32) -> bool) -> BitSet<WORDS> {
+        self.telling.iter().copied().filter(|&bit| wanted(bit)).take(count as usize).collect()
+    }
+
     /// Deals the `count` most telling bits to `parts` sets, back and forth, so that each gets its share.
     fn deal(&self, parts: u32, count: u32) -> Vec<BitSet<WORDS>> {
         let mut sets = vec![BitSet::EMPTY; parts as usize];
@@ -285,7 +362,8 @@ mod tests {
 
     fn storage(items: u64) -> Storage {
         let bits = items.ilog2();
-        Storage { items, directory_bits: [bits - 4, bits - 3, bits - 2], slack: 1.0, most: 7.0 }
+        let directory_bits = vec![bits - 4, bits - 3, bits - 2];
+        Storage { items, directory_bits, cells: true, slack: 1.0, most: 7.0 }
     }
 
     /// A plain generator: good enough to look random to a planner.
@@ -303,14 +381,23 @@ mod tests {
     }
 
     #[test]
-    fn wide_radii_are_probed_with_flips_and_the_widest_are_scanned() {
+    fn wide_radii_get_tables_and_the_widest_are_scanned() {
         let sample = Sample::draw(1_000_000, |index| {
             Fingerprint(std::array::from_fn::<u64, 4, _>(|word| random(4 * index + word)))
         });
         let plan = choose(&sample, &storage(1_000_000), 31);
-        assert!(plan.tables.iter().all(|table| table.flips > 0), "{plan}");
-        assert!(plan.covers(31));
+        assert!(plan.covers(31), "{plan}");
         assert_eq!(choose(&sample, &storage(1_000_000), 100), Plan::scan());
+    }
+
+    #[test]
+    fn keys_are_flipped_where_checks_cannot_refuse_and_cells_are_not_at_hand() {
+        let sample = Sample::draw(1_000_000, |index| {
+            Fingerprint(std::array::from_fn::<u64, 4, _>(|word| random(4 * index + word)))
+        });
+        let storage = Storage { cells: false, ..storage(1_000_000) };
+        let plan = choose(&sample, &storage, 31);
+        assert!(plan.covers(31) && plan.tables.iter().all(|table| table.flips > 0), "{plan}");
     }
 
     #[test]

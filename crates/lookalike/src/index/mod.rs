@@ -17,10 +17,12 @@
 
 mod batch;
 mod build;
+mod cells;
 mod chains;
 mod choose;
 mod error;
 mod file;
+mod layout;
 mod linear;
 mod map;
 mod mutable;

@@ -504,9 +504,9 @@ impl<const WORDS: usize> Tables<WORDS> {
 
 /// What tables for twice as many items may take: ten times the bytes of their fingerprints.
 fn storage(items: usize, directory_bits: u32) -> Storage {
-    let directory_bits = [directory_bits; 3];
+    let directory_bits = vec![directory_bits];
     // Lines are partly empty, and hold a link.
-    Storage { items: 2 * items as u64, directory_bits, slack: 1.6, most: 10.0 }
+    Storage { items: 2 * items as u64, directory_bits, cells: false, slack: 1.6, most: 10.0 }
 }
 
 /// Where a fingerprint belongs in one table.

@@ -56,6 +56,21 @@ pub(super) struct Table<const WORDS: usize> {
     pub directory_bits: u32,
     /// Bits stored beside each item, to refuse it without looking at it; none if that would not help.
     pub check: Key<WORDS>,
+    pub scope: Scope,
+    /// The budget of the lane, and the errors that overrun all earlier ones.
+    budget: u32,
+    overrun: u32,
+    /// Whether buckets are stored in cells, with narrow checks.
+    pub cells: bool,
+}
+
+/// Where the bits of a check are from: this decides how many errors a match may have in them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// Anywhere: as many as the radius.
+    Anywhere,
+    /// From the table's own lane: as many as its budget.
+    Lane,
 }
 
 impl<const WORDS: usize> Plan<WORDS> {
@@ -104,25 +119,38 @@ impl<const WORDS: usize> fmt::Display for Plan<WORDS> {
         let Some(table) = self.tables.first() else {
             return write!(f, "scan of all fingerprints");
         };
-        let (fewest, most) = self
-            .tables
-            .iter()
-            .map(|table| table.key.len())
-            .fold((u32::MAX, 0), |(fewest, most), bits| (fewest.min(bits), most.max(bits)));
-        write!(f, "{} tables on {fewest}", self.tables.len())?;
-        if fewest < most {
-            write!(f, " to {most}")?;
-        }
-        write!(
-            f,
-            " bits of {} lanes, directories of {} bits",
-            self.lanes.len(),
-            table.directory_bits
-        )?;
+        let (fewest, most) = self.range(|table| table.key.len());
+        write!(f, "{} tables on {}", self.tables.len(), Range(fewest, most))?;
+        let (fewest, most) = self.range(|table| table.directory_bits);
+        write!(f, " bits of {} lanes, directories of {}", self.lanes.len(), Range(fewest, most))?;
+        write!(f, " bits")?;
         if table.flips > 0 {
             write!(f, ", {} flips", table.flips)?;
         }
-        write!(f, ", checks of {} bits", table.check.len())
+        let (fewest, most) = self.range(|table| table.check.len());
+        write!(f, ", checks of {}", Range(fewest, most))?;
+        write!(f, " bits{}", if table.cells { " in cells" } else { "" })
+    }
+}
+
+impl<const WORDS: usize> Plan<WORDS> {
+    /// The smallest and the largest number that a table has.
+    fn range(&self, number: impl Fn(&Table<WORDS>) -> u32) -> (u32, u32) {
+        let numbers = self.tables.iter().map(number);
+        numbers.fold((u32::MAX, 0), |(least, most), number| (least.min(number), most.max(number)))
+    }
+}
+
+/// `3`, or `3 to 5`.
+struct Range(u32, u32);
+
+impl fmt::Display for Range {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 < self.1 {
+            write!(f, "{} to {}", self.0, self.1)
+        } else {
+            write!(f, "{}", self.1)
+        }
     }
 }
 
@@ -161,6 +189,10 @@ impl<const WORDS: usize> Lane<WORDS> {
             differ,
             flips,
             check: Key::new(BitSet::EMPTY),
+            scope: Scope::Anywhere,
+            budget: self.budget,
+            overrun,
+            cells: false,
         };
         if self.picked() == 0 {
             return vec![table(self.bits, Vec::new(), self.budget)];
@@ -204,6 +236,22 @@ impl<const WORDS: usize> Table<WORDS> {
     #[inline(always)]
     pub fn flips_within(&self, radius: u32) -> Option<u32> {
         Some(self.flips.min(radius.checked_sub(self.least)?))
+    }
+
+    /// How many bits of the check are not known from the bucket already.
+    pub fn check_outside_key(&self) -> u32 {
+        self.check.bits.without(&self.key.bits).len()
+    }
+
+    /// How many errors a match within `radius` that this table reports may have in its check.
+    ///
+    /// Earlier lanes are over their budgets then, so not all errors can be in this one.
+    #[inline(always)]
+    pub fn errors_in_check(&self, radius: u32) -> u32 {
+        match self.scope {
+            Scope::Anywhere => radius,
+            Scope::Lane => self.budget.min(radius.saturating_sub(self.overrun)),
+        }
     }
 
     /// How many buckets one query looks into.

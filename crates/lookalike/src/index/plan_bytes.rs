@@ -5,8 +5,9 @@
 //! again, not believed.
 
 use super::{
+    cells::CELL_CHECK_BITS,
     file::Numbers,
-    plan::{CHECK_BITS, Key, Lane, MOST_DIRECTORY_BITS, Plan, Table},
+    plan::{CHECK_BITS, Key, Lane, MOST_DIRECTORY_BITS, Plan, Scope, Table},
 };
 use crate::{Fingerprint, hamming::bits::BitSet};
 
@@ -28,6 +29,7 @@ pub(super) fn encode<const WORDS: usize>(plan: &Plan<WORDS>) -> Vec<u8> {
     put_u32(&mut bytes, plan.tables.len() as u32);
     for table in &plan.tables {
         put_u32(&mut bytes, table.directory_bits);
+        put_u32(&mut bytes, u32::from(table.cells) | u32::from(table.scope == Scope::Lane) << 1);
         put_bits(&mut bytes, &table.check.bits);
     }
     bytes
@@ -58,7 +60,7 @@ pub(super) fn decode<const WORDS: usize>(
     }
     let mut plan = Plan::new(lanes, MOST_DIRECTORY_BITS);
     for table in &mut plan.tables {
-        read_table(&mut numbers, table)?;
+        read_table(&mut numbers, table, &plan.lanes[table.lane].bits)?;
     }
     if !plan.lanes.is_empty() && !plan.covers(max_radius) {
         return Err("the plan misses matches within the radius");
@@ -108,8 +110,10 @@ fn disjoint<'a, const WORDS: usize>(blocks: impl Iterator<Item = &'a BitSet<WORD
 fn read_table<const WORDS: usize>(
     numbers: &mut Numbers<'_>,
     table: &mut Table<WORDS>,
+    lane: &BitSet<WORDS>,
 ) -> Result<(), &'static str> {
     let directory_bits = numbers.u32().ok_or(CUT_SHORT)?;
+    let marks = numbers.u32().ok_or(CUT_SHORT)?;
     let check = read_bits(numbers).ok_or(CUT_SHORT)?;
     let most = table.key.len().min(MOST_DIRECTORY_BITS);
     if !(1..=most).contains(&directory_bits) || check.len() > CHECK_BITS {
@@ -117,6 +121,19 @@ fn read_table<const WORDS: usize>(
     }
     if table.flips > 0 && directory_bits != table.key.len() {
         return Err("a flipped key of the plan does not address its directory");
+    }
+    (table.cells, table.scope) = match marks {
+        0 => (false, Scope::Anywhere),
+        1 => (true, Scope::Anywhere),
+        2 => (false, Scope::Lane),
+        3 => (true, Scope::Lane),
+        _ => return Err("a table of the plan is of an unknown kind"),
+    };
+    if table.cells && !(1..=CELL_CHECK_BITS).contains(&check.len()) {
+        return Err("checks of the plan do not fit its cells");
+    }
+    if table.scope == Scope::Lane && check.without(lane).len() > 0 {
+        return Err("a check of the plan is not from its lane");
     }
     table.directory_bits = directory_bits;
     table.check = Key::new(check);
@@ -133,6 +150,8 @@ mod tests {
         let flips = Lane::new(vec![run(60, 70)], 2);
         let mut plan = Plan::new(vec![blocks, flips], 12);
         plan.tables[1].check = Key::new(run(90, 122));
+        plan.tables[2].check = Key::new(run(0, 9));
+        (plan.tables[2].scope, plan.tables[2].cells) = (Scope::Lane, true);
         plan
     }
 

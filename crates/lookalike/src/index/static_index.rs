@@ -4,31 +4,24 @@
 //! opening maps the file, and a search cannot tell the two apart.
 
 use std::{
-    ops::{ControlFlow, Range},
+    ops::ControlFlow,
     path::{Path, PathBuf},
 };
 
 use memmap2::{Mmap, MmapMut};
-use rayon::prelude::*;
 
 use super::{
     IndexError, LinearIndex, Match, Search,
-    batch::{Batch, Buckets},
-    build::{TableMut, fill},
+    batch::Batch,
     check_radius,
     choose::{Sample, Storage, choose},
-    file::{self, ALIGNMENT, About, Content, Header, Kind},
+    file::{self, About, Content, Header, Kind},
+    layout::{Layout, Tables},
     map::{map_file, map_memory},
     plan::Plan,
     plan_bytes,
 };
-use crate::{
-    Fingerprint, Kernel, Radius,
-    hamming::{
-        filter::Filter,
-        lanes::{LANES, Lanes},
-    },
-};
+use crate::{Fingerprint, Kernel, Radius};
 
 /// Fingerprints that do not change, with tables to search them. The id of an item is its position.
 ///
@@ -99,7 +92,7 @@ impl<const WORDS: usize> StaticIndex<WORDS> {
         max_radius: Radius,
         kernel: Kernel,
     ) -> Result<Self, IndexError> {
-        let layout = Layout::new(&plan, prints.len());
+        let layout = Layout::of(&plan, prints, kernel);
         let mut map = map_memory(layout.words * size_of::<u32>())?;
         layout.fill(&plan, prints, kernel, bytemuck::cast_slice_mut(&mut map[..layout.words * 4]));
         Ok(Self { plan, layout, body: Body::Built(map), max_radius, kernel, origin: None })
@@ -189,9 +182,8 @@ impl<const WORDS: usize> StaticIndex<WORDS> {
             .map_err(damaged)?;
         let items =
             u32::try_from(header.about.items).map_err(|_| damaged("more items than ids"))?;
-        let layout = Layout::new(&plan, items as usize);
-        let start =
-            layout.start(&header).ok_or_else(|| damaged("the sections do not fit the plan"))?;
+        let (layout, start) = Layout::in_file(&plan, items as usize, &header)
+            .ok_or_else(|| damaged("the sections do not fit the plan"))?;
         let max_radius = Radius::new(header.about.max_radius);
         let body = Body::Opened { map, start };
         let origin = Some((path.into(), header));
@@ -237,182 +229,6 @@ impl<const WORDS: usize> Search<WORDS> for StaticIndex<WORDS> {
 /// What tables for `items` items may take: together with the fingerprints eight times their bytes.
 fn storage(items: usize) -> Storage {
     let bits = items.max(1).ilog2();
-    let directory_bits = [4, 3, 2].map(|fewer| bits.saturating_sub(fewer));
-    Storage { items: items as u64, directory_bits, slack: 1.0, most: 7.0 }
-}
-
-/// Where everything lies in an index's memory, in units of 32 bits.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Layout {
-    items: usize,
-    prints: Range<usize>,
-    tables: Vec<TablePlace>,
-    words: usize,
-}
-
-/// Where one table lies.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct TablePlace {
-    directory: Range<usize>,
-    /// Empty if the table has no checks; else followed by room for a vector to reach beyond.
-    checks: Range<usize>,
-    ids: Range<usize>,
-}
-
-impl Layout {
-    fn new<const WORDS: usize>(plan: &Plan<WORDS>, items: usize) -> Self {
-        let mut words = 0;
-        let mut place = |count: usize| {
-            let start = words;
-            words = (start + count).next_multiple_of(ALIGNMENT as usize / 4);
-            start..start + count
-        };
-        let prints = place(items * 2 * WORDS);
-        let tables = plan.tables.iter().map(|table| TablePlace {
-            directory: place(table.buckets() + 1),
-            checks: place(if table.check.len() > 0 { items + LANES } else { 0 }),
-            ids: place(items),
-        });
-        let tables = tables.collect();
-        Self { items, prints, tables, words }
-    }
-
-    /// Every section but the plan, as it stands in the file.
-    fn sections(&self) -> impl Iterator<Item = (Content, Range<usize>)> {
-        let tables = (0u32..).zip(&self.tables).flat_map(|(number, table)| {
-            let checks =
-                (!table.checks.is_empty()).then(|| (Content::Checks(number), table.checks.clone()));
-            [(Content::Directory(number), table.directory.clone())]
-                .into_iter()
-                .chain(checks)
-                .chain([(Content::Ids(number), table.ids.clone())])
-        });
-        std::iter::once((Content::Fingerprints, self.prints.clone())).chain(tables)
-    }
-
-    /// Where this layout starts in a file with these sections; `None` if they are others.
-    fn start(&self, header: &Header) -> Option<usize> {
-        let (plan, parts) = header.sections.split_first()?;
-        let sizes = self.sections().map(|(_, range)| 4 * range.len() as u64);
-        let (starts, end) = file::starts(std::iter::once(plan.bytes).chain(sizes));
-        let fits = plan.content == Content::Plan
-            && plan.start == starts[0]
-            && parts.len() + 1 == starts.len()
-            && parts.iter().zip(self.sections()).zip(&starts[1..]).all(
-                |((part, (content, range)), &start)| {
-                    part.content == content
-                        && part.bytes == 4 * range.len() as u64
-                        && part.start == start
-                },
-            );
-        let last = parts.last()?;
-        (fits && last.start + last.bytes == end).then_some(starts[1] as usize)
-    }
-
-    /// Copies the fingerprints and sorts them into all tables.
-    fn fill<const WORDS: usize>(
-        &self,
-        plan: &Plan<WORDS>,
-        prints: &[Fingerprint<WORDS>],
-        kernel: Kernel,
-        words: &mut [u32],
-    ) {
-        let mut rest = Rest { words, at: 0 };
-        rest.take(&self.prints).copy_from_slice(bytemuck::cast_slice(prints));
-        let targets: Vec<TableMut<'_>> = self
-            .tables
-            .iter()
-            .map(|place| TableMut {
-                directory: rest.take(&place.directory),
-                checks: rest.take(
-                    &(place.checks.start
-                        ..place.checks.end.saturating_sub(LANES).max(place.checks.start)),
-                ),
-                ids: rest.take(&place.ids),
-            })
-            .collect();
-        let tables = plan.tables.par_iter().zip(targets);
-        tables.for_each(|(table, target)| fill(table, prints, kernel, target));
-    }
-}
-
-/// Memory from position `at` on, to be handed out front to back.
-struct Rest<'a> {
-    words: &'a mut [u32],
-    at: usize,
-}
-
-impl<'a> Rest<'a> {
-    fn take(&mut self, range: &Range<usize>) -> &'a mut [u32] {
-        let words = std::mem::take(&mut self.words);
-        let (_, words) = words.split_at_mut(range.start - self.at);
-        let (taken, rest) = words.split_at_mut(range.len());
-        (self.words, self.at) = (rest, range.end);
-        taken
-    }
-}
-
-/// The tables as a search sees them.
-struct Tables<'a> {
-    words: &'a [u32],
-    layout: &'a Layout,
-}
-
-impl Buckets for Tables<'_> {
-    /// The first entry and the one after the last.
-    type Place = (u32, u32);
-
-    #[inline(always)]
-    fn touch<L: Lanes>(&self, lanes: L, table: usize, bucket: u32) {
-        lanes.prefetch(self.words.get(self.layout.tables[table].directory.start + bucket as usize));
-    }
-
-    #[inline(always)]
-    fn locate<L: Lanes>(&self, lanes: L, table: usize, bucket: u32) -> (u32, u32) {
-        let place = &self.layout.tables[table];
-        let at = place.directory.start + bucket as usize;
-        // A damaged file may hold any offset: they are forced into the table, and into order.
-        let items = self.layout.items as u32;
-        let end = self.words[at + 1].min(items);
-        let start = self.words[at].min(end);
-        if start < end {
-            let entries = if place.checks.is_empty() { &place.ids } else { &place.checks };
-            lanes.prefetch(self.words.get(entries.start + start as usize));
-            lanes.prefetch(self.words.get(entries.start + end as usize - 1));
-        }
-        (start, end)
-    }
-
-    #[inline(always)]
-    fn scan<L: Lanes>(
-        &self,
-        lanes: L,
-        table: usize,
-        (start, end): (u32, u32),
-        test: Option<(Filter, u32)>,
-        mut hit: impl FnMut(u32),
-    ) {
-        let place = &self.layout.tables[table];
-        let Some((filter, check)) = test else { return (start..end).for_each(hit) };
-        let checks = &self.words[place.checks.clone()];
-        let mut at = start;
-        while at < end {
-            // The section goes on for LANES elements behind the last entry.
-            let Some(chunk) = checks[at as usize..].first_chunk::<LANES>() else { return };
-            let left = u32::MAX >> (32 - (end - at).min(32));
-            let mut near = lanes.near(filter, check, chunk) & left;
-            while near != 0 {
-                let position = at + near.trailing_zeros();
-                lanes.prefetch(self.words.get(place.ids.start + position as usize));
-                hit(position);
-                near &= near - 1;
-            }
-            at += LANES as u32;
-        }
-    }
-
-    #[inline(always)]
-    fn id(&self, table: usize, position: u32) -> u32 {
-        self.words[self.layout.tables[table].ids.start + position as usize]
-    }
+    let directory_bits = [4, 3, 2].map(|fewer| bits.saturating_sub(fewer)).to_vec();
+    Storage { items: items as u64, directory_bits, cells: true, slack: 1.0, most: 7.0 }
 }

@@ -1,0 +1,261 @@
+//! How does a bucket fit into half a cache line?
+//!
+//! A [`Cell`] holds fourteen checks of 16 bits and says where the ids are: one read tells which
+//! entries of a bucket are worth a look. Ids lie in the *tail*, bucket after bucket. A bucket with
+//! more entries keeps the checks of the others in the tail too, before its ids.
+
+use bytemuck::{Pod, Zeroable};
+
+use super::{batch::Test, plan::Table};
+use crate::{
+    Fingerprint, Kernel,
+    hamming::lanes::{Lanes, NARROW_LANES, Task},
+};
+
+/// The most bits a check in a cell has.
+pub(super) const CELL_CHECK_BITS: u32 = 16;
+
+/// How many checks fit into a cell.
+pub(super) const SLOTS: u32 = 14;
+
+/// A cell in units of 32 bits.
+pub(super) const CELL_WORDS: usize = size_of::<Cell>() / size_of::<u32>();
+
+/// The most items of a table of cells: a tail of up to twice as many is addressed by 28 bits.
+pub(super) const MOST_ITEMS: u64 = 1 << 27;
+
+/// What follows the tail, so that vectors can reach beyond its last check.
+const PADDING_WORDS: usize = NARROW_LANES / 2;
+
+/// One bucket.
+#[derive(Clone, Copy, Default, Pod, Zeroable)]
+#[repr(C)]
+struct Cell {
+    link: Link,
+    checks: [u16; SLOTS as usize],
+}
+
+/// How many entries a bucket has (4 bits) and where its part of the tail starts (28 bits).
+#[derive(Clone, Copy, Default, Pod, Zeroable)]
+#[repr(transparent)]
+struct Link(u32);
+
+impl Link {
+    /// Stands for more entries than a cell has slots: the tail then starts with their number.
+    const MORE: u32 = SLOTS + 1;
+
+    fn new(start: usize, count: usize) -> Self {
+        Self(start as u32 | (count as u32).min(Self::MORE) << 28)
+    }
+
+    #[inline(always)]
+    fn count(self) -> u32 {
+        self.0 >> 28
+    }
+
+    #[inline(always)]
+    fn start(self) -> usize {
+        self.0 as usize & 0x0fff_ffff
+    }
+}
+
+/// The part of the tail that belongs to a bucket of `count` entries, in units of 32 bits.
+fn tail_words(count: usize) -> usize {
+    let more = count.saturating_sub(SLOTS as usize);
+    count + if more > 0 { 1 + more.div_ceil(2) } else { 0 }
+}
+
+/// How long the tail of a table of these items is, in units of 32 bits.
+pub(super) fn tail_len<const WORDS: usize>(
+    table: &Table<WORDS>,
+    prints: &[Fingerprint<WORDS>],
+    kernel: Kernel,
+) -> usize {
+    let counts = kernel.run(Count { table, prints });
+    counts.iter().map(|&count| tail_words(count as usize)).sum::<usize>() + PADDING_WORDS
+}
+
+/// How many items each bucket has.
+struct Count<'a, const WORDS: usize> {
+    table: &'a Table<WORDS>,
+    prints: &'a [Fingerprint<WORDS>],
+}
+
+impl<const WORDS: usize> Task for Count<'_, WORDS> {
+    type Output = Vec<u32>;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) -> Vec<u32> {
+        let mut counts = vec![0; self.table.buckets()];
+        for print in self.prints {
+            counts[self.table.bucket(lanes, print) as usize] += 1;
+        }
+        counts
+    }
+}
+
+/// Packs sorted entries: bucket `i` has those from `directory[i]` to `directory[i + 1]`.
+pub(super) fn pack(
+    directory: &[u32],
+    checks: &[u32],
+    ids: &[u32],
+    cells: &mut [u32],
+    tail: &mut [u32],
+) {
+    let cells: &mut [Cell] = bytemuck::cast_slice_mut(cells);
+    let mut rest = 0;
+    for (cell, bounds) in cells.iter_mut().zip(directory.windows(2)) {
+        let entries = bounds[0] as usize..bounds[1] as usize;
+        let (checks, ids) = (&checks[entries.clone()], &ids[entries]);
+        cell.link = Link::new(rest, ids.len());
+        for (slot, &check) in cell.checks.iter_mut().zip(checks) {
+            *slot = check as u16;
+        }
+        let words = &mut tail[rest..rest + tail_words(ids.len())];
+        rest += words.len();
+        let (more, places) = words.split_at_mut(words.len() - ids.len());
+        places.copy_from_slice(ids);
+        if let Some((count, more)) = more.split_first_mut() {
+            *count = ids.len() as u32;
+            let more: &mut [u16] = bytemuck::cast_slice_mut(more);
+            for (slot, &check) in more.iter_mut().zip(&checks[SLOTS as usize..]) {
+                *slot = check as u16;
+            }
+        }
+    }
+}
+
+/// The cells and the tail of one table.
+#[derive(Clone, Copy)]
+pub(super) struct Cells<'a> {
+    pub cells: &'a [u32],
+    pub tail: &'a [u32],
+}
+
+impl Cells<'_> {
+    /// Asks for a cell.
+    #[inline(always)]
+    pub fn touch<L: Lanes>(&self, lanes: L, bucket: u32) {
+        lanes.prefetch(self.cells.get(bucket as usize * CELL_WORDS));
+    }
+
+    /// Asks for what a bucket has in the tail besides its ids.
+    #[inline(always)]
+    pub fn locate<L: Lanes>(&self, lanes: L, bucket: u32) {
+        let link = Link(self.cells[bucket as usize * CELL_WORDS]);
+        if link.count() == Link::MORE {
+            lanes.prefetch(self.tail.get(link.start()));
+        }
+    }
+
+    /// Calls `hit` with the position in the tail of every entry that passes, and asks for its id.
+    #[inline(always)]
+    pub fn scan<L: Lanes>(&self, lanes: L, bucket: u32, test: Test, mut hit: impl FnMut(u32)) {
+        let words = &self.cells[bucket as usize * CELL_WORDS..];
+        let Some(words) = words.first_chunk::<CELL_WORDS>() else { return };
+        let link = Link(words[0]);
+        let cell: &[u16; NARROW_LANES] = bytemuck::cast_ref(words);
+        // The link takes the place of the first two checks.
+        let near = lanes.near_narrow(test.most, test.check as u16, cell) >> 2;
+        if link.count() < Link::MORE {
+            self.report(lanes, near & ((1 << link.count()) - 1), link.start(), &mut hit);
+        } else {
+            self.scan_more(lanes, near, link.start(), test, &mut hit);
+        }
+    }
+
+    /// The same for a bucket with more entries than its cell has slots.
+    #[inline(always)]
+    fn scan_more<L: Lanes>(
+        &self,
+        lanes: L,
+        near: u32,
+        start: usize,
+        test: Test,
+        hit: &mut impl FnMut(u32),
+    ) {
+        // A damaged file may say anything: what does not fit the tail is not there.
+        let count = self.tail.get(start).map_or(0, |&count| count as usize);
+        let more = count.saturating_sub(SLOTS as usize);
+        let ids = start.saturating_add(1).saturating_add(more.div_ceil(2));
+        if more == 0 || count > self.tail.len() || ids + count > self.tail.len() {
+            return;
+        }
+        self.report(lanes, near, ids, hit);
+        let checks: &[u16] = bytemuck::cast_slice(&self.tail[start + 1..]);
+        for at in (0..more).step_by(NARROW_LANES) {
+            let Some(chunk) = checks[at..].first_chunk() else { return };
+            let left = u32::MAX >> (32 - (more - at).min(32));
+            let near = lanes.near_narrow(test.most, test.check as u16, chunk) & left;
+            self.report(lanes, near, ids + SLOTS as usize + at, hit);
+        }
+    }
+
+    /// One hit for every bit of `near`, counted from position `first`.
+    #[inline(always)]
+    fn report<L: Lanes>(&self, lanes: L, mut near: u32, first: usize, hit: &mut impl FnMut(u32)) {
+        while near != 0 {
+            let position = first + near.trailing_zeros() as usize;
+            lanes.prefetch(self.tail.get(position));
+            hit(position as u32);
+            near &= near - 1;
+        }
+    }
+
+    /// The id at a position; one that no item has if a damaged file points elsewhere.
+    #[inline(always)]
+    pub fn id(&self, position: u32) -> u32 {
+        self.tail.get(position as usize).copied().unwrap_or(u32::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hamming::lanes::Portable;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_packed_bucket_of_any_size_gives_back_its_entries(
+            sizes in proptest::collection::vec(prop_oneof![0usize..20, 0usize..200], 1..20), query: u16, most in 0u32..17,
+        ) {
+            let mut directory = vec![0u32];
+            sizes.iter().for_each(|&size| directory.push(directory[directory.len() - 1] + size as u32));
+            let total = directory[sizes.len()];
+            let checks: Vec<u32> = (0..total).map(|id| id.wrapping_mul(0x9e37_79b9) >> 16).collect();
+            let ids: Vec<u32> = (0..total).collect();
+            let mut cells = vec![0; sizes.len() * CELL_WORDS];
+            let mut tail = vec![0; sizes.iter().map(|&size| tail_words(size)).sum::<usize>() + PADDING_WORDS];
+            pack(&directory, &checks, &ids, &mut cells, &mut tail);
+            let packed = Cells { cells: &cells, tail: &tail };
+            for bucket in 0..sizes.len() {
+                let mut found = Vec::new();
+                let test = Test { check: query.into(), bits: 16, most };
+                packed.scan(Portable, bucket as u32, test, |position| found.push(packed.id(position)));
+                let entries = directory[bucket]..directory[bucket + 1];
+                let near: Vec<u32> = entries
+                    .filter(|&id| (checks[id as usize] as u16 ^ query).count_ones() <= most)
+                    .collect();
+                prop_assert_eq!(found, near);
+            }
+        }
+
+        #[test]
+        fn damaged_cells_and_tails_break_nothing(
+            cells: [u32; CELL_WORDS], tail in proptest::collection::vec(prop_oneof![any::<u32>(), 0u32..50], 0..60),
+            link in 0u32..70, count in 0u32..16,
+        ) {
+            for first in [cells[0], link | count << 28] {
+                let mut cells = cells;
+                cells[0] = first;
+                let packed = Cells { cells: &cells, tail: &tail };
+                packed.locate(Portable, 0);
+                let test = Test { check: 0, bits: 16, most: 16 };
+                packed.scan(Portable, 0, test, |position| {
+                    packed.id(position);
+                });
+            }
+        }
+    }
+}

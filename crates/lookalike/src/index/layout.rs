@@ -1,0 +1,281 @@
+//! Where does everything lie in the memory of a static index, and how is it read?
+//!
+//! [`Layout`] says where, in units of 32 bits, the same in memory and in the file; [`Tables`]
+//! reads the buckets from there. A table has a directory with checks and ids in two long arrays,
+//! or [`Cells`] with a tail.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::{
+    batch::{Buckets, Test},
+    build::{TableMut, fill},
+    cells::{CELL_WORDS, Cells, pack, tail_len},
+    file::{self, ALIGNMENT, Content, Header},
+    plan::{Plan, Table},
+};
+use crate::{
+    Fingerprint, Kernel,
+    hamming::lanes::{LANES, Lanes},
+};
+
+/// Where everything lies, in units of 32 bits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Layout {
+    pub items: usize,
+    pub prints: Range<usize>,
+    pub tables: Vec<TablePlace>,
+    pub words: usize,
+}
+
+/// Where one table lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct TablePlace {
+    /// One offset per bucket and the end of the last; or the cells.
+    directory: Range<usize>,
+    /// Empty if the table has no checks or cells; else followed by room for a vector to reach beyond.
+    checks: Range<usize>,
+    /// One id per item; or the tail.
+    ids: Range<usize>,
+    cells: bool,
+}
+
+/// How many tables are filled at once: each takes three times four bytes per item on the side.
+const AT_ONCE: usize = 2;
+
+impl Layout {
+    /// The layout of an index of these fingerprints.
+    pub fn of<const WORDS: usize>(
+        plan: &Plan<WORDS>,
+        prints: &[Fingerprint<WORDS>],
+        kernel: Kernel,
+    ) -> Self {
+        let tail =
+            |table: &Table<WORDS>| if table.cells { tail_len(table, prints, kernel) } else { 0 };
+        Self::new(plan, prints.len(), plan.tables.par_iter().map(tail).collect())
+    }
+
+    /// The layout of an index in a file, with the byte where it starts there; `None` if the file
+    /// has other sections than the plan asks for.
+    pub fn in_file<const WORDS: usize>(
+        plan: &Plan<WORDS>,
+        items: usize,
+        header: &Header,
+    ) -> Option<(Self, usize)> {
+        let tail = |table: u32| {
+            let section =
+                header.sections.iter().find(|section| section.content == Content::Ids(table));
+            Some(usize::try_from(section?.bytes).ok()? / size_of::<u32>())
+        };
+        let tails = (0..plan.tables.len() as u32).map(tail).collect::<Option<Vec<usize>>>()?;
+        let layout = Self::new(plan, items, tails);
+        let start = layout.start(header)?;
+        Some((layout, start))
+    }
+
+    /// `tails` are the lengths of the tails of tables in cells; of other tables they are not used.
+    fn new<const WORDS: usize>(plan: &Plan<WORDS>, items: usize, tails: Vec<usize>) -> Self {
+        let mut words = 0usize;
+        let mut place = |count: usize| {
+            let start = words;
+            words = start.saturating_add(count).div_ceil(UNIT).saturating_mul(UNIT);
+            start..start.saturating_add(count)
+        };
+        let prints = place(items * 2 * WORDS);
+        let tables = plan.tables.iter().zip(tails).map(|(table, tail)| {
+            let (directory, checks, ids) = match (table.cells, table.check.len()) {
+                (true, _) => (table.buckets() * CELL_WORDS, 0, tail),
+                (false, 0) => (table.buckets() + 1, 0, items),
+                (false, _) => (table.buckets() + 1, items + LANES, items),
+            };
+            let [directory, checks, ids] = [directory, checks, ids].map(&mut place);
+            TablePlace { directory, checks, ids, cells: table.cells }
+        });
+        let tables = tables.collect();
+        Self { items, prints, tables, words }
+    }
+
+    /// Every section but the plan, as it stands in the file.
+    pub fn sections(&self) -> impl Iterator<Item = (Content, Range<usize>)> {
+        let tables = (0u32..).zip(&self.tables).flat_map(|(number, table)| {
+            let checks = Some((Content::Checks(number), table.checks.clone()));
+            [(Content::Directory(number), table.directory.clone())]
+                .into_iter()
+                .chain(checks.filter(|(_, range)| !range.is_empty()))
+                .chain([(Content::Ids(number), table.ids.clone())])
+        });
+        std::iter::once((Content::Fingerprints, self.prints.clone())).chain(tables)
+    }
+
+    /// Where this layout starts in a file with these sections; `None` if they are others.
+    fn start(&self, header: &Header) -> Option<usize> {
+        let (plan, parts) = header.sections.split_first()?;
+        let sizes = self.sections().map(|(_, range)| 4 * range.len() as u64);
+        let (starts, end) = file::starts(std::iter::once(plan.bytes).chain(sizes));
+        let mut expected = self.sections().zip(&starts[1..]);
+        let fits = plan.content == Content::Plan
+            && plan.start == starts[0]
+            && parts.len() + 1 == starts.len()
+            && parts.iter().all(|part| {
+                expected.next().is_some_and(|((content, range), &start)| {
+                    let bytes = 4 * range.len() as u64;
+                    (part.content, part.start, part.bytes) == (content, start, bytes)
+                })
+            });
+        let last = parts.last()?;
+        (fits && last.start + last.bytes == end).then_some(starts[1] as usize)
+    }
+
+    /// Copies the fingerprints and sorts them into all tables.
+    pub fn fill<const WORDS: usize>(
+        &self,
+        plan: &Plan<WORDS>,
+        prints: &[Fingerprint<WORDS>],
+        kernel: Kernel,
+        words: &mut [u32],
+    ) {
+        let mut rest = Rest { words, at: 0 };
+        rest.take(&self.prints).copy_from_slice(bytemuck::cast_slice(prints));
+        let mut targets: Vec<TableMut<'_>> = self
+            .tables
+            .iter()
+            .map(|place| TableMut {
+                directory: rest.take(&place.directory),
+                checks: rest.take(&place.checks),
+                ids: rest.take(&place.ids),
+            })
+            .collect();
+        for (tables, targets) in plan.tables.chunks(AT_ONCE).zip(targets.chunks_mut(AT_ONCE)) {
+            tables.par_iter().zip(targets).for_each(|(table, target)| {
+                if table.cells {
+                    fill_cells(table, prints, kernel, target);
+                } else {
+                    fill(table, prints, kernel, target);
+                }
+            });
+        }
+    }
+}
+
+/// Parts start at multiples of this many units, in the file as in memory.
+const UNIT: usize = ALIGNMENT as usize / size_of::<u32>();
+
+/// Sorts into long arrays, then packs those.
+fn fill_cells<const WORDS: usize>(
+    table: &Table<WORDS>,
+    prints: &[Fingerprint<WORDS>],
+    kernel: Kernel,
+    target: &mut TableMut<'_>,
+) {
+    let mut directory = vec![0; table.buckets() + 1];
+    let mut checks = vec![0; prints.len()];
+    let mut ids = vec![0; prints.len()];
+    let mut sorted = TableMut { directory: &mut directory, checks: &mut checks, ids: &mut ids };
+    fill(table, prints, kernel, &mut sorted);
+    pack(&directory, &checks, &ids, target.directory, target.ids);
+}
+
+/// Memory from position `at` on, to be handed out front to back.
+struct Rest<'a> {
+    words: &'a mut [u32],
+    at: usize,
+}
+
+impl<'a> Rest<'a> {
+    fn take(&mut self, range: &Range<usize>) -> &'a mut [u32] {
+        let words = std::mem::take(&mut self.words);
+        let (_, words) = words.split_at_mut(range.start - self.at);
+        let (taken, rest) = words.split_at_mut(range.len());
+        (self.words, self.at) = (rest, range.end);
+        taken
+    }
+}
+
+/// The tables as a search sees them.
+pub(super) struct Tables<'a> {
+    pub words: &'a [u32],
+    pub layout: &'a Layout,
+}
+
+impl Tables<'_> {
+    #[inline(always)]
+    fn cells(&self, place: &TablePlace) -> Cells<'_> {
+        Cells { cells: &self.words[place.directory.clone()], tail: &self.words[place.ids.clone()] }
+    }
+}
+
+impl Buckets for Tables<'_> {
+    /// The first entry and the one after the last; of cells, the bucket.
+    type Place = (u32, u32);
+
+    #[inline(always)]
+    fn touch<L: Lanes>(&self, lanes: L, table: usize, bucket: u32) {
+        let place = &self.layout.tables[table];
+        if place.cells {
+            return self.cells(place).touch(lanes, bucket);
+        }
+        lanes.prefetch(self.words.get(place.directory.start + bucket as usize));
+    }
+
+    #[inline(always)]
+    fn locate<L: Lanes>(&self, lanes: L, table: usize, bucket: u32) -> (u32, u32) {
+        let place = &self.layout.tables[table];
+        if place.cells {
+            self.cells(place).locate(lanes, bucket);
+            return (bucket, bucket);
+        }
+        let at = place.directory.start + bucket as usize;
+        // A damaged file may hold any offset: they are forced into the table, and into order.
+        let items = self.layout.items as u32;
+        let end = self.words[at + 1].min(items);
+        let start = self.words[at].min(end);
+        if start < end {
+            let entries = if place.checks.is_empty() { &place.ids } else { &place.checks };
+            lanes.prefetch(self.words.get(entries.start + start as usize));
+            lanes.prefetch(self.words.get(entries.start + end as usize - 1));
+        }
+        (start, end)
+    }
+
+    #[inline(always)]
+    fn scan<L: Lanes>(
+        &self,
+        lanes: L,
+        table: usize,
+        (start, end): (u32, u32),
+        test: Option<Test>,
+        mut hit: impl FnMut(u32),
+    ) {
+        let place = &self.layout.tables[table];
+        let Some(test) = test else { return (start..end).for_each(hit) };
+        if place.cells {
+            return self.cells(place).scan(lanes, start, test, hit);
+        }
+        let checks = &self.words[place.checks.clone()];
+        let filter = test.filter();
+        let mut at = start;
+        while at < end {
+            // The section goes on for LANES elements behind the last entry.
+            let Some(chunk) = checks[at as usize..].first_chunk::<LANES>() else { return };
+            let left = u32::MAX >> (32 - (end - at).min(32));
+            let mut near = lanes.near(filter, test.check, chunk) & left;
+            while near != 0 {
+                let position = at + near.trailing_zeros();
+                lanes.prefetch(self.words.get(place.ids.start + position as usize));
+                hit(position);
+                near &= near - 1;
+            }
+            at += LANES as u32;
+        }
+    }
+
+    #[inline(always)]
+    fn id(&self, table: usize, position: u32) -> u32 {
+        let place = &self.layout.tables[table];
+        if place.cells {
+            return self.cells(place).id(position);
+        }
+        self.words[place.ids.start + position as usize]
+    }
+}
