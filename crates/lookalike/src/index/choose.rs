@@ -339,7 +339,7 @@ impl<const WORDS: usize> Sample<WORDS> {
     }
 
     /// The part of all items that share a key with one, as far as the sample shows it.
-    fn measured_share(&self, key: &Key<WORDS>) -> f64 {
+    pub fn measured_share(&self, key: &Key<WORDS>) -> f64 {
         let mut keys: Vec<u64> = self.prints.iter().map(|print| key.of(Portable, print)).collect();
         keys.sort_unstable();
         let equal = keys.chunk_by(|a, b| a == b).map(|run| run.len() * (run.len() - 1));

@@ -20,15 +20,18 @@ mod build;
 mod cells;
 mod chains;
 mod choose;
+mod equals;
 mod error;
 mod file;
 mod layout;
 mod linear;
+mod live;
 mod map;
 mod mutable;
 mod plan;
 mod plan_bytes;
 mod static_index;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod text;
