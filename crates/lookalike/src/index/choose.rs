@@ -105,8 +105,9 @@ fn cost<const WORDS: usize>(
 ) -> f64 {
     let of_table = |table: &Table<WORDS>| {
         let bucket = 0.5f64.powi(table.directory_bits as i32);
-        let cut_off = if table.directory_bits < table.key.len() { bucket } else { 0.0 };
-        let entries = storage.items as f64 * (share(&table.key) + cut_off).clamp(bucket, 1.0);
+        // A directory shorter than the key puts several keys into a bucket: one's own, and others.
+        let others = bucket - 0.5f64.powi(table.key.len() as i32);
+        let entries = storage.items as f64 * (share(&table.key) + others).clamp(bucket, 1.0);
         table.probes(radius) as f64 * cost_of_probe(table, radius, entries)
     };
     plan.tables.iter().map(of_table).sum()
