@@ -4,7 +4,7 @@
 use std::{arch::x86_64::*, ops::Range};
 
 use super::{
-    filter::{Filter, PADDING},
+    filter::{Digests, Filter, PADDING, Passed},
     scan::{Column, LANES, MOST_COLUMNS},
 };
 
@@ -12,37 +12,39 @@ use super::{
 pub(super) fn buckets(
     filter: Filter,
     checks: &[u32],
-    first: u32,
     ends: &[u32],
     largest: u32,
-    passed: &mut Vec<(u32, u32)>,
+    digests: Digests<'_>,
+    passed: &mut Passed,
 ) {
     // SAFETY: the caller has asked `Kernel::is_avx2`.
     unsafe {
         match filter {
-            Filter::Few { mask, most: 0 } => few::<0>(mask, checks, first, ends, largest, passed),
-            Filter::Few { mask, most: 1 } => few::<1>(mask, checks, first, ends, largest, passed),
-            Filter::Few { mask, most: 2 } => few::<2>(mask, checks, first, ends, largest, passed),
-            Filter::Few { mask, .. } => few::<3>(mask, checks, first, ends, largest, passed),
-            Filter::Halves => halves(checks, first, ends, largest, passed),
-            Filter::Count { mask, most } => count(mask, most, checks, first, ends, largest, passed),
+            Filter::Few { mask, most: 0 } => few::<0>(mask, checks, ends, largest, digests, passed),
+            Filter::Few { mask, most: 1 } => few::<1>(mask, checks, ends, largest, digests, passed),
+            Filter::Few { mask, most: 2 } => few::<2>(mask, checks, ends, largest, digests, passed),
+            Filter::Few { mask, .. } => few::<3>(mask, checks, ends, largest, digests, passed),
+            Filter::Halves => halves(checks, ends, largest, digests, passed),
+            Filter::Count { mask, most } => {
+                count(mask, most, checks, ends, largest, digests, passed)
+            }
         }
     }
 }
 
 /// At most `MOST` bits of `mask`: clearing the lowest set bit that often leaves nothing.
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,popcnt")]
 fn few<const MOST: u32>(
     mask: u32,
     checks: &[u32],
-    first: u32,
     ends: &[u32],
     largest: u32,
-    passed: &mut Vec<(u32, u32)>,
+    digests: Digests<'_>,
+    passed: &mut Passed,
 ) {
     let mask = _mm256_set1_epi32(mask as i32);
     let minus_one = _mm256_set1_epi32(-1);
-    sweep(checks, first, ends, largest, passed, |xor| {
+    sweep(checks, ends, largest, digests, passed, |xor| {
         let mut left = _mm256_and_si256(xor, mask);
         for _ in 0..MOST {
             left = _mm256_and_si256(left, _mm256_add_epi32(left, minus_one));
@@ -51,30 +53,30 @@ fn few<const MOST: u32>(
     });
 }
 
-#[target_feature(enable = "avx2")]
-fn halves(checks: &[u32], first: u32, ends: &[u32], largest: u32, passed: &mut Vec<(u32, u32)>) {
+#[target_feature(enable = "avx2,popcnt")]
+fn halves(checks: &[u32], ends: &[u32], largest: u32, digests: Digests<'_>, passed: &mut Passed) {
     let minus_one = _mm256_set1_epi16(-1);
-    sweep(checks, first, ends, largest, passed, |xor| {
+    sweep(checks, ends, largest, digests, passed, |xor| {
         let left = _mm256_and_si256(xor, _mm256_add_epi16(xor, minus_one));
         _mm256_cmpeq_epi16(left, _mm256_setzero_si256())
     });
 }
 
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,popcnt")]
 fn count(
     mask: u32,
     most: u32,
     checks: &[u32],
-    first: u32,
     ends: &[u32],
     largest: u32,
-    passed: &mut Vec<(u32, u32)>,
+    digests: Digests<'_>,
+    passed: &mut Passed,
 ) {
     let mask = _mm256_set1_epi32(mask as i32);
     let bound = _mm256_set1_epi32(most.min(32) as i32 + 1);
     let ones = _mm256_set1_epi8(1);
     let ones_wide = _mm256_set1_epi16(1);
-    sweep(checks, first, ends, largest, passed, |xor| {
+    sweep(checks, ends, largest, digests, passed, |xor| {
         let bytes = bytes_ones(_mm256_and_si256(xor, mask));
         let sums = _mm256_madd_epi16(_mm256_maddubs_epi16(bytes, ones), ones_wide);
         _mm256_cmpgt_epi32(bound, sums)
@@ -104,34 +106,106 @@ fn nibble_ones(nibbles: __m256i) -> __m256i {
 
 /// Holds eight neighbours in a register and slides the rest of their bucket past them, one
 /// position at a time: no loop per item, so short buckets do not drown in mispredicted ends.
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,popcnt")]
 #[inline]
 fn sweep(
     checks: &[u32],
-    first: u32,
     ends: &[u32],
     largest: u32,
-    passed: &mut Vec<(u32, u32)>,
+    digests: Digests<'_>,
+    passed: &mut Passed,
     test: impl Fn(__m256i) -> __m256i,
 ) {
-    let mut start = first;
+    let mut start = 0;
     for &end in ends {
         if end - start <= largest {
             let mut at = start;
             while at + 1 < end {
                 let held = load(checks, at);
-                for step in 1..end - at {
-                    let hits = test(_mm256_xor_si256(held, load(checks, at + step)));
-                    if _mm256_testz_si256(hits, hits) == 0 {
-                        let lanes = _mm256_movemask_epi8(hits) as u32;
-                        report(lanes, at, step, end, passed);
-                    }
+                let mut step = 0;
+                // The search has no call in it, so that all it needs stays in registers.
+                while let Some((hit, bytes)) = next_hit(checks, held, at, step + 1..end - at, &test)
+                {
+                    report(bytes, at, hit, end, &digests, passed);
+                    step = hit;
                 }
                 at += 8;
             }
         }
         start = end;
     }
+}
+
+/// See [`Digests::buckets`].
+pub(super) fn digest_buckets(
+    digests: Digests<'_>,
+    ends: &[u32],
+    largest: u32,
+    passed: &mut Passed,
+) {
+    // SAFETY: the caller has asked `Kernel::is_avx2`.
+    unsafe { sweep_digests(ends, largest, digests, passed) }
+}
+
+/// As [`sweep`], but compares the digests themselves, four at a time.
+#[target_feature(enable = "avx2,popcnt")]
+fn sweep_digests(ends: &[u32], largest: u32, digests: Digests<'_>, passed: &mut Passed) {
+    let all = _mm256_set1_epi64x(digests.all as i64);
+    let bound = _mm256_set1_epi64x(i64::from(digests.most) + 1);
+    let mut start = 0;
+    for &end in ends {
+        if end - start <= largest {
+            for at in (start..end).step_by(4) {
+                let held = load_digests(digests.words, at);
+                for step in 1..end - at {
+                    let xor = _mm256_xor_si256(held, load_digests(digests.words, at + step));
+                    let ones = bytes_ones(_mm256_and_si256(xor, all));
+                    let near =
+                        _mm256_cmpgt_epi64(bound, _mm256_sad_epu8(ones, _mm256_setzero_si256()));
+                    let lanes = _mm256_movemask_pd(_mm256_castsi256_pd(near)) as u32;
+                    if lanes != 0 {
+                        report(spread_lanes(lanes), at, step, end, &digests, passed);
+                    }
+                }
+            }
+        }
+        start = end;
+    }
+}
+
+/// Four bits, each moved to the first of four: the form in which [`report`] takes lanes.
+fn spread_lanes(lanes: u32) -> u32 {
+    (0..4).fold(0, |spread, lane| spread | (lanes >> lane & 1) << (4 * lane))
+}
+
+/// Four digests from position `at` on.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn load_digests(words: &[u64], at: u32) -> __m256i {
+    debug_assert!(at as usize + PADDING <= words.len());
+    // SAFETY: `at` is below a bucket's end, and `Digests::buckets` asserts that the slice goes on for
+    // PADDING = 8 elements beyond every end.
+    unsafe { _mm256_loadu_si256(words.as_ptr().add(at as usize).cast()) }
+}
+
+/// The first of `steps` at which a lane passes, and the bytes of the lanes that do.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn next_hit(
+    checks: &[u32],
+    held: __m256i,
+    at: u32,
+    steps: Range<u32>,
+    test: &impl Fn(__m256i) -> __m256i,
+) -> Option<(u32, u32)> {
+    for step in steps {
+        let hits = test(_mm256_xor_si256(held, load(checks, at + step)));
+        let bytes = _mm256_movemask_epi8(hits) as u32;
+        if bytes != 0 {
+            return Some((step, bytes));
+        }
+    }
+    None
 }
 
 /// Eight checks from position `at` on.
@@ -144,13 +218,23 @@ fn load(checks: &[u32], at: u32) -> __m256i {
     unsafe { _mm256_loadu_si256(checks.as_ptr().add(at as usize).cast()) }
 }
 
-/// Appends the pairs of the lanes whose bytes are set, unless they reach beyond the bucket.
+/// Looks closer at the pairs of the lanes whose bytes are set, unless they reach beyond the bucket.
+#[target_feature(enable = "popcnt")]
 #[cold]
-fn report(lanes: u32, at: u32, step: u32, end: u32, passed: &mut Vec<(u32, u32)>) {
-    for lane in 0..8 {
+fn report(
+    mut bytes: u32,
+    at: u32,
+    step: u32,
+    end: u32,
+    digests: &Digests<'_>,
+    passed: &mut Passed,
+) {
+    while bytes != 0 {
+        let lane = bytes.trailing_zeros() / 4;
+        bytes &= !(0xf << (4 * lane));
         let (i, j) = (at + lane, at + lane + step);
-        if lanes >> (4 * lane) & 0xf != 0 && j < end {
-            passed.push((i, j));
+        if j < end {
+            passed.look(digests, i, j);
         }
     }
 }

@@ -13,7 +13,12 @@ pub(super) enum RecordBuffer {
 
 impl RecordBuffer {
     pub fn new(records: usize) -> Self {
-        match MmapMut::map_anon(records.max(1) * size_of::<u64>()) {
+        // A small buffer lies in few pages anyway, and a huge one would have to be cleared first.
+        const WORTH_MAPPING: usize = 1 << 19;
+        if records < WORTH_MAPPING {
+            return Self::Owned(vec![0; records]);
+        }
+        match MmapMut::map_anon(records * size_of::<u64>()) {
             Ok(map) => {
                 #[cfg(target_os = "linux")]
                 // Advice only: without huge pages the answer is the same, only slower.

@@ -22,17 +22,17 @@ use super::{
 };
 use crate::{
     Fingerprint, Kernel,
-    hamming::filter::{Filter, PADDING},
+    hamming::filter::{Digests, PADDING, Passed},
 };
 
 /// Buckets up to this size, for every way they could be split, are compared at once: splitting
 /// would cost more.
-const SMALL: usize = 96;
+const SMALL: usize = 128;
 /// Buckets up to this size that cannot be split are compared at once; larger ones get a plan of
 /// their own.
 const DENSE: usize = 1024;
 /// Splits aim at buckets of about this size.
-const TARGET: usize = 24;
+const TARGET: usize = 48;
 /// Partitions smaller than this are not worth their bookkeeping.
 const PARTITION: usize = 2048;
 
@@ -167,6 +167,7 @@ impl Worker {
     fn drain(&mut self, found: &mut Found) -> Vec<Dense> {
         found.near.append(&mut self.sink.found.near);
         found.equal.append(&mut self.sink.found.equal);
+        self.sink.strict = false;
         std::mem::take(&mut self.sink.dense)
     }
 }
@@ -174,8 +175,9 @@ impl Worker {
 /// Where results go, and what passes on the way there.
 #[derive(Default)]
 struct Sink {
-    passed: Vec<(u32, u32)>,
-    candidates: Vec<(u32, u32)>,
+    passed: Passed,
+    /// Whether a filter of this trunk had to look closer at more than every second record.
+    strict: bool,
     found: Found,
     dense: Vec<Dense>,
 }
@@ -208,8 +210,8 @@ impl Level {
         for cursor in cursors.iter_mut() {
             total += std::mem::replace(cursor, total);
         }
-        if self.records.len() < total as usize {
-            self.records.resize(total as usize, 0);
+        if self.records.len() < total as usize + PADDING {
+            self.records.resize(total as usize + PADDING, 0);
             self.checks.resize(total as usize + PADDING, 0);
         }
         let (records, checks) = (&mut self.records[..], &mut self.checks[..]);
@@ -324,24 +326,33 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
     /// Compares the records of each bucket of up to `largest`, cheapest test first.
     fn compare_buckets(&self, place: &Place, level: &Level, largest: usize, sink: &mut Sink) {
         let Join { kernel, radius, .. } = *self.join;
-        let filter: Filter = self.layout.filter(place.equal, self.lane.budget, radius);
-        sink.passed.clear();
-        filter.buckets(kernel, &level.checks, 0, &level.ends, largest as u32, &mut sink.passed);
-        sink.candidates.clear();
-        sink.candidates.extend(sink.passed.iter().filter_map(|&(i, j)| {
-            let (one, two) = (level.records[i as usize], level.records[j as usize]);
-            let xor = one ^ two;
-            let near = (xor & self.layout.lane_mask).count_ones() <= self.lane.budget
-                && (xor & self.layout.digest_mask).count_ones() <= radius;
-            near.then(|| (self.layout.id(one), self.layout.id(two)))
-        }));
-        self.verify(&place.path, sink);
+        let digests = Digests {
+            words: &level.records,
+            lane: self.layout.lane_mask,
+            lane_most: self.lane.budget,
+            all: self.layout.digest_mask,
+            most: radius,
+        };
+        sink.passed.pairs.clear();
+        sink.passed.looks = 0;
+        let (ends, largest) = (&level.ends, largest as u32);
+        if sink.strict {
+            digests.buckets(kernel, ends, largest, &mut sink.passed);
+        } else {
+            let filter = self.layout.filter(place.equal, self.lane.budget, radius);
+            filter.buckets(kernel, &level.checks, ends, largest, digests, &mut sink.passed);
+        }
+        // Skewed data makes checks look alike: then it pays to compare whole digests at once.
+        let records = u64::from(ends.last().copied().unwrap_or(0));
+        sink.strict |= sink.passed.looks > records / 2;
+        self.verify(&place.path, level, sink);
     }
 
     /// Keeps the candidates that are near by all their bits and that this path owns.
-    fn verify(&self, path: &Path, sink: &mut Sink) {
+    fn verify(&self, path: &Path, level: &Level, sink: &mut Sink) {
         let Join { prints, cover, radius, .. } = *self.join;
-        for &(one, two) in &sink.candidates {
+        for &(i, j) in &sink.passed.pairs {
+            let [one, two] = [i, j].map(|at| self.layout.id(level.records[at as usize]));
             let xor = prints[one as usize].xor(&prints[two as usize]);
             let distance = xor.ones();
             if distance > radius || !path.owns(cover, &xor) {

@@ -270,7 +270,7 @@ pub enum PairsError {
         /// The bits there are to cut.
         bits: u32,
     },
-    /// (more variants to come)
+    /// The radius is wider than the fingerprints.
     #[error("a radius of {radius} is wider than the {bits} bits of a fingerprint")]
     Radius {
         /// Asked for.

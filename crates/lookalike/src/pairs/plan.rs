@@ -13,7 +13,10 @@ use super::{
 };
 use crate::{
     Fingerprint,
-    hamming::filter::{Filter, chance_of_few},
+    hamming::{
+        bits::BitSet,
+        filter::{Filter, chance_of_few},
+    },
 };
 
 /// How pairs are found: printed for people, asked by programs.
@@ -132,13 +135,14 @@ pub(super) fn widest<const WORDS: usize>(sample: &Sample, radius: u32) -> Cover<
 pub(super) struct Sample {
     items: f64,
     order: BitOrder,
-    /// Of a bit of key, the part that really divides the data: 1 for random bits.
-    telling: f64,
+    /// For keys of some lengths, ascending, the bits of a random key that would divide the data as
+    /// well. Real data falls behind, and the more so the longer the key.
+    worth: Vec<(f64, f64)>,
 }
 
-/// Fingerprints looked at. Enough to see a 12-bit key collide by chance two thousand times.
+/// Fingerprints looked at: enough to see a random 22-bit key collide twice.
 pub(super) const SAMPLE: usize = 4096;
-const SAMPLE_KEY: usize = 12;
+const KEY_LENGTHS: [u32; 3] = [10, 16, 22];
 
 impl Sample {
     /// Looks at some of these fingerprints.
@@ -151,13 +155,25 @@ impl Sample {
     /// Takes `some` fingerprints to stand for `items`.
     pub fn new<const WORDS: usize>(some: &[Fingerprint<WORDS>], items: usize) -> Self {
         let order = bit_order(&agreement(some));
-        let telling = telling(some, &order);
-        Self { items: items as f64, order, telling }
+        let worth = KEY_LENGTHS.iter().filter(|&&bits| 2 * bits <= order.len());
+        let worth = worth.map(|&bits| (f64::from(bits), key_worth(some, &order, bits))).collect();
+        Self { items: items as f64, order, worth }
     }
 
-    /// How many items of `items` share a key of `bits` bits with one, itself included.
-    fn bucket(&self, items: f64, bits: u32) -> f64 {
-        1.0 + (items - 1.0).max(0.0) * (-self.telling * f64::from(bits)).exp2()
+    /// How many items share a key of `bits` bits with one, itself included.
+    fn bucket(&self, bits: u32) -> f64 {
+        1.0 + (self.items - 1.0).max(0.0) * (-self.worth_of(f64::from(bits))).exp2()
+    }
+
+    /// What a key of `bits` bits is worth: measured, and between and beyond that, in proportion.
+    fn worth_of(&self, bits: f64) -> f64 {
+        let next = self
+            .worth
+            .partition_point(|point| point.0 < bits)
+            .min(self.worth.len().saturating_sub(1));
+        let Some(&(high, high_worth)) = self.worth.get(next) else { return bits };
+        let (low, low_worth) = next.checked_sub(1).map_or((0.0, 0.0), |before| self.worth[before]);
+        low_worth + (bits - low) * (high_worth - low_worth) / (high - low)
     }
 
     /// Bits of a record beside the item's position.
@@ -204,28 +220,29 @@ fn bit_order(agreement: &[f64]) -> BitOrder {
     BitOrder::dealt(varying)
 }
 
-/// How much of each key bit really divides the sample: measured on a few short keys.
-fn telling<const WORDS: usize>(sample: &[Fingerprint<WORDS>], order: &BitOrder) -> f64 {
-    let keys = (order.len() / SAMPLE_KEY as u32).clamp(1, 4);
+/// How many random bits would divide the sample as well as keys of `bits` of its bits do.
+fn key_worth<const WORDS: usize>(
+    sample: &[Fingerprint<WORDS>],
+    order: &BitOrder,
+    bits: u32,
+) -> f64 {
+    let keys = order.cut::<WORDS>(order.len() / bits);
+    // The first key and the middle one: two places tell whether one of them is a fluke.
+    let chosen = [&keys[0], &keys[keys.len() / 2]];
     let pairs = sample.len() as f64 * (sample.len() as f64 - 1.0) / 2.0;
-    let shares =
-        order.cut::<WORDS>(order.len().div_ceil(SAMPLE_KEY as u32)).into_iter().take(keys as usize);
-    let (mut chance, mut bits) = (0.0f64, 0u32);
-    for key in shares {
-        let positions: Vec<u32> = key.positions().collect();
-        let mut counts = vec![0u32; 1 << positions.len()];
-        for print in sample {
-            let value =
-                positions.iter().fold(0, |value, &bit| value << 1 | usize::from(print.bit(bit)));
-            counts[value] += 1;
-        }
-        let collisions: f64 =
-            counts.iter().map(|&count| f64::from(count) * (f64::from(count) - 1.0) / 2.0).sum();
-        // One collision more than was seen: a small sample proves little.
-        chance += -((collisions + 1.0) / (pairs + 1.0)).min(1.0).log2();
-        bits += positions.len() as u32;
-    }
-    (chance / f64::from(bits.max(1))).clamp(0.02, 1.0)
+    let colliding: f64 = chosen.iter().map(|key| colliding_pairs(sample, key)).sum();
+    // Random data may show less than one collision, which says nothing against it.
+    let chance = (colliding / 2.0).max(pairs * (-f64::from(bits)).exp2()) / pairs.max(1.0);
+    -chance.clamp(1e-12, 1.0).log2()
+}
+
+fn colliding_pairs<const WORDS: usize>(sample: &[Fingerprint<WORDS>], key: &BitSet<WORDS>) -> f64 {
+    let masked =
+        |print: &Fingerprint<WORDS>| std::array::from_fn(|word| print.0[word] & key.0[word]);
+    let mut keys: Vec<[u64; WORDS]> = sample.iter().map(masked).collect();
+    keys.sort_unstable();
+    let sizes = keys.chunk_by(|one, two| one == two).map(|bucket| bucket.len() as f64);
+    sizes.map(|size| size * (size - 1.0) / 2.0).sum()
 }
 
 /// What decides the size of a cover.
@@ -273,6 +290,8 @@ impl Price {
             let budget = share(shape.radius + 1, shape.lanes, lane) - 1;
             price.add_lane(shape, budget, sample);
         }
+        // What the model does not see: larger budgets blunt the filters.
+        price.nanoseconds *= 1.0 + 0.02 * f64::from(shape.radius / shape.lanes);
         price
     }
 
@@ -286,7 +305,7 @@ impl Price {
         let room = sample.record_room();
         let carried = if lane_bits - key <= room { block } else { room / (budget + shape.picked) };
         let mut rest = (block - key).min(carried);
-        let mut bucket = sample.bucket(items, key);
+        let mut bucket = sample.bucket(key);
         let (mut depth, mut nodes) = (1, choices(budget, 1));
         let mut used = key;
         self.nanoseconds += nodes * items * Self::scatter(items);
@@ -309,7 +328,7 @@ impl Price {
             rest -= bits;
             used += bits;
             self.nanoseconds += nodes * items * Self::SPLIT;
-            bucket = sample.bucket(bucket, bits);
+            bucket = sample.bucket(used);
         }
         let compares = nodes * items * (bucket - 1.0) / 2.0;
         self.compares += compares;

@@ -101,9 +101,8 @@ impl<const WORDS: usize> Layout<WORDS> {
     pub fn filter(&self, equal: u64, budget: u32, radius: u32) -> Filter {
         let lane = ((self.lane_mask & !equal) >> self.check_shift) as u32;
         let all = ((self.digest_mask & !equal) >> self.check_shift) as u32;
-        let filters = [Filter::new(lane, budget), Filter::new(all, radius)];
-        let costs = filters.map(Filter::cost);
-        if costs[0] <= costs[1] { filters[0] } else { filters[1] }
+        let [by_lane, by_all] = [Filter::new(lane, budget), Filter::new(all, radius)];
+        if by_lane.cost() <= by_all.cost() { by_lane } else { by_all }
     }
 }
 
