@@ -122,7 +122,7 @@ impl<const WORDS: usize> Fingerprint<WORDS> {
                 return Err(too_wide());
             }
         }
-        if width.bits() < Self::BITS && print.bits_from(width.bits(), 64 - width.bits() % 64) != 0 {
+        if (width.bits()..Self::BITS).any(|bit| print.bit(bit)) {
             return Err(too_wide());
         }
         Ok(print)
@@ -361,6 +361,8 @@ mod tests {
             let error = Fingerprint::<1>::parse(text, width).unwrap_err();
             assert!(matches!(error, FingerprintError::TooWide { .. }), "{text}: {error}");
         }
+        let far_above = Fingerprint::<4>::parse("18446744073709551616", Width::Bits32);
+        assert!(matches!(far_above, Err(FingerprintError::TooWide { .. })));
     }
 
     #[test]

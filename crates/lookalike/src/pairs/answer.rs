@@ -105,6 +105,8 @@ impl Pairs {
 struct Groups {
     items: Vec<u32>,
     ends: Vec<usize>,
+    /// The first item of each group once more, close together: they are looked for all the time.
+    firsts: Vec<u32>,
 }
 
 impl Groups {
@@ -115,6 +117,7 @@ impl Groups {
         pairs.sort_unstable();
         let mut groups = Self::default();
         for group in pairs.chunk_by(|one, two| one.0 == two.0) {
+            groups.firsts.push(group[0].0);
             groups.items.push(group[0].0);
             groups.items.extend(group.iter().map(|&(_, copy)| copy));
             groups.ends.push(groups.items.len());
@@ -137,19 +140,7 @@ impl Groups {
 
     /// The group whose first item this is.
     fn of(&self, first: u32) -> Option<&[u32]> {
-        let mut size = self.ends.len();
-        let mut low = 0;
-        while size > 0 {
-            let half = size / 2;
-            let middle = low + half;
-            if self.group(middle)[0] < first {
-                low = middle + 1;
-                size -= half + 1;
-            } else {
-                size = half;
-            }
-        }
-        (low < self.ends.len() && self.group(low)[0] == first).then(|| self.group(low))
+        self.firsts.binary_search(&first).ok().map(|index| self.group(index))
     }
 
     /// All items but the first of each group, ascending.

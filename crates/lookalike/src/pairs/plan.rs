@@ -277,8 +277,7 @@ struct Price {
 }
 
 impl Price {
-    /// One more pass over records in the cache, and the work around each bucket.
-    const SPLIT: f64 = 2.0;
+    /// The work around each bucket, per item in it.
     const BUCKET: f64 = 1.7;
     const INSTRUCTION: f64 = 0.1;
     /// Two fingerprints fetched from memory.
@@ -314,6 +313,7 @@ impl Price {
             if bucket <= small(children) as f64 {
                 break;
             }
+            let group = bucket;
             let wanted = wanted_bits(bucket as usize).min(MOST_KEY_BITS);
             let bits = if rest > 0 && (children == 0 || wanted > carried) {
                 wanted.min(rest)
@@ -327,7 +327,7 @@ impl Price {
             };
             rest -= bits;
             used += bits;
-            self.nanoseconds += nodes * items * Self::SPLIT;
+            self.nanoseconds += nodes * items * Self::split(group);
             bucket = sample.bucket(used);
         }
         let compares = nodes * items * (bucket - 1.0) / 2.0;
@@ -353,6 +353,13 @@ impl Price {
         let by_all = Filter::new(low_bits((open + others).min(32)), radius).cost();
         let passing = chance_of_few(open.min(room), budget) * chance_of_few(others, radius);
         by_lane.min(by_all) / 8.0 * Self::INSTRUCTION + passing * Self::VERIFY
+    }
+
+    /// One more pass over the records of a group: cheap in the second-level cache, and dearer the
+    /// farther the group outgrows it.
+    fn split(group: f64) -> f64 {
+        const CACHED: f64 = 16_384.0;
+        2.0 + 0.6 * (group / CACHED).max(1.0).log2()
     }
 
     /// One pass over the items, from the cache or from memory.
