@@ -285,7 +285,7 @@ pub enum PairsError {
         items: usize,
     },
     /// A spill file could not be written or read.
-    #[error("{action} in {folder}: {source}; free some space or name another folder")]
+    #[error("{action} in {folder} failed (free some space there, or name another folder)")]
     Spill {
         /// What was being done.
         action: &'static str,

@@ -289,6 +289,9 @@ mod refused {
     fn a_spill_folder_that_is_not_there() {
         let options = AllPairs::new(Radius::new(3)).memory(1).spill_folder("no/such/folder");
         let message = refused(&options);
-        assert!(message.starts_with("making a temporary file in no/such/folder: "), "{message}");
+        assert!(
+            message.starts_with("making a temporary file in no/such/folder failed"),
+            "{message}"
+        );
     }
 }
