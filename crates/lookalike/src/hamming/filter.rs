@@ -33,7 +33,7 @@ impl Digests<'_> {
     /// As [`Filter::buckets`], but without a filter: half as many pairs at a time, and no closer look
     /// wasted. For data in which many checks agree by accident.
     pub fn buckets(self, kernel: Kernel, ends: &[u32], largest: u32, passed: &mut Passed) {
-        assert!(ends.last().is_none_or(|&end| end as usize + PADDING <= self.words.len()));
+        assert!(fits(ends, self.words.len()));
         match kernel {
             #[cfg(target_arch = "x86_64")]
             kernel if kernel.is_avx2() => super::avx2::digest_buckets(self, ends, largest, passed),
@@ -117,7 +117,7 @@ impl Filter {
         digests: Digests<'_>,
         passed: &mut Passed,
     ) {
-        assert!(ends.last().is_none_or(|&end| end as usize + PADDING <= checks.len()));
+        assert!(fits(ends, checks.len()));
         match kernel {
             #[cfg(target_arch = "x86_64")]
             kernel if kernel.is_avx2() => {
@@ -141,6 +141,11 @@ impl Filter {
             }
         });
     }
+}
+
+/// Whether vectors may be loaded from inside every bucket of a slice of this length.
+fn fits(ends: &[u32], length: usize) -> bool {
+    ends.is_sorted() && ends.last().is_none_or(|&end| end as usize + PADDING <= length)
 }
 
 /// Visits all pairs inside each bucket of up to `largest` items.
