@@ -136,58 +136,6 @@ fn sweep(
     }
 }
 
-/// See [`Digests::buckets`].
-pub(super) fn digest_buckets(
-    digests: Digests<'_>,
-    ends: &[u32],
-    largest: u32,
-    passed: &mut Passed,
-) {
-    // SAFETY: the caller has asked `Kernel::is_avx2`.
-    unsafe { sweep_digests(ends, largest, digests, passed) }
-}
-
-/// As [`sweep`], but compares the digests themselves, four at a time.
-#[target_feature(enable = "avx2,popcnt")]
-fn sweep_digests(ends: &[u32], largest: u32, digests: Digests<'_>, passed: &mut Passed) {
-    let all = _mm256_set1_epi64x(digests.all as i64);
-    let bound = _mm256_set1_epi64x(i64::from(digests.most) + 1);
-    let mut start = 0;
-    for &end in ends {
-        if end - start <= largest {
-            for at in (start..end).step_by(4) {
-                let held = load_digests(digests.words, at);
-                for step in 1..end - at {
-                    let xor = _mm256_xor_si256(held, load_digests(digests.words, at + step));
-                    let ones = bytes_ones(_mm256_and_si256(xor, all));
-                    let near =
-                        _mm256_cmpgt_epi64(bound, _mm256_sad_epu8(ones, _mm256_setzero_si256()));
-                    let lanes = _mm256_movemask_pd(_mm256_castsi256_pd(near)) as u32;
-                    if lanes != 0 {
-                        report(spread_lanes(lanes), at, step, end, &digests, passed);
-                    }
-                }
-            }
-        }
-        start = end;
-    }
-}
-
-/// Four bits, each moved to the first of four: the form in which [`report`] takes lanes.
-fn spread_lanes(lanes: u32) -> u32 {
-    (0..4).fold(0, |spread, lane| spread | (lanes >> lane & 1) << (4 * lane))
-}
-
-/// Four digests from position `at` on.
-#[target_feature(enable = "avx2")]
-#[inline]
-fn load_digests(words: &[u64], at: u32) -> __m256i {
-    debug_assert!(at as usize + PADDING <= words.len());
-    // SAFETY: `at` is below a bucket's end, and `Digests::buckets` asserts that the slice goes on for
-    // PADDING = 8 elements beyond every end.
-    unsafe { _mm256_loadu_si256(words.as_ptr().add(at as usize).cast()) }
-}
-
 /// The first of `steps` at which a lane passes, and the bytes of the lanes that do.
 #[target_feature(enable = "avx2")]
 #[inline]

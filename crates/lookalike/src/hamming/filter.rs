@@ -17,7 +17,8 @@ pub(crate) enum Filter {
     Count { mask: u32, most: u32 },
 }
 
-/// Words whose bits decide, once a pair has passed a filter, whether it may really be near.
+/// Words whose bits decide, once a pair has passed a filter, whether it may really be near, and
+/// whether it is to be reported here.
 #[derive(Clone, Copy)]
 pub(crate) struct Digests<'a> {
     pub words: &'a [u64],
@@ -27,40 +28,44 @@ pub(crate) struct Digests<'a> {
     /// and at most `most` of these.
     pub all: u64,
     pub most: u32,
+    /// A pair that one of these holds is reported elsewhere.
+    pub rivals: &'a [Rival],
+}
+
+/// Another place at which a pair is found: if at most `most` of these bits differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rival {
+    pub bits: u64,
+    pub most: u32,
 }
 
 impl Digests<'_> {
-    /// As [`Filter::buckets`], but without a filter: half as many pairs at a time, and no closer look
-    /// wasted. For data in which many checks agree by accident.
-    pub fn buckets(self, kernel: Kernel, ends: &[u32], largest: u32, passed: &mut Passed) {
-        assert!(fits(ends, self.words.len()));
-        match kernel {
-            #[cfg(target_arch = "x86_64")]
-            kernel if kernel.is_avx2() => super::avx2::digest_buckets(self, ends, largest, passed),
-            _ => for_each_pair(ends, largest, |i, j| passed.look(&self, i, j)),
-        }
-    }
-
     #[inline(always)]
-    pub fn near(&self, i: u32, j: u32) -> bool {
-        let xor = self.words[i as usize] ^ self.words[j as usize];
+    fn near(&self, xor: u64) -> bool {
         (xor & self.all).count_ones() <= self.most
             && (xor & self.lane).count_ones() <= self.lane_most
     }
+
+    #[inline(always)]
+    fn report_here(&self, xor: u64) -> bool {
+        self.rivals.iter().all(|rival| (xor & rival.bits).count_ones() > rival.most)
+    }
 }
 
-/// Pairs of positions that passed, and how often a filter had to look closer.
+/// Pairs of positions that passed, and how often a filter looked closer in vain.
 #[derive(Default)]
 pub(crate) struct Passed {
     pub pairs: Vec<(u32, u32)>,
-    pub looks: u64,
+    pub wasted: u64,
 }
 
 impl Passed {
     #[inline(always)]
     pub fn look(&mut self, digests: &Digests<'_>, i: u32, j: u32) {
-        self.looks += 1;
-        if digests.near(i, j) {
+        let xor = digests.words[i as usize] ^ digests.words[j as usize];
+        if !digests.near(xor) {
+            self.wasted += 1;
+        } else if digests.report_here(xor) {
             self.pairs.push((i, j));
         }
     }
@@ -74,9 +79,13 @@ impl Filter {
     pub fn new(mask: u32, most: u32) -> Self {
         match most {
             2..=3 if mask.count_ones() >= 28 => Self::Halves,
-            0..=3 => Self::Few { mask, most },
-            _ => Self::Count { mask, most },
+            _ => Self::exact(mask, most),
         }
+    }
+
+    /// The filter that passes those pairs and no others.
+    pub fn exact(mask: u32, most: u32) -> Self {
+        if most <= 3 { Self::Few { mask, most } } else { Self::Count { mask, most } }
     }
 
     /// What testing a random pair costs, in vector instructions per eight pairs, the handling of

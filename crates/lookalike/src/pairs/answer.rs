@@ -21,7 +21,7 @@ impl Pairs {
             let is_copy = |item: u32| copies.binary_search(&item).is_ok();
             near.retain(|pair| !is_copy(pair.a) && !is_copy(pair.b));
         }
-        near.sort_unstable();
+        near.sort_unstable_by_key(|pair| u64::from(pair.a) << 32 | u64::from(pair.b));
         Self { plan, near, groups, spilled }
     }
 

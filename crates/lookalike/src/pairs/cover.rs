@@ -90,6 +90,12 @@ impl<const WORDS: usize> Lane<WORDS> {
 }
 
 impl Path {
+    /// The blocks before its last that it does not choose: a pair it reports differs in each.
+    pub fn skipped(&self) -> impl Iterator<Item = usize> {
+        let last = self.blocks.last().copied().unwrap_or(0);
+        (0..last).filter(|block| !self.blocks.contains(block))
+    }
+
     /// Whether this path reports the pair with this xor: its blocks are the first equal ones.
     ///
     /// Of the choices that find a pair, exactly one consists of the first `picked` equal blocks,

@@ -17,7 +17,7 @@ use super::{
     buffer::RecordBuffer,
     cover::{Cover, Lane, Path},
     find::find_distinct,
-    record::{Field, Layout},
+    record::{Check, Field, Layout},
     scatter::{MOST_KEY_BITS, Partitions},
 };
 use crate::{
@@ -33,6 +33,8 @@ const SMALL: usize = 128;
 const DENSE: usize = 1024;
 /// Splits aim at buckets of about this size.
 const TARGET: usize = 48;
+/// The largest fan-out of one split.
+const MOST_BUCKETS: usize = 1 << MOST_KEY_BITS;
 /// Partitions smaller than this are not worth their bookkeeping.
 const PARTITION: usize = 2048;
 
@@ -176,7 +178,7 @@ impl Worker {
 #[derive(Default)]
 struct Sink {
     passed: Passed,
-    /// Whether a filter of this trunk had to look closer at more than every second record.
+    /// Whether the cheap filter of this trunk has let too many pairs pass in vain.
     strict: bool,
     found: Found,
     dense: Vec<Dense>,
@@ -198,36 +200,38 @@ struct Level {
 
 impl Level {
     /// Copies the records of `runs`, ordered by the key in `field`.
-    fn split(&mut self, runs: &[&[u64]], field: Field, check_shift: u32) {
-        let mask = (1u64 << field.bits) - 1;
-        let key = |record: u64| (record >> field.shift & mask) as usize;
-        self.ends.clear();
-        self.ends.resize(1 << field.bits, 0);
-        // The ends serve as counters, then as cursors, and stand at the ends when all is done.
-        let cursors = &mut self.ends[..];
+    fn split(&mut self, runs: &[&[u64]], field: Field, check: Check) {
+        let buckets = 1 << field.bits;
+        let key = |record: u64| (record >> field.shift) as usize & (buckets - 1) % MOST_BUCKETS;
+        // The cursors are counters first, and stand at the ends of the buckets when all is done.
+        let mut cursors = [0u32; MOST_BUCKETS];
         runs.iter().copied().flatten().for_each(|&record| cursors[key(record)] += 1);
         let mut total = 0;
-        for cursor in cursors.iter_mut() {
+        for cursor in &mut cursors[..buckets] {
             total += std::mem::replace(cursor, total);
         }
-        if self.records.len() < total as usize + PADDING {
-            self.records.resize(total as usize + PADDING, 0);
-            self.checks.resize(total as usize + PADDING, 0);
+        let total = total as usize;
+        if self.records.len() < total + PADDING {
+            self.records.resize(total + PADDING, 0);
+            self.checks.resize(total + PADDING, 0);
         }
-        let (records, checks) = (&mut self.records[..], &mut self.checks[..]);
         for run in runs {
             for &record in *run {
                 let cursor = &mut cursors[key(record)];
-                records[*cursor as usize] = record;
-                checks[*cursor as usize] = (record >> check_shift) as u32;
+                self.records[*cursor as usize] = record;
                 *cursor += 1;
             }
         }
+        for (made, &record) in self.checks.iter_mut().zip(&self.records[..total]) {
+            *made = check.of(record);
+        }
+        self.ends.clear();
+        self.ends.extend_from_slice(&cursors[..buckets]);
     }
 
     /// Copies the records of `runs` into one bucket.
-    fn gather(&mut self, runs: &[&[u64]], check_shift: u32) {
-        self.split(runs, Field::default(), check_shift);
+    fn gather(&mut self, runs: &[&[u64]], check: Check) {
+        self.split(runs, Field::default(), check);
     }
 
     /// The buckets with more than `small` records.
@@ -307,7 +311,7 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
         place.equal |= used.mask();
         let (level, deeper) =
             levels.split_first_mut().expect("a record has fewer bits than there are levels");
-        level.split(runs, used, self.layout.check_shift);
+        level.split(runs, used, self.layout.check);
         let small = self.small(&place);
         self.compare_buckets(&place, level, small, sink);
         for bucket in level.buckets_above(small) {
@@ -318,7 +322,7 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
     /// Compares all records with each other.
     fn compare(&self, place: &Place, runs: &[&[u64]], levels: &mut [Level], sink: &mut Sink) {
         if let Some(level) = levels.first_mut() {
-            level.gather(runs, self.layout.check_shift);
+            level.gather(runs, self.layout.check);
             self.compare_buckets(place, level, usize::MAX, sink);
         }
     }
@@ -326,7 +330,9 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
     /// Compares the records of each bucket of up to `largest`, cheapest test first.
     fn compare_buckets(&self, place: &Place, level: &Level, largest: usize, sink: &mut Sink) {
         let Join { kernel, radius, .. } = *self.join;
+        let rivals = self.layout.rivals(&place.path);
         let digests = Digests {
+            rivals: &rivals,
             words: &level.records,
             lane: self.layout.lane_mask,
             lane_most: self.lane.budget,
@@ -334,33 +340,37 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
             most: radius,
         };
         sink.passed.pairs.clear();
-        sink.passed.looks = 0;
+        sink.passed.wasted = 0;
         let (ends, largest) = (&level.ends, largest as u32);
-        if sink.strict {
-            digests.buckets(kernel, ends, largest, &mut sink.passed);
-        } else {
-            let filter = self.layout.filter(place.equal, self.lane.budget, radius);
-            filter.buckets(kernel, &level.checks, ends, largest, digests, &mut sink.passed);
-        }
-        // Skewed data makes checks look alike: then it pays to compare whole digests at once.
+        let check = self.layout.check;
+        let filter =
+            if sink.strict { check.exact_filter(place.equal) } else { check.filter(place.equal) };
+        filter.buckets(kernel, &level.checks, ends, largest, digests, &mut sink.passed);
         let records = u64::from(ends.last().copied().unwrap_or(0));
-        sink.strict |= sink.passed.looks > records / 2;
+        sink.strict |= sink.passed.wasted > records / 8;
         self.verify(&place.path, level, sink);
     }
 
     /// Keeps the candidates that are near by all their bits and that this path owns.
     fn verify(&self, path: &Path, level: &Level, sink: &mut Sink) {
+        const AT_ONCE: usize = 32;
         let Join { prints, cover, radius, .. } = *self.join;
-        for &(i, j) in &sink.passed.pairs {
-            let [one, two] = [i, j].map(|at| self.layout.id(level.records[at as usize]));
-            let xor = prints[one as usize].xor(&prints[two as usize]);
-            let distance = xor.ones();
-            if distance > radius || !path.owns(cover, &xor) {
-                continue;
+        let mut items = [(0, 0, Fingerprint::ZERO); AT_ONCE];
+        for candidates in sink.passed.pairs.chunks(AT_ONCE) {
+            // Fingerprints lie all over the memory: fetched in a loop of their own, many arrive at once.
+            for (item, &(i, j)) in items.iter_mut().zip(candidates) {
+                let [one, two] = [i, j].map(|at| self.layout.id(level.records[at as usize]));
+                *item = (one, two, prints[one as usize].xor(&prints[two as usize]));
             }
-            match distance {
-                0 => sink.found.equal.push((one.min(two), one.max(two))),
-                _ => sink.found.near.push(Pair::new(one, two, distance)),
+            for (one, two, xor) in &items[..candidates.len()] {
+                let distance = xor.ones();
+                if distance > radius || !path.owns(cover, xor) {
+                    continue;
+                }
+                match distance {
+                    0 => sink.found.equal.push((*one.min(two), *one.max(two))),
+                    _ => sink.found.near.push(Pair::new(*one, *two, distance)),
+                }
             }
         }
     }

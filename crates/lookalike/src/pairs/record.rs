@@ -4,10 +4,10 @@
 //! its fingerprint as fit, the digest. [`Layout`] says which bits those are for one trunk (the first
 //! block of a path) and where in the record the keys of the following blocks lie.
 
-use super::cover::Cover;
+use super::cover::{Cover, Lane, Path};
 use crate::hamming::{
     bits::{BitSet, Gather},
-    filter::Filter,
+    filter::{Filter, Rival, chance_of_few},
 };
 
 /// Which bits of a fingerprint go where in a record.
@@ -20,11 +20,25 @@ pub(super) struct Layout<const WORDS: usize> {
     pub id_bits: u32,
     /// Where in the record the bits of each block of the lane lie; empty for blocks that are not carried.
     pub fields: Vec<Field>,
+    /// For each block of the lane, whether records carry all its bits, the partition's key apart.
+    whole: Vec<bool>,
+    /// The earlier lanes that records carry whole.
+    earlier: Vec<Rival>,
     /// Record bits that belong to the lane, and all that belong to the digest.
     pub lane_mask: u64,
     pub digest_mask: u64,
-    /// The 32 bits from here on are the check: where the bits are that still tell.
-    pub check_shift: u32,
+    pub check: Check,
+}
+
+/// How 32 bits are made of a record that differ at most where the record does, and what they tell.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Check {
+    shift: u32,
+    /// Record bits, all among the lowest 32, that are folded onto the shifted ones.
+    fold: u64,
+    /// At most `most` of these record bits differ in a pair that is looked for.
+    telling: u64,
+    most: u32,
 }
 
 /// Some bits of one word of a fingerprint and where they go.
@@ -72,23 +86,38 @@ impl<const WORDS: usize> Layout<WORDS> {
         let order = digest_order(&carried);
         let digest = parts(&order, id_bits);
         let mut offset = id_bits;
-        let mut lane_mask = 0;
+        let mut lane_masks = vec![0u64; cover.lanes.len()];
         let mut fields = vec![Field::default(); blocks.len()];
         for piece in &order {
             let field = Field { shift: offset, bits: piece.bits.len() };
             offset += field.bits;
-            if let Some(block) = piece.block {
-                fields[block] = field;
-                lane_mask |= field.mask();
+            lane_masks[piece.lane] |= field.mask();
+            if piece.lane == lane {
+                fields[piece.block] = field;
             }
         }
+        let lane_mask = lane_masks[lane];
         let digest_mask = Field { shift: id_bits, bits: offset - id_bits }.mask();
-        // Without errors to allow for, the lane's bits are keys: only the others can tell any more.
-        let telling =
-            if cover.lanes[lane].budget == 0 { digest_mask & !lane_mask } else { lane_mask };
-        let check_shift = check_shift(telling, id_bits);
-        let key = parts(&[Piece { block: None, bits: key }], 0);
-        Self { key, digest, id_bits, fields, lane_mask, digest_mask, check_shift }
+        let whole = blocks
+            .iter()
+            .zip(&fields)
+            .map(|(block, field)| block.without(&key).len() == field.bits);
+        let whole = whole.collect();
+        let earlier = cover.lanes[..lane].iter().zip(&lane_masks);
+        let earlier = earlier
+            .filter(|(lane, mask)| lane.bits.len() == mask.count_ones())
+            .map(|(lane, &bits)| Rival { bits, most: lane.budget })
+            .collect();
+        let check = Check::new(cover, lane, [lane_mask, digest_mask], id_bits, radius);
+        let key = parts(&[Piece { lane, block: trunk, bits: key }], 0);
+        Self { key, digest, id_bits, fields, whole, earlier, lane_mask, digest_mask, check }
+    }
+
+    /// Where else pairs of this path may be found and reported, as far as records tell.
+    pub fn rivals(&self, path: &Path) -> Vec<Rival> {
+        let skipped = path.skipped().filter(|&block| self.whole[block]);
+        let skipped = skipped.map(|block| Rival { bits: self.fields[block].mask(), most: 0 });
+        skipped.chain(self.earlier.iter().copied()).collect()
     }
 
     /// The position in a record.
@@ -96,19 +125,57 @@ impl<const WORDS: usize> Layout<WORDS> {
     pub fn id(&self, record: u64) -> u32 {
         (record & !(u64::MAX << self.id_bits)) as u32
     }
+}
+
+impl Check {
+    /// The check that tells most: by the bits of the lane and its budget, or by all bits of the
+    /// digest and the radius.
+    fn new<const WORDS: usize>(
+        cover: &Cover<WORDS>,
+        lane: usize,
+        [lane_mask, digest_mask]: [u64; 2],
+        id_bits: u32,
+        radius: u32,
+    ) -> Self {
+        let Lane { bits, budget, blocks, picked } = &cover.lanes[lane];
+        let open = bits.len() * (blocks.len() as u32 - picked) / blocks.len() as u32;
+        let by_lane = chance_of_few(open.min(lane_mask.count_ones()), *budget);
+        let by_all = chance_of_few(digest_mask.count_ones().min(32), radius);
+        if by_lane <= by_all {
+            let shift = check_shift(lane_mask, id_bits);
+            Self { shift, fold: 0, telling: lane_mask, most: *budget }
+        } else {
+            let fold = digest_mask & u64::from(u32::MAX);
+            Self { shift: 32, fold, telling: digest_mask, most: radius }
+        }
+    }
+
+    #[inline(always)]
+    pub fn of(self, record: u64) -> u32 {
+        (record >> self.shift ^ record & self.fold) as u32
+    }
 
     /// The cheapest good filter for pairs that are equal on the record bits `equal`.
-    pub fn filter(&self, equal: u64, budget: u32, radius: u32) -> Filter {
-        let lane = ((self.lane_mask & !equal) >> self.check_shift) as u32;
-        let all = ((self.digest_mask & !equal) >> self.check_shift) as u32;
-        let [by_lane, by_all] = [Filter::new(lane, budget), Filter::new(all, radius)];
-        if by_lane.cost() <= by_all.cost() { by_lane } else { by_all }
+    pub fn filter(self, equal: u64) -> Filter {
+        Filter::new(self.bits_beside(equal), self.most)
+    }
+
+    /// The filter for such pairs that passes the fewest.
+    pub fn exact_filter(self, equal: u64) -> Filter {
+        Filter::exact(self.bits_beside(equal), self.most)
+    }
+
+    /// The bits of the check that telling bits other than `equal` reach.
+    fn bits_beside(self, equal: u64) -> u32 {
+        let telling = self.telling & !equal;
+        (telling >> self.shift | telling & self.fold) as u32
     }
 }
 
-/// Bits that travel together: those of a block of the lane, or others.
+/// Bits of one block that travel together.
 struct Piece<const WORDS: usize> {
-    block: Option<usize>,
+    lane: usize,
+    block: usize,
     bits: BitSet<WORDS>,
 }
 
@@ -127,7 +194,7 @@ fn carried<const WORDS: usize>(
     let mut pieces: Vec<Piece<WORDS>> = blocks
         .iter()
         .enumerate()
-        .map(|(block, bits)| Piece { block: Some(block), bits: bits.lowest(most) })
+        .map(|(block, bits)| Piece { lane, block, bits: bits.lowest(most) })
         .collect();
     let left = room - pieces.iter().map(|piece| piece.bits.len()).sum::<u32>();
     pieces.extend(others(cover, lane, left, radius));
@@ -143,10 +210,12 @@ fn others<const WORDS: usize>(
 ) -> Vec<Piece<WORDS>> {
     let mut others = Vec::new();
     let lanes = cover.lanes.iter().enumerate().filter(|&(number, _)| number != lane);
-    for block in lanes.flat_map(|(_, lane)| &lane.blocks) {
-        let bits = block.lowest(room);
-        room -= bits.len();
-        others.push(Piece { block: None, bits });
+    for (lane, blocks) in lanes {
+        for (block, bits) in blocks.blocks.iter().enumerate() {
+            let bits = bits.lowest(room);
+            room -= bits.len();
+            others.push(Piece { lane, block, bits });
+        }
     }
     let total: u32 = others.iter().map(|piece| piece.bits.len()).sum();
     if total > radius { others } else { Vec::new() }
@@ -154,8 +223,7 @@ fn others<const WORDS: usize>(
 
 /// Pieces in the order of their first bits, so that neighbours can be gathered in one go.
 fn digest_order<const WORDS: usize>(pieces: &[Piece<WORDS>]) -> Vec<Piece<WORDS>> {
-    let mut order: Vec<Piece<WORDS>> =
-        pieces.iter().map(|piece| Piece { block: piece.block, bits: piece.bits }).collect();
+    let mut order: Vec<Piece<WORDS>> = pieces.iter().map(|piece| Piece { ..*piece }).collect();
     order.sort_by_key(|piece| piece.bits.positions().next());
     order
 }

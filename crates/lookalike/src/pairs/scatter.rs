@@ -147,13 +147,16 @@ fn scatter_by<const WORDS: usize>(
         total += std::mem::replace(cursor, total);
     }
     let starts = cursors.to_vec();
-    for (index, print) in input.prints.iter().enumerate() {
-        if !input.dead.is_empty() && input.dead[index / 64] >> (index % 64) & 1 == 1 {
-            continue;
+    for (block, prints) in input.prints.chunks(64).enumerate() {
+        let dead = input.dead.get(block).copied().unwrap_or(0);
+        for (offset, print) in prints.iter().enumerate() {
+            let item = (input.first + 64 * block + offset) as u64;
+            let cursor = &mut cursors[key(print) as usize % MOST_PARTITIONS];
+            // A dead item is written, too, and then written over: there is no branch to mispredict,
+            // and its partition has room for it, because it was counted.
+            records[*cursor as usize] = digest(print) | item;
+            *cursor += u32::from(dead >> offset & 1 == 0);
         }
-        let cursor = &mut cursors[key(print) as usize % MOST_PARTITIONS];
-        records[*cursor as usize] = digest(print) | (input.first + index) as u64;
-        *cursor += 1;
     }
     (starts, cursors.to_vec())
 }
