@@ -201,8 +201,10 @@ struct Level {
 impl Level {
     /// Copies the records of `runs`, ordered by the key in `field`.
     fn split(&mut self, runs: &[&[u64]], field: Field, check: Check) {
-        let buckets = 1 << field.bits;
-        let key = |record: u64| (record >> field.shift) as usize & (buckets - 1) % MOST_BUCKETS;
+        let buckets = 1usize << field.bits;
+        // Masked with a constant, so that no index needs to be checked.
+        let mask = (buckets - 1) % MOST_BUCKETS;
+        let key = |record: u64| (record >> field.shift) as usize & mask;
         // The cursors are counters first, and stand at the ends of the buckets when all is done.
         let mut cursors = [0u32; MOST_BUCKETS];
         runs.iter().copied().flatten().for_each(|&record| cursors[key(record)] += 1);
