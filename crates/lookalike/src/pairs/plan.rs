@@ -278,8 +278,8 @@ struct Price {
 
 impl Price {
     /// The work around each bucket, per item in it.
-    const BUCKET: f64 = 1.7;
-    const INSTRUCTION: f64 = 0.1;
+    const BUCKET: f64 = 2.2;
+    const INSTRUCTION: f64 = 0.08;
     /// Two fingerprints fetched from memory.
     const VERIFY: f64 = 30.0;
 
@@ -359,7 +359,7 @@ impl Price {
     /// farther the group outgrows it.
     fn split(group: f64) -> f64 {
         const CACHED: f64 = 16_384.0;
-        2.0 + 0.6 * (group / CACHED).max(1.0).log2()
+        2.8 + 0.6 * (group / CACHED).max(1.0).log2()
     }
 
     /// One pass over the items, from the cache or from memory.
