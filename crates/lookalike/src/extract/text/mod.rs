@@ -7,14 +7,26 @@
 mod character;
 mod characters;
 mod code;
+#[cfg(feature = "dictionary")]
+mod dictionary;
 mod normal;
 mod words;
 
 pub use characters::characters;
 pub use code::code;
+#[cfg(feature = "dictionary")]
+pub use dictionary::dictionary_words;
 pub use words::words;
 
+use self::normal::normal;
 use crate::hash::{RUN_BASE, mix, mix_run};
+
+/// The normal form of a text: NFKC, lower case.
+pub(crate) fn normal_form(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    normal(text, |character| character.push_to(&mut bytes));
+    String::from_utf8(bytes).expect("characters are pushed whole")
+}
 
 /// Writes the hash of every word of a text to `hashes`, in order, in place of what is there.
 ///

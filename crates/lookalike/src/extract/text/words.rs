@@ -68,23 +68,21 @@ mod tests {
             words("Rust\u{662f}\u{597d}\u{7684}3"),
             ["rust", "\u{662f}", "\u{597d}", "\u{7684}", "3"]
         );
-        assert_eq!(
-            words("\u{4eca}\u{65e5}\u{30fb}\u{306f}"),
-            ["\u{4eca}", "\u{65e5}", "\u{306f}"]
-        );
+        assert_eq!(words("\u{4eca}\u{65e5}\u{30fb}\u{306f}"), ["\u{4eca}", "\u{65e5}", "\u{306f}"]);
         assert_eq!(words("\u{d55c}\u{ad6d} \u{b9d0}"), ["\u{d55c}\u{ad6d}", "\u{b9d0}"]);
         // Thai: a consonant goes with the vowel and tone marks on it.
-        assert_eq!(words("\u{e17}\u{e35}\u{e48}\u{e19}\u{e35}"), [
-            "\u{e17}\u{e35}\u{e48}",
-            "\u{e19}\u{e35}"
-        ]);
+        assert_eq!(
+            words("\u{e17}\u{e35}\u{e48}\u{e19}\u{e35}"),
+            ["\u{e17}\u{e35}\u{e48}", "\u{e19}\u{e35}"]
+        );
     }
 
     #[test]
     fn marks_stay_with_their_letter_and_never_start_a_word() {
-        assert_eq!(words("\u{939}\u{93f}\u{928}\u{94d}\u{926}\u{940}"), [
-            "\u{939}\u{93f}\u{928}\u{94d}\u{926}\u{940}"
-        ]);
+        assert_eq!(
+            words("\u{939}\u{93f}\u{928}\u{94d}\u{926}\u{940}"),
+            ["\u{939}\u{93f}\u{928}\u{94d}\u{926}\u{940}"]
+        );
         assert!(words("\u{2764}\u{fe0f} \u{301}").is_empty());
     }
 
