@@ -92,15 +92,25 @@ impl<const WORDS: usize> Features<WORDS> {
     pub fn from_floats(
         features: impl IntoIterator<Item = (u64, f64)>,
     ) -> Result<Self, WeightError> {
-        let features: Vec<(u64, f64)> = features.into_iter().collect();
+        Self::from_floats_words(features.into_iter().map(|(hash, weight)| (spread(hash), weight)))
+    }
+
+    /// [`from_floats`](Self::from_floats) of hashes that are already as wide as the fingerprint.
+    pub fn from_floats_words(
+        features: impl IntoIterator<Item = ([u64; WORDS], f64)>,
+    ) -> Result<Self, WeightError> {
+        let features: Vec<_> = features.into_iter().collect();
         if let Some(index) = features.iter().position(|(_, weight)| !weight.is_finite()) {
             return Err(WeightError::NotFinite { index, weight: features[index].1 });
         }
         let largest =
             features.iter().fold(0.0, |largest: f64, (_, weight)| largest.max(weight.abs()));
         let shift = 24 - exponent(largest);
-        let fixed = |weight| times_power_of_two(weight, shift).round() as i32;
-        Ok(features.iter().map(|&(hash, weight)| Feature::weighted(hash, fixed(weight))).collect())
+        let mut fixed = Self::new();
+        for (words, weight) in features {
+            fixed.push_words(words, times_power_of_two(weight, shift).round() as i32);
+        }
+        Ok(fixed)
     }
 
     /// Adds a feature; its hash is [`spread`] over the words.
