@@ -131,9 +131,12 @@
 //! - Fingerprints of different recipes must never be compared. Keep the [`Recipe`] with them.
 //! - There are no cargo features yet.
 
+mod alike;
+mod equal;
 pub mod extract;
 pub mod features;
 mod fingerprint;
+pub mod groups;
 pub mod hamming;
 pub mod hash;
 pub mod index;
@@ -144,6 +147,7 @@ mod spelling;
 #[cfg(test)]
 mod vectors;
 
+pub use alike::{AlikePair, AlikePairs};
 pub use extract::{ExtractError, Shingles, Unit};
 pub use features::{Feature, Features, WeightError};
 pub use fingerprint::{Fingerprint, FingerprintError, Radius, Width};
