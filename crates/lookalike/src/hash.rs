@@ -27,8 +27,14 @@ use crate::spelling::nearest;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FeatureHash {
-    /// XXH3, 64 bits, with a 64-bit seed: the default.
+    /// Two wide multiplications for up to 16 bytes, with a 64-bit seed: the default.
+    ///
+    /// The only one that hashes every token of a text once, and makes the hash of neighbours from
+    /// theirs ([`shingle_hashes`](crate::extract::text::shingle_hashes)); the others hash all the
+    /// bytes of each feature.
     #[default]
+    Mix,
+    /// XXH3, 64 bits, with a 64-bit seed.
     Xxh3,
     /// The first 64 bits (`h1`) of MurmurHash3 x64_128, with a 32-bit seed.
     Murmur3_64,
@@ -44,7 +50,8 @@ pub enum FeatureHash {
 
 impl FeatureHash {
     /// Every built-in hash, the default first.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
+        Self::Mix,
         Self::Xxh3,
         Self::Murmur3_64,
         Self::Murmur3_128,
@@ -56,6 +63,7 @@ impl FeatureHash {
     /// The name used in recipes and on command lines.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Mix => "mix",
             Self::Xxh3 => "xxh3",
             Self::Murmur3_64 => "murmur3-64",
             Self::Murmur3_128 => "murmur3-128",
@@ -68,7 +76,7 @@ impl FeatureHash {
     /// How many bits of a seed count; a larger seed is refused by [`check_seed`](Self::check_seed).
     pub const fn seed_bits(self) -> u32 {
         match self {
-            Self::Xxh3 | Self::Jenkins => 64,
+            Self::Mix | Self::Xxh3 | Self::Jenkins => 64,
             Self::Murmur3_64 | Self::Murmur3_128 => 32,
             Self::Md5First8 | Self::Md5Last8 => 0,
         }
@@ -111,6 +119,7 @@ impl FeatureHash {
     #[inline]
     fn native(self, seed: u64, bytes: &[u8]) -> (u64, Option<u64>) {
         match self {
+            Self::Mix => (seeded(mix(bytes), seed), None),
             Self::Xxh3 => (xxh3_64_with_seed(bytes, seed), None),
             Self::Murmur3_64 => (murmur3_x64_128(seed as u32, bytes).0, None),
             Self::Murmur3_128 => {
@@ -195,6 +204,57 @@ const fn splitmix64(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
+/// The first odd words of the fraction of pi: numbers with nothing up their sleeve.
+const PI: [u64; 4] =
+    [0x243f_6a88_85a3_08d3, 0x4528_21e6_38d0_1377, 0xc0ac_29b7_c97c_50dd, 0x3f84_d5b5_b547_0917];
+
+/// The base of the number that a run of tokens is, for [`mix_run`].
+pub(crate) const RUN_BASE: u64 = 0x9216_d5d9_8979_fb1b;
+
+/// The hash of some bytes by [`FeatureHash::Mix`] without a seed.
+#[inline]
+pub(crate) fn mix(bytes: &[u8]) -> u64 {
+    let (blocks, tail) = bytes.as_chunks::<16>();
+    let mut hash = blocks.iter().fold(0, |hash, block| mix_block(hash, halves(block)));
+    if !tail.is_empty() {
+        let mut last = [0; 16];
+        last[..tail.len()].copy_from_slice(tail);
+        hash = mix_block(hash, halves(&last));
+    }
+    mix_length(hash, bytes.len())
+}
+
+/// One block of 16 bytes, little-endian, the last one filled up with zeros.
+#[inline]
+pub(crate) const fn mix_block(hash: u64, (low, high): (u64, u64)) -> u64 {
+    fold(hash ^ low ^ PI[0], high ^ PI[1])
+}
+
+/// The end of [`mix`].
+#[inline]
+pub(crate) const fn mix_length(hash: u64, length: usize) -> u64 {
+    fold(hash ^ PI[2], length as u64 ^ PI[3])
+}
+
+/// The hash of a run of several tokens, whose hashes are the digits of a number to [`RUN_BASE`].
+#[inline]
+pub(crate) const fn mix_run(sum: u64) -> u64 {
+    fold(sum ^ PI[0], PI[2])
+}
+
+/// Another hash of the same feature for every seed; no seed changes nothing.
+#[inline]
+pub(crate) const fn seeded(hash: u64, seed: u64) -> u64 {
+    if seed == 0 { hash } else { splitmix64(hash ^ seed) }
+}
+
+/// Both halves of the product, one over the other.
+#[inline]
+const fn fold(a: u64, b: u64) -> u64 {
+    let product = a as u128 * b as u128;
+    product as u64 ^ (product >> 64) as u64
+}
+
 /// The MD5 digest as one big-endian number.
 fn md5(bytes: &[u8]) -> u128 {
     u128::from_be_bytes(Md5::digest(bytes).into())
@@ -229,7 +289,7 @@ fn murmur3_x64_128(seed: u32, bytes: &[u8]) -> (u64, u64) {
 
 /// A 16-byte block as two little-endian numbers.
 #[inline]
-fn halves(block: &[u8; 16]) -> (u64, u64) {
+pub(crate) fn halves(block: &[u8; 16]) -> (u64, u64) {
     let whole = u128::from_le_bytes(*block);
     (whole as u64, (whole >> 64) as u64)
 }

@@ -1,7 +1,7 @@
 //! What is an item made of?
 //!
-//! An extractor takes an item apart and hands out the bytes of its features, one after the other,
-//! repeats included. It does not know how they are hashed, weighed or used.
+//! An extractor takes an item apart and hands out its features one after the other, repeats
+//! included: their bytes, or their hashes. It does not know how they are weighed or used.
 
 pub mod text;
 
@@ -9,23 +9,29 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::str::FromStr;
 
+use crate::hash::mix;
 use crate::spelling::nearest;
 
 /// What a text is cut into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Unit {
-    /// Runs of letters and digits, in lower case; a CJK character is a word ([`text::words`]).
+    /// Runs of letters and digits; a Chinese character is a word ([`text::words`]).
     Words,
-    /// Characters, in lower case, white space as one space ([`text::characters`]).
+    /// Characters, white space as one space ([`text::characters`]).
     Characters,
-    /// The bytes as they are ([`text::bytes`]).
+    /// The bytes as they are: nothing is normalised.
     Bytes,
+    /// Names, numbers and punctuation of program text ([`text::code`]).
+    Code,
+    /// The same, blind to names: renaming changes nothing ([`text::code`]).
+    Blind,
 }
 
 impl Unit {
     /// Every unit.
-    pub const ALL: [Self; 3] = [Self::Words, Self::Characters, Self::Bytes];
+    pub const ALL: [Self; 5] =
+        [Self::Words, Self::Characters, Self::Bytes, Self::Code, Self::Blind];
 
     /// The name used in recipes and on command lines.
     pub const fn name(self) -> &'static str {
@@ -33,14 +39,44 @@ impl Unit {
             Self::Words => "words",
             Self::Characters => "chars",
             Self::Bytes => "bytes",
+            Self::Code => "code",
+            Self::Blind => "blind",
+        }
+    }
+
+    /// Calls back with the bytes of every token of a text, in order.
+    pub fn tokens(self, text: &str, on_token: impl FnMut(&[u8])) {
+        match self {
+            Self::Words => text::words(text, on_token),
+            Self::Characters => text::characters(text, on_token),
+            Self::Bytes => text.as_bytes().chunks(1).for_each(on_token),
+            Self::Code => text::code(text, false, on_token),
+            Self::Blind => text::code(text, true, on_token),
+        }
+    }
+
+    /// Writes the hash of every token to `hashes`, in order, in place of what is there.
+    pub fn token_hashes(self, text: &str, hashes: &mut Vec<u64>) {
+        if self == Self::Words {
+            return text::token_hashes(text, hashes);
+        }
+        hashes.clear();
+        self.tokens(text, |token| hashes.push(mix(token)));
+    }
+
+    /// What stands between two tokens of one feature.
+    const fn gap(self) -> &'static [u8] {
+        match self {
+            Self::Characters | Self::Bytes => b"",
+            _ => b" ",
         }
     }
 }
 
-/// Shingles: every run of `size` neighbouring units of a text is a feature.
+/// Shingles: every run of `size` neighbouring tokens of a text is a feature.
 ///
-/// A text with fewer units than that has one feature, all of it, and so is alike its equals only;
-/// a text without any unit has none.
+/// A text with fewer tokens than that has one feature, all of it, and so is alike its equals only;
+/// a text without any token has none.
 ///
 /// ```
 /// use lookalike::extract::Shingles;
@@ -71,13 +107,33 @@ impl Shingles {
         }
     }
 
-    /// Calls `on_feature` with the bytes of each feature, in the order of the text.
+    /// Calls `on_feature` with the bytes of each feature, in the order of the text: its tokens,
+    /// with one space between unless they are characters or bytes.
     pub fn extract(self, text: &str, on_feature: impl FnMut(&[u8])) {
+        self.extract_without(text, |_| false, on_feature);
+    }
+
+    /// [`extract`](Self::extract), as if the tokens that are `left_out` were not there.
+    pub(crate) fn extract_without(
+        self,
+        text: &str,
+        left_out: impl Fn(&[u8]) -> bool,
+        mut on_feature: impl FnMut(&[u8]),
+    ) {
+        let (mut joined, mut tokens) = (Vec::with_capacity(text.len()), Vec::new());
+        self.unit.tokens(text, |token| {
+            if left_out(token) {
+                return;
+            }
+            if !joined.is_empty() {
+                joined.extend_from_slice(self.unit.gap());
+            }
+            tokens.push(joined.len()..joined.len() + token.len());
+            joined.extend_from_slice(token);
+        });
         let size = self.size.get() as usize;
-        match self.unit {
-            Unit::Words => text::words(text, size, on_feature),
-            Unit::Characters => text::characters(text, size, on_feature),
-            Unit::Bytes => text::bytes(text.as_bytes(), size, on_feature),
+        for run in tokens.windows(size.clamp(1, tokens.len().max(1))) {
+            on_feature(&joined[run[0].start..run[run.len() - 1].end]);
         }
     }
 }
@@ -88,7 +144,7 @@ impl fmt::Display for Shingles {
     }
 }
 
-/// Reads `words:2`, `chars:4`, `bytes:5`; the size may be left out and is 1 then.
+/// Reads `words:2`, `chars:4`, `code:3`; the size may be left out and is 1 then.
 impl FromStr for Shingles {
     type Err = ExtractError;
 
@@ -144,5 +200,22 @@ mod tests {
             let error = text.parse::<Shingles>().unwrap_err();
             assert_eq!(error, ExtractError::Size { text: text.into() });
         }
+    }
+
+    #[test]
+    fn features_of_several_tokens_are_written_with_a_space_where_words_are() {
+        let features = |shingles: &str, text: &str| {
+            let mut features = Vec::new();
+            shingles.parse::<Shingles>().unwrap().extract(text, |feature| {
+                features.push(String::from_utf8_lossy(feature).into_owned());
+            });
+            features
+        };
+        assert_eq!(features("words:3", "hello, world"), ["hello world"]);
+        assert_eq!(features("chars:2", "A bc"), ["a ", " b", "bc"]);
+        assert_eq!(features("bytes:3", "aB  c"), ["aB ", "B  ", "  c"]);
+        assert_eq!(features("bytes:9", "ab"), ["ab"]);
+        assert_eq!(features("code:2", "f(x)"), ["f (", "( x", "x )"]);
+        assert!(features("bytes:1", "").is_empty());
     }
 }

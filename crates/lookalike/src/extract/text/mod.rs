@@ -1,32 +1,107 @@
 //! What is a text made of? One file per answer.
+//!
+//! A text is cut into *tokens*: words, characters, bytes, tokens of code. [`token_hashes`] and
+//! [`shingle_hashes`] are the fast way from a text to the hashes of its features: every token is
+//! hashed once, and neighbours are joined by mixing their hashes. Exact rules: docs/algorithm.md.
 
-mod bytes;
+mod character;
 mod characters;
+mod code;
+mod normal;
 mod words;
 
-use std::ops::Range;
-
-pub use bytes::bytes;
 pub use characters::characters;
+pub use code::code;
 pub use words::words;
 
-/// Hands out every run of `size` neighbouring tokens of `text`, or all of it if there are fewer.
-fn shingles(text: &str, tokens: &[Range<usize>], size: usize, mut on_feature: impl FnMut(&[u8])) {
-    for run in tokens.windows(size.clamp(1, tokens.len().max(1))) {
-        let (first, last) = (&run[0], &run[run.len() - 1]);
-        on_feature(&text.as_bytes()[first.start..last.end]);
+use crate::hash::{RUN_BASE, mix, mix_run};
+
+/// Writes the hash of every word of a text to `hashes`, in order, in place of what is there.
+///
+/// ```
+/// use lookalike::extract::text::token_hashes;
+/// use lookalike::FeatureHash;
+///
+/// let mut hashes = Vec::new();
+/// token_hashes("To be, or NOT to be", &mut hashes);
+/// assert_eq!(hashes.len(), 6);
+/// assert_eq!(hashes[0], FeatureHash::Mix.hash(0, b"to"));
+/// assert_eq!(hashes[0..2], hashes[4..6]);
+/// ```
+pub fn token_hashes(text: &str, hashes: &mut Vec<u64>) {
+    hashes.clear();
+    words(text, |word| hashes.push(mix(word)));
+}
+
+/// Calls back with the hash of every run of `size` neighbouring tokens, in order; of all of them if
+/// there are fewer; not at all if there are none.
+///
+/// A run of one token has the token's hash.
+///
+/// ```
+/// use lookalike::extract::text::{shingle_hashes, token_hashes};
+///
+/// let mut tokens = Vec::new();
+/// token_hashes("to be or not to be", &mut tokens);
+/// let mut pairs = Vec::new();
+/// shingle_hashes(&tokens, 2, |hash| pairs.push(hash));
+/// assert_eq!(pairs.len(), 5);
+/// assert_eq!(pairs[0], pairs[4]);
+/// ```
+#[inline]
+pub fn shingle_hashes(tokens: &[u64], size: usize, mut on_hash: impl FnMut(u64)) {
+    match size.clamp(1, tokens.len().max(1)) {
+        1 => tokens.iter().copied().for_each(on_hash),
+        2 => tokens.windows(2).for_each(|run| on_hash(mix_run(sum(run)))),
+        3 => tokens.windows(3).for_each(|run| on_hash(mix_run(sum(run)))),
+        size => rolling_sums(tokens, size, |sum| on_hash(mix_run(sum))),
+    }
+}
+
+/// The tokens as digits of a number, the last one the lowest.
+#[inline]
+fn sum(run: &[u64]) -> u64 {
+    run.iter().fold(0, |sum: u64, &token| sum.wrapping_mul(RUN_BASE).wrapping_add(token))
+}
+
+/// The [`sum`] of every run, each from the one before, so that long runs cost no more.
+fn rolling_sums(tokens: &[u64], size: usize, mut on_sum: impl FnMut(u64)) {
+    let first_digit = (0..size).fold(1, |power: u64, _| power.wrapping_mul(RUN_BASE));
+    let mut last = sum(&tokens[..size]);
+    on_sum(last);
+    for (&old, &new) in tokens.iter().zip(&tokens[size..]) {
+        last = last.wrapping_mul(RUN_BASE).wrapping_add(new);
+        last = last.wrapping_sub(old.wrapping_mul(first_digit));
+        on_sum(last);
     }
 }
 
 #[cfg(test)]
-fn collect<'a, T: ?Sized>(
-    extract: impl Fn(&'a T, usize, &mut dyn FnMut(&[u8])),
-    item: &'a T,
-    size: usize,
-) -> Vec<String> {
-    let mut features = Vec::new();
-    extract(item, size, &mut |feature| {
-        features.push(String::from_utf8_lossy(feature).into_owned())
-    });
-    features
+fn collect(text: &str, tokens: impl Fn(&str, &mut dyn FnMut(&[u8]))) -> Vec<String> {
+    let mut all = Vec::new();
+    tokens(text, &mut |token| all.push(String::from_utf8_lossy(token).into_owned()));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn every_run_is_hashed_by_its_own_tokens_only(
+            tokens in prop::collection::vec(any::<u64>(), 0..20),
+            size in 0..8usize,
+        ) {
+            let mut found = Vec::new();
+            shingle_hashes(&tokens, size, |hash| found.push(hash));
+            let size = size.clamp(1, tokens.len().max(1));
+            let expected: Vec<_> = tokens
+                .windows(size)
+                .map(|run| if size == 1 { run[0] } else { mix_run(sum(run)) })
+                .collect();
+            prop_assert_eq!(found, expected);
+        }
+    }
 }

@@ -1,0 +1,91 @@
+//! What is left of a text when spelling by different code points no longer matters?
+//!
+//! The normal form is NFKC, then each character in lower case. Nearly all text is in NFKC already,
+//! which Unicode's quick check tells character by character (UAX #15, section 9); only the
+//! sequences that may not be are really normalised.
+
+use unicode_normalization::UnicodeNormalization;
+
+use super::character::Character;
+
+/// Calls back with every character of the normal form, in order.
+#[inline]
+pub(super) fn normal(text: &str, mut on_character: impl FnMut(Character)) {
+    let mut characters = text.chars();
+    let mut start = 0;
+    let mut next = characters.next().map(Character::of);
+    while let Some(first) = next {
+        let mut end = text.len() - characters.as_str().len();
+        next = characters.next().map(Character::of);
+        if !first.is_unstable() && next.is_none_or(Character::is_boundary) {
+            on_character(first);
+            start = end;
+            continue;
+        }
+        // All that normalisation may reorder or join goes together.
+        let (mut stable, mut class) = (!first.is_unstable(), first.combining_class());
+        while let Some(mark) = next.filter(|&character| !character.is_boundary()) {
+            stable &= !mark.is_unstable() && class <= mark.combining_class();
+            class = mark.combining_class();
+            end = text.len() - characters.as_str().len();
+            next = characters.next().map(Character::of);
+        }
+        let sequence = &text[start..end];
+        if stable {
+            sequence.chars().for_each(|character| on_character(Character::of(character)));
+        } else {
+            sequence.nfkc().for_each(|character| on_character(Character::of(character)));
+        }
+        start = end;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn normalised(text: &str) -> String {
+        let mut bytes = Vec::new();
+        normal(text, |character| character.push_to(&mut bytes));
+        String::from_utf8(bytes).unwrap()
+    }
+
+    /// The definition: all of the text to NFKC, then each character by itself.
+    fn defined(text: &str) -> String {
+        let mut bytes = Vec::new();
+        text.nfkc().for_each(|character| Character::of(character).push_to(&mut bytes));
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn spellings_of_one_text_are_one() {
+        for (a, b) in [
+            ("\u{ff32}\u{ff55}\u{ff53}\u{ff54}\u{3000}\u{ff11}", "rust 1"),
+            ("Cafe\u{301}", "caf\u{c9}"),
+            ("\u{fb01}n", "FIN"),
+            ("\u{ff76}\u{ff9e}", "\u{30ac}"),
+            ("\u{1112}\u{1161}\u{11ab}", "\u{d55c}"),
+            ("\u{39f}\u{394}\u{39f}\u{3a3}", "\u{3bf}\u{3b4}\u{3bf}\u{3c2}"),
+            ("q\u{307}\u{323}", "q\u{323}\u{307}"),
+        ] {
+            assert_eq!(normalised(a), normalised(b), "{a} and {b}");
+        }
+    }
+
+    /// Characters that normalisation reorders, joins, replaces or leaves alone.
+    fn tricky() -> impl Strategy<Value = char> {
+        let some = "aA=<> .9\u{e9}\u{301}\u{338}\u{323}\u{307}\u{345}\u{3b1}\u{ff21}\u{ff9e}\u{ff76}\u{3099}\u{304b}\u{1100}\u{1161}\u{11a8}\u{ac00}\u{fb01}\u{4e2d}\u{e33}\u{e48}\u{e38}\u{200d}\u{ad}\u{1f600}\u{fe0f}\u{130}\u{1e9e}\u{1d15e}\u{fdfa}\u{f71}\u{f72}\u{9c7}\u{9be}";
+        prop_oneof![prop::sample::select(some.chars().collect::<Vec<_>>()), any::<char>()]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        #[test]
+        fn any_text_is_normalised_as_a_whole(characters in prop::collection::vec(tricky(), 0..12)) {
+            let text: String = characters.into_iter().collect();
+            prop_assert_eq!(normalised(&text), defined(&text));
+        }
+    }
+}
