@@ -140,12 +140,15 @@ pub mod groups;
 pub mod hamming;
 pub mod hash;
 pub mod index;
+mod keys;
 pub mod pairs;
 pub mod recipe;
 pub mod simhash;
 mod spelling;
+pub mod texts;
 #[cfg(test)]
 mod vectors;
+pub mod verify;
 
 pub use alike::{AlikePair, AlikePairs};
 pub use extract::{ExtractError, Shingles, Unit};
@@ -157,3 +160,5 @@ pub use index::{IndexError, LinearIndex, Match, MutableIndex, Search, StaticInde
 pub use pairs::{AllPairs, Pair, Pairs, PairsError, Plan, all_pairs};
 pub use recipe::{Preset, Recipe, RecipeError, Weighting};
 pub use simhash::simhash;
+pub use texts::{Candidates, How, TextCollector, TextPairs, TextSearch};
+pub use verify::{FeatureSet, Level, Measure, Similarity, Verify};
