@@ -92,7 +92,7 @@ def mean(results, what):
 
 
 def meets(results, pairs, groups, least):
-    lowest = min(result["pairs"]["F1"] for name, result in results.items() if name != "synth_code")
+    lowest = min((result["pairs"]["F1"] for name, result in results.items() if name != "synth_code"), default=1.0)
     return mean(results, "pairs") >= pairs and mean(results, "groups") >= groups and lowest >= least
 
 

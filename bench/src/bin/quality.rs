@@ -65,9 +65,7 @@ fn search(recipe: &str) -> Result<TextSearch<'static>> {
         Ok(Recipe { features, width: Width::Bits128, ..preset.recipe.clone() })
     };
     Ok(match recipe {
-        "words" => {
-            TextSearch::new(&recipe_of("words:1")?, Radius::new(32)).verify(Verify::DEFAULT)
-        }
+        "words" => TextSearch::new(&recipe_of("words:1")?, Radius::new(32)).verify(Verify::DEFAULT),
         "bare" => TextSearch::new(&recipe_of("words:2")?, Radius::new(33)),
         "code" => TextSearch::new(&recipe_of("blind:2")?, Radius::new(36)).verify(Verify {
             features: "blind:4".parse()?,

@@ -11,7 +11,7 @@ use super::{TextSearch, check::Check, store::Store};
 use crate::{Fingerprint, Kernel, Pair, PairsError, keys::Keys, pairs::Scan};
 
 /// Entries of a bucket that are compared each with each.
-const LARGEST_BUCKET: usize = 4096;
+const LARGEST_BUCKET: usize = 1024;
 /// Bands by which a larger one is split.
 const SPLITS: usize = 4;
 /// In what stays too large, everyone is compared with the first so many and the last so many before.

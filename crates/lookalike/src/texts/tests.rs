@@ -108,7 +108,7 @@ fn pool(threads: usize) -> rayon::ThreadPool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
     fn exact_search_equals_its_definition(texts in corpora()) {
@@ -206,14 +206,14 @@ fn many_equal_texts_are_one_group_in_linear_time() {
 #[test]
 fn a_crowd_of_near_copies_does_not_make_keys_quadratic() {
     // One text, each time with another number in the middle: every pair of them is alike.
-    let items = 3 * 4096;
+    let items = 12_000;
     let texts: Vec<String> = (0..items)
         .map(|item| {
             format!("{} n{item} {}", "a b c d e f g h i j ".repeat(2), "k l m n o p q r s t ")
         })
         .collect();
     let found = find(&default().candidates(Candidates::Keys), &texts);
-    assert!(found.verified < 1000 * items, "{} pairs of {items}", found.verified);
+    assert!(found.verified < 1000 * items, "{} of {items} x {items}", found.verified);
     let order: Vec<u32> = (0..items as u32).collect();
     let groups = crate::groups::star(texts.len(), &order, &found.pairs);
     let gone: usize = groups.iter().map(|group| group.members.len()).sum();
