@@ -1,8 +1,10 @@
 //! One peer a process: prepares, then runs once for every line on stdin (see
-//! `lookalike_bench::turn`). Built for this very processor, so that no peer lacks an instruction.
+//! `lookalike_bench::turn`), or writes the pairs of texts (`texts`) for the table of quality. Built for
+//! this very processor, so that no peer lacks an instruction.
 
 mod chunks;
 mod gaoya_index;
+mod gaoya_texts;
 mod linear;
 mod sort;
 mod votes;
@@ -19,6 +21,10 @@ fn main() -> Result<()> {
             chunks::serve_pairs(Path::new(file), number(radius)?, chunking)
         }
         ["gaoya", file, radius] => gaoya_index::serve_pairs(Path::new(file), number(radius)?),
+        ["texts", texts, pairs, features, threshold] => {
+            let threshold = threshold.parse().with_context(|| format!("{threshold}: no share"))?;
+            gaoya_texts::write_pairs(Path::new(texts), Path::new(pairs), features, threshold)
+        }
         ["linear", file, radius] => linear::serve_pairs(Path::new(file), number(radius)?),
         ["sort", file, how] => sort::serve_sort(Path::new(file), how),
         ["votes", passes, items, each, weights] => {

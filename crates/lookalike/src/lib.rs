@@ -136,22 +136,28 @@
 //! - `dictionary`: Chinese words by dictionary, and the preset `keywords`. Off by default: it brings
 //!   some 5 MB of tables.
 
+mod alike;
+mod equal;
 pub mod extract;
 pub mod features;
 mod fingerprint;
+pub mod groups;
 pub mod hamming;
 pub mod hash;
 pub mod index;
+mod keys;
 mod model;
 pub mod pairs;
 pub mod recipe;
 pub mod simhash;
 mod spelling;
 mod stop_words;
+pub mod texts;
 #[cfg(test)]
 mod vectors;
 pub mod verify;
 
+pub use alike::{AlikePair, AlikePairs};
 pub use extract::{ExtractError, Shingles, Unit};
 pub use features::{Feature, Features, WeightError};
 pub use fingerprint::{Fingerprint, FingerprintError, Radius, Width};
@@ -163,4 +169,5 @@ pub use pairs::{AllPairs, Pair, Pairs, PairsError, Plan, all_pairs};
 pub use recipe::{Preset, Quality, Recipe, RecipeError, Weighting};
 pub use simhash::simhash;
 pub use stop_words::{Language, StopWords, StopWordsError};
-pub use verify::{Measure, Similarity, Verify};
+pub use texts::{Candidates, How, TextCollector, TextPairs, TextSearch};
+pub use verify::{FeatureSet, Level, Measure, Similarity, Verify};

@@ -22,7 +22,9 @@ pub use answer::Pairs;
 use find::Strategy;
 pub use plan::Plan;
 use plan::Sample;
+pub(crate) use scan::{ROWS, Scan};
 use spill::Spill;
+pub(crate) use spill::SpillFile;
 
 /// Two items and the number of bits in which they differ. `a` comes before `b` in the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -174,6 +176,15 @@ impl<'a> AllPairs<'a> {
             Some(blocks) => plan::classic(sample, radius, blocks),
             None => plan::choose(sample, radius),
         })
+    }
+
+    /// Whether comparing each with each is the cheapest way.
+    pub(crate) fn scans<const WORDS: usize>(
+        &self,
+        prints: &[Fingerprint<WORDS>],
+    ) -> Result<bool, PairsError> {
+        self.check::<WORDS>(prints.len())?;
+        Ok(matches!(self.strategy_for::<WORDS>(&Sample::of(prints))?, Strategy::Scan))
     }
 
     fn folder(&self) -> PathBuf {

@@ -6,7 +6,7 @@ use super::Pair;
 use crate::{Fingerprint, Kernel, hamming::scan::Columns};
 
 /// Rows that are held against one tile of columns before the next tile is fetched.
-const ROWS: usize = 128;
+pub(crate) const ROWS: usize = 128;
 /// Columns of a tile: at 32 bytes each they fill half of a small first-level cache.
 const TILE: usize = 512;
 
@@ -17,40 +17,56 @@ pub(super) fn scan<const WORDS: usize>(
     kernel: Kernel,
     progress: &(dyn Fn(f64) + Sync),
 ) -> Vec<Pair> {
-    let columns = Columns::new(prints, radius, kernel);
-    let blocks = prints.len().div_ceil(ROWS);
-    let found: Vec<Vec<Pair>> = (0..blocks)
+    let scan = Scan::new(prints, radius, kernel);
+    let found: Vec<Vec<Pair>> = (0..scan.blocks())
         .into_par_iter()
         .with_max_len(1)
         .map(|block| {
-            let rows = block * ROWS..prints.len().min((block + 1) * ROWS);
-            let pairs = scan_rows(prints, &columns, rows);
+            let mut pairs = Vec::new();
+            scan.block(block, |_| prints.len(), |pair| pairs.push(pair));
+            pairs.sort_unstable();
             // Row blocks shrink towards the end: the part done is one of area.
-            progress(1.0 - (1.0 - (block + 1) as f64 / blocks as f64).powi(2));
+            progress(1.0 - (1.0 - (block + 1) as f64 / scan.blocks() as f64).powi(2));
             pairs
         })
         .collect();
     found.concat()
 }
 
-fn scan_rows<const WORDS: usize>(
-    prints: &[Fingerprint<WORDS>],
-    columns: &Columns<WORDS>,
-    rows: std::ops::Range<usize>,
-) -> Vec<Pair> {
-    let mut pairs = Vec::new();
-    let mut near = Vec::new();
-    for tile in (rows.start..prints.len()).step_by(TILE) {
-        for row in rows.clone() {
-            let range = tile.max(row + 1)..prints.len().min(tile + TILE);
-            if range.is_empty() {
-                continue;
+/// Fingerprints prepared for comparing each with each, a block of rows at a time.
+pub(crate) struct Scan<'a, const WORDS: usize> {
+    prints: &'a [Fingerprint<WORDS>],
+    columns: Columns<'a, WORDS>,
+}
+
+impl<'a, const WORDS: usize> Scan<'a, WORDS> {
+    pub fn new(prints: &'a [Fingerprint<WORDS>], radius: u32, kernel: Kernel) -> Self {
+        Self { prints, columns: Columns::new(prints, radius, kernel) }
+    }
+
+    /// Into how many blocks the rows are cut.
+    pub fn blocks(&self) -> usize {
+        self.prints.len().div_ceil(ROWS)
+    }
+
+    /// Visits, in no order, the pairs of every row of a block with a later one that is before
+    /// `end` of the row. `end` must not shrink from one row to the next.
+    pub fn block(&self, block: usize, end: impl Fn(usize) -> usize, mut on_pair: impl FnMut(Pair)) {
+        let rows = block * ROWS..self.prints.len().min((block + 1) * ROWS);
+        let Some(last) = rows.clone().last() else { return };
+        let mut near = Vec::new();
+        for tile in (rows.start..end(last)).step_by(TILE) {
+            for row in rows.clone() {
+                let range = tile.max(row + 1)..end(row).min(tile + TILE);
+                if range.is_empty() {
+                    continue;
+                }
+                near.clear();
+                self.columns.within(&self.prints[row], range, &mut near);
+                for &(b, distance) in &near {
+                    on_pair(Pair { a: row as u32, b, distance });
+                }
             }
-            near.clear();
-            columns.within(&prints[row], range, &mut near);
-            pairs.extend(near.iter().map(|&(b, distance)| Pair { a: row as u32, b, distance }));
         }
     }
-    pairs.sort_unstable();
-    pairs
 }

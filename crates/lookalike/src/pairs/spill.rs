@@ -299,14 +299,14 @@ impl<const WORDS: usize> Partitions<WORDS> {
 }
 
 /// A temporary file without a name, addressed in elements.
-struct SpillFile {
+pub(crate) struct SpillFile {
     file: File,
     folder: PathBuf,
     written: u64,
 }
 
 impl SpillFile {
-    fn create(folder: PathBuf) -> Result<Self, PairsError> {
+    pub fn create(folder: PathBuf) -> Result<Self, PairsError> {
         match tempfile::tempfile_in(&folder) {
             Ok(file) => Ok(Self { file, folder, written: 0 }),
             Err(source) => {
@@ -315,7 +315,7 @@ impl SpillFile {
         }
     }
 
-    fn append<T: Pod>(&mut self, elements: &[T]) -> Result<(), PairsError> {
+    pub fn append<T: Pod>(&mut self, elements: &[T]) -> Result<(), PairsError> {
         self.write_at(self.written, bytemuck::cast_slice(elements))
     }
 
@@ -331,11 +331,16 @@ impl SpillFile {
         Ok(())
     }
 
-    fn read<T: Pod>(&self, at: usize, elements: &mut [T]) -> Result<(), PairsError> {
+    pub fn read<T: Pod>(&self, at: usize, elements: &mut [T]) -> Result<(), PairsError> {
         let mut file = &self.file;
         let seek = file.seek(SeekFrom::Start((at * size_of::<T>()) as u64));
         seek.and_then(|_| file.read_exact(bytemuck::cast_slice_mut(elements)))
             .map_err(|source| self.error("reading a temporary file", source))
+    }
+
+    /// How many bytes were written.
+    pub fn written(&self) -> u64 {
+        self.written
     }
 
     fn error(&self, action: &'static str, source: io::Error) -> PairsError {

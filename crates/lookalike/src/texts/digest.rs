@@ -1,0 +1,88 @@
+//! What is kept of a text, once it is gone?
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::TextSearch;
+use crate::{
+    Feature, FeatureSet, Features, Fingerprint, simhash,
+    verify::{SECOND_BITS, TWICE},
+};
+
+/// What is kept of a text.
+pub(super) enum Digest<const WORDS: usize> {
+    /// No features, no fingerprint: alike nothing.
+    Empty,
+    /// Too few features to be alike anything but its equals; a hash of its tokens.
+    Short(u64),
+    /// All that is asked of a text.
+    Full(Full<WORDS>),
+}
+
+/// All that is asked of a text.
+pub(super) struct Full<const WORDS: usize> {
+    /// What decides who is a candidate.
+    pub print: Fingerprint<WORDS>,
+    /// What refuses most candidates: a fingerprint of the runs that are verified.
+    pub second: Second,
+    /// What is verified; nothing if nothing is.
+    pub set: FeatureSet,
+    /// The same for the same set.
+    pub identity: u64,
+}
+
+/// The second fingerprint.
+pub(super) type Second = Fingerprint<{ SECOND_BITS as usize / 64 }>;
+
+/// A text with fewer different features than this is alike its equals only.
+const FEWEST_FEATURES: usize = 2;
+
+/// Makes digests; keeps its buffers from text to text.
+pub(super) struct Digester<'a> {
+    search: &'a TextSearch<'a>,
+    tokens: Vec<u64>,
+    features: Features<{ SECOND_BITS as usize / 64 }>,
+}
+
+impl<'a> Digester<'a> {
+    pub fn new(search: &'a TextSearch<'a>) -> Self {
+        Self { search, tokens: Vec::new(), features: Features::new() }
+    }
+
+    pub fn digest<const WORDS: usize>(&mut self, text: &str) -> Digest<WORDS> {
+        let TextSearch { recipe, verify, .. } = self.search;
+        let Some(print) = recipe.fingerprint(text) else { return Digest::Empty };
+        let features = verify.map_or(recipe.features, |verify| verify.features);
+        features.unit.token_hashes(text, &mut self.tokens);
+        if self.tokens.is_empty() {
+            return Digest::Empty;
+        }
+        let set =
+            verify.map_or_else(FeatureSet::default, |verify| verify.set_of_tokens(&self.tokens));
+        let runs = set.features().iter().filter(|&feature| feature & TWICE == 0);
+        let few = match verify {
+            Some(_) => runs.take(FEWEST_FEATURES).count(),
+            None => (self.tokens.len() + 1).saturating_sub(features.size.get() as usize),
+        };
+        if few < FEWEST_FEATURES {
+            return Digest::Short(xxh3_64(bytemuck::cast_slice(&self.tokens)));
+        }
+        let identity = xxh3_64(bytemuck::cast_slice(set.features()));
+        Digest::Full(Full { print, second: self.second(&set), set, identity })
+    }
+
+    /// The fingerprint of the runs of a set, each counting once.
+    fn second(&mut self, set: &FeatureSet) -> Second {
+        self.features.clear();
+        let runs = set.features().iter().filter(|&feature| feature & TWICE == 0);
+        self.features.extend(runs.map(|&run| Feature::new(mixed(run))));
+        simhash(&self.features).unwrap_or_default()
+    }
+}
+
+/// Every bit of a feature decides every bit of this (SplitMix64).
+fn mixed(feature: u32) -> u64 {
+    let mut x = u64::from(feature).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ x >> 31
+}
