@@ -122,26 +122,27 @@ pub struct CompareArgs {
 }
 
 /// Make fingerprints of texts: one JSON line {"id":...,"fingerprint":"0x..."} each.
+///
+/// INPUT is a folder (every file in it is a text), a text file, rows (.jsonl .ndjson .csv .tsv
+/// .parquet), a web archive (.warc), or lines (--lines). All may be packed with gzip, zstd, bzip2 or
+/// xz. Files go by their path, rows by their id field or file:row, lines by their number, pages of
+/// a web archive by their address.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   lookalike hash --lines texts.txt -o prints.jsonl
-  lookalike hash chapter*.txt --features chars:5 --bits 64")]
+  lookalike hash corpus.jsonl.gz --field body --id url
+  lookalike hash pages/ --html --features chars:5 --bits 64")]
 pub struct HashArgs {
-    /// Text files, one item each; - is standard input
+    /// Folders and files; - is standard input
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
 
-    /// Take every line as an item of its own; its id is the line number
-    #[arg(long)]
-    pub lines: bool,
+    #[command(flatten)]
+    pub rows: RowArgs,
 
     #[command(flatten)]
     pub recipe: RecipeArgs,
-
-    /// Go on without inputs that cannot be read; they are counted and listed
-    #[arg(long)]
-    pub skip_bad: bool,
 
     #[command(flatten)]
     pub output: OutputArgs,
@@ -180,13 +181,9 @@ Example:
   lookalike recipes learn --lines sample.txt --recipe keywords -o common.model
   lookalike hash --lines texts.txt --recipe keywords --model common.model")]
 pub struct LearnArgs {
-    /// Text files, one item each; - is standard input
+    /// Files, folders or tables of texts; - is standard input
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
-
-    /// Take every line as an item of its own
-    #[arg(long)]
-    pub lines: bool,
 
     /// The file to write
     #[arg(long, short, value_name = "FILE")]
@@ -199,9 +196,8 @@ pub struct LearnArgs {
     #[command(flatten)]
     pub recipe: RecipeArgs,
 
-    /// Go on without inputs that cannot be read
-    #[arg(long)]
-    pub skip_bad: bool,
+    #[command(flatten)]
+    pub rows: RowArgs,
 
     /// No notes; errors only
     #[arg(long, short)]
@@ -288,6 +284,35 @@ pub struct RecipeArgs {
     pub bits: Option<Width>,
 }
 
+/// What an item is, and what of it is read.
+#[derive(clap::Args)]
+pub struct RowArgs {
+    /// The field of a row that is its text, or a list of [feature, weight]; a.b is field b of the
+    /// object a [default: text; content or body if there is no text]
+    #[arg(long, value_name = "NAME")]
+    pub field: Option<String>,
+
+    /// The field of a row that is its id; the header of a web archive's record [default: id]
+    #[arg(long, value_name = "NAME")]
+    pub id: Option<String>,
+
+    /// Take every line as an item of its own; its id is the line number
+    #[arg(long, conflicts_with = "format")]
+    pub lines: bool,
+
+    /// What the inputs are, whatever their endings say
+    #[arg(long)]
+    pub format: Option<Format>,
+
+    /// Texts are web pages: take their main text, without menus, footers and the like
+    #[arg(long)]
+    pub html: bool,
+
+    /// Stop at the first item that cannot be read, instead of skipping it
+    #[arg(long)]
+    pub strict: bool,
+}
+
 /// How to search. The answer depends on the distance only; the rest is time and memory.
 #[derive(clap::Args)]
 pub struct SearchArgs {
@@ -343,6 +368,24 @@ pub enum Kind {
     /// Fingerprints
     Hash,
     /// Text
+    Text,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// One JSON object a line
+    Jsonl,
+    /// Comma-separated values, names in the first row
+    Csv,
+    /// Tab-separated values, names in the first row
+    Tsv,
+    /// Parquet tables
+    Parquet,
+    /// Web archives, also WET files
+    Warc,
+    /// One text a line
+    Lines,
+    /// One text a file
     Text,
 }
 

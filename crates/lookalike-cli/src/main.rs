@@ -5,7 +5,9 @@
 mod args;
 mod commands;
 mod config;
+#[allow(dead_code, unused_imports, reason = "some of it waits for the dedup command")]
 mod report;
+#[allow(dead_code, unused_imports, reason = "some of it waits for the dedup command")]
 mod source;
 
 use std::process::ExitCode;
@@ -14,6 +16,7 @@ use clap::Parser;
 
 fn main() -> ExitCode {
     let args = args::Args::parse();
+    report::remove_when_stopped();
     match commands::run(args.command) {
         Ok(code) => code,
         Err(error) if report::is_closed_pipe(&error) => ExitCode::SUCCESS,

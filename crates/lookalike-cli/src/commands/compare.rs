@@ -1,10 +1,6 @@
 //! `lookalike compare`: are these two alike?
 
-use std::{
-    io::Write,
-    path::{Path, PathBuf},
-    process::ExitCode,
-};
+use std::{io::Write, path::Path, process::ExitCode};
 
 use anyhow::{Context, Result, anyhow, ensure};
 use lookalike::{Fingerprint, Radius, Recipe, Width};
@@ -15,7 +11,9 @@ use crate::{
     args::{CompareArgs, Kind, OutputArgs},
     config::{Making, check_radius},
     report::{Output, counted, json_line, say},
-    source::{Each, Reason, Refusal, Skipped, TextItem, Texts, is_number, parse_within, read_text},
+    source::{
+        Bad, LineText, LineTexts, Reason, Refusal, Skipped, is_number, parse_within, read_text,
+    },
 };
 
 /// The radius for fingerprints of which nothing else is known.
@@ -74,7 +72,7 @@ fn compare_two(a: &str, b: &str, args: &CompareArgs) -> Result<ExitCode> {
     }
     let distance = if files {
         let [a, b] = [a, b].map(|name| read_text(Path::new(name)).map_err(|bad| bad.error()));
-        comparison.distance(&a?.text, &b?.text)
+        comparison.distance(&a?, &b?)
     } else {
         comparison.distance(a, b)
     };
@@ -110,8 +108,8 @@ impl Comparison {
 fn compare_lines(args: &CompareArgs) -> Result<ExitCode> {
     let mut output = Output::create(&OutputArgs { output: None, force: false })?;
     let mut skipped = Skipped::new(args.skip_bad);
-    let mut texts = Texts::new(vec![PathBuf::from("-")], Each::Line);
-    let mut piece = texts.next_piece();
+    let mut lines = LineTexts::open(Path::new("-")).map_err(Bad::error)?;
+    let mut piece = lines.next_piece();
     let kind = args.kind.unwrap_or_else(|| guess(columns(&piece)));
     let comparison = Comparison::new(kind, args)?;
     if args.kind.is_none() && !args.quiet && !piece.is_empty() {
@@ -120,17 +118,17 @@ fn compare_lines(args: &CompareArgs) -> Result<ExitCode> {
     while !piece.is_empty() {
         let answers: Vec<_> =
             piece.par_iter().map(|item| compare_line(item, &comparison)).collect();
-        for (TextItem { place, text }, answer) in piece.into_iter().zip(answers) {
+        for (LineText { number, text }, answer) in piece.into_iter().zip(answers) {
             let line = match (text, answer) {
                 (Err(bad), _) => skipped.add(bad).map(|()| skipped_line()),
                 (Ok(_), Err((reason, what))) => {
-                    skipped.add(texts.bad(place, reason, what)).map(|()| skipped_line())
+                    skipped.add(lines.bad(number, reason, what)).map(|()| skipped_line())
                 }
                 (Ok(_), Ok(line)) => Ok(line),
             };
             output.write_all(line?.as_bytes()).context("cannot write the answers")?;
         }
-        piece = texts.next_piece();
+        piece = lines.next_piece();
     }
     output.finish()?;
     if !args.quiet && skipped.total() > 0 {
@@ -145,8 +143,8 @@ fn skipped_line() -> String {
     "-\tskipped\n".to_owned()
 }
 
-fn compare_line(item: &TextItem, comparison: &Comparison) -> Result<String, Refusal> {
-    let line = item.text.as_ref().map_or("", |text| &text.text);
+fn compare_line(line: &LineText, comparison: &Comparison) -> Result<String, Refusal> {
+    let line = line.text.as_ref().map_or("", |text| text);
     let columns: Vec<_> = line.split('\t').collect();
     let &[a, b] = columns.as_slice() else {
         let count = columns.len();
@@ -157,9 +155,9 @@ fn compare_line(item: &TextItem, comparison: &Comparison) -> Result<String, Refu
     Ok(format!("{distance}\t{}\n", comparison.verdict(distance)))
 }
 
-fn columns(piece: &[TextItem]) -> impl Iterator<Item = &str> {
-    let lines = piece.iter().take(20).filter_map(|item| item.text.as_ref().ok());
-    lines.flat_map(|line| line.text.split('\t'))
+fn columns(piece: &[LineText]) -> impl Iterator<Item = &str> {
+    let lines = piece.iter().take(20).filter_map(|line| line.text.as_ref().ok());
+    lines.flat_map(|line| line.split('\t'))
 }
 
 /// Fingerprints if most items can be read as such.

@@ -10,25 +10,28 @@ use serde_json::json;
 use crate::{
     args::HashArgs,
     config::{Making, on_threads},
-    report::{Figure, Output, Progress, Summary, counted, json_id, say},
-    source::{Each, Id, Reason, Skipped, TextItem, Texts},
+    report::{Figure, Output, Progress, Summary, json_id, say},
+    source::{Id, Reason, Row, RowOptions, Rows, Skipped},
 };
 
 pub fn run(args: HashArgs) -> Result<ExitCode> {
     let start = Instant::now();
     let Making { recipe, radius } = Making::new(&args.recipe, None)?;
     check_ending(args.output.output.as_deref())?;
+    let mut skipped = Skipped::unless(args.rows.strict);
+    let mut rows = Rows::open(&args.inputs, RowOptions::from(&args.rows), &mut skipped)?;
     let mut output = Output::create(&args.output)?;
-    let texts = Texts::new(args.inputs, if args.lines { Each::Line } else { Each::Input });
-    let mut skipped = Skipped::new(args.skip_bad);
+    if !args.talk.quiet {
+        say(&format!("reading {}", rows.what()));
+    }
     let progress = Progress::new(args.talk.quiet);
-    let written = on_threads(args.threads, || {
-        write_all(texts, &recipe, &mut output, &mut skipped, &progress)
+    let items = on_threads(args.threads, || {
+        write_all(&mut rows, &recipe, &mut output, &mut skipped, &progress)
     })?;
     output.finish()?;
     progress.clear();
-    if written.repaired > 0 && !args.talk.quiet {
-        say(&format!("note: invalid UTF-8 in {} is replaced", counted(written.repaired, "text")));
+    if !args.talk.quiet {
+        rows.notes().iter().for_each(|note| say(note));
     }
     let made = Figure {
         name: "recipe",
@@ -41,7 +44,7 @@ pub fn run(args: HashArgs) -> Result<ExitCode> {
         words: Some(format!("alike within {radius} bits: use pairs --distance {radius}")),
     };
     let summary = Summary {
-        items: written.items,
+        items,
         skipped: &skipped,
         seconds: start.elapsed().as_secs_f64(),
         figures: vec![made, alike],
@@ -51,52 +54,41 @@ pub fn run(args: HashArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What was written.
-#[derive(Default)]
-struct Written {
-    items: u64,
-    /// Texts with invalid UTF-8.
-    repaired: u64,
-}
-
+/// Writes a line for each item that has a fingerprint, and says how many.
 fn write_all(
-    mut texts: Texts,
+    rows: &mut Rows,
     recipe: &Recipe,
     output: &mut Output,
     skipped: &mut Skipped,
     progress: &Progress,
-) -> Result<Written> {
-    let mut written = Written::default();
+) -> Result<u64> {
+    let mut written = 0;
     let mut lines = Vec::new();
-    loop {
-        let piece = texts.next_piece();
-        if piece.is_empty() {
-            return Ok(written);
-        }
-        progress.read(piece.len());
-        let prints: Vec<_> = piece.par_iter().map(|item| fingerprint(item, recipe)).collect();
-        for (TextItem { place, text }, print) in piece.into_iter().zip(prints) {
-            match (text, print) {
-                (Err(bad), _) if texts.is_all(place) => return Err(bad.error()),
-                (Err(bad), _) => skipped.add(bad)?,
-                (Ok(_), None) => {
+    rows.read(skipped, &mut |mut batch| {
+        progress.read(batch.rows.len());
+        let prints: Vec<_> = batch.rows.par_iter().map(|row| fingerprint(row, recipe)).collect();
+        for (number, print) in prints.into_iter().enumerate() {
+            match print {
+                None => {
                     let what = format!("no {} in it, so it has no fingerprint", recipe.features);
-                    skipped.note(texts.bad(place, Reason::NoFeatures, what), 1);
+                    batch.refuse(number, Reason::NoFeatures, what);
                 }
-                (Ok(text), Some(print)) => {
-                    written.items += 1;
-                    written.repaired += u64::from(!text.valid);
-                    write_line(&mut lines, texts.id(place), &print.to_hex(recipe.width));
+                Some(print) => {
+                    written += 1;
+                    let id = batch.ids.at(batch.first + number as u32);
+                    write_line(&mut lines, id, &print.to_hex(recipe.width));
                 }
             }
         }
         output.write_all(&lines).context("cannot write the fingerprints")?;
         lines.clear();
-    }
+        Ok(())
+    })?;
+    Ok(written)
 }
 
-fn fingerprint(item: &TextItem, recipe: &Recipe) -> Option<Fingerprint<4>> {
-    item.text.as_ref().ok().and_then(|text| recipe.fingerprint_any(&text.text))
+fn fingerprint(row: &Row<'_>, recipe: &Recipe) -> Option<Fingerprint<4>> {
+    recipe.fingerprint_any(row.text())
 }
 
 fn write_line(lines: &mut Vec<u8>, id: Id<'_>, print: &str) {

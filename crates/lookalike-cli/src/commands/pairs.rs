@@ -10,7 +10,7 @@ use crate::{
     args::{OutputArgs, PairsArgs, TalkArgs},
     config::Search,
     report::{
-        EqualPolicy, Figure, Output, PairFormat, PairWriter, Progress, Summary, bytes, counted,
+        EqualPolicy, Figure, Output, PairWriter, Progress, Summary, TableFile, bytes, counted,
         for_each_pair, json_line, say,
     },
     source::{Expected, Fingerprints, Ids, Skipped},
@@ -107,15 +107,15 @@ fn plan_of<const WORDS: usize>(
 /// Where and how pairs are written.
 struct Report {
     output: Output,
-    format: PairFormat,
+    file: TableFile,
     equal: EqualPolicy,
     talk: TalkArgs,
 }
 
 impl Report {
     fn open(args: OutputArgs, equal: EqualPolicy, talk: TalkArgs) -> Result<Self> {
-        let format = PairFormat::of(args.output.as_deref())?;
-        Ok(Self { output: Output::create(&args)?, format, equal, talk })
+        let file = TableFile::of(args.output.as_deref())?;
+        Ok(Self { output: Output::create(&args)?, file, equal, talk })
     }
 
     fn write(
@@ -125,9 +125,9 @@ impl Report {
         skipped: &Skipped,
         start: Instant,
     ) -> Result<()> {
-        let mut writer = PairWriter::new(self.output, self.format, ids);
+        let mut writer = PairWriter::new(self.output, self.file, ids)?;
         for_each_pair(pairs, self.equal, |pair| writer.write(pair))?;
-        let written = writer.written;
+        let written = writer.written();
         writer.finish()?;
         if !self.talk.quiet {
             self.equal.note(pairs).iter().for_each(|note| say(note));

@@ -11,7 +11,7 @@ use crate::{
     args::{LearnArgs, OutputArgs, RecipesArgs, RecipesCommand},
     config::recipe,
     report::{Output, counted, json_line, say},
-    source::{Each, Skipped, Texts},
+    source::{RowOptions, Rows, Skipped},
 };
 
 pub fn run(args: RecipesArgs) -> Result<ExitCode> {
@@ -86,25 +86,17 @@ fn learn(args: LearnArgs) -> Result<()> {
     let output = OutputArgs { output: Some(args.output.clone()), force: args.force };
     let mut output = Output::create(&output)?;
     let mut learner = Learner::new(&recipe);
-    let mut skipped = Skipped::new(args.skip_bad);
-    let mut texts = Texts::new(args.inputs, if args.lines { Each::Line } else { Each::Input });
-    loop {
-        let piece = texts.next_piece();
-        if piece.is_empty() {
-            break;
-        }
-        for item in piece {
-            match item.text {
-                Ok(text) => learner.add(&text.text),
-                Err(bad) if texts.is_all(item.place) => return Err(bad.error()),
-                Err(bad) => skipped.add(bad)?,
-            }
-        }
-    }
+    let mut skipped = Skipped::unless(args.rows.strict);
+    let mut rows = Rows::open(&args.inputs, RowOptions::from(&args.rows), &mut skipped)?;
+    rows.read(&mut skipped, &mut |batch| {
+        batch.rows.iter().for_each(|row| learner.add(row.text()));
+        Ok(())
+    })?;
     let model = learner.finish();
     model.write(&mut output)?;
     output.finish()?;
     if !args.quiet {
+        rows.notes().iter().for_each(|note| say(note));
         skipped.lines().for_each(|line| say(&line));
         let (texts, of) = (counted(model.texts().into(), "text"), model.features_name());
         say(&format!("learned from {texts}: {of}; use it with --model {}", args.output.display()));

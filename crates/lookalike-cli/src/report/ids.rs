@@ -1,5 +1,7 @@
 //! How are ids written? Line numbers as numbers, names as text, each by the rules of its format.
 
+use std::borrow::Cow;
+
 use crate::source::Id;
 
 /// Appends an id as a JSON value: a line number as a number, any other id as a string.
@@ -23,6 +25,15 @@ pub fn field_id(line: &mut Vec<u8>, id: Id<'_>, delimiter: u8) {
         Id::Number(number) => decimal(line, number),
         Id::Given(text) => field(line, text, delimiter),
         Id::Line { input, number } => field(line, &format!("{input}:{number}"), delimiter),
+    }
+}
+
+/// An id as text.
+pub fn id_text(id: Id<'_>) -> Cow<'_, str> {
+    match id {
+        Id::Number(number) => number.to_string().into(),
+        Id::Given(text) => text.into(),
+        Id::Line { input, number } => format!("{input}:{number}").into(),
     }
 }
 

@@ -3,22 +3,32 @@
 //! Nothing here knows how pairs were found.
 
 mod equal;
+mod groups;
 mod ids;
 mod numbers;
 mod output;
+mod packed;
 mod pairs;
+mod partial;
 mod progress;
+mod removed;
 mod summary;
+mod table;
 
 use std::io::{self, Write};
 
 pub use equal::{EqualPolicy, for_each_pair};
+pub use groups::{GroupWriter, MemberRow};
 pub use ids::json_id;
 pub use numbers::{bytes, counted, grouped, rate};
-pub use output::Output;
-pub use pairs::{PairFormat, PairWriter};
+pub use output::{FolderOutput, Output};
+pub use packed::{PackedOutput, Packing};
+pub use pairs::{PairRow, PairWriter};
+pub use partial::remove_when_stopped;
 pub use progress::Progress;
+pub use removed::{RemovedRow, RemovedWriter};
 pub use summary::{Figure, Summary, json_line};
+pub use table::TableFile;
 
 /// One line of talk. If nobody listens any more, that is fine.
 pub fn say(line: &str) {

@@ -1,14 +1,15 @@
 //! Where does data go? Standard output, or a file that appears only when it is complete.
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::{self, File, OpenOptions},
     io::{self, Write},
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context, Result, bail, ensure};
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, TempDir};
 
+use super::partial::Partial;
 use crate::args::OutputArgs;
 
 /// An open place for data. A file is written under another name until [`finish`](Self::finish).
@@ -24,7 +25,15 @@ enum Place {
         file: NamedTempFile,
         target: PathBuf,
         replace: bool,
+        partial: Partial,
     },
+}
+
+/// An open folder for files, which appears under its name only when all of them are in it.
+pub struct FolderOutput {
+    folder: TempDir,
+    target: PathBuf,
+    _partial: Partial,
 }
 
 impl Output {
@@ -47,8 +56,9 @@ impl Output {
     /// Completes the output: only now a file gets its name.
     pub fn finish(mut self) -> Result<()> {
         self.flush()?;
-        let Place::File { file, target, replace } = self.place else { return Ok(()) };
+        let Place::File { file, target, replace, partial } = self.place else { return Ok(()) };
         let renamed = if replace { file.persist(&target) } else { file.persist_noclobber(&target) };
+        drop(partial);
         match renamed {
             Ok(_) => Ok(()),
             Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => exists(&target),
@@ -90,27 +100,93 @@ impl Place {
             Ok(_) if !replace => exists(target)?,
             _ => {}
         }
-        let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let folder = folder.unwrap_or(Path::new("."));
-        ensure!(folder.is_dir(), "{name}: there is no folder {}; make it first", folder.display());
-        let file = temporary()
-            .tempfile_in(folder)
+        let folder = folder_of(target)?;
+        let make = || with_usual_permissions(&mut temporary()).tempfile_in(folder);
+        let (file, partial) = Partial::create(make, NamedTempFile::path)
             .with_context(|| format!("{name}: cannot write into {}", folder.display()))?;
-        Ok(Self::File { file, target: target.to_owned(), replace })
+        Ok(Self::File { file, target: target.to_owned(), replace, partial })
     }
+}
+
+impl FolderOutput {
+    /// Opens a folder that is not there yet, or has nothing in it.
+    pub fn create(target: &Path) -> Result<Self> {
+        let name = target.display();
+        if let Ok(mut entries) = target.read_dir() {
+            ensure!(
+                entries.next().is_none(),
+                "{name}: there are files in this folder; choose another one, or empty it first"
+            );
+        } else if target.exists() {
+            bail!("{name}: is a file; kept files go to a folder");
+        }
+        let folder = folder_of(target)?;
+        let (folder, partial) =
+            Partial::create(|| temporary().tempdir_in(folder), TempDir::path)
+                .with_context(|| format!("{name}: cannot write into {}", folder.display()))?;
+        Ok(Self { folder, target: target.to_owned(), _partial: partial })
+    }
+
+    /// Where the files are put.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Completes the output: only now the folder gets its name.
+    pub fn finish(self) -> Result<()> {
+        give_usual_permissions(self.folder.path());
+        // A folder takes the place of an empty one only.
+        fs::rename(self.folder.path(), &self.target)
+            .with_context(|| format!("{}: cannot be put in place", self.target.display()))?;
+        // It is not temporary any more.
+        let _ = self.folder.keep();
+        Ok(())
+    }
+}
+
+/// The folder in which `target` will appear.
+fn folder_of(target: &Path) -> Result<&Path> {
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    ensure!(
+        folder.is_dir(),
+        "{}: there is no folder {}; make it first",
+        target.display(),
+        folder.display()
+    );
+    Ok(folder)
 }
 
 /// A name that tells what is left behind if the machine goes down.
 fn temporary() -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".lookalike-").suffix(".partial");
+    builder
+}
+
+/// What any new file gets; the system takes away what the user's mask says.
+fn with_usual_permissions<'b>(
+    builder: &'b mut tempfile::Builder<'static, 'static>,
+) -> &'b mut tempfile::Builder<'static, 'static> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // What any new file gets; the system takes away what the user's mask says.
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
+        builder.permissions(fs::Permissions::from_mode(0o666));
     }
     builder
+}
+
+/// A temporary folder is its owner's alone; one that stays is like those made beside it.
+fn give_usual_permissions(folder: &Path) {
+    let beside = folder.parent().and_then(|parent| parent.metadata().ok());
+    #[cfg(unix)]
+    if let Some(beside) = beside {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = beside.permissions().mode() & 0o777;
+        let _ = fs::set_permissions(folder, fs::Permissions::from_mode(mode));
+    }
+    #[cfg(not(unix))]
+    let _ = beside;
 }
 
 fn exists(target: &Path) -> Result<()> {

@@ -1,6 +1,6 @@
 //! How do we get at the bytes of an input, wherever it is and however it is packed?
 //!
-//! Compression is told by the first bytes, not by the name. Knows nothing of what is inside.
+//! Knows nothing of what is inside.
 
 use std::{
     fs::File,
@@ -8,7 +8,7 @@ use std::{
     path::Path,
 };
 
-use super::Bad;
+use super::{Bad, pack};
 
 /// How much of the content is read ahead, to tell what it is.
 const AHEAD: usize = 1 << 12;
@@ -16,18 +16,11 @@ const AHEAD: usize = 1 << 12;
 /// How much is read at once.
 const BUFFER: usize = 1 << 18;
 
-/// Packings we can name but not open; the remedy is the tool that opens them.
-const FOREIGN: [(&[u8], &str, &str); 4] = [
-    (b"BZh", "bzip2", "bzip2 -dc"),
-    (b"\xfd7zXZ\0", "xz", "xz -dc"),
-    (b"\x28\xb5\x2f\xfe", "an old zstd", "zstd -dc"),
-    (b"\x04\x22\x4d\x18", "lz4", "lz4 -dc"),
-];
-
 /// The unpacked bytes of one input.
 pub struct Bytes {
     name: String,
     start: Vec<u8>,
+    packed: bool,
     reader: Box<dyn BufRead + Send>,
 }
 
@@ -35,13 +28,23 @@ impl Bytes {
     /// Opens a file, or standard input for `-`.
     pub fn open(path: &Path) -> Result<Self, Bad> {
         let name = name_of(path);
-        let packed = open_packed(path).map_err(|what| Bad::input(&name, what))?;
-        let read_failed = |error| Bad::input(&name, unreadable(&error));
-        let (packing, packed) = look_ahead(packed, 6).map_err(read_failed)?;
-        let mut reader = unpack(&packing, packed, path).map_err(|what| Bad::input(&name, what))?;
-        let start = read_up_to(&mut reader, AHEAD).map_err(read_failed)?;
+        let reader = open_packed(path).map_err(|what| Bad::input(&name, what))?;
+        Self::unpack(name, reader, AHEAD)
+    }
+
+    /// Unpacks a stream that is called `name`, and reads `ahead` bytes of what comes out.
+    pub fn unpack(
+        name: String,
+        packed: impl Read + Send + 'static,
+        ahead: usize,
+    ) -> Result<Self, Bad> {
+        let read_failed = |error| Bad::input(&name, pack::unreadable(&error));
+        let (magic, packed) = look_ahead(packed, pack::MAGIC).map_err(read_failed)?;
+        let mut reader = pack::unpack(&magic, packed).map_err(|what| Bad::input(&name, what))?;
+        let start = read_up_to(&mut reader, ahead).map_err(read_failed)?;
+        let packed = !start.starts_with(&magic);
         let reader = BufReader::with_capacity(BUFFER, Cursor::new(start.clone()).chain(reader));
-        Ok(Self { name, start, reader: Box::new(reader) })
+        Ok(Self { name, start, packed, reader: Box::new(reader) })
     }
 
     pub fn name(&self) -> &str {
@@ -51,6 +54,11 @@ impl Bytes {
     /// The first bytes; all of them if there are few.
     pub fn start(&self) -> &[u8] {
         &self.start
+    }
+
+    /// Whether the file holds something else than what comes out.
+    pub fn is_packed(&self) -> bool {
+        self.packed
     }
 
     /// Everything, from the first byte on.
@@ -64,15 +72,8 @@ pub fn name_of(path: &Path) -> String {
     if path == Path::new("-") { "stdin".to_owned() } else { path.display().to_string() }
 }
 
-/// What to say about a failed read.
-pub fn unreadable(error: &io::Error) -> String {
-    format!("cannot be read: {error}; the file may be damaged or cut short")
-}
-
-fn open_packed(path: &Path) -> Result<Box<dyn Read + Send>, String> {
-    if path == Path::new("-") {
-        return Ok(Box::new(io::stdin()));
-    }
+/// Opens a file, or says why that cannot be done.
+pub fn open_file(path: &Path) -> Result<File, String> {
     let file = File::open(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => "no such file; check the name".to_owned(),
         _ => format!("cannot be opened: {error}"),
@@ -80,35 +81,21 @@ fn open_packed(path: &Path) -> Result<Box<dyn Read + Send>, String> {
     if file.metadata().is_ok_and(|data| data.is_dir()) {
         return Err("is a folder; name the files in it".to_owned());
     }
-    Ok(Box::new(file))
+    Ok(file)
 }
 
-fn unpack(
-    packing: &[u8],
-    packed: impl Read + Send + 'static,
-    path: &Path,
-) -> Result<Box<dyn Read + Send>, String> {
-    if packing.starts_with(b"\x1f\x8b") {
-        let buffered = BufReader::with_capacity(BUFFER, packed);
-        return Ok(Box::new(flate2::bufread::MultiGzDecoder::new(buffered)));
+fn open_packed(path: &Path) -> Result<Box<dyn Read + Send>, String> {
+    if path == Path::new("-") {
+        return Ok(Box::new(io::stdin()));
     }
-    if packing.starts_with(b"\x28\xb5\x2f\xfd") {
-        let mut decoder = zstd::Decoder::new(packed).map_err(|error| unreadable(&error))?;
-        // Files made with `zstd --long=31` need the largest window.
-        decoder.window_log_max(31).map_err(|error| unreadable(&error))?;
-        return Ok(Box::new(decoder));
-    }
-    match FOREIGN.iter().find(|(magic, ..)| packing.starts_with(magic)) {
-        Some((_, what, tool)) => Err(format!(
-            "is packed as {what}, which is not read yet; use: {tool} {} | lookalike ... -",
-            path.display()
-        )),
-        None => Ok(Box::new(packed)),
-    }
+    open_file(path).map(|file| Box::new(file) as _)
 }
 
 /// The first `count` bytes, and a reader that still starts with them.
-fn look_ahead(mut reader: impl Read, count: usize) -> io::Result<(Vec<u8>, impl Read)> {
+fn look_ahead<R: Read>(
+    mut reader: R,
+    count: usize,
+) -> io::Result<(Vec<u8>, io::Chain<Cursor<Vec<u8>>, R>)> {
     let start = read_up_to(&mut reader, count)?;
     Ok((start.clone(), Cursor::new(start).chain(reader)))
 }

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::{
     Bad, Bytes, Ids, OnPiece, PIECE, Reason, Skipped,
-    bytes::unreadable,
     lines::{Line, Lines},
+    pack::unreadable,
 };
 use crate::args::Kind;
 

@@ -34,10 +34,31 @@ struct Run {
 }
 
 /// The name of the first item of a run; the following ones count up from it.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum First {
+    /// A line: its number says enough if there is but one input.
     Number(u64),
+    /// A row: goes by input and number.
+    Row(u64),
+    /// A number that was given.
+    Numeric(u64),
+    /// An index into the given ids.
     Given(u64),
+    /// A whole input: goes by its name.
+    Input(u64),
+}
+
+impl First {
+    /// The name of the item `offset` after this one, if it follows it.
+    const fn plus(self, offset: u64) -> Self {
+        match self {
+            Self::Number(first) => Self::Number(first + offset),
+            Self::Row(first) => Self::Row(first + offset),
+            Self::Numeric(first) => Self::Numeric(first.saturating_add(offset)),
+            Self::Given(first) => Self::Given(first + offset),
+            Self::Input(first) => Self::Input(first + offset),
+        }
+    }
 }
 
 impl Ids {
@@ -72,16 +93,25 @@ impl Ids {
         self.extend_run(first, 1);
     }
 
+    /// The next item is this row of the input.
+    pub fn push_row(&mut self, number: u64) {
+        self.extend_run(First::Row(number), 1);
+    }
+
+    /// The next item has a number for a name.
+    pub fn push_numeric(&mut self, number: u64) {
+        self.extend_run(First::Numeric(number), 1);
+    }
+
+    /// The next item is the whole input.
+    pub fn push_input(&mut self) {
+        self.extend_run(First::Input(self.input as u64), 1);
+    }
+
     fn extend_run(&mut self, first: First, count: u64) {
         let goes_on = self.runs.last().is_some_and(|run| {
-            run.input == self.input
-                && match (run.first, first) {
-                    (First::Number(start), First::Number(next))
-                    | (First::Given(start), First::Given(next)) => {
-                        start + (self.len - run.start) == next
-                    }
-                    _ => false,
-                }
+            let same_input = run.input == self.input || matches!(first, First::Input(_));
+            same_input && run.first.plus(self.len - run.start) == first
         });
         if !goes_on {
             self.runs.push(Run { start: self.len, input: self.input, first });
@@ -94,14 +124,25 @@ impl Ids {
         let position = u64::from(position);
         let after = self.runs.partition_point(|run| run.start <= position);
         let run = &self.runs[after - 1];
-        let offset = position - run.start;
-        match run.first {
-            First::Given(index) => Id::Given(self.given(index + offset)),
-            First::Number(number) if self.inputs.len() == 1 => Id::Number(number + offset),
-            First::Number(number) => {
-                Id::Line { input: &self.inputs[run.input], number: number + offset }
+        match run.first.plus(position - run.start) {
+            First::Given(index) => Id::Given(self.given(index)),
+            First::Input(index) => Id::Given(&self.inputs[index as usize]),
+            First::Numeric(number) => Id::Number(number),
+            First::Number(number) if self.inputs.len() == 1 => Id::Number(number),
+            First::Number(number) | First::Row(number) => {
+                Id::Line { input: &self.inputs[run.input], number }
             }
         }
+    }
+
+    /// Whether every item goes by a number that fits 63 bits, as a column of numbers needs.
+    pub fn are_numbers(&self) -> bool {
+        let fits = |run: &Run| match run.first {
+            First::Numeric(first) => first <= i64::MAX as u64 - u64::from(u32::MAX),
+            First::Number(_) => self.inputs.len() == 1,
+            _ => false,
+        };
+        self.runs.iter().all(fits)
     }
 
     fn given(&self, index: u64) -> &str {

@@ -1,6 +1,11 @@
 //! Lines of any input, none of them so long that memory suffers.
 
-use std::io::{self, BufRead, Read};
+use std::{
+    io::{self, BufRead, Read},
+    path::Path,
+};
+
+use super::{Bad, Bytes, Reason, pack::unreadable};
 
 /// Reads lines up to a length; what is longer is passed over, never kept.
 pub struct Lines {
@@ -53,6 +58,75 @@ impl Lines {
             line.drain(..3);
         }
         Ok(Line::Whole)
+    }
+}
+
+/// The longest line that is a text.
+const LONGEST_TEXT: u64 = 1 << 26;
+
+/// Lines are handed on in pieces of at most this many,
+const PIECE: usize = 1 << 12;
+
+/// or when they have this many bytes.
+const PIECE_BYTES: usize = 1 << 22;
+
+/// The lines of one input as texts, each of them answered for: none is left out.
+pub struct LineTexts {
+    name: String,
+    lines: Option<Lines>,
+}
+
+/// One line, or why it cannot be read.
+pub struct LineText {
+    pub number: u64,
+    pub text: Result<String, Bad>,
+}
+
+impl LineTexts {
+    pub fn open(path: &Path) -> Result<Self, Bad> {
+        let bytes = Bytes::open(path)?;
+        let name = bytes.name().to_owned();
+        Ok(Self { name, lines: Some(Lines::new(bytes.into_reader(), LONGEST_TEXT)) })
+    }
+
+    /// The next lines; none at the end.
+    pub fn next_piece(&mut self) -> Vec<LineText> {
+        let mut piece = Vec::new();
+        let mut bytes = 0;
+        while piece.len() < PIECE && bytes < PIECE_BYTES {
+            let Some(line) = self.next_line() else { break };
+            bytes += line.text.as_ref().map_or(0, String::len);
+            piece.push(line);
+        }
+        piece
+    }
+
+    /// Says that a line cannot be used.
+    pub fn bad(&self, number: u64, reason: Reason, what: impl std::fmt::Display) -> Bad {
+        Bad::line(&self.name, number, reason, what)
+    }
+
+    fn next_line(&mut self) -> Option<LineText> {
+        let lines = self.lines.as_mut()?;
+        let mut line = Vec::new();
+        let next = lines.next(&mut line);
+        let number = lines.number();
+        let text = match next {
+            Ok(Line::Whole) => Ok(String::from_utf8_lossy(&line).into_owned()),
+            Ok(Line::TooLong) => {
+                let what = format!("more than {LONGEST_TEXT} bytes in a line; break it up");
+                Err(self.bad(number, Reason::TooLong, what))
+            }
+            Ok(Line::End) => {
+                self.lines = None;
+                return None;
+            }
+            Err(error) => {
+                self.lines = None;
+                Err(self.bad(number, Reason::Input, unreadable(&error)))
+            }
+        };
+        Some(LineText { number, text })
     }
 }
 

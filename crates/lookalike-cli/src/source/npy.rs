@@ -7,7 +7,7 @@ use std::io::{self, BufRead, Read};
 use anyhow::Result;
 use lookalike::{Fingerprint, Width};
 
-use super::{Bad, Bytes, Ids, OnPiece, PIECE, Reason, Skipped, bytes::unreadable};
+use super::{Bad, Bytes, Ids, OnPiece, PIECE, Reason, Skipped, pack::unreadable};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 

@@ -23,6 +23,10 @@ pub enum Reason {
     TooLong,
     NotAPair,
     NoFeatures,
+    NoField,
+    WrongType,
+    Broken,
+    NotText,
     Missing,
     Input,
 }
@@ -36,6 +40,10 @@ impl Reason {
             Self::TooLong => "too long",
             Self::NotAPair => "not a pair",
             Self::NoFeatures => "no features",
+            Self::NoField => "without the field",
+            Self::WrongType => "of another type",
+            Self::Broken => "broken",
+            Self::NotText => "not text",
             Self::Missing => "missing rows",
             Self::Input => "unreadable input",
         }
@@ -66,7 +74,8 @@ impl Bad {
 
 /// What was skipped: every case counted, the first ones listed.
 pub struct Skipped {
-    go_on: bool,
+    /// What to say behind the first bad item, if that is where the run stops.
+    stop: Option<&'static str>,
     counts: BTreeMap<Reason, u64>,
     listed: Vec<String>,
     listable: u64,
@@ -75,7 +84,16 @@ pub struct Skipped {
 impl Skipped {
     /// `go_on` is `--skip-bad`; without it the first bad item is an error.
     pub fn new(go_on: bool) -> Self {
-        Self { go_on, counts: BTreeMap::new(), listed: Vec::new(), listable: 0 }
+        Self::stopping((!go_on).then_some("or --skip-bad to go on without it"))
+    }
+
+    /// Goes on, unless it is to be `--strict`.
+    pub fn unless(strict: bool) -> Self {
+        Self::stopping(strict.then_some("--strict stops at the first; without it, it is skipped"))
+    }
+
+    fn stopping(stop: Option<&'static str>) -> Self {
+        Self { stop, counts: BTreeMap::new(), listed: Vec::new(), listable: 0 }
     }
 
     /// One item less, if the user allows it.
@@ -85,8 +103,8 @@ impl Skipped {
 
     /// As [`add`](Self::add), for one cause that costs several items.
     pub fn add_many(&mut self, bad: Bad, items: u64) -> Result<()> {
-        if !self.go_on {
-            return Err(anyhow!("{} (or --skip-bad to go on without it)", bad.message));
+        if let Some(hint) = self.stop {
+            return Err(anyhow!("{} ({hint})", bad.message));
         }
         self.note(bad, items);
         Ok(())

@@ -1,0 +1,305 @@
+//! Rows of a table in text: where one ends, what its fields are, as RFC 4180 has it.
+//!
+//! Rows pass through to the kept data byte for byte and have a limit to their length; the `csv`
+//! crate offers neither, so it serves as the oracle of the tests instead.
+
+use std::borrow::Cow;
+
+use memchr::{memchr, memchr2};
+
+use super::{
+    Reason,
+    field::{Found, Outcome, Value, Values, Wanted, no_field},
+    jsonl,
+    records::{Split, without_end, without_mark},
+};
+
+/// Finds the ends of rows: a line end within quotes ends none.
+pub struct SplitRows {
+    separator: u8,
+    state: State,
+    looked: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    FieldStart,
+    Plain,
+    Quoted,
+    /// Behind a quote within a quoted field: its end, or one of two that stand for one.
+    Quote,
+}
+
+impl SplitRows {
+    pub fn new(separator: u8) -> Self {
+        Self { separator, state: State::FieldStart, looked: 0 }
+    }
+
+    fn found(&mut self, end: usize) -> Option<usize> {
+        (self.state, self.looked) = (State::FieldStart, 0);
+        Some(end)
+    }
+}
+
+impl Split for SplitRows {
+    fn end(&mut self, bytes: &[u8]) -> Option<usize> {
+        let mut at = self.looked;
+        while let Some(&byte) = bytes.get(at) {
+            at += 1;
+            self.state = match (self.state, byte) {
+                (State::FieldStart | State::Plain | State::Quote, b'\n') => return self.found(at),
+                (State::FieldStart, b'"') | (State::Quote, b'"') => State::Quoted,
+                (State::Quoted, b'"') => State::Quote,
+                (State::Quoted, _) => {
+                    at = memchr(b'"', &bytes[at..]).map_or(bytes.len(), |offset| at + offset);
+                    State::Quoted
+                }
+                (_, byte) if byte == self.separator => State::FieldStart,
+                _ => {
+                    let stop = memchr2(b'\n', self.separator, &bytes[at..]);
+                    at = stop.map_or(bytes.len(), |offset| at + offset);
+                    State::Plain
+                }
+            };
+        }
+        self.looked = at;
+        None
+    }
+
+    fn pass(&mut self, count: usize) {
+        self.looked -= count;
+    }
+
+    fn cut(&mut self, _: &[u8]) -> Option<&'static str> {
+        let open = self.state == State::Quoted;
+        open.then_some("a quote is left open to the end of the file; close it or double it")
+    }
+}
+
+/// The fields of one row, unquoted.
+pub fn fields(row: &[u8], separator: u8) -> Vec<Cow<'_, [u8]>> {
+    let mut rest = without_end(row);
+    let mut fields = Vec::new();
+    loop {
+        let (field, length) = next_field(rest, separator);
+        fields.push(field);
+        match rest.get(length) {
+            Some(_) => rest = &rest[length + 1..],
+            None => return fields,
+        }
+    }
+}
+
+/// Whether there is nothing on the line.
+pub fn is_blank(row: &[u8]) -> bool {
+    without_end(row).is_empty()
+}
+
+/// The first field, and where the separator behind it stands.
+fn next_field(bytes: &[u8], separator: u8) -> (Cow<'_, [u8]>, usize) {
+    let plain =
+        |from: usize| memchr(separator, &bytes[from..]).map_or(bytes.len(), |offset| from + offset);
+    if bytes.first() != Some(&b'"') {
+        let end = plain(0);
+        return (Cow::Borrowed(&bytes[..end]), end);
+    }
+    let mut text = Cow::Borrowed(&bytes[..0]);
+    let mut from = 1;
+    loop {
+        let Some(offset) = memchr(b'"', &bytes[from..]) else {
+            return (joined(text, &bytes[from..]), bytes.len());
+        };
+        let quote = from + offset;
+        if bytes.get(quote + 1) != Some(&b'"') {
+            let end = plain(quote + 1);
+            return (joined(joined(text, &bytes[from..quote]), &bytes[quote + 1..end]), end);
+        }
+        text = joined(text, &bytes[from..=quote]);
+        from = quote + 2;
+    }
+}
+
+/// One piece behind the other, without a copy if the first is empty.
+fn joined<'a>(front: Cow<'a, [u8]>, back: &'a [u8]) -> Cow<'a, [u8]> {
+    if back.is_empty() {
+        return front;
+    }
+    if front.is_empty() {
+        return Cow::Borrowed(back);
+    }
+    let mut whole = front.into_owned();
+    whole.extend_from_slice(back);
+    Cow::Owned(whole)
+}
+
+/// The first row of a file: the names of its columns, and the separator they were told apart by.
+pub struct Header {
+    pub columns: Vec<String>,
+    pub separator: u8,
+}
+
+impl Header {
+    /// Reads it from the beginning of a file. A `.csv` file without a single comma there may have
+    /// semicolons or tabs.
+    pub fn read(start: &[u8], separator: u8) -> Result<Self, String> {
+        let end = SplitRows::new(separator).end(start).unwrap_or(start.len());
+        let row = without_mark(&start[..end]);
+        if is_blank(row) {
+            return Err("has no first row with the names of its columns".to_owned());
+        }
+        let has = |separator: &u8| row.contains(separator);
+        let others = [b';', b'\t'].into_iter().filter(has);
+        let separator =
+            [separator].into_iter().filter(has).chain(others).next().unwrap_or(separator);
+        let names = fields(row, separator);
+        let names = names.iter().map(|name| String::from_utf8_lossy(name).into_owned());
+        Ok(Self { columns: names.collect(), separator })
+    }
+}
+
+/// Where the wanted fields stand in a row.
+pub struct Columns {
+    separator: u8,
+    text: usize,
+    id: Option<usize>,
+    key: Option<usize>,
+    /// How many there are in all.
+    count: usize,
+    /// Whether cells hold features, written as JSON.
+    features: bool,
+}
+
+impl Columns {
+    pub fn of(header: &Header, wanted: &Wanted) -> Result<Self, String> {
+        let at = |name: &String| header.columns.iter().position(|column| column == name);
+        let text = at(&wanted.text).ok_or_else(|| no_field(&wanted.text, &header.columns))?;
+        Ok(Self {
+            separator: header.separator,
+            text,
+            id: wanted.id.as_ref().and_then(at),
+            key: wanted.key.as_ref().and_then(at),
+            count: header.columns.len(),
+            features: wanted.text == "features",
+        })
+    }
+
+    /// Reads one row; a blank line is none.
+    pub fn parse<'a>(&self, row: &'a [u8], wanted: &Wanted) -> Outcome<'a> {
+        if is_blank(row) {
+            return Ok(None);
+        }
+        let mut cells = fields(row, self.separator);
+        let count = cells.len();
+        let mut cell = |column: usize| cells.get_mut(column).map(|cell| text(std::mem::take(cell)));
+        let Some((text, repaired)) = cell(self.text) else {
+            let what = format!("has {count} of {} fields, not the one of the text", self.count);
+            return Err((Reason::NoField, what));
+        };
+        let id = self.id.and_then(&mut cell).map(|(id, _)| scalar(id));
+        let key = self.key.and_then(&mut cell).map(|(key, _)| scalar(key));
+        let given = if self.features { jsonl::parse_value(&text) } else { None };
+        let text = Some(given.unwrap_or(Value::Text(text)));
+        let found = wanted.found(Values { text, id, key }, Vec::new)?;
+        Ok(found.map(|found| Found { repaired, ..found }))
+    }
+}
+
+/// A cell is not told what it holds: digits are a number, nothing is nothing.
+fn scalar(cell: Cow<'_, str>) -> Value<'_> {
+    if cell.is_empty() {
+        return Value::Null;
+    }
+    // A number only if it is written as we would write it, so that ids come out as they went in.
+    match cell.parse::<u64>() {
+        Ok(number) if number.to_string() == cell => Value::Unsigned(number),
+        _ => match cell.parse::<f64>() {
+            Ok(number) if number.is_finite() => Value::Number(number, cell.into_owned()),
+            _ => Value::Text(cell),
+        },
+    }
+}
+
+/// The text of a cell, and whether something in it had to be replaced.
+fn text(cell: Cow<'_, [u8]>) -> (Cow<'_, str>, bool) {
+    match cell {
+        Cow::Borrowed(bytes) => {
+            let text = String::from_utf8_lossy(bytes);
+            let repaired = matches!(text, Cow::Owned(_));
+            (text, repaired)
+        }
+        Cow::Owned(bytes) => match String::from_utf8(bytes) {
+            Ok(text) => (Cow::Owned(text), false),
+            Err(error) => {
+                (Cow::Owned(String::from_utf8_lossy(error.as_bytes()).into_owned()), true)
+            }
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// All rows, each as it stands and as its fields.
+    fn rows(mut text: &[u8], split: &mut SplitRows) -> Vec<(Vec<u8>, Vec<String>)> {
+        let mut rows = Vec::new();
+        while !text.is_empty() {
+            let end = split.end(text).unwrap_or(text.len());
+            let fields = fields(&text[..end], b',');
+            let fields = fields.iter().map(|field| String::from_utf8_lossy(field).into_owned());
+            rows.push((text[..end].to_vec(), fields.collect()));
+            text = &text[end..];
+        }
+        rows
+    }
+
+    fn by_the_csv_crate(text: &[u8]) -> Vec<Vec<String>> {
+        let mut builder = csv::ReaderBuilder::new();
+        builder.has_headers(false).flexible(true);
+        let mut reader = builder.from_reader(text);
+        let records = reader.byte_records().map(|record| record.unwrap());
+        records
+            .map(|record| record.iter().map(|f| String::from_utf8_lossy(f).into_owned()).collect())
+            .collect()
+    }
+
+    proptest! {
+        #[test]
+        fn rows_are_those_of_the_csv_crate(text in "([a\",\n]|\r\n){0,40}") {
+            let bytes = text.as_bytes();
+            let ours: Vec<_> = rows(bytes, &mut SplitRows::new(b','))
+                .into_iter().filter(|(row, _)| !is_blank(row)).map(|(_, fields)| fields).collect();
+            prop_assert_eq!(ours, by_the_csv_crate(bytes));
+        }
+
+        #[test]
+        fn where_rows_end_does_not_depend_on_how_bytes_arrive(text in "([a\",\n]|\r\n){0,40}") {
+            let bytes = text.as_bytes();
+            let mut split = SplitRows::new(b',');
+            let mut start = 0;
+            let mut ends = Vec::new();
+            for seen in 0..=bytes.len() {
+                if let Some(length) = split.end(&bytes[start..seen]) {
+                    start += length;
+                    ends.push(start);
+                }
+            }
+            let whole = rows(bytes, &mut SplitRows::new(b','));
+            let expected = whole.iter().scan(0, |end, (row, _)| { *end += row.len(); Some(*end) });
+            let expected: Vec<_> = expected.filter(|&end| ends.contains(&end) || end < bytes.len()).collect();
+            prop_assert_eq!(ends, expected);
+        }
+    }
+
+    #[test]
+    fn a_file_without_commas_may_have_another_separator() {
+        for (text, separator) in
+            [("a,b;c\n", b','), ("a;b\n", b';'), ("\u{feff}a\tb\r\n", b'\t'), ("a\n", b',')]
+        {
+            let header = Header::read(text.as_bytes(), b',').unwrap();
+            assert_eq!((header.separator, header.columns[0].as_str()), (separator, "a"));
+        }
+    }
+}

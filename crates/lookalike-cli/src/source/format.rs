@@ -1,0 +1,115 @@
+//! In which format is an input? Its ending tells; where there is none, its first bytes do.
+
+use std::path::Path;
+
+use super::{pack, parquet, warc};
+use crate::args::Format;
+
+/// What can be read, for messages.
+const POSSIBLE: &str = "lookalike reads text and HTML files, .jsonl .ndjson .csv .tsv .parquet .warc, plain lines \
+     (--lines), each also packed with gzip, zstd, bzip2 or xz";
+
+/// Beginnings of files that hold no plain text.
+const FOREIGN: [(&[u8], &str); 6] = [
+    (b"PK\x03\x04", "a zip archive or an office document"),
+    (b"%PDF", "a PDF document"),
+    (b"\x89PNG", "a picture"),
+    (b"\xff\xd8\xff", "a picture"),
+    (b"\x93NUMPY", "a NumPy array"),
+    (b"\x7fELF", "a program"),
+];
+
+impl Format {
+    /// The format of rows that goes with a file's ending, whatever packing follows it.
+    pub fn of_name(path: &Path) -> Option<Self> {
+        let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
+        let (_, ending) = pack::unpacked_name(&name).rsplit_once('.')?;
+        match ending {
+            "jsonl" | "ndjson" | "json" => Some(Self::Jsonl),
+            "csv" => Some(Self::Csv),
+            "tsv" => Some(Self::Tsv),
+            "parquet" | "pq" => Some(Self::Parquet),
+            "warc" | "wet" => Some(Self::Warc),
+            _ => None,
+        }
+    }
+
+    /// The format of something that starts like this; a text if it looks like nothing else.
+    pub fn of_content(start: &[u8], is_stdin: bool) -> Self {
+        if start.starts_with(parquet::MAGIC) {
+            Self::Parquet
+        } else if start.starts_with(warc::MAGIC) {
+            Self::Warc
+        } else if is_stdin && start.trim_ascii_start().starts_with(b"{") {
+            Self::Jsonl
+        } else {
+            Self::Text
+        }
+    }
+
+    /// What it is called in messages.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Jsonl => "JSON lines",
+            Self::Csv => "CSV rows",
+            Self::Tsv => "TSV rows",
+            Self::Parquet => "Parquet rows",
+            Self::Warc => "WARC records",
+            Self::Lines => "lines",
+            Self::Text => "texts, one a file",
+        }
+    }
+
+    /// The ending of its files.
+    pub const fn ending(self) -> &'static str {
+        match self {
+            Self::Jsonl => ".jsonl",
+            Self::Csv => ".csv",
+            Self::Tsv => ".tsv",
+            Self::Parquet => ".parquet",
+            Self::Warc => ".warc",
+            Self::Lines | Self::Text => ".txt",
+        }
+    }
+}
+
+/// Why something that starts like this is no text, if so.
+pub fn not_text(start: &[u8]) -> Option<String> {
+    // Half of all bytes of western text in UTF-16 are zero; its mark tells it apart.
+    let is_wide = start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff");
+    let foreign = FOREIGN.iter().find(|(magic, _)| start.starts_with(magic)).map(|found| found.1);
+    let zero = (!is_wide && start.contains(&0)).then_some("not text: it has zero bytes");
+    foreign.or(zero).map(|what| format!("is {what}; {POSSIBLE}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endings_tell_the_format_whatever_packing_follows() {
+        for (name, format) in [
+            ("a/b.jsonl", Some(Format::Jsonl)),
+            ("B.NDJSON.GZ", Some(Format::Jsonl)),
+            ("c.csv.zst", Some(Format::Csv)),
+            ("d.tsv.xz", Some(Format::Tsv)),
+            ("e.parquet", Some(Format::Parquet)),
+            ("f.warc.wet.gz", Some(Format::Warc)),
+            ("g.txt.bz2", None),
+            ("h", None),
+            (".jsonl", Some(Format::Jsonl)),
+        ] {
+            assert_eq!(Format::of_name(Path::new(name)), format, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_text_is_named() {
+        for start in [b"PK\x03\x04".as_slice(), b"%PDF-1.4", b"a\0b"] {
+            assert!(not_text(start).is_some());
+        }
+        for start in [b"".as_slice(), b"text", b"\xff\xfet\0", "é".as_bytes(), b"caf\xe9"] {
+            assert_eq!(not_text(start), None);
+        }
+    }
+}

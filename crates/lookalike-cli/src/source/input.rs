@@ -1,0 +1,182 @@
+//! What is one input of a command, before anything is read from it? Its name, its format, and where
+//! in a row the wanted fields stand.
+
+use std::{
+    fs::File,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    Bad, Reason,
+    bytes::name_of,
+    charset, csv,
+    field::{Found, Outcome, Wanted},
+    jsonl,
+    origin::Origin,
+    parquet::Table,
+    reader,
+    records::{Split, SplitLines, without_end, without_mark},
+    rows::RowOptions,
+    warc,
+};
+use crate::args::Format;
+
+pub struct Input {
+    pub name: String,
+    pub origin: Origin,
+    pub format: Format,
+    /// The fields that are read; none for texts and lines.
+    pub wanted: Option<Wanted>,
+    /// Of a table in text.
+    pub header: Option<Box<csv::Header>>,
+    columns: Option<Box<csv::Columns>>,
+    /// What came out of a packed table, or from standard input.
+    copy: Option<File>,
+    /// Where a kept file goes in the output folder.
+    pub relative: PathBuf,
+}
+
+impl Input {
+    /// A file that is one text, found in a folder.
+    pub fn text(path: &Path, relative: &Path) -> Self {
+        Self::new(name_of(path), Origin::file(path), Format::Text, relative.to_owned())
+    }
+
+    /// A file the user named, or one of a folder of tables. A guess comes with a note.
+    pub fn file(path: &Path, options: &RowOptions) -> Result<(Self, Option<String>), Bad> {
+        let name = name_of(path);
+        super::bytes::open_file(path).map_err(|what| Bad::input(&name, what))?;
+        let origin = Origin::file(path);
+        let format = match options.format.or_else(|| Format::of_name(path)) {
+            Some(format) => format,
+            None => Format::of_content(&origin.start(&name)?, false),
+        };
+        let relative = path.file_name().map(PathBuf::from).unwrap_or_default();
+        Self::new(name, origin, format, relative).with_layout(options)
+    }
+
+    pub fn stdin(options: &RowOptions) -> Result<(Self, Option<String>), Bad> {
+        let origin = Origin::stdin(options.again)?;
+        let start = origin.start("stdin")?;
+        let format = options.format.unwrap_or_else(|| Format::of_content(&start, true));
+        Self::new("stdin".to_owned(), origin, format, PathBuf::from("stdin")).with_layout(options)
+    }
+
+    fn new(name: String, origin: Origin, format: Format, relative: PathBuf) -> Self {
+        let (wanted, header, columns, copy) = (None, None, None, None);
+        Self { name, origin, format, wanted, header, columns, copy, relative }
+    }
+
+    /// Looks where the wanted fields stand.
+    fn with_layout(mut self, options: &RowOptions) -> Result<(Self, Option<String>), Bad> {
+        let choose = |columns: &[String]| {
+            let (text, id) = (options.field.as_deref(), options.id.as_deref());
+            Wanted::choose(text, id, options.key.as_deref(), columns)
+        };
+        let bad = |name: &str, what: String| Bad::item(name, Reason::NoField, what);
+        let (wanted, note) = match self.format {
+            Format::Text | Format::Lines => return Ok((self, None)),
+            Format::Warc => {
+                let (wanted, _) = choose(&[]);
+                (Wanted { id: options.id.clone(), ..wanted }, None)
+            }
+            Format::Jsonl => {
+                let start = self.origin.start(&self.name)?;
+                if without_mark(&start).trim_ascii_start().starts_with(b"[") {
+                    let what = "is one JSON list; write an object a line: jq -c '.[]' FILE";
+                    return Err(Bad::input(&self.name, what));
+                }
+                choose(&jsonl::columns(&start))
+            }
+            Format::Csv | Format::Tsv => {
+                let separator = if self.format == Format::Csv { b',' } else { b'\t' };
+                let start = self.origin.start(&self.name)?;
+                let header = csv::Header::read(&start, separator)
+                    .map_err(|what| Bad::input(&self.name, what))?;
+                let (wanted, note) = choose(&header.columns);
+                let columns =
+                    csv::Columns::of(&header, &wanted).map_err(|what| bad(&self.name, what))?;
+                self.columns = Some(Box::new(columns));
+                self.header = Some(Box::new(header));
+                (wanted, note)
+            }
+            Format::Parquet => {
+                let packed = match &self.origin {
+                    Origin::File(_) => self.origin.open(&self.name)?.is_packed(),
+                    Origin::Stdin(_) => true,
+                };
+                if packed {
+                    self.copy = Some(self.origin.seekable(&self.name)?);
+                }
+                let table = self.table()?;
+                let (wanted, note) = choose(&table.columns());
+                if !table.has(&wanted.text) {
+                    let what = super::field::no_field(&wanted.text, &table.columns());
+                    return Err(bad(&self.name, what));
+                }
+                (wanted, note)
+            }
+        };
+        self.wanted = Some(wanted);
+        Ok((self, note))
+    }
+
+    /// Opens a Parquet file.
+    pub fn table(&self) -> Result<Table, Bad> {
+        let file = match &self.copy {
+            Some(copy) => copy.try_clone().map_err(|error| Bad::input(&self.name, error))?,
+            None => self.origin.seekable(&self.name)?,
+        };
+        Table::open(file).map_err(|what| Bad::input(&self.name, what))
+    }
+
+    /// What a record of this input is.
+    pub fn split(&self) -> Box<dyn Split> {
+        match (self.format, &self.header) {
+            (Format::Csv | Format::Tsv, Some(header)) => {
+                Box::new(csv::SplitRows::new(header.separator))
+            }
+            (Format::Warc, _) => Box::new(warc::SplitArchive::default()),
+            _ => Box::new(SplitLines::default()),
+        }
+    }
+
+    /// Whether the record that starts at this line is the row of names.
+    pub fn is_header(&self, line: u64) -> bool {
+        self.columns.is_some() && line == 1
+    }
+
+    /// What a record says.
+    pub fn parse<'a>(&self, record: &'a [u8], line: u64) -> Outcome<'a> {
+        match (self.format, &self.wanted, &self.columns) {
+            (Format::Jsonl, Some(wanted), _) => jsonl::parse(record, wanted),
+            (Format::Warc, Some(wanted), _) => warc::parse(record, wanted),
+            (_, Some(wanted), Some(columns)) => columns.parse(record, wanted),
+            _ => {
+                let text = without_end(record);
+                let text = if line == 1 { without_mark(text) } else { text };
+                let (text, repaired) = lossy(text);
+                Ok(Some(Found::text(text, repaired)))
+            }
+        }
+    }
+}
+
+fn lossy(bytes: &[u8]) -> (std::borrow::Cow<'_, str>, bool) {
+    let text = String::from_utf8_lossy(bytes);
+    let repaired = matches!(text, std::borrow::Cow::Owned(_));
+    (text, repaired)
+}
+
+/// The text of a whole file.
+pub fn parse_file(content: &[u8], is_html: bool) -> Found<'_> {
+    let (text, repaired) =
+        if is_html { charset::decode_page(content, None) } else { charset::decode(content) };
+    Found::text(text, repaired)
+}
+
+/// The text of one file.
+pub fn read_text(path: &Path) -> Result<String, Bad> {
+    let content = reader::read_text(&Origin::file(path), &name_of(path))?;
+    Ok(charset::decode(&content).0.into_owned())
+}

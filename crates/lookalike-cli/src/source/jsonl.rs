@@ -1,0 +1,391 @@
+//! What does a line of JSON say? Reads the wanted fields and passes over the rest.
+//!
+//! Strings without escapes are borrowed from the line; nothing else is kept of it.
+
+use std::{borrow::Cow, fmt};
+
+use serde::de::{
+    Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor,
+};
+use serde_json::Value as Json;
+
+use super::{
+    Reason,
+    field::{Outcome, Value, Values, Wanted},
+    records::{without_end, without_mark},
+};
+
+/// Reads one line; a blank one is no item.
+pub fn parse<'a>(record: &'a [u8], wanted: &Wanted) -> Outcome<'a> {
+    let line = without_mark(without_end(record)).trim_ascii();
+    if line.is_empty() {
+        return Ok(None);
+    }
+    match std::str::from_utf8(line) {
+        Ok(line) => parse_text(line, wanted),
+        Err(_) => {
+            let line = String::from_utf8_lossy(line);
+            let found = parse_text(&line, wanted)?.map(|found| found.into_owned());
+            Ok(found.map(|found| super::field::Found { repaired: true, ..found }))
+        }
+    }
+}
+
+/// The names of the fields of the first line, if it is whole and an object.
+pub fn columns(start: &[u8]) -> Vec<String> {
+    let lines = without_mark(start).split(|&byte| byte == b'\n').map(|line| line.trim_ascii());
+    let first = lines.into_iter().find(|line| !line.is_empty()).unwrap_or_default();
+    names(&String::from_utf8_lossy(first))
+}
+
+/// What a value that stands by itself says, as in a cell of a table.
+pub fn parse_value(text: &str) -> Option<Value<'static>> {
+    match serde_json::from_str::<Json>(text).ok()? {
+        Json::Array(list) => Some(features_of_list(list)),
+        Json::Object(map) => Some(features_of_map(map)),
+        _ => None,
+    }
+}
+
+fn parse_text<'a>(line: &'a str, wanted: &Wanted) -> Outcome<'a> {
+    if !line.starts_with('{') {
+        let what = "is not a JSON object; write {\"text\":\"...\"} on one line";
+        return Err((Reason::Broken, what.to_owned()));
+    }
+    let values = read_fields(line, wanted).map_err(|error| {
+        let (what, column) = (error.to_string(), error.column());
+        let what = what.split(" at line").next().unwrap_or_default();
+        (Reason::Broken, format!("broken JSON: {what} at column {column}"))
+    })?;
+    wanted.found(values, || names(line))
+}
+
+fn names(line: &str) -> Vec<String> {
+    match serde_json::from_str(line) {
+        Ok(Json::Object(map)) => map.into_iter().map(|(name, _)| name).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn read_fields<'a>(line: &'a str, wanted: &Wanted) -> serde_json::Result<Values<'a>> {
+    let mut wishes = vec![Wish { path: &wanted.text, slot: Slot::Text }];
+    wishes.extend(wanted.id.iter().map(|path| Wish { path, slot: Slot::Id }));
+    wishes.extend(wanted.key.iter().map(|path| Wish { path, slot: Slot::Key }));
+    let mut values = Values::default();
+    let mut reader = serde_json::Deserializer::from_str(line);
+    Object { wishes: &wishes, values: &mut values }.deserialize(&mut reader)?;
+    reader.end()?;
+    Ok(values)
+}
+
+/// A field that is looked for, by its path from here: `a.b` is field `b` of the object `a`.
+#[derive(Clone, Copy)]
+struct Wish<'w> {
+    path: &'w str,
+    slot: Slot,
+}
+
+#[derive(Clone, Copy)]
+enum Slot {
+    Text,
+    Id,
+    Key,
+}
+
+impl<'a> Values<'a> {
+    fn set(&mut self, slot: Slot, value: Value<'a>) {
+        match slot {
+            Slot::Text => self.text = Some(value),
+            Slot::Id => self.id = Some(value),
+            Slot::Key => self.key = Some(value),
+        }
+    }
+}
+
+/// Reads the wanted fields of one object; anything else than an object has none.
+struct Object<'w, 'v, 'a> {
+    wishes: &'w [Wish<'w>],
+    values: &'v mut Values<'a>,
+}
+
+impl<'de> DeserializeSeed<'de> for Object<'_, '_, 'de> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Object<'_, '_, 'de> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a JSON value")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(hit) = map.next_key_seed(Name { wishes: self.wishes })? {
+            if !hit.here.is_empty() {
+                let value: Value<'de> = map.next_value()?;
+                hit.here.iter().for_each(|&slot| self.values.set(slot, value.clone()));
+            } else if !hit.inside.is_empty() {
+                map.next_value_seed(Object { wishes: &hit.inside, values: self.values })?;
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        while seq.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_bool<E: Error>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E: Error>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E: Error>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E: Error>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_str<E: Error>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<(), E> {
+        Ok(())
+    }
+}
+
+/// Tells what a field's name leads to, without keeping the name.
+struct Name<'w> {
+    wishes: &'w [Wish<'w>],
+}
+
+/// The wishes a field fulfils, and those that lie inside it.
+struct Hit<'w> {
+    here: Vec<Slot>,
+    inside: Vec<Wish<'w>>,
+}
+
+impl<'de, 'w> DeserializeSeed<'de> for Name<'w> {
+    type Value = Hit<'w>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Hit<'w>, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<'w> Visitor<'_> for Name<'w> {
+    type Value = Hit<'w>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("the name of a field")
+    }
+
+    fn visit_str<E: Error>(self, name: &str) -> Result<Hit<'w>, E> {
+        let mut hit = Hit { here: Vec::new(), inside: Vec::new() };
+        for &Wish { path, slot } in self.wishes {
+            match path.strip_prefix(name) {
+                Some("") => hit.here.push(slot),
+                Some(rest) => {
+                    let inside = rest.strip_prefix('.').map(|path| Wish { path, slot });
+                    hit.inside.extend(inside);
+                }
+                None => {}
+            }
+        }
+        Ok(hit)
+    }
+}
+
+impl<'de> Deserialize<'de> for Value<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(AnyValue)
+    }
+}
+
+struct AnyValue;
+
+impl<'de> Visitor<'de> for AnyValue {
+    type Value = Value<'de>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a JSON value")
+    }
+
+    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Value<'de>, E> {
+        Ok(Value::Text(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Value<'de>, E> {
+        Ok(Value::Text(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Value<'de>, E> {
+        Ok(Value::Unsigned(number))
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<Value<'de>, E> {
+        Ok(Value::Number(number as f64, number.to_string()))
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<Value<'de>, E> {
+        Ok(Value::Number(number, number.to_string()))
+    }
+
+    fn visit_bool<E: Error>(self, _: bool) -> Result<Value<'de>, E> {
+        Ok(Value::Other("true or false"))
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Value<'de>, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value<'de>, A::Error> {
+        let mut list = Vec::new();
+        while let Some(element) = seq.next_element()? {
+            list.push(element);
+        }
+        Ok(features_of_list(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value<'de>, A::Error> {
+        let mut features = serde_json::Map::new();
+        while let Some((name, weight)) = map.next_entry()? {
+            features.insert(name, weight);
+        }
+        Ok(features_of_map(features))
+    }
+}
+
+/// `[["feature", 2.5], "feature"]`: a feature without a weight counts once.
+fn features_of_list(list: Vec<Json>) -> Value<'static> {
+    let feature = |element: Json| match element {
+        Json::String(name) => Some((name, 1.0)),
+        Json::Array(mut pair) if pair.len() == 2 => {
+            let weight = pair.pop()?.as_f64()?;
+            Some((feature_name(pair.pop()?)?, weight))
+        }
+        _ => None,
+    };
+    let features: Option<Vec<_>> = list.into_iter().map(feature).collect();
+    features.map_or(Value::Other("a list, but not of [feature, weight]"), Value::Features)
+}
+
+/// `{"feature": 2.5}`
+fn features_of_map(map: serde_json::Map<String, Json>) -> Value<'static> {
+    let features: Option<Vec<_>> =
+        map.into_iter().map(|(name, weight)| Some((name, weight.as_f64()?))).collect();
+    features.map_or(Value::Other("an object, but not of feature: weight"), Value::Features)
+}
+
+fn feature_name(value: Json) -> Option<String> {
+    match value {
+        Json::String(name) => Some(name),
+        Json::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::field::{Content, Found, Key, RowId},
+        *,
+    };
+
+    fn wanted(text: &str) -> Wanted {
+        Wanted { text: text.into(), id: Some("id".into()), key: Some("meta.date".into()) }
+    }
+
+    fn read<'a>(line: &'a str, text: &str) -> Found<'a> {
+        parse(line.as_bytes(), &wanted(text)).unwrap().unwrap()
+    }
+
+    fn refused(line: &[u8]) -> String {
+        parse(line, &wanted("text")).unwrap_err().1
+    }
+
+    #[test]
+    fn wanted_fields_are_found_wherever_they_stand() {
+        let line = "{\"x\":[1,{\"text\":2}],\"meta\":{\"id\":9,\"date\":\"2020\"},\"id\":7,\
+                    \"text\":\"a \\\"b\\\" \\u00e9\"}\r\n";
+        let found = read(line, "text");
+        assert_eq!(found.content, Content::Text("a \"b\" é".into()));
+        assert_eq!(found.id, RowId::Number(7));
+        assert_eq!(found.key, Some(Key::Text("2020".into())));
+    }
+
+    #[test]
+    fn a_path_leads_into_objects_and_a_name_may_have_dots() {
+        let nested = "{\"a\":{\"b\":{\"c\":\"deep\"}}}";
+        assert_eq!(read(nested, "a.b.c").content, Content::Text("deep".into()));
+        let dotted = "{\"a\":{\"b.c\":\"flat\"}}";
+        assert_eq!(read(dotted, "a.b.c").content, Content::Text("flat".into()));
+        assert!(parse(b"{\"a\":\"b\"}", &wanted("a.b")).is_err());
+    }
+
+    #[test]
+    fn text_without_escapes_is_not_copied() {
+        let line = "{\"text\":\"plain\"}";
+        assert!(matches!(read(line, "text").content, Content::Text(Cow::Borrowed("plain"))));
+    }
+
+    #[test]
+    fn features_come_as_list_or_object() {
+        let expected = Content::Features(vec![("a".into(), 2.0), ("b".into(), 0.5)]);
+        for line in [
+            r#"{"f":[["a",2],["b",0.5]]}"#,
+            r#"{"f":{"a":2,"b":0.5}}"#,
+            r#" {"f":{"a":2,"b":5e-1}} "#,
+        ] {
+            assert_eq!(read(line, "f").content, expected);
+        }
+        let unweighted = Content::Features(vec![("a".into(), 1.0), ("7".into(), 3.0)]);
+        assert_eq!(read(r#"{"f":["a",[7,3]]}"#, "f").content, unweighted);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_told_with_a_remedy() {
+        let lines: [(&[u8], &str); 8] = [
+            (b"{\"text\":\"a", "broken JSON: EOF while parsing a string at column 10"),
+            (b"{\"text\":\"a\"} x", "broken JSON: trailing characters at column 14"),
+            (b"[1]", "is not a JSON object; write {\"text\":\"...\"} on one line"),
+            (b"{\"id\":1,\"b\":2}", "no field text; name one with --field: b, id"),
+            (b"{}", "there is no field text, nor any other"),
+            (b"{\"text\":null}", "the field text is null"),
+            (
+                b"{\"text\":5}",
+                "the field text is a number; write a text, or a list of [feature, weight]",
+            ),
+            (
+                b"{\"text\":[[1,2,3]]}",
+                "the field text is a list, but not of [feature, weight]; \
+                 write a text, or a list of [feature, weight]",
+            ),
+        ];
+        for (line, message) in lines {
+            assert_eq!(refused(line), message);
+        }
+        assert_eq!(parse(b" \r\n", &wanted("text")), Ok(None));
+    }
+
+    #[test]
+    fn invalid_text_is_repaired_and_deep_nesting_is_survived() {
+        let found = parse(b"{\"text\":\"caf\xe9\"}", &wanted("text")).unwrap().unwrap();
+        assert_eq!((found.content, found.repaired), (Content::Text("caf\u{fffd}".into()), true));
+        let deep = format!("{{\"x\":{}", "[".repeat(100_000));
+        assert!(refused(deep.as_bytes()).starts_with("broken JSON: "));
+    }
+}

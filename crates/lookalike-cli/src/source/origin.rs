@@ -1,0 +1,115 @@
+//! Where does an input come from, and how is it read a second time?
+//!
+//! A file is opened again. Standard input cannot be, so what is read from it is written to a
+//! nameless temporary file beside, if it will be needed again.
+
+use std::{
+    fs::File,
+    io::{self, Read, Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+};
+
+use super::{
+    Bad,
+    bytes::{Bytes, open_file},
+};
+
+/// How much of an input is read ahead, to tell what its rows look like.
+const AHEAD: usize = 1 << 20;
+
+pub enum Origin {
+    File(PathBuf),
+    Stdin(Stdin),
+}
+
+/// Standard input, opened already, and what was read from it so far.
+pub struct Stdin {
+    fresh: Mutex<Option<Bytes>>,
+    spool: Option<File>,
+}
+
+impl Origin {
+    /// Standard input. `again`: it will be read a second time.
+    pub fn stdin(again: bool) -> Result<Self, Bad> {
+        let failed = |error: io::Error| {
+            Bad::input("stdin", format!("cannot be kept for a second reading: {error}"))
+        };
+        let spool = if again { Some(tempfile::tempfile().map_err(failed)?) } else { None };
+        let copy = spool.as_ref().map(File::try_clone).transpose().map_err(failed)?;
+        let reader = Tee { reader: io::stdin(), copy };
+        let fresh = Mutex::new(Some(Bytes::unpack("stdin".to_owned(), reader, AHEAD)?));
+        Ok(Self::Stdin(Stdin { fresh, spool }))
+    }
+
+    pub fn file(path: &Path) -> Self {
+        Self::File(path.to_owned())
+    }
+
+    /// The first bytes of what is inside.
+    pub fn start(&self, name: &str) -> Result<Vec<u8>, Bad> {
+        match self {
+            Self::File(_) => Ok(self.open(name)?.start().to_vec()),
+            Self::Stdin(stdin) => {
+                let fresh = stdin.fresh.lock().unwrap_or_else(PoisonError::into_inner);
+                Ok(fresh.as_ref().map_or_else(Vec::new, |bytes| bytes.start().to_vec()))
+            }
+        }
+    }
+
+    /// Everything that is inside, from its beginning.
+    pub fn open(&self, name: &str) -> Result<Bytes, Bad> {
+        match self {
+            Self::File(path) => {
+                let file = open_file(path).map_err(|what| Bad::input(name, what))?;
+                Bytes::unpack(name.to_owned(), file, AHEAD)
+            }
+            Self::Stdin(stdin) => stdin.open(name),
+        }
+    }
+
+    /// A file that can be read in any order: the input itself, or a nameless copy of what is inside.
+    pub fn seekable(&self, name: &str) -> Result<File, Bad> {
+        let bytes = self.open(name)?;
+        if let (Self::File(path), false) = (self, bytes.is_packed()) {
+            return open_file(path).map_err(|what| Bad::input(name, what));
+        }
+        let copied = || -> io::Result<File> {
+            let mut file = tempfile::tempfile()?;
+            io::copy(&mut bytes.into_reader(), &mut file)?;
+            Ok(file)
+        };
+        copied().map_err(|error| Bad::input(name, format!("cannot be unpacked: {error}")))
+    }
+}
+
+impl Stdin {
+    fn open(&self, name: &str) -> Result<Bytes, Bad> {
+        let fresh = self.fresh.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(bytes) = fresh {
+            return Ok(bytes);
+        }
+        let failed = |error: io::Error| Bad::input(name, format!("cannot be read again: {error}"));
+        let spool =
+            self.spool.as_ref().ok_or_else(|| failed(io::Error::other("it was not kept")))?;
+        let mut copy = spool.try_clone().map_err(failed)?;
+        copy.seek(SeekFrom::Start(0)).map_err(failed)?;
+        Bytes::unpack(name.to_owned(), copy, AHEAD)
+    }
+}
+
+/// Hands on what it reads, and writes it down.
+struct Tee<R> {
+    reader: R,
+    copy: Option<File>,
+}
+
+impl<R: Read> Read for Tee<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.reader.read(buffer)?;
+        if let Some(copy) = &mut self.copy {
+            copy.write_all(&buffer[..count])?;
+        }
+        Ok(count)
+    }
+}

@@ -1,0 +1,190 @@
+//! Who reads ahead? A thread of its own, so that reading and unpacking overlap with the work.
+//!
+//! It hands on [`Piece`]s of about the same size, in order, over a queue that holds a few.
+
+use std::{io::Read, sync::mpsc, time::UNIX_EPOCH};
+
+use anyhow::Result;
+use arrow_array::RecordBatch;
+
+use super::{
+    Bad, Reason,
+    format::not_text,
+    input::Input,
+    origin::Origin,
+    pack,
+    parquet::damaged,
+    records::{BLOCK, Block, Blocks, Failed, LONGEST, MOST},
+};
+use crate::args::Format;
+
+/// How many pieces wait at most.
+const QUEUE: usize = 4;
+
+/// Some of what was read.
+pub enum Piece {
+    /// Records of one input.
+    Records { input: usize, block: Block },
+    /// Rows of one input.
+    Rows { input: usize, batch: RecordBatch },
+    /// Files, one text each.
+    Files(Vec<TextFile>),
+    /// An input, or the rest of it, cannot be read.
+    Failed(Bad),
+}
+
+pub struct TextFile {
+    pub input: usize,
+    pub content: Result<Vec<u8>, Bad>,
+    /// As it lies on the disk.
+    pub bytes: u64,
+    pub modified: Option<i64>,
+}
+
+/// What of a table is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// The columns that are needed.
+    Wanted,
+    All,
+}
+
+/// Calls `on_piece` with everything there is, in order.
+pub fn each_piece(
+    inputs: &[Input],
+    extent: Extent,
+    mut on_piece: impl FnMut(Piece) -> Result<()>,
+) -> Result<()> {
+    std::thread::scope(|scope| {
+        let (sender, receiver) = mpsc::sync_channel(QUEUE);
+        scope.spawn(move || Reader { sender, files: Vec::new(), bytes: 0 }.run(inputs, extent));
+        // If that fails, the queue is gone, and the reader stops.
+        receiver.into_iter().try_for_each(&mut on_piece)
+    })
+}
+
+/// Nobody wants more.
+struct Gone;
+
+struct Reader {
+    sender: mpsc::SyncSender<Piece>,
+    /// Small files go together.
+    files: Vec<TextFile>,
+    bytes: usize,
+}
+
+impl Reader {
+    fn run(mut self, inputs: &[Input], extent: Extent) {
+        for (number, input) in inputs.iter().enumerate() {
+            let read = match input.format {
+                Format::Text => self.file(number, input),
+                Format::Parquet => self.table(number, input, extent),
+                _ => self.records(number, input),
+            };
+            if read.is_err() {
+                return;
+            }
+        }
+        let _ = self.send_files();
+    }
+
+    fn send(&mut self, piece: Piece) -> Result<(), Gone> {
+        self.send_files()?;
+        self.sender.send(piece).map_err(|_| Gone)
+    }
+
+    fn send_files(&mut self) -> Result<(), Gone> {
+        self.bytes = 0;
+        match std::mem::take(&mut self.files) {
+            files if files.is_empty() => Ok(()),
+            files => self.sender.send(Piece::Files(files)).map_err(|_| Gone),
+        }
+    }
+
+    fn records(&mut self, number: usize, input: &Input) -> Result<(), Gone> {
+        let bytes = match input.origin.open(&input.name) {
+            Ok(bytes) => bytes,
+            Err(bad) => return self.send(Piece::Failed(bad)),
+        };
+        let mut blocks = Blocks::new(bytes.into_reader(), input.split());
+        loop {
+            match blocks.next() {
+                Ok(None) => return Ok(()),
+                Ok(Some(block)) => self.send(Piece::Records { input: number, block })?,
+                Err(Failed { line, what }) => {
+                    let what = format!("the rest {what}");
+                    let bad = Bad::line(&input.name, line, Reason::Input, what);
+                    return self.send(Piece::Failed(bad));
+                }
+            }
+        }
+    }
+
+    fn table(&mut self, number: usize, input: &Input, extent: Extent) -> Result<(), Gone> {
+        let wanted = input.wanted.as_ref().filter(|_| extent == Extent::Wanted);
+        let opened = input
+            .table()
+            .and_then(|table| table.batches(wanted).map_err(|what| Bad::input(&input.name, what)));
+        let batches = match opened {
+            Ok(batches) => batches,
+            Err(bad) => return self.send(Piece::Failed(bad)),
+        };
+        let mut rows = 0;
+        for batch in batches {
+            match batch {
+                Ok(batch) => {
+                    rows += batch.num_rows() as u64;
+                    self.send(Piece::Rows { input: number, batch })?;
+                }
+                Err(error) => {
+                    let bad = Bad::line(&input.name, rows, Reason::Input, damaged(&error));
+                    return self.send(Piece::Failed(bad));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, number: usize, input: &Input) -> Result<(), Gone> {
+        let file = read_file(number, input);
+        self.bytes += file.content.as_ref().map_or(0, Vec::len);
+        self.files.push(file);
+        if self.bytes >= BLOCK || self.files.len() >= MOST { self.send_files() } else { Ok(()) }
+    }
+}
+
+fn read_file(number: usize, input: &Input) -> TextFile {
+    let content = read_text(&input.origin, &input.name);
+    let metadata = match &input.origin {
+        Origin::File(path) => path.metadata().ok(),
+        Origin::Stdin(_) => None,
+    };
+    let read = content.as_ref().map_or(0, |content| content.len() as u64);
+    let modified = metadata.as_ref().and_then(|data| data.modified().ok());
+    let since = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    TextFile {
+        input: number,
+        content,
+        bytes: metadata.map_or(read, |data| data.len()),
+        modified: since.map(|time| time.as_secs() as i64),
+    }
+}
+
+/// The bytes of a file that is one text.
+pub fn read_text(origin: &Origin, name: &str) -> Result<Vec<u8>, Bad> {
+    let bytes = origin.open(name)?;
+    if let Some(what) = not_text(bytes.start()) {
+        return Err(Bad::item(name, Reason::NotText, what));
+    }
+    let mut content = Vec::new();
+    bytes
+        .into_reader()
+        .take(LONGEST as u64 + 1)
+        .read_to_end(&mut content)
+        .map_err(|error| Bad::input(name, pack::unreadable(&error)))?;
+    if content.len() > LONGEST {
+        let what = format!("has more than {LONGEST} bytes; --lines takes each line as a text");
+        return Err(Bad::item(name, Reason::TooLong, what));
+    }
+    Ok(content)
+}

@@ -1,0 +1,438 @@
+//! Which items do the inputs of a command hold? Rows of any format, read in order, twice if need be.
+//!
+//! A thread reads ahead and cuts inputs into records ([`each_piece`]); records are parsed on the
+//! caller's threads, a block at a time. Order and answer do not depend on the number of threads.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Result, bail, ensure};
+use rayon::prelude::*;
+
+use super::{
+    Bad, Ids, Reason, Skipped,
+    field::{Content, Found, Key, Outcome, RowId},
+    folder, html,
+    input::{Input, parse_file},
+    parquet::Columns,
+    reader::{Extent, Piece, TextFile, each_piece},
+    records::{Block, LONGEST, Part},
+};
+use crate::{
+    args::{Format, RowArgs},
+    report::{counted, grouped},
+};
+
+/// What is an item, and what of it is read?
+#[derive(Clone, Default)]
+pub struct RowOptions {
+    /// The format of all inputs, if the user says.
+    pub format: Option<Format>,
+    /// The field of the text, and of the id.
+    pub field: Option<String>,
+    pub id: Option<String>,
+    /// The field to order rows by.
+    pub key: Option<String>,
+    /// Texts are web pages; their main text is wanted.
+    pub html: bool,
+    /// Everything will be read a second time, to write what is kept.
+    pub again: bool,
+}
+
+impl From<&RowArgs> for RowOptions {
+    fn from(args: &RowArgs) -> Self {
+        Self {
+            format: if args.lines { Some(Format::Lines) } else { args.format },
+            field: args.field.clone(),
+            id: args.id.clone(),
+            html: args.html,
+            ..Self::default()
+        }
+    }
+}
+
+/// All inputs of one command.
+pub struct Rows {
+    pub(super) inputs: Vec<Input>,
+    options: RowOptions,
+    notes: Vec<String>,
+    /// Which records were items, once they are read.
+    pub(super) items: Items,
+}
+
+/// One item.
+pub struct Row<'a> {
+    pub content: Content<'a>,
+    /// The value of the field to order by, if it has one.
+    pub key: Option<Key>,
+    /// How large it is where it is stored.
+    pub bytes: u64,
+    /// When it was last changed, in seconds since 1970, if that is known.
+    pub modified: Option<i64>,
+    place: Place,
+}
+
+/// Where an item stands: a line or row of an input, or all of it.
+#[derive(Clone, Copy)]
+struct Place {
+    input: usize,
+    line: Option<u64>,
+}
+
+/// Some items that follow each other.
+pub struct Batch<'a> {
+    pub rows: Vec<Row<'a>>,
+    /// The number of the first.
+    pub first: u32,
+    /// The names of all items so far.
+    pub ids: &'a Ids,
+    skipped: &'a mut Skipped,
+    inputs: &'a [Input],
+}
+
+/// Takes items as they are read.
+pub type OnBatch<'a> = &'a mut dyn FnMut(Batch<'_>) -> Result<()>;
+
+impl Row<'_> {
+    /// Its text; nothing if it has features.
+    pub fn text(&self) -> &str {
+        match &self.content {
+            Content::Text(text) => text,
+            Content::Features(_) => "",
+        }
+    }
+}
+
+impl Batch<'_> {
+    /// Says that an item of this batch cannot be used after all.
+    pub fn refuse(&mut self, row: usize, reason: Reason, what: impl std::fmt::Display) {
+        let Place { input, line } = self.rows[row].place;
+        self.skipped.note(bad(&self.inputs[input], line, reason, what), 1);
+    }
+}
+
+impl Rows {
+    /// Opens all inputs, so that a wrong name is noticed before any work is done.
+    pub fn open(paths: &[PathBuf], options: RowOptions, skipped: &mut Skipped) -> Result<Self> {
+        let mut rows =
+            Self { inputs: Vec::new(), options, notes: Vec::new(), items: Items::default() };
+        for path in paths {
+            if path == Path::new("-") {
+                let twice = paths.iter().filter(|other| *other == path).count() > 1;
+                ensure!(!twice, "-: standard input can be read once only; give - once");
+                let opened = Input::stdin(&rows.options).map_err(Bad::error)?;
+                rows.push(opened);
+            } else if path.is_dir() {
+                rows.open_folder(path, skipped)?;
+            } else {
+                let opened = Input::file(path, &rows.options).map_err(Bad::error)?;
+                rows.push(opened);
+            }
+        }
+        Ok(rows)
+    }
+
+    /// What is read, in words.
+    pub fn what(&self) -> String {
+        let formats: BTreeSet<_> = self.inputs.iter().map(|input| input.format.words()).collect();
+        let formats: Vec<_> = formats.into_iter().collect();
+        match self.inputs.as_slice() {
+            [input] => format!("{} of {}", formats.join(" and "), input.name),
+            inputs => {
+                format!("{} of {}", formats.join(" and "), counted(inputs.len() as u64, "file"))
+            }
+        }
+    }
+
+    /// What the user should know of what was guessed, left out or repaired.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Reads every item in order.
+    pub fn read(&mut self, skipped: &mut Skipped, on_batch: OnBatch<'_>) -> Result<Ids> {
+        let names = self.inputs.iter().map(|input| input.name.clone()).collect();
+        let mut reading = Reading {
+            inputs: &self.inputs,
+            html: self.options.html,
+            ids: Ids::new(names),
+            items: Items::default(),
+            row: 0,
+            input: None,
+            repaired: 0,
+            pages: 0,
+        };
+        each_piece(&self.inputs, Extent::Wanted, |piece| reading.take(piece, skipped, on_batch))?;
+        let Reading { ids, items, repaired, pages, .. } = reading;
+        self.items = items;
+        if repaired > 0 {
+            let texts = counted(repaired, "text");
+            self.notes.push(format!("note: invalid UTF-8 in {texts} is replaced"));
+        }
+        if pages > 0 {
+            let are = if pages == 1 { "text is a web page" } else { "texts are web pages" };
+            self.notes.push(format!(
+                "note: {} {are}, read with all markup; --html takes the main text",
+                grouped(pages)
+            ));
+        }
+        Ok(ids)
+    }
+
+    fn push(&mut self, (input, note): (Input, Option<String>)) {
+        self.inputs.push(input);
+        self.notes.extend(note.filter(|note| !self.notes.contains(note)));
+    }
+
+    fn open_folder(&mut self, path: &Path, skipped: &mut Skipped) -> Result<()> {
+        let folder::Walked { files, hidden } = folder::walk(path, skipped)?;
+        let name = path.display();
+        if hidden > 0 {
+            let files = if hidden == 1 { "file or folder is" } else { "files and folders are" };
+            let hidden = grouped(hidden);
+            self.notes.push(format!("note: {hidden} hidden {files} left out of {name}"));
+        }
+        ensure!(!files.is_empty(), "{name}: there are no files in this folder");
+        let is_table = |file: &&PathBuf| match self.options.format {
+            Some(format) => format != Format::Text,
+            None => Format::of_name(file).is_some(),
+        };
+        let tables = files.iter().filter(is_table).count();
+        if tables == 0 {
+            self.inputs.extend(
+                files.iter().map(|file| Input::text(file, file.strip_prefix(path).unwrap_or(file))),
+            );
+        } else if tables == files.len() {
+            for file in &files {
+                match Input::file(file, &self.options) {
+                    Ok(opened) => self.push(opened),
+                    Err(bad) => skipped.add(bad)?,
+                }
+            }
+        } else {
+            bail!(
+                "{name}: holds {} of rows and {} of other kinds; name the ones to read, \
+                 or --format text to take every file as one text",
+                counted(tables as u64, "file"),
+                grouped((files.len() - tables) as u64)
+            );
+        }
+        Ok(())
+    }
+}
+
+fn bad(input: &Input, line: Option<u64>, reason: Reason, what: impl std::fmt::Display) -> Bad {
+    match line {
+        Some(line) => Bad::line(&input.name, line, reason, what),
+        None => Bad::item(&input.name, reason, what),
+    }
+}
+
+/// Which records are items: one bit each.
+#[derive(Default)]
+pub struct Items {
+    words: Vec<u64>,
+    len: u64,
+}
+
+impl Items {
+    fn push(&mut self, is_item: bool) {
+        if self.len.is_multiple_of(64) {
+            self.words.push(0);
+        }
+        if let Some(word) = self.words.last_mut() {
+            *word |= u64::from(is_item) << (self.len % 64);
+        }
+        self.len += 1;
+    }
+
+    /// Whether this record was an item; none if there was no such record.
+    pub fn get(&self, record: u64) -> Option<bool> {
+        (record < self.len).then(|| self.words[(record / 64) as usize] >> (record % 64) & 1 == 1)
+    }
+
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+}
+
+/// A reading under way.
+struct Reading<'a> {
+    inputs: &'a [Input],
+    html: bool,
+    ids: Ids,
+    items: Items,
+    /// The row of the current input last read, from 1.
+    row: u64,
+    input: Option<usize>,
+    repaired: u64,
+    /// Web pages that were read with all their markup.
+    pages: u64,
+}
+
+/// A record as it was parsed.
+struct Parsed<'a> {
+    place: Place,
+    bytes: u64,
+    outcome: Outcome<'a>,
+}
+
+impl Reading<'_> {
+    fn take(&mut self, piece: Piece, skipped: &mut Skipped, on_batch: OnBatch<'_>) -> Result<()> {
+        match piece {
+            Piece::Failed(bad) => skipped.add(bad),
+            Piece::Records { input, block } => {
+                let parsed = self.parse_block(input, &block);
+                self.settle(parsed, skipped, on_batch)
+            }
+            Piece::Rows { input, batch } => {
+                let Some(wanted) = &self.inputs[input].wanted else { return Ok(()) };
+                let columns = Columns::of(&batch, wanted);
+                let first = if self.input == Some(input) { self.row } else { 0 };
+                let row = |row: usize| Parsed {
+                    place: Place { input, line: Some(first + row as u64 + 1) },
+                    bytes: (batch.get_array_memory_size() / batch.num_rows().max(1)) as u64,
+                    outcome: self.shown(columns.row(row, wanted)),
+                };
+                let parsed = (0..batch.num_rows()).into_par_iter().map(row).collect();
+                self.settle(parsed, skipped, on_batch)
+            }
+            Piece::Files(mut files) => {
+                let refused: Vec<_> = files.iter_mut().map(take_refusal).collect();
+                let parsed = files.par_iter().map(|file| self.parse_file(file)).collect();
+                self.settle_files(parsed, refused, skipped, on_batch)
+            }
+        }
+    }
+
+    fn parse_block<'b>(&self, input: usize, block: &'b Block) -> Vec<Parsed<'b>> {
+        let from = &self.inputs[input];
+        let parse = |number: usize| {
+            let record = &block.records[number];
+            let outcome = match record.part {
+                Part::More => return None,
+                _ if from.is_header(record.line) => return None,
+                Part::Whole => from.parse(block.record(number), record.line),
+                Part::Cut(what) => Err((Reason::Broken, what.to_owned())),
+                Part::TooLong => {
+                    let what = format!("more than {LONGEST} bytes in one record; break it up");
+                    Err((Reason::TooLong, what))
+                }
+            };
+            let place = Place { input, line: Some(record.line) };
+            let bytes = block.record(number).len() as u64;
+            Some(Parsed { place, bytes, outcome: self.shown(outcome) })
+        };
+        (0..block.records.len()).into_par_iter().filter_map(parse).collect()
+    }
+
+    fn parse_file<'b>(&self, file: &'b TextFile) -> Parsed<'b> {
+        let outcome = match &file.content {
+            Ok(content) => {
+                let found = parse_file(content, self.html);
+                self.shown(Ok(Some(Found { modified: file.modified, ..found })))
+            }
+            Err(_) => Ok(None),
+        };
+        Parsed { place: Place { input: file.input, line: None }, bytes: file.bytes, outcome }
+    }
+
+    /// Takes the main text of web pages, if it is wanted.
+    fn shown<'b>(&self, outcome: Outcome<'b>) -> Outcome<'b> {
+        let Some(mut found) = outcome? else { return Ok(None) };
+        if self.html && found.html != Some(false) {
+            if let Content::Text(text) = &found.content {
+                found.content = Content::Text(html::main_text(text).into());
+            }
+        }
+        Ok(Some(found))
+    }
+
+    /// Files that could not be read are told in their turn.
+    fn settle_files(
+        &mut self,
+        parsed: Vec<Parsed<'_>>,
+        refused: Vec<Option<Bad>>,
+        skipped: &mut Skipped,
+        on_batch: OnBatch<'_>,
+    ) -> Result<()> {
+        for refused in refused.into_iter().flatten() {
+            skipped.add(refused)?;
+        }
+        self.settle(parsed, skipped, on_batch)
+    }
+
+    /// Names the items, counts the rest, and hands the items on.
+    fn settle(
+        &mut self,
+        parsed: Vec<Parsed<'_>>,
+        skipped: &mut Skipped,
+        on_batch: OnBatch<'_>,
+    ) -> Result<()> {
+        let first = self.ids.len() as u32;
+        let mut rows = Vec::with_capacity(parsed.len());
+        for Parsed { place, bytes, outcome } in parsed {
+            self.start_input(place.input);
+            self.row += u64::from(!matches!(outcome, Ok(None)) || !self.skips_blank_rows());
+            self.items.push(matches!(outcome, Ok(Some(_))));
+            match outcome {
+                Ok(None) => {}
+                Err((reason, what)) => {
+                    skipped.add(bad(&self.inputs[place.input], place.line, reason, what))?;
+                }
+                Ok(Some(found)) => {
+                    self.name(&found.id, place);
+                    self.repaired += u64::from(found.repaired);
+                    self.pages += u64::from(!self.html && found.html == Some(true));
+                    let Found { content, key, modified, .. } = found;
+                    rows.push(Row { content, key, bytes, modified, place });
+                }
+            }
+        }
+        ensure!(
+            self.ids.len() <= u64::from(u32::MAX),
+            "more than {} items",
+            grouped(u32::MAX.into())
+        );
+        if rows.is_empty() {
+            return Ok(());
+        }
+        on_batch(Batch { rows, first, ids: &self.ids, skipped, inputs: self.inputs })
+    }
+
+    fn start_input(&mut self, input: usize) {
+        if self.input != Some(input) {
+            self.input = Some(input);
+            self.row = 0;
+            self.ids.start_input(input);
+        }
+    }
+
+    /// In a table a blank line is no row; anywhere else, lines are counted.
+    fn skips_blank_rows(&self) -> bool {
+        let format = self.input.map(|input| self.inputs[input].format);
+        matches!(format, Some(Format::Csv | Format::Tsv))
+    }
+
+    fn name(&mut self, id: &RowId<'_>, place: Place) {
+        match (id, place.line, self.inputs[place.input].format) {
+            (RowId::Given(id), ..) => self.ids.push_given(id),
+            (RowId::Number(number), ..) => self.ids.push_numeric(*number),
+            (RowId::Place, None, _) => self.ids.push_input(),
+            (RowId::Place, Some(line), Format::Lines) => self.ids.push_numbers(line, 1),
+            (RowId::Place, Some(line), Format::Jsonl) => self.ids.push_row(line),
+            (RowId::Place, Some(_), _) => self.ids.push_row(self.row),
+        }
+    }
+}
+
+/// Why a file cannot be read; what is left of it is no item.
+fn take_refusal(file: &mut TextFile) -> Option<Bad> {
+    if file.content.is_ok() {
+        return None;
+    }
+    let empty = Bad::input("", "");
+    std::mem::replace(&mut file.content, Err(empty)).err()
+}

@@ -1,0 +1,702 @@
+//! The same rows in every format and packing are the same items, and are written back as they came.
+
+use std::{
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use arrow_array::{Float64Array, Int64Array, ListArray, RecordBatch, StringArray, StructArray};
+use arrow_schema::{DataType, Field, Schema};
+use parquet::{
+    arrow::{ArrowWriter, arrow_reader::ParquetRecordBatchReaderBuilder},
+    basic::{Compression, ZstdLevel},
+    file::{metadata::KeyValue, properties::WriterProperties},
+};
+use tempfile::TempDir;
+
+use super::*;
+use crate::{
+    args::{Format, OutputArgs},
+    report::{json_id, remove_when_stopped},
+};
+
+const PACKINGS: [&str; 5] = ["", ".gz", ".zst", ".bz2", ".xz"];
+
+/// Texts with everything that formats quote, escape or count.
+const TEXTS: [&str; 6] = [
+    "The quick brown fox, it said, \"jumps\" over the lazy dog.",
+    "zwei\tSpalten; eine Zeile",
+    "日本語のテキスト 🦊 e\u{301}",
+    "",
+    "back\\slash and 'quotes'",
+    "the last one",
+];
+
+struct Corpus {
+    folder: TempDir,
+}
+
+impl Corpus {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, packed(name, content.as_ref())).unwrap();
+        path
+    }
+}
+
+/// Packed as the ending says, in two members.
+fn packed(name: &str, content: &[u8]) -> Vec<u8> {
+    let (front, back) = content.split_at(content.len() / 2);
+    [pack_one(name, front), pack_one(name, back)].concat()
+}
+
+fn pack_one(name: &str, content: &[u8]) -> Vec<u8> {
+    match name.rsplit('.').next().unwrap() {
+        "gz" => {
+            let mut encoder =
+                flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            encoder.write_all(content).unwrap();
+            encoder.finish().unwrap()
+        }
+        "bz2" => {
+            let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+            encoder.write_all(content).unwrap();
+            encoder.finish().unwrap()
+        }
+        "xz" => {
+            let options = lzma_rust2::XzOptions::with_preset(0);
+            let mut encoder = lzma_rust2::XzWriter::new(Vec::new(), options).unwrap();
+            encoder.write_all(content).unwrap();
+            encoder.finish().unwrap()
+        }
+        "zst" => zstd::encode_all(content, 0).unwrap(),
+        _ => content.to_vec(),
+    }
+}
+
+fn unpacked(path: &Path) -> Vec<u8> {
+    let mut content = Vec::new();
+    let reader = Bytes::open(path).unwrap().into_reader();
+    std::io::copy(&mut { reader }, &mut content).unwrap();
+    content
+}
+
+fn jsonl() -> String {
+    let row = |(number, text): (usize, &&str)| {
+        format!(
+            "{{\"other\": [1, 2], \"text\":{},\"id\":\"n{number}\"}}\n",
+            serde_json::json!(text)
+        )
+    };
+    TEXTS.iter().enumerate().map(row).collect()
+}
+
+fn separated(separator: char) -> String {
+    let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+    let row = |(number, text): (usize, &&str)| {
+        format!("7{separator}n{number}{separator}{}\r\n", quoted(text))
+    };
+    let rows: String = TEXTS.iter().enumerate().map(row).collect();
+    format!("other{separator}id{separator}text\r\n{rows}")
+}
+
+fn table() -> RecordBatch {
+    let ids: Vec<_> = (0..TEXTS.len()).map(|number| format!("n{number}")).collect();
+    let fields = vec![
+        Field::new("other", DataType::Int64, true),
+        Field::new("id", DataType::Utf8, false),
+        Field::new("text", DataType::Utf8, true),
+    ];
+    RecordBatch::try_new(
+        Arc::new(Schema::new(fields)),
+        vec![
+            Arc::new(Int64Array::from_iter((0..TEXTS.len() as i64).map(Some))),
+            Arc::new(StringArray::from(ids)),
+            Arc::new(StringArray::from(TEXTS.to_vec())),
+        ],
+    )
+    .unwrap()
+}
+
+fn parquet(batch: &RecordBatch) -> Vec<u8> {
+    let note = KeyValue::new("maker".to_owned(), "us".to_owned());
+    let properties = WriterProperties::builder()
+        .set_key_value_metadata(Some(vec![note]))
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .build();
+    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties)).unwrap();
+    writer.write(batch).unwrap();
+    writer.into_inner().unwrap()
+}
+
+fn warc_record(head: &str, content: &[u8]) -> Vec<u8> {
+    let length = content.len();
+    let head = format!("WARC/1.0\r\n{head}\r\nContent-Length: {length}\r\n\r\n");
+    [head.as_bytes(), content, b"\r\n\r\n"].concat()
+}
+
+fn warc() -> Vec<u8> {
+    let page = |(number, text): (usize, &&str)| {
+        let http = format!("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n{text}");
+        let head = format!(
+            "WARC-Type: response\r\nWARC-Target-URI: n{number}\r\n\
+             Content-Type: application/http; msgtype=response"
+        );
+        let request = warc_record("WARC-Type: request", b"GET / HTTP/1.1\r\n\r\n");
+        [request, warc_record(&head, http.as_bytes())].concat()
+    };
+    let info = warc_record("WARC-Type: warcinfo", b"software: ours\r\n");
+    [info].into_iter().chain(TEXTS.iter().enumerate().map(page)).collect::<Vec<_>>().concat()
+}
+
+/// What was read, one line an item: its id and its text or features.
+#[derive(Debug, PartialEq)]
+struct Seen {
+    items: Vec<String>,
+    skipped: Vec<String>,
+    notes: Vec<String>,
+}
+
+fn options() -> RowOptions {
+    RowOptions { again: true, ..RowOptions::default() }
+}
+
+fn read(rows: &mut Rows, skipped: &mut Skipped) -> Seen {
+    let mut items = Vec::new();
+    let mut first = 0;
+    let ids = rows
+        .read(skipped, &mut |batch| {
+            assert_eq!(batch.first as usize, first);
+            first += batch.rows.len();
+            items.extend(batch.rows.iter().map(|row| match &row.content {
+                Content::Text(text) => text.to_string(),
+                Content::Features(features) => format!("{features:?}"),
+            }));
+            Ok(())
+        })
+        .unwrap();
+    let name = |item: usize| {
+        let mut id = Vec::new();
+        json_id(&mut id, ids.at(item as u32));
+        String::from_utf8(id).unwrap()
+    };
+    let items = items.iter().enumerate().map(|(number, text)| format!("{} {text}", name(number)));
+    Seen {
+        items: items.collect(),
+        skipped: skipped.lines().collect(),
+        notes: rows.notes().to_vec(),
+    }
+}
+
+fn read_all(paths: &[PathBuf], options: RowOptions) -> Seen {
+    let mut skipped = Skipped::unless(false);
+    let mut rows = Rows::open(paths, options, &mut skipped).unwrap();
+    read(&mut rows, &mut skipped)
+}
+
+fn expected() -> Vec<String> {
+    TEXTS.iter().enumerate().map(|(number, text)| format!("\"n{number}\" {text}")).collect()
+}
+
+fn in_every_format() -> Vec<(&'static str, Vec<u8>)> {
+    vec![
+        ("a.jsonl", jsonl().into_bytes()),
+        ("a.csv", separated(',').into_bytes()),
+        ("a.tsv", separated('\t').into_bytes()),
+        ("a.parquet", parquet(&table())),
+        ("a.warc", warc()),
+    ]
+}
+
+#[test]
+fn the_same_rows_are_the_same_items_in_every_format_and_packing() {
+    let corpus = Corpus::new();
+    for (name, content) in in_every_format() {
+        for packing in PACKINGS {
+            let path = corpus.write(&format!("{name}{packing}"), &content);
+            let seen = read_all(&[path], options());
+            let expected = Seen { items: expected(), skipped: vec![], notes: vec![] };
+            assert_eq!(seen, expected, "{name}{packing}");
+        }
+    }
+}
+
+#[test]
+fn packing_is_told_by_content_not_by_name() {
+    let corpus = Corpus::new();
+    let path = corpus.path("a.jsonl");
+    fs::write(&path, packed("a.xz", jsonl().as_bytes())).unwrap();
+    assert_eq!(read_all(&[path], options()).items, expected());
+}
+
+#[test]
+fn files_lines_and_folders_go_by_path_number_and_relative_path() {
+    let corpus = Corpus::new();
+    for (name, text) in [("in/b/2.txt", "two"), ("in/a.txt.gz", "one"), ("in/.x/no", "no")] {
+        corpus.write(name, text);
+    }
+    let seen = read_all(&[corpus.path("in")], options());
+    let name = |name: &str| format!("{:?}", corpus.path(name).display().to_string());
+    let expected = [format!("{} one", name("in/a.txt.gz")), format!("{} two", name("in/b/2.txt"))];
+    assert_eq!(seen.items, expected);
+    let note =
+        format!("note: 1 hidden file or folder is left out of {}", corpus.path("in").display());
+    assert_eq!(seen.notes, [note]);
+    let lines = corpus.write("l.txt", "\u{feff}one\r\n\ntwo");
+    let by_line = RowOptions { format: Some(Format::Lines), ..options() };
+    assert_eq!(read_all(&[lines], by_line).items, ["1 one", "2 ", "3 two"]);
+}
+
+#[test]
+fn rows_without_an_id_go_by_file_and_row() {
+    let corpus = Corpus::new();
+    let jsonl = corpus.write("a.jsonl", "{\"text\":\"x\"}\n\n{\"text\":\"y\"}\n");
+    let csv = corpus.write("a.csv", "text\nx\n\ny\n");
+    let name = |path: &Path, row| format!("\"{}:{row}\"", path.display());
+    let seen = read_all(&[jsonl.clone(), csv.clone()], options()).items;
+    let expected = [
+        format!("{} x", name(&jsonl, 1)),
+        format!("{} y", name(&jsonl, 3)),
+        format!("{} x", name(&csv, 1)),
+        format!("{} y", name(&csv, 2)),
+    ];
+    assert_eq!(seen, expected);
+}
+
+#[test]
+fn ids_come_out_as_they_went_in() {
+    let corpus = Corpus::new();
+    let rows = ["7", "\"x\"", "-3", "1.5", "null", "18446744073709551615"]
+        .map(|id| format!("{{\"id\":{id},\"text\":\"t\"}}\n"));
+    let jsonl = corpus.write("a.jsonl", rows.concat());
+    let csv = corpus.write("b.csv", "id,text\n7,t\nx,t\n007,t\n,t\n");
+    let place = |path: &Path, row| format!("\"{}:{row}\" t", path.display());
+    let seen = read_all(&[jsonl.clone(), csv.clone()], options()).items;
+    let expected = [
+        "7 t".to_owned(),
+        "\"x\" t".to_owned(),
+        "\"-3\" t".to_owned(),
+        "\"1.5\" t".to_owned(),
+        place(&jsonl, 5),
+        "18446744073709551615 t".to_owned(),
+        "7 t".to_owned(),
+        "\"x\" t".to_owned(),
+        "\"007\" t".to_owned(),
+        place(&csv, 4),
+    ];
+    assert_eq!(seen, expected);
+}
+
+#[test]
+fn features_are_the_same_from_json_csv_and_parquet() {
+    let corpus = Corpus::new();
+    let jsonl = corpus.write("a.jsonl", "{\"id\":\"r\",\"features\":[[\"a\",2],[\"b\",0.5]]}\n");
+    let csv = corpus.write("a.csv", "id,features\nr,\"{\"\"a\"\":2,\"\"b\"\":0.5}\"\n");
+    let pairs = StructArray::from(vec![
+        (
+            Arc::new(Field::new("feature", DataType::Utf8, false)),
+            Arc::new(StringArray::from(vec!["a", "b"])) as _,
+        ),
+        (
+            Arc::new(Field::new("weight", DataType::Float64, false)),
+            Arc::new(Float64Array::from(vec![2.0, 0.5])) as _,
+        ),
+    ]);
+    let item = Arc::new(Field::new("item", pairs_type(&pairs), false));
+    let offsets = arrow_offsets(&[0, 2]);
+    let list = ListArray::new(item, offsets, Arc::new(pairs), None);
+    let schema = Schema::new(vec![
+        Field::new("id", DataType::Utf8, false),
+        Field::new("features", arrow_array::Array::data_type(&list).clone(), false),
+    ]);
+    let columns = vec![Arc::new(StringArray::from(vec!["r"])) as _, Arc::new(list) as _];
+    let batch = RecordBatch::try_new(Arc::new(schema), columns).unwrap();
+    let table = corpus.write("a.parquet", parquet(&batch));
+    for path in [jsonl, csv, table] {
+        let named = RowOptions { field: Some("features".into()), ..options() };
+        assert_eq!(read_all(&[path], named).items, ["\"r\" [(\"a\", 2.0), (\"b\", 0.5)]"]);
+    }
+}
+
+fn pairs_type(pairs: &StructArray) -> DataType {
+    arrow_array::Array::data_type(pairs).clone()
+}
+
+fn arrow_offsets(ends: &[i32]) -> arrow_buffer::OffsetBuffer<i32> {
+    arrow_buffer::OffsetBuffer::new(ends.to_vec().into())
+}
+
+#[test]
+fn keys_sizes_and_times_come_with_rows() {
+    let corpus = Corpus::new();
+    let path = corpus.write("a.jsonl", "{\"text\":\"x\",\"m\":{\"score\":2}}\n{\"text\":\"y\"}\n");
+    let mut skipped = Skipped::unless(true);
+    let keyed = RowOptions { key: Some("m.score".into()), ..options() };
+    let mut rows = Rows::open(&[path], keyed, &mut skipped).unwrap();
+    let mut seen = Vec::new();
+    let each = &mut |batch: Batch<'_>| {
+        seen.extend(batch.rows.iter().map(|row| (row.key.clone(), row.bytes)));
+        Ok(())
+    };
+    rows.read(&mut skipped, each).unwrap();
+    assert_eq!(seen, [(Some(Key::Number(2.0)), 32), (None, 13)]);
+    let file = corpus.write("f.txt", "text");
+    let mut rows = Rows::open(&[file], options(), &mut skipped).unwrap();
+    let each = &mut |batch: Batch<'_>| {
+        assert!(batch.rows[0].modified.is_some());
+        assert_eq!(batch.rows[0].bytes, 4);
+        Ok(())
+    };
+    rows.read(&mut skipped, each).unwrap();
+}
+
+#[test]
+fn bad_rows_are_skipped_and_listed_with_their_place() {
+    let corpus = Corpus::new();
+    let path = corpus.write(
+        "a.jsonl",
+        b"{\"text\":\"good\"}\n{\"text\":5}\n\n{\"body\":\"x\"}\n{\"text\nnot json\n{\"text\":\"caf\xe9\"}\n",
+    );
+    let seen = read_all(std::slice::from_ref(&path), options());
+    let name = path.display();
+    assert_eq!(seen.items.len(), 2);
+    let list = "write a text, or a list of [feature, weight]";
+    let expected = [
+        format!("skipped {name}:2: the field text is a number; {list}"),
+        format!("skipped {name}:4: no field text; name one with --field: body"),
+        format!("skipped {name}:5: broken JSON: EOF while parsing a string at column 6"),
+        format!("skipped {name}:6: is not a JSON object; write {{\"text\":\"...\"}} on one line"),
+    ];
+    assert_eq!(seen.skipped, expected);
+    assert_eq!(seen.notes, ["note: invalid UTF-8 in 1 text is replaced"]);
+}
+
+#[test]
+fn strict_stops_at_the_first_bad_row() {
+    let corpus = Corpus::new();
+    let path = corpus.write("a.jsonl", "{\"text\":\"good\"}\n{}\n");
+    let mut skipped = Skipped::unless(true);
+    let mut rows = Rows::open(std::slice::from_ref(&path), options(), &mut skipped).unwrap();
+    let error = rows.read(&mut skipped, &mut |_| Ok(())).err().unwrap().to_string();
+    let hint = "--strict stops at the first; without it, it is skipped";
+    let what = format!("{}:2: there is no field text, nor any other ({hint})", path.display());
+    assert_eq!(error, what);
+}
+
+#[test]
+fn a_packed_file_that_is_cut_short_gives_what_it_has() {
+    let corpus = Corpus::new();
+    // Lines that cannot be packed away.
+    let noise = |line: u64| line.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (line << 7);
+    let text: String = (1..20_000).map(|line| format!("{:x} {:x}\n", noise(line), line)).collect();
+    for packing in [".gz", ".zst", ".bz2", ".xz"] {
+        let whole = pack_one(packing, text.as_bytes());
+        let path = corpus.path(&format!("a.txt{packing}"));
+        fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+        let by_line = RowOptions { format: Some(Format::Lines), ..options() };
+        let seen = read_all(std::slice::from_ref(&path), by_line);
+        let lines: Vec<_> = text.lines().collect();
+        for (number, item) in seen.items.iter().enumerate() {
+            assert_eq!(*item, format!("{} {}", number + 1, lines[number]), "{packing}");
+        }
+        let count = seen.items.len();
+        assert!(packing == ".bz2" || count > 1_000, "{packing}: {count}");
+        assert_eq!(seen.skipped.len(), 1, "{packing}");
+        let start = format!("skipped {}:{count}: the rest cannot be read: ", path.display());
+        assert!(seen.skipped[0].starts_with(&start), "{packing}: {}", seen.skipped[0]);
+    }
+}
+
+#[test]
+fn a_column_that_is_missing_is_told_before_anything_is_read() {
+    let corpus = Corpus::new();
+    let csv = corpus.write("a.csv", "title;abstract\nx;y\n");
+    let table = corpus.write("a.parquet", parquet(&table()));
+    let failed = |path: &PathBuf, field: Option<&str>| {
+        let options = RowOptions { field: field.map(str::to_owned), ..options() };
+        let opened = Rows::open(std::slice::from_ref(path), options, &mut Skipped::unless(false));
+        let error = opened.err().unwrap().to_string();
+        error.strip_prefix(&format!("{}: ", path.display())).unwrap().to_owned()
+    };
+    assert_eq!(failed(&csv, None), "no field text; name one with --field: title, abstract");
+    assert_eq!(
+        failed(&table, Some("body")),
+        "no field body; name one with --field: other, id, text"
+    );
+    let list = corpus.write("a.json", "[{\"text\":1}]");
+    assert_eq!(failed(&list, None), "is one JSON list; write an object a line: jq -c '.[]' FILE");
+    let torn = corpus.write("b.parquet", b"PAR1 and then nothing");
+    assert!(failed(&torn, None).starts_with("is not a whole Parquet file: "));
+}
+
+#[test]
+fn files_that_are_no_text_are_skipped_with_what_is_possible() {
+    let corpus = Corpus::new();
+    corpus.write("in/a.txt", "text");
+    corpus.write("in/b.bin", b"\0\x01\x02");
+    let seen = read_all(&[corpus.path("in")], options());
+    assert_eq!(seen.items.len(), 1);
+    let expected = format!(
+        "skipped {}: is not text: it has zero bytes; lookalike reads text and HTML files, ",
+        corpus.path("in/b.bin").display()
+    );
+    assert!(seen.skipped[0].starts_with(&expected), "{}", seen.skipped[0]);
+}
+
+#[test]
+fn a_folder_of_tables_is_its_tables_and_a_mixed_one_is_refused() {
+    let corpus = Corpus::new();
+    corpus.write("in/1.jsonl", "{\"text\":\"x\",\"id\":1}\n");
+    corpus.write("in/2.jsonl.gz", "{\"text\":\"y\",\"id\":2}\n");
+    assert_eq!(read_all(&[corpus.path("in")], options()).items, ["1 x", "2 y"]);
+    corpus.write("in/README", "about");
+    let open = |options| Rows::open(&[corpus.path("in")], options, &mut Skipped::unless(false));
+    let error = open(options()).err().unwrap().to_string();
+    let expected = "holds 2 files of rows and 1 of other kinds; name the ones to read, \
+                    or --format text to take every file as one text";
+    assert!(error.ends_with(expected), "{error}");
+    let as_texts = RowOptions { format: Some(Format::Text), ..options() };
+    assert_eq!(open(as_texts).map(|rows| rows.inputs_count()).unwrap(), 3);
+}
+
+impl Rows {
+    fn inputs_count(&self) -> usize {
+        self.inputs.len()
+    }
+}
+
+fn to(path: &Path) -> OutputArgs {
+    OutputArgs { output: Some(path.to_owned()), force: false }
+}
+
+/// Reads the inputs, and keeps the items with even numbers.
+fn keep_even(paths: &[PathBuf], options: RowOptions, output: &Path) -> anyhow::Result<Kept> {
+    let mut skipped = Skipped::unless(false);
+    let mut rows = Rows::open(paths, options, &mut skipped)?;
+    let kept = rows.open_kept(&to(output))?;
+    rows.read(&mut skipped, &mut |_| Ok(()))?;
+    rows.write_kept(&|item| item % 2 == 0, kept)
+}
+
+#[test]
+fn kept_rows_of_every_format_and_packing_are_read_back() {
+    let corpus = Corpus::new();
+    let even: Vec<_> = expected().into_iter().step_by(2).collect();
+    for (name, content) in in_every_format() {
+        for packing in PACKINGS {
+            let path = corpus.write(&format!("{name}{packing}"), &content);
+            for packed in ["", ".gz", ".zst"] {
+                let output = corpus.path(&format!("kept-{packing}-{packed}-{name}{packed}"));
+                if name.ends_with("parquet") && !packed.is_empty() {
+                    assert!(keep_even(std::slice::from_ref(&path), options(), &output).is_err());
+                    continue;
+                }
+                let kept = keep_even(std::slice::from_ref(&path), options(), &output).unwrap();
+                let others = if name == "a.warc" { 7 } else { 0 };
+                assert_eq!(kept, Kept { kept: 3, removed: 3, others }, "{name}{packing}{packed}");
+                assert_eq!(read_all(&[output], options()).items, even, "{name}{packing}{packed}");
+            }
+        }
+    }
+}
+
+#[test]
+fn kept_lines_and_rows_are_the_bytes_they_were() {
+    let corpus = Corpus::new();
+    let text = "{\"text\" : \"a\"}\r\n\n {\"text\":\"b\"}\nbroken\n{\"text\":\"c\",\"x\":1.50}";
+    let path = corpus.write("a.jsonl.gz", text);
+    let output = corpus.path("kept.jsonl.zst");
+    keep_even(&[path], options(), &output).unwrap();
+    let expected = "{\"text\" : \"a\"}\r\n\nbroken\n{\"text\":\"c\",\"x\":1.50}";
+    assert_eq!(String::from_utf8(unpacked(&output)).unwrap(), expected);
+    let rows = "x,text\r\n1,\"a\nb\"\r\n\r\n2, b \n3,\"c\"\"\"\n";
+    let path = corpus.write("a.csv", rows);
+    let output = corpus.path("kept.csv");
+    keep_even(&[path], options(), &output).unwrap();
+    assert_eq!(fs::read_to_string(output).unwrap(), "x,text\r\n1,\"a\nb\"\r\n\r\n3,\"c\"\"\"\n");
+}
+
+#[test]
+fn several_inputs_are_joined_with_one_header_and_whole_lines() {
+    let corpus = Corpus::new();
+    let a = corpus.write("a.csv", "text\none\ntwo\nthree");
+    let b = corpus.write("b.csv", "\u{feff}text\nfour\nfive\n");
+    let output = corpus.path("kept.csv");
+    keep_even(&[a.clone(), b], options(), &output).unwrap();
+    assert_eq!(fs::read_to_string(&output).unwrap(), "text\none\nthree\nfive\n");
+    let c = corpus.write("c.csv", "body,text\nx,y\n");
+    let error = keep_even(&[a.clone(), c], options(), &corpus.path("k.csv")).unwrap_err();
+    assert!(error.to_string().contains("have different columns"), "{error}");
+    let d = corpus.write("d.jsonl", "{\"text\":\"x\"}\n");
+    let error = keep_even(&[a, d], options(), &corpus.path("k.csv")).unwrap_err().to_string();
+    assert!(error.contains("holds CSV rows, but "), "{error}");
+    assert!(error.ends_with("give inputs of one kind, or leave -o out"), "{error}");
+    assert!(!corpus.path("k.csv").exists());
+}
+
+#[test]
+fn a_kept_parquet_table_has_schema_packing_and_notes_of_its_input() {
+    let corpus = Corpus::new();
+    let path = corpus.write("a.parquet", parquet(&table()));
+    let output = corpus.path("kept.parquet");
+    keep_even(&[path.clone(), path], options(), &output).unwrap();
+    let builder =
+        ParquetRecordBatchReaderBuilder::try_new(fs::File::open(output).unwrap()).unwrap();
+    let metadata = builder.metadata().clone();
+    assert_eq!(builder.schema().fields(), table().schema().fields());
+    let notes = metadata.file_metadata().key_value_metadata().unwrap();
+    let count = |key: &str| notes.iter().filter(|note| note.key == key).count();
+    assert_eq!((count("maker"), count("ARROW:schema")), (1, 1));
+    let packing = metadata.row_group(0).column(0).compression();
+    assert!(matches!(packing, Compression::ZSTD(_)), "{packing:?}");
+    let batches: Vec<_> = builder.build().unwrap().map(Result::unwrap).collect();
+    let numbers = batches[0].column_by_name("other").unwrap();
+    let expected = Int64Array::from(vec![0, 2, 4, 0, 2, 4]);
+    assert_eq!(numbers.as_ref(), &expected as &dyn arrow_array::Array);
+}
+
+#[test]
+fn kept_records_of_a_packed_archive_are_members_of_their_own() {
+    let corpus = Corpus::new();
+    let path = corpus.write("a.warc.gz", warc());
+    let output = corpus.path("kept.warc.gz");
+    keep_even(&[path], options(), &output).unwrap();
+    let bytes = fs::read(&output).unwrap();
+    let mut first = Vec::new();
+    std::io::copy(&mut flate2::read::GzDecoder::new(&*bytes), &mut first).unwrap();
+    assert_eq!(first, warc_record("WARC-Type: warcinfo", b"software: ours\r\n"));
+}
+
+#[test]
+fn kept_files_are_copied_under_their_paths() {
+    let corpus = Corpus::new();
+    for (name, text) in [("in/a.txt", "1"), ("in/b/c.txt.gz", "2"), ("in/b/d.txt", "3")] {
+        corpus.write(name, text);
+    }
+    corpus.write("in/e.bin", b"\0");
+    let output = corpus.path("kept");
+    let kept = keep_even(&[corpus.path("in")], options(), &output).unwrap();
+    assert_eq!(kept, Kept { kept: 2, removed: 1, others: 1 });
+    let files = folder::walk(&output, &mut Skipped::unless(true)).unwrap().files;
+    let names: Vec<_> = files.iter().map(|file| file.strip_prefix(&output).unwrap()).collect();
+    assert_eq!(names, ["a.txt", "b/d.txt", "e.bin"].map(Path::new));
+    let modified = |path: PathBuf| path.metadata().unwrap().modified().unwrap();
+    assert_eq!(modified(output.join("a.txt")), modified(corpus.path("in/a.txt")));
+    let error = keep_even(&[corpus.path("in")], options(), &output).unwrap_err().to_string();
+    assert!(
+        error.ends_with("there are files in this folder; choose another one, or empty it first")
+    );
+    corpus.write("other/a.txt", "4");
+    let both = [corpus.path("in"), corpus.path("other")];
+    let error = keep_even(&both, options(), &corpus.path("k2")).unwrap_err().to_string();
+    assert!(error.ends_with("would both be kept as a.txt; give the folder they are in"), "{error}");
+}
+
+#[test]
+fn names_that_say_another_format_are_refused() {
+    let corpus = Corpus::new();
+    let path = corpus.write("a.jsonl", jsonl());
+    let refused = |name: &str| {
+        let failed = keep_even(std::slice::from_ref(&path), options(), &corpus.path(name));
+        let error = failed.unwrap_err().to_string();
+        error.split_once(": ").unwrap().1.to_owned()
+    };
+    assert_eq!(
+        refused("k.parquet"),
+        "kept data has the format of its input, JSON lines; use .jsonl"
+    );
+    assert_eq!(refused("k.jsonl.xz"), ".xz is read, but not written; use .gz or .zst");
+    assert!(keep_even(std::slice::from_ref(&path), options(), &corpus.path("k.dat")).is_ok());
+}
+
+#[test]
+fn an_input_that_changes_between_readings_is_noticed() {
+    let corpus = Corpus::new();
+    let path = corpus.write("a.jsonl", jsonl());
+    let mut skipped = Skipped::unless(true);
+    let mut rows = Rows::open(std::slice::from_ref(&path), options(), &mut skipped).unwrap();
+    rows.read(&mut skipped, &mut |_| Ok(())).unwrap();
+    for text in [jsonl() + "{}\n", "{}\n".to_owned()] {
+        fs::write(&path, text).unwrap();
+        let output = rows.open_kept(&to(&corpus.path("k.jsonl"))).unwrap();
+        let error = rows.write_kept(&|_| true, output).unwrap_err().to_string();
+        assert!(error.contains("changed while it was read"), "{error}");
+        assert!(!corpus.path("k.jsonl").exists());
+    }
+}
+
+#[test]
+fn pages_of_an_archive_give_their_main_text_if_that_is_wanted() {
+    let corpus = Corpus::new();
+    let head =
+        "WARC-Type: response\r\nWARC-Target-URI: http://x/\r\nContent-Type: application/http";
+    let http = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=windows-1252\r\n\r\n\
+                 <nav>Home</nav><p>caf\xe9</p>";
+    let picture = b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n\x89PNG";
+    let records = [warc_record(head, http), warc_record(head, picture)].concat();
+    let path = corpus.write("a.warc", records);
+    let html = RowOptions { html: true, ..options() };
+    let seen = read_all(std::slice::from_ref(&path), html);
+    assert_eq!(seen.items, ["\"http://x/\" café"]);
+    let raw = read_all(&[path], options());
+    assert_eq!(raw.items, ["\"http://x/\" <nav>Home</nav><p>café</p>"]);
+    let note = "note: 1 text is a web page, read with all markup; --html takes the main text";
+    assert_eq!(raw.notes, [note]);
+}
+
+#[test]
+fn archives_survive_damage_between_records() {
+    let corpus = Corpus::new();
+    let record = |text: &str| {
+        warc_record(&format!("WARC-Type: conversion\r\nWARC-Target-URI: {text}"), text.as_bytes())
+    };
+    let damaged =
+        [record("one"), b"rubbish\r\nmore\r\n\r\n".to_vec(), record("two"), record("three")]
+            .concat();
+    let cut = damaged[..damaged.len() - 6].to_vec();
+    let path = corpus.write("a.warc", cut);
+    let seen = read_all(&[path], options());
+    assert_eq!(seen.items, ["\"one\" one", "\"two\" two"]);
+    assert_eq!(seen.skipped.len(), 2, "{:?}", seen.skipped);
+    assert!(seen.skipped[0].contains("is not a WARC record; the next one is looked for"));
+    assert!(seen.skipped[1].contains("the file ends within this record"));
+}
+
+#[test]
+fn what_is_read_does_not_depend_on_threads() {
+    let corpus = Corpus::new();
+    let row = |row: u64| match row % 7 {
+        3 => "{\"text\":1}\n".to_owned(),
+        5 => "\n".to_owned(),
+        _ => format!("{{\"text\":\"row {row} {}\"}}\n", "x".repeat((row % 300) as usize)),
+    };
+    let path = corpus.write("a.jsonl", (0..40_000).map(row).collect::<String>());
+    let with = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| read_all(std::slice::from_ref(&path), options()))
+    };
+    assert_eq!(with(1), with(3));
+}
+
+#[test]
+fn nothing_is_left_of_an_output_that_is_given_up() {
+    remove_when_stopped();
+    let corpus = Corpus::new();
+    let path = corpus.write("in/a.txt", "text");
+    let mut skipped = Skipped::unless(true);
+    let rows = Rows::open(&[path], options(), &mut skipped).unwrap();
+    drop(rows.open_kept(&to(&corpus.path("kept"))).unwrap());
+    let names: Vec<_> = fs::read_dir(corpus.folder.path()).unwrap().collect();
+    assert_eq!(names.len(), 1);
+}

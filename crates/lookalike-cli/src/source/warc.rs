@@ -1,0 +1,164 @@
+//! What is in a web archive? Its records, the texts among them, and what those go by.
+//!
+//! Items are the bodies of responses, and what was stored or extracted as text (resource,
+//! conversion). Other records (requests, metadata, pictures) are no items.
+
+use std::borrow::Cow;
+
+use memchr::memmem;
+
+use super::{
+    Reason, charset,
+    field::{Found, Key, Outcome, RowId, Wanted},
+    http::{Head, Response},
+    records::Split,
+};
+
+/// What every record starts with.
+pub const MAGIC: &[u8] = b"WARC/";
+
+/// Heads are shorter than this; what is longer is none.
+const LONGEST_HEAD: usize = 1 << 16;
+
+/// The header that names an item if the user names none.
+const USUAL_ID: &str = "WARC-Target-URI";
+
+/// Finds the ends of records by the length they state.
+#[derive(Default)]
+pub struct SplitArchive {
+    /// How long the record is from here, if its head is read.
+    length: Option<usize>,
+    /// What we are in is no record; the next one is looked for.
+    lost: bool,
+    looked: usize,
+}
+
+impl SplitArchive {
+    fn stated(&mut self, bytes: &[u8]) -> Option<usize> {
+        if !self.lost && self.length.is_none() {
+            match Head::end(bytes) {
+                Some(end) => {
+                    let stated = bytes.starts_with(MAGIC).then(|| Head::read(&bytes[..end]));
+                    let length = stated.and_then(|head| head.value("Content-Length")?.parse().ok());
+                    self.length = length.and_then(|length: usize| end.checked_add(length));
+                    self.lost = self.length.is_none();
+                }
+                None => self.lost = bytes.len() > LONGEST_HEAD,
+            }
+        }
+        self.length
+    }
+
+    fn found(&mut self, end: usize) -> Option<usize> {
+        *self = Self::default();
+        Some(end)
+    }
+}
+
+impl Split for SplitArchive {
+    fn end(&mut self, bytes: &[u8]) -> Option<usize> {
+        if let Some(length) = self.stated(bytes) {
+            // Two line ends follow each record; a writer may have forgotten them.
+            let behind = bytes.get(length..)?;
+            let ends = behind.iter().take(4).take_while(|byte| b"\r\n".contains(byte)).count();
+            return if behind.len() >= 4 { self.found(length + ends) } else { None };
+        }
+        if !self.lost {
+            return None;
+        }
+        // A record starts at the beginning of a line.
+        let from = self.looked.saturating_sub(MAGIC.len());
+        match memmem::find(&bytes[from..], b"\nWARC/") {
+            Some(offset) => self.found(from + offset + 1),
+            None => {
+                self.looked = bytes.len();
+                None
+            }
+        }
+    }
+
+    fn pass(&mut self, count: usize) {
+        self.length = self.length.map(|length| length.saturating_sub(count));
+        self.looked = self.looked.saturating_sub(count);
+    }
+
+    fn cut(&mut self, rest: &[u8]) -> Option<&'static str> {
+        let whole = self.length.is_some_and(|length| rest.len() >= length);
+        let blank = rest.iter().all(u8::is_ascii_whitespace);
+        let cut = "the file ends within this record; it may have been cut short";
+        (!whole && !blank && !self.lost).then_some(cut)
+    }
+}
+
+/// Reads one record.
+pub fn parse<'a>(record: &'a [u8], wanted: &Wanted) -> Outcome<'a> {
+    let Some(end) = Head::end(record).filter(|_| record.starts_with(MAGIC)) else {
+        let blank = record.iter().all(u8::is_ascii_whitespace);
+        let what = "is not a WARC record; the next one is looked for";
+        return if blank { Ok(None) } else { Err((Reason::Broken, what.to_owned())) };
+    };
+    let head = Head::read(&record[..end]);
+    let Some(length) = head.value("Content-Length").and_then(|text| text.parse().ok()) else {
+        return Err((Reason::Broken, "a record without Content-Length".to_owned()));
+    };
+    let content = &record[end..];
+    let content = &content[..content.len().min(length)];
+    let page = match head.value("WARC-Type") {
+        Some("response") if is_http(&head) => Response::read(content).page()?,
+        Some("response" | "resource" | "conversion") => {
+            let kind = head.value("Content-Type").unwrap_or("text/plain");
+            Some((Cow::Borrowed(content), kind.to_owned()))
+        }
+        _ => None,
+    };
+    Ok(page.and_then(|(body, kind)| item(body, &kind, &head, wanted)))
+}
+
+fn is_http(head: &Head<'_>) -> bool {
+    head.value("Content-Type").is_some_and(|kind| kind.starts_with("application/http"))
+}
+
+/// An item, if the body is text.
+fn item<'a>(
+    body: Cow<'a, [u8]>,
+    kind: &str,
+    head: &Head<'_>,
+    wanted: &Wanted,
+) -> Option<Found<'a>> {
+    let kind = kind.to_ascii_lowercase();
+    let is_html = kind.contains("html");
+    if !is_html && !kind.starts_with("text/") {
+        return None;
+    }
+    let charset = charset::named(kind.as_bytes());
+    let (text, repaired) = match body {
+        Cow::Borrowed(body) => charset::decode_page(body, charset),
+        Cow::Owned(body) => {
+            let (text, repaired) = charset::decode_page(&body, charset);
+            (Cow::Owned(text.into_owned()), repaired)
+        }
+    };
+    let (id, key) = (named(head, wanted.id.as_deref()), wanted.key.as_deref());
+    let key = key.and_then(|name| head.value(name)).map(|value| Key::Text(value.to_owned()));
+    let modified = head.value("WARC-Date").and_then(seconds);
+    Some(Found { id, key, html: Some(is_html), modified, ..Found::text(text, repaired) })
+}
+
+/// A record goes by the header that is asked for, else by its address, else by its own id.
+fn named(head: &Head<'_>, wanted: Option<&str>) -> RowId<'static> {
+    let names = [wanted.unwrap_or(USUAL_ID), USUAL_ID, "WARC-Record-ID"];
+    let id = names.into_iter().find_map(|name| head.value(name));
+    id.map_or(RowId::Place, |id| RowId::Given(id.to_owned().into()))
+}
+
+/// Seconds since 1970 of a time such as `2024-02-29T12:00:00Z`.
+fn seconds(time: &str) -> Option<i64> {
+    let part = |from: usize, to: usize| time.get(from..to)?.parse::<i64>().ok();
+    let (year, month, day) = (part(0, 4)?, part(5, 7)?, part(8, 10)?);
+    let (hour, minute, second) = (part(11, 13)?, part(14, 16)?, part(17, 19)?);
+    // Days since 1970, years beginning in March, so that a leap day is the last of its year.
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let days =
+        year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day - 719_469;
+    Some(((days * 24 + hour) * 60 + minute) * 60 + second)
+}
