@@ -3,7 +3,10 @@
 //! Nothing here knows how pairs were found.
 
 mod equal;
-#[cfg_attr(not(test), expect(dead_code, reason = "the command that calls it comes with dedup"))]
+#[cfg_attr(
+    not(test),
+    expect(dead_code, unused_imports, reason = "the command that calls it comes with dedup")
+)]
 pub mod html;
 mod ids;
 mod numbers;

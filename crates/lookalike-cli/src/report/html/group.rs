@@ -38,7 +38,7 @@ pub enum Body {
     Text(Excerpt),
 }
 
-/// The beginning of a text.
+/// A text, or its beginning.
 #[derive(Clone, Debug)]
 pub struct Excerpt {
     text: String,
@@ -48,11 +48,15 @@ pub struct Excerpt {
 
 /// An id of more characters is cut in the middle.
 const ID_CHARACTERS: usize = 240;
+/// Of an equal beginning that is left out, this much stays, in bytes: what leads to a difference.
+const LEAD: usize = 200;
+/// What a name in the list is followed by, in characters.
+const PREVIEW: usize = 160;
 
 impl Excerpt {
     /// Keeps at most this many bytes, up to the end of a word if one is near.
     pub fn of(text: &str, bytes: usize) -> Self {
-        let end = word_end(text, text.floor_char_boundary(bytes));
+        let end = word_end(text, character_start(text, bytes));
         Self { text: text[..end].to_owned(), characters: text.chars().count() }
     }
 }
@@ -60,12 +64,18 @@ impl Excerpt {
 impl ReportGroup {
     /// Appends the group as one line of JSON.
     pub(super) fn json(&self, line: &mut String, overview: &Overview, view: &View) {
+        let start = self.start(view.excerpt);
         let members = overview.sizes().get(self.position).copied().unwrap_or_default();
         append(line, format_args!("{{\"number\":{},\"size\":{members},", self.position + 1));
         line.push_str("\"why\":");
         escape::json(line, &self.why);
         line.push_str(",\"keep\":{");
-        self.keep.json(line, view.excerpt);
+        self.keep.json(line, start, view.excerpt);
+        if let (Body::Text(text), 1..) = (&self.keep.body, start) {
+            line.push_str(",\"opening\":");
+            escape::json(line, &text.text.chars().take(PREVIEW).collect::<String>());
+            append(line, format_args!(",\"skipped\":{}", text.text[..start].chars().count()));
+        }
         line.push_str("},\"members\":[");
         for (position, member) in self.members.iter().enumerate() {
             line.push_str(if position > 0 { ",{" } else { "{" });
@@ -73,40 +83,77 @@ impl ReportGroup {
                 append(line, format_args!("\"value\":{value},"));
             }
             append(line, format_args!("\"distance\":{},", member.closeness.distance));
-            member.item.json(line, view.excerpt);
+            member.item.json(line, start, view.excerpt);
             line.push('}');
         }
         line.push_str("]}");
     }
+
+    /// Where the texts begin to be worth showing: a little before the first difference, if they
+    /// cannot be shown whole. All are equal before.
+    fn start(&self, excerpt: usize) -> usize {
+        let Body::Text(Excerpt { text: keep, .. }) = &self.keep.body else { return 0 };
+        let texts = || self.members.iter().filter_map(|member| member.item.body.text());
+        if keep.len() <= excerpt && texts().all(|text| text.len() <= excerpt) {
+            return 0;
+        }
+        let differing = texts().filter(|text| *text != keep);
+        let equal = differing.map(|text| equal_bytes(keep, text)).min().unwrap_or(0);
+        let end = character_start(keep, equal);
+        let start = character_start(keep, end.saturating_sub(LEAD));
+        let space = keep[start..end].find(char::is_whitespace);
+        if start < LEAD { 0 } else { start + space.unwrap_or(0) }
+    }
 }
 
 impl ReportItem {
-    /// Appends the fields of the item.
-    fn json(&self, line: &mut String, excerpt: usize) {
+    /// Appends the fields of the item; its text from here on.
+    fn json(&self, line: &mut String, start: usize, excerpt: usize) {
         line.push_str("\"id\":");
         escape::json(line, &short(&self.id));
         match &self.body {
             Body::None => {}
-            Body::Text(text) => text.json(line, excerpt),
+            Body::Text(text) => text.json(line, start, excerpt),
+        }
+    }
+}
+
+impl Body {
+    fn text(&self) -> Option<&String> {
+        match self {
+            Self::None => None,
+            Self::Text(excerpt) => Some(&excerpt.text),
         }
     }
 }
 
 impl Excerpt {
-    fn json(&self, line: &mut String, bytes: usize) {
+    fn json(&self, line: &mut String, start: usize, bytes: usize) {
         line.push_str(",\"text\":");
-        let start = line.len();
-        let fits = escape::json_within(line, &self.text, bytes);
-        let end = if fits < self.text.len() { word_end(&self.text, fits) } else { fits };
+        let before = line.len();
+        let text = &self.text[start..];
+        let fits = escape::json_within(line, text, bytes);
+        let end = if fits < text.len() { word_end(text, fits) } else { fits };
         if end < fits {
-            line.truncate(start);
-            escape::json(line, &self.text[..end]);
+            line.truncate(before);
+            escape::json(line, &text[..end]);
         }
-        let shown = self.text[..end].chars().count();
+        let shown = self.text[..start + end].chars().count();
         if shown < self.characters {
             append(line, format_args!(",\"characters\":{}", self.characters));
         }
     }
+}
+
+/// How many bytes two texts have in common at the beginning.
+fn equal_bytes(a: &str, b: &str) -> usize {
+    a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count()
+}
+
+/// The last position up to this one that does not split a character.
+fn character_start(text: &str, position: usize) -> usize {
+    let position = position.min(text.len());
+    (0..=position).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
 
 /// Where to cut a text at or a little before this position, so that the last word stays whole.
@@ -147,7 +194,7 @@ mod tests {
 
     fn as_json(item: &ReportItem, excerpt: usize) -> Value {
         let mut line = String::from("{");
-        item.json(&mut line, excerpt);
+        item.json(&mut line, 0, excerpt);
         line.push('}');
         serde_json::from_str(&line).unwrap()
     }
@@ -175,6 +222,50 @@ mod tests {
     fn what_grows_by_escaping_is_cut_again() {
         let shown = as_json(&item("a", &"<".repeat(100), 100), 61);
         assert_eq!(shown, json!({"id": "a", "text": "<".repeat(9), "characters": 100}));
+    }
+
+    /// A group of three as JSON: the second is equal to the first.
+    fn group_of(keep: &str, member: &str, excerpt: usize) -> Value {
+        let closeness = Closeness { distance: 1, similarity: Some(0.9) };
+        let mut overview = Overview::new(Scale::Distance { radius: 3 });
+        overview.add([closeness; 2]);
+        let mut view = View::new(&overview, 2_000_000);
+        view.excerpt = excerpt;
+        let members = [keep, member]
+            .map(|text| ReportMember { item: item("member", text, view.fetch), closeness });
+        let keep = item("keep", keep, view.fetch);
+        let group = ReportGroup { position: 0, keep, why: String::new(), members: members.into() };
+        let mut line = String::new();
+        group.json(&mut line, &overview, &view);
+        serde_json::from_str(&line).unwrap()
+    }
+
+    #[test]
+    fn an_equal_beginning_makes_room_for_the_difference() {
+        let text = |word: &str| "é same".repeat(100) + &" and so on".repeat(50) + word;
+        let group = group_of(&text(" kept"), &text(" gone"), 300);
+        let shown = |item: &Value| item["text"].as_str().unwrap().to_owned();
+        assert!(shown(&group["keep"]).ends_with(" so on kept"));
+        assert!(shown(&group["members"][0]).ends_with(" so on kept"));
+        assert!(shown(&group["members"][1]).ends_with(" so on gone"));
+        assert!(group["keep"]["opening"].as_str().unwrap().starts_with("é same"));
+        let skipped = group["keep"]["skipped"].as_u64().unwrap() as usize;
+        assert_eq!(skipped + shown(&group["keep"]).chars().count(), text(" kept").chars().count());
+        assert_eq!(group["keep"].get("characters"), None);
+    }
+
+    #[test]
+    fn texts_begin_at_their_beginning_if_they_fit_or_differ_there() {
+        let long = "same ".repeat(200);
+        for (keep, member, excerpt) in [
+            (long.clone() + "a", long.clone() + "b", 2_000),
+            ("a ".to_owned() + &long, "b ".to_owned() + &long, 100),
+            (long.clone(), long.clone(), 100),
+            (String::new(), long.clone(), 100),
+        ] {
+            let group = group_of(&keep, &member, excerpt);
+            assert_eq!(group["keep"].get("skipped"), None, "{group}");
+        }
     }
 
     #[test]

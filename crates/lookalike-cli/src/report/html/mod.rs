@@ -4,7 +4,7 @@
 //! three steps, so that only the texts it shows have to be read again:
 //!
 //! 1. [`Overview`] counts all groups, by numbers alone.
-//! 2. [`View`] decides which of them the page shows, and how much of each text.
+//! 2. [`View`] decides which of them the page shows, and how much of each text it needs.
 //! 3. [`write()`] takes those groups, one by one.
 //!
 //! The page itself is in `page/`: structure, style, and one script per question. Everything that

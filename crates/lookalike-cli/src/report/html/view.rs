@@ -15,6 +15,8 @@ const ITEM_BYTES: usize = 160;
 const EXCERPT_LEAST: usize = 600;
 /// Longer ones are not read by anybody, and would make differences slow to compute.
 const EXCERPT_MOST: usize = 20_000;
+/// Texts in memory may take this many times what the file may.
+const FETCH_SHARE: usize = 3;
 /// The most members shown of one group.
 const MEMBERS_MOST: usize = 50;
 
@@ -23,8 +25,11 @@ const MEMBERS_MOST: usize = 50;
 pub struct View {
     /// For each group, whether it is shown.
     shown: Vec<bool>,
-    /// The most bytes of one text; for [`Excerpt::of`](super::Excerpt::of).
-    pub excerpt: usize,
+    /// How much of each text to hand over, in bytes; for [`Excerpt::of`](super::Excerpt::of). It is
+    /// more than is shown: an equal beginning of all texts of a group is left out.
+    pub fetch: usize,
+    /// The most bytes shown of one text.
+    pub(super) excerpt: usize,
     /// The most bytes of all groups together.
     pub(super) bytes: usize,
 }
@@ -52,7 +57,8 @@ impl View {
         }
         let excerpt = bytes / taken.max(1);
         let excerpt = excerpt.saturating_sub(ITEM_BYTES).clamp(EXCERPT_LEAST, EXCERPT_MOST);
-        Self { shown, excerpt, bytes }
+        let fetch = (FETCH_SHARE * bytes / taken.max(1)).clamp(excerpt, EXCERPT_MOST * FETCH_SHARE);
+        Self { shown, fetch, excerpt, bytes }
     }
 
     /// Whether the group at this position is shown.

@@ -18,7 +18,8 @@ function bodyOf(item) {
 
 /** The beginning of a text, on one line. */
 function textPreview(item) {
-  return shownText(Array.from(item.text.slice(0, 400).replace(/\s+/gu, " ").trim()).slice(0, 180).join(""));
+  const text = item.opening ?? item.text;
+  return shownText(Array.from(text.slice(0, 400).replace(/\s+/gu, " ").trim()).slice(0, 180).join(""));
 }
 
 /** What two texts differ in, in the form asked for: "sides" or "inline". */
@@ -26,7 +27,7 @@ function compareTexts(kept, removed, mode) {
   const stretches = difference(kept.text, removed.text, kept.characters > 0, removed.characters > 0);
   const all = rows(stretches);
   const shown = mode === "sides" ? sideBySide(all) : inOneText(all);
-  return [legend(stretches), shown, excerptNote(kept, removed)];
+  return [legend(stretches), skippedNote(kept), shown, excerptNote(kept, removed, kept.skipped ?? 0)];
 }
 
 function legend(stretches) {
@@ -42,11 +43,15 @@ function legend(stretches) {
     removed ? make("span", {}, make("del", {}, "− " + counted(removed, "word")), " only in the removed one") : null);
 }
 
-function excerptNote(...items) {
-  const cut = items.filter((item) => item.characters > 0);
-  if (cut.length === 0) return null;
-  const parts = cut.map((item) => `${count(Array.from(item.text).length)} of ${count(item.characters)}`);
-  return make("p", { class: "note" }, `Beginnings only: ${parts.join(" and ")} characters. What follows is not compared here.`);
+function skippedNote({ skipped }) {
+  return skipped ? make("p", { class: "note" }, `The first ${count(skipped)} characters are the same in all of the group, and left out.`) : null;
+}
+
+function excerptNote(kept, removed, skipped) {
+  const after = ({ text, characters }) => counted(characters - skipped - Array.from(text).length, "character");
+  const parts = [["kept", kept], ["removed", removed]].filter(([, item]) => item.characters > 0)
+    .map(([name, item]) => `${after(item)} of the ${name} text`);
+  return parts.length ? make("p", { class: "note" }, `Not shown and not compared here: the last ${parts.join(", the last ")}.`) : null;
 }
 
 function sideBySide(all) {

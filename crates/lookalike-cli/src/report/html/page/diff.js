@@ -22,7 +22,8 @@ function tokens(text) {
  */
 function difference(keptText, removedText, keptIsCut, removedIsCut) {
   const kept = tokens(keptText), removed = tokens(removedText);
-  const runs = withoutCrumbs(commonRuns(...numbered(kept, removed)), kept.length, removed.length);
+  const [a, b] = numbered(kept, removed);
+  const runs = grown(withoutCrumbs(commonRuns(a, b), a.length, b.length), a, b);
   const stretches = [];
   let k = 0, r = 0;
   const gap = (keptEnd, removedEnd, isLast) => {
@@ -112,9 +113,20 @@ function withoutCrumbs(runs, keptLength, removedLength) {
     const after = runs[at + 1] ?? { k: keptLength, r: removedLength };
     const changedBefore = Math.max(run.k - before.k, run.r - before.r) - before.length;
     const changedAfter = Math.max(after.k - run.k, after.r - run.r) - run.length;
-    if (run.length * 3 > Math.min(changedBefore, changedAfter)) good.push(run);
+    if (run.length * 3 > Math.min(changedBefore, changedAfter)) good.push({ ...run });
   });
   return good;
+}
+
+/** Lets runs take in equal words next to them that are free again. */
+function grown(runs, a, b) {
+  let k = 0, r = 0;
+  for (const run of runs) {
+    while (run.k > k && run.r > r && a[run.k - 1] === b[run.r - 1]) { run.k--; run.r--; run.length++; }
+    k = run.k + run.length;
+    r = run.r + run.length;
+  }
+  return runs;
 }
 
 /**

@@ -149,8 +149,9 @@ function drawGroup(group) {
 function range(group) {
   const values = group.members.map((member) => member.value).filter((value) => value !== undefined);
   if (values.length === 0) return "";
-  const [far, near] = [values[0], values.at(-1)].map(shownValue);
-  return far === near ? far : byDistance ? `${near} to ${far}` : `${far} to ${near}`;
+  const far = values[0], near = values.at(-1);
+  if (shownValue(far) === shownValue(near)) return shownValue(far);
+  return byDistance ? `${near} to ${shownValue(far)}` : `${shownValue(far)} to ${shownValue(near)}`;
 }
 
 /** A small picture: where the members lie on the scale. */
@@ -166,6 +167,7 @@ function drawStrip(group) {
 function toggle(group) {
   const before = chosen.open;
   chosen.open = before === group ? null : group;
+  chosen.current = chosen.matching.indexOf(group);
   chosen.member = Math.max(0, group.memberSteps.findIndex((step) => step >= chosen.threshold));
   for (const changed of [before, group]) redraw(changed);
 }
@@ -187,12 +189,12 @@ function drawOpen(group) {
     group.members.length > 1 ? drawMembers(group) : null,
     make("div", { class: "comparison" },
       drawReason("kept", "Kept", group.keep.id, group.why),
-      member ? drawReason("removed", step(group) ? "Removed" : "Would stay", member.id, reason(group, member)) : null,
+      member ? drawReason("removed", goes(group) ? "Removed" : "Would stay", member.id, reason(member)) : null,
       ...(member ? bodyOf(group.keep).compare(group.keep, member, chosen.mode) : [])));
 }
 
 /** Whether the chosen member still goes at the chosen threshold. */
-function step(group) {
+function goes(group) {
   return group.memberSteps[chosen.member] >= chosen.threshold;
 }
 
@@ -200,13 +202,14 @@ function drawReason(side, verdict, id, why) {
   return make("p", { class: `reason ${side}` }, make("span", { class: "tag" }, verdict), shownId(id), make("span", { class: "why" }, shownText(why)));
 }
 
-function reason(group, member) {
+/** Why the chosen member goes, or would stay. */
+function reason(member) {
+  const limit = byDistance ? count(steps[chosen.threshold]) : shownValue(steps[chosen.threshold]);
+  if (byDistance) return `${shownValue(member.value)} apart from the kept one (at most ${limit} to go)`;
+  const bits = `${counted(member.distance, "bit")} apart`;
+  if (member.value === undefined) return `alike another one of the group; ${bits}`;
   const level = levelOf(member.value);
-  const measured = byDistance ? `${shownValue(member.value)} apart from the kept one`
-    : member.value === undefined ? "alike through another of the group"
-    : `similarity ${shownValue(member.value)} to the kept one${level ? ` (${level})` : ""}, ${counted(member.distance, "bit")} apart`;
-  const limit = byDistance ? `at most ${shownValue(steps[chosen.threshold])}` : `at least ${shownValue(steps[chosen.threshold])}`;
-  return `${measured}; ${step(group) ? "goes with" : "does not reach"} ${limit}`;
+  return `${level ? `${level}: ` : ""}similarity ${shownValue(member.value)} to the kept one (at least ${limit} to go), ${bits}`;
 }
 
 function drawMembers(group) {

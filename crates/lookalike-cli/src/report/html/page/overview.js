@@ -101,7 +101,7 @@ function showThreshold(step, bars) {
   const share = data.head.items ? Math.round((1000 * removed) / data.head.items) / 10 : 0;
   byId("verdict").replaceChildren(
     make("span", { class: "at" }, byDistance ? "At most " : "Similarity at least ", make("b", {}, shownValue(steps[step])), byDistance ? " apart" : ""),
-    make("span", { class: "goes" }, make("b", {}, count(removed)), ` of ${counted(data.head.items, "item")} go (${share} %)`),
+    make("span", { class: "goes" }, make("b", {}, count(removed)), ` of ${counted(data.head.items, "item")} go (${share}\u00a0%)`),
     make("span", {}, make("b", {}, count(groups)), groups === 1 ? " group" : " groups"));
   byId("option").replaceChildren(...(fewer === 0 && step === 0 ? ["As in this run."] : [
     `${count(fewer)} fewer than in this run. For this: `,

@@ -8,7 +8,7 @@ use std::{
     io::{BufRead, BufReader, Write},
     path::PathBuf,
     process::{Child, ChildStdin, Command, Stdio},
-    sync::mpsc::{Receiver, channel},
+    sync::mpsc::{Receiver, RecvTimeoutError, channel},
     thread,
     time::Duration,
 };
@@ -16,8 +16,10 @@ use std::{
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Far more than any step takes; a browser that hangs must not hang the tests.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// A browser that hangs must not hang the tests: they wait for it in turns, far more of them than
+/// any step takes. Turns, because a machine that is put to sleep meanwhile loses only one.
+const TURN: Duration = Duration::from_millis(100);
+const TURNS: usize = 1_200;
 
 /// An open page.
 pub struct Page {
@@ -175,10 +177,17 @@ impl Page {
     /// The next message, noted if it is an event.
     #[track_caller]
     fn hear(&mut self, wanted: &str) -> Value {
-        let message = self.messages.recv_timeout(PATIENCE);
-        let message = message.unwrap_or_else(|_| panic!("the browser is silent; wanted: {wanted}"));
-        self.note(&message);
-        message
+        for _ in 0..TURNS {
+            match self.messages.recv_timeout(TURN) {
+                Ok(message) => {
+                    self.note(&message);
+                    return message;
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => panic!("the browser ended before {wanted}"),
+            }
+        }
+        panic!("the browser is silent; wanted: {wanted}")
     }
 
     fn note(&mut self, event: &Value) {

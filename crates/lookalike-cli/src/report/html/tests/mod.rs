@@ -46,7 +46,7 @@ fn report_within(scale: Scale, groups: &[Made], file_bytes: usize) -> String {
     };
     let item = |id: &str, text: &str| ReportItem {
         id: id.to_owned(),
-        body: Body::Text(Excerpt::of(text, view.excerpt)),
+        body: Body::Text(Excerpt::of(text, view.fetch)),
     };
     let shown = groups.iter().enumerate().filter(|(position, _)| view.shows(*position));
     let shown = shown.map(|(position, group)| {
@@ -87,6 +87,9 @@ fn the_file_is_complete_and_names_no_other() {
         assert!(!file.contains(outside), "{outside}");
     }
     assert!(file.contains("texts &amp; &lt;more&gt;.jsonl"));
+    for figure in ["items</dt><dd>3<", "stay</dt><dd>2<", "go</dt><dd>1<", "groups</dt><dd>1<"] {
+        assert!(file.contains(figure), "{figure}");
+    }
     assert!(file.contains("<dt>Recipe</dt><dd>&lt;b&gt;words&lt;/b&gt;</dd>"));
 }
 

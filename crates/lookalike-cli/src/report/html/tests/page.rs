@@ -291,6 +291,12 @@ fn differences_are_those_between_words() {
     assert_eq!(kinds("", "b", false), "r:b");
     assert_eq!(kinds("我是猫", "我是狗", false), "s:我 是 | k:猫 | r:狗");
     assert_eq!(kinds("naïve-ish", "naïve ish", false), "s:naïve | k:- | s:ish");
+    // A sign that is equal by accident does not take the place of the one next to equal words.
+    let long = "one two three ' four five six seven eight nine 'end of it";
+    assert_eq!(
+        kinds(long, "'end of it", false),
+        "k:one two three ' four five six seven eight nine | s:' end of it"
+    );
     // The excerpt of the other ends before: nobody knows what it says there.
     assert_eq!(kinds("a b c", "a b", true), "s:a b | b:c");
     page.close();
