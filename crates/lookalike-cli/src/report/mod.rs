@@ -4,6 +4,11 @@
 
 mod equal;
 mod groups;
+#[cfg_attr(
+    not(test),
+    expect(dead_code, unused_imports, reason = "the command that calls it comes with dedup")
+)]
+pub mod html;
 mod ids;
 mod numbers;
 mod output;

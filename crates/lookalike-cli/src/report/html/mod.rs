@@ -1,0 +1,152 @@
+//! What was removed, and was that right? One page to look at: figures, groups, differences.
+//!
+//! [`write()`] makes a single file that needs nothing else: no network, no other files. It works in
+//! three steps, so that only the texts it shows have to be read again:
+//!
+//! 1. [`Overview`] counts all groups, by numbers alone.
+//! 2. [`View`] decides which of them the page shows, and how much of each text it needs.
+//! 3. [`write()`] takes those groups, one by one.
+//!
+//! The page itself is in `page/`: structure, style, and one script per question. Everything that
+//! comes from the data is escaped here and put in place as text there; a content security policy
+//! lets nothing run but these scripts.
+
+mod escape;
+mod group;
+mod overview;
+mod view;
+
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, Write};
+
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+pub use group::{Body, Excerpt, ReportGroup, ReportItem, ReportMember};
+pub use overview::{Closeness, Level, Overview, Scale};
+pub use view::{FILE_BYTES, View};
+
+use super::grouped;
+
+/// What a report tells besides its groups.
+pub struct HtmlReport<'a> {
+    /// What was searched: the names of the inputs.
+    pub title: String,
+    /// All items that were compared.
+    pub items: u64,
+    /// What else there is to tell about the run: a name and a value each.
+    pub facts: Vec<(String, String)>,
+    pub overview: &'a Overview,
+    pub view: &'a View,
+}
+
+const PAGE: &str = include_str!("page/page.html");
+const STYLE: &str = include_str!("page/style.css");
+const SCRIPT: &str = concat!(
+    include_str!("page/text.js"),
+    include_str!("page/diff.js"),
+    include_str!("page/bodies.js"),
+    include_str!("page/overview.js"),
+    include_str!("page/groups.js"),
+    include_str!("page/page.js"),
+);
+
+/// Writes the page with these groups, as many as fit.
+pub fn write(
+    output: &mut impl Write,
+    report: &HtmlReport<'_>,
+    groups: impl IntoIterator<Item = ReportGroup>,
+) -> io::Result<()> {
+    let mut groups = groups.into_iter();
+    for piece in PAGE.split("{{") {
+        let (slot, rest) = piece.split_once("}}").unwrap_or(("", piece));
+        match slot {
+            "data" => write_data(output, report, &mut groups)?,
+            _ => output.write_all(report.fill(slot).as_bytes())?,
+        }
+        output.write_all(rest.as_bytes())?;
+    }
+    Ok(())
+}
+
+impl HtmlReport<'_> {
+    /// What stands in a slot of the page. It is complete without scripts, but for the groups.
+    fn fill(&self, slot: &str) -> String {
+        let removed = self.overview.removed();
+        match slot {
+            "" => String::new(),
+            "policy" => policy(),
+            "style" => STYLE.to_owned(),
+            "script" => SCRIPT.to_owned(),
+            "title" => escape::markup(&self.title),
+            "items" => grouped(self.items),
+            "groups" => grouped(self.overview.sizes().len() as u64),
+            "removed" => grouped(removed),
+            "kept" => grouped(self.items.saturating_sub(removed)),
+            "facts" => self.facts.iter().map(fact).collect(),
+            _ => unreachable!("page.html has no other slots"),
+        }
+    }
+}
+
+fn fact((name, value): &(String, String)) -> String {
+    let (name, value) = (escape::markup(name), escape::markup(value));
+    format!("<div><dt>{name}</dt><dd>{value}</dd></div>\n")
+}
+
+/// Writes everything the scripts read, as JSON with one group a line.
+fn write_data(
+    output: &mut impl Write,
+    report: &HtmlReport<'_>,
+    groups: &mut dyn Iterator<Item = ReportGroup>,
+) -> io::Result<()> {
+    let overview = report.overview;
+    let head = json!({
+        "items": report.items,
+        "removed": overview.removed(),
+        "groups": overview.sizes().len(),
+        "overview": overview.json(),
+    });
+    // The head has numbers and our own names only.
+    write!(output, "{{\"head\":{head},\"groups\":[")?;
+    let mut left = report.view.bytes;
+    let mut line = String::new();
+    let mut separator = "\n";
+    for group in groups {
+        line.clear();
+        line.push_str(separator);
+        group.json(&mut line, overview, report.view);
+        if line.len() <= left {
+            left -= line.len();
+            separator = ",\n";
+            output.write_all(line.as_bytes())?;
+        }
+    }
+    output.write_all(b"\n]}")
+}
+
+/// Nothing may be loaded, and nothing may run or style but what we wrote ourselves.
+fn policy() -> String {
+    format!(
+        "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; img-src data:; \
+         base-uri 'none'; form-action 'none'",
+        base64(&Sha256::digest(SCRIPT)),
+        base64(&Sha256::digest(STYLE))
+    )
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for three in bytes.chunks(3) {
+        let number = (0..3).fold(0, |sum, at| sum << 8 | usize::from(*three.get(at).unwrap_or(&0)));
+        for digit in 0..4 {
+            let padded = digit > three.len();
+            let value = DIGITS[number >> (18 - 6 * digit) & 63] as char;
+            text.push(if padded { '=' } else { value });
+        }
+    }
+    text
+}

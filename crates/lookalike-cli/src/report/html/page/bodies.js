@@ -1,0 +1,114 @@
+// How is an item drawn, and how are two compared? One entry per kind of body. An item has the
+// field of its kind ("text"), or none of them.
+
+const bodies = {
+  text: { preview: textPreview, compare: compareTexts, words: (item) => item.text },
+};
+
+const noBody = {
+  preview: () => "",
+  compare: () => [make("p", { class: "note" }, "There is nothing to show of these items but their names.")],
+  words: () => "",
+};
+
+function bodyOf(item) {
+  const kind = Object.keys(bodies).find((name) => item[name] !== undefined);
+  return kind ? bodies[kind] : noBody;
+}
+
+/** The beginning of a text, on one line. */
+function textPreview(item) {
+  const text = item.opening ?? item.text;
+  return shownText(Array.from(text.slice(0, 400).replace(/\s+/gu, " ").trim()).slice(0, 180).join(""));
+}
+
+/** What two texts differ in, in the form asked for: "sides" or "inline". */
+function compareTexts(kept, removed, mode) {
+  const stretches = difference(kept.text, removed.text, kept.characters > 0, removed.characters > 0);
+  const all = rows(stretches);
+  const shown = mode === "sides" ? sideBySide(all) : inOneText(all);
+  return [legend(stretches), skippedNote(kept), shown, excerptNote(kept, removed, kept.skipped ?? 0)];
+}
+
+function legend(stretches) {
+  const words = (kind) => stretches.reduce((sum, stretch) =>
+    sum + (stretch.kind === kind ? stretch.kept.length + stretch.removed.length : 0), 0);
+  const kept = words("kept"), removed = words("removed");
+  if (kept + removed === 0) {
+    const beyond = words("beyond") > 0 || stretches.length === 0;
+    return make("p", { class: "legend" }, beyond ? "No difference in what is shown here." : "The same words in both.");
+  }
+  return make("p", { class: "legend" },
+    kept ? make("span", {}, make("ins", {}, "+ " + counted(kept, "word")), " only in the kept text") : null,
+    removed ? make("span", {}, make("del", {}, "− " + counted(removed, "word")), " only in the removed one") : null);
+}
+
+function skippedNote({ skipped }) {
+  return skipped ? make("p", { class: "note" }, `The first ${count(skipped)} characters are the same in all of the group, and left out.`) : null;
+}
+
+function excerptNote(kept, removed, skipped) {
+  const after = ({ text, characters }) => counted(characters - skipped - Array.from(text).length, "character");
+  const parts = [["kept", kept], ["removed", removed]].filter(([, item]) => item.characters > 0)
+    .map(([name, item]) => `${after(item)} of the ${name} text`);
+  return parts.length ? make("p", { class: "note" }, `Not shown and not compared here: the last ${parts.join(", the last ")}.`) : null;
+}
+
+function sideBySide(all) {
+  const cell = (row, side) => make("td", { dir: "auto" }, ...row.pieces.map((piece) => drawn(piece.kind, piece[side])));
+  return make("table", { class: "sides" },
+    make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "Kept"), make("th", { scope: "col" }, "Removed"))),
+    make("tbody", {}, ...folded(all,
+      (row) => make("tr", { class: row.changed ? "changed" : "" }, cell(row, "kept"), cell(row, "removed")),
+      (button) => make("tr", { class: "fold" }, make("td", { colspan: 2 }, button)))));
+}
+
+function inOneText(all) {
+  const line = (row) => make("div", { class: row.changed ? "line changed" : "line", dir: "auto" },
+    ...row.pieces.flatMap((piece) => piece.kind === "same" ? [drawn("same", piece.kept)]
+      : [drawn(piece.kind, piece.removed), drawn(piece.kind, piece.kept)]));
+  return make("div", { class: "inline" }, ...folded(all, line, (button) => make("div", { class: "fold" }, button)));
+}
+
+/** One piece of a text, marked by its kind. */
+function drawn(kind, text) {
+  if (text === "") return null;
+  const words = text.replace(/\r\n?/gu, "\n");
+  if (kind === "same") return shownText(words);
+  // The white space after a change is no part of it.
+  const end = words.trimEnd().length;
+  const mark = kind === "beyond" ? make("span", { class: "beyond", title: "the other excerpt ends before" })
+    : make(kind === "kept" ? "ins" : "del");
+  mark.append(shownText(words.slice(0, end)));
+  const fragment = document.createDocumentFragment();
+  fragment.append(mark, words.slice(end));
+  return fragment;
+}
+
+/** Rows drawn, but long stretches without a change as one button that unfolds them. */
+function folded(all, draw, wrap) {
+  const AROUND = 2, LEAST = 4;
+  const drawnRows = [];
+  let start = 0;
+  const changes = all.flatMap((row, at) => (row.changed ? [at] : []));
+  if (changes.length === 0) changes.push(-1);
+  const foldUpTo = (end) => {
+    if (end - start >= LEAST) drawnRows.push(fold(all.slice(start, end), draw, wrap));
+    else drawnRows.push(...all.slice(start, end).map(draw));
+    start = end;
+  };
+  for (const change of changes) {
+    if (change - AROUND > start) foldUpTo(change - AROUND);
+    const end = Math.min(change + AROUND + 1 + (change < 0 ? 8 : 0), all.length);
+    while (start < end) drawnRows.push(draw(all[start++]));
+  }
+  foldUpTo(all.length);
+  return drawnRows;
+}
+
+function fold(hidden, draw, wrap) {
+  const button = make("button", { type: "button" }, `${count(hidden.length)} equal lines`);
+  const holder = wrap(button);
+  button.addEventListener("click", () => holder.replaceWith(...hidden.map(draw)));
+  return holder;
+}

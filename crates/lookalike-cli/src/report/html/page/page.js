@@ -1,0 +1,96 @@
+// How does the page start, and what do keys do?
+
+function startFilter() {
+  const total = data.head.groups, left = total - groups.length;
+  byId("left-out").hidden = left === 0;
+  byId("left-out").textContent = `This page shows ${counted(groups.length, "group")} of ${count(total)}, the largest ones; ` +
+    "the others would make the file too large. They are counted in all figures above.";
+  byId("columns-scale").textContent = byDistance ? "Distance of the removed" : "Similarity of the removed";
+  byId("level-label").hidden = levels.length === 0;
+  byId("level").append(make("option", { value: "" }, "all"), ...levels.map(({ name }) => make("option", { value: name }, name)));
+  byId("mode").value = chosen.mode;
+  byId("filter").addEventListener("submit", (event) => event.preventDefault());
+  byId("query").addEventListener("input", (event) => find(event.target.value));
+  for (const name of ["level", "sort"]) {
+    byId(name).addEventListener("change", (event) => { chosen[name] = event.target.value; list(); });
+  }
+  byId("mode").addEventListener("change", (event) => setMode(event.target.value));
+}
+
+function setMode(mode) {
+  chosen.mode = mode;
+  byId("mode").value = mode;
+  redraw(chosen.open);
+}
+
+const THEMES = ["auto", "light", "dark"];
+
+function setTheme(theme) {
+  document.documentElement.dataset.theme = theme;
+  byId("theme").textContent = `Theme: ${theme}`;
+  remember("theme", theme);
+}
+
+function nextTheme() {
+  setTheme(THEMES[(THEMES.indexOf(document.documentElement.dataset.theme) + 1) % THEMES.length]);
+}
+
+/** Browsers may refuse to remember anything for a file. */
+function remember(name, value) {
+  try { localStorage.setItem(`lookalike ${name}`, value); } catch { /* then not */ }
+}
+
+function remembered(name) {
+  try { return localStorage.getItem(`lookalike ${name}`); } catch { return null; }
+}
+
+const keys = {
+  j: () => move(1),
+  k: () => move(-1),
+  n: () => chosen.open && showMember(chosen.open, chosen.member + 1),
+  p: () => chosen.open && showMember(chosen.open, chosen.member - 1),
+  d: () => setMode(chosen.mode === "sides" ? "inline" : "sides"),
+  t: nextTheme,
+  "/": () => byId("query").focus(),
+  "?": () => byId("help").showModal(),
+  ArrowLeft: () => turnTo(chosen.page - 1),
+  ArrowRight: () => turnTo(chosen.page + 1),
+  Enter: () => openCurrent(),
+  " ": () => openCurrent(),
+};
+
+/** Buttons open by themselves when they have the focus; this is for when they do not. */
+function openCurrent() {
+  const group = chosen.matching[chosen.current];
+  if (!group) return false;
+  toggle(group);
+}
+
+function onKey(event) {
+  const target = event.target;
+  if (event.ctrlKey || event.metaKey || event.altKey || byId("help").open) return;
+  if (event.key === "Escape" && target === byId("query")) return target.blur();
+  if (target.closest("input, select, textarea")) return;
+  if ((event.key === "Enter" || event.key === " ") && target.closest("button, a")) return;
+  if (!Object.hasOwn(keys, event.key)) return;
+  if (keys[event.key]() !== false) event.preventDefault();
+}
+
+function start() {
+  const theme = remembered("theme");
+  setTheme(THEMES.includes(theme) ? theme : "auto");
+  byId("theme").addEventListener("click", nextTheme);
+  byId("help-open").addEventListener("click", () => byId("help").showModal());
+  document.addEventListener("keydown", onKey);
+  startFilter();
+  let waiting = 0;
+  drawOverview((step) => {
+    chosen.threshold = step;
+    cancelAnimationFrame(waiting);
+    waiting = requestAnimationFrame(list);
+  });
+  list();
+  document.documentElement.classList.add("ready");
+}
+
+start();

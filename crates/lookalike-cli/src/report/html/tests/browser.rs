@@ -1,0 +1,277 @@
+//! A browser without a window, driven over a pipe: no port, no network, no packages.
+//!
+//! Speaks the DevTools protocol as Chromium's `--remote-debugging-pipe` has it: JSON messages, each
+//! ended by a zero byte, in on file 3 and out on file 4.
+
+use std::{
+    env, fs,
+    io::{BufRead, BufReader, Write},
+    path::PathBuf,
+    process::{Child, ChildStdin, Command, Stdio},
+    sync::mpsc::{Receiver, RecvTimeoutError, channel},
+    thread,
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// A browser that hangs must not hang the tests: they wait for it in turns, far more of them than
+/// any step takes. Turns, because a machine that is put to sleep meanwhile loses only one.
+const TURN: Duration = Duration::from_millis(100);
+const TURNS: usize = 1_200;
+
+/// An open page.
+pub struct Page {
+    browser: Child,
+    messages: Receiver<Value>,
+    /// Closed first when dropped: then the browser ends by itself.
+    commands: Option<ChildStdin>,
+    last: u64,
+    session: Option<String>,
+    loaded: Loaded,
+    /// What must not happen: errors, dialogs, requests.
+    bad: Vec<String>,
+    _folder: TempDir,
+}
+
+/// How far the page has come; the empty one before it also tells that it is there.
+#[derive(PartialEq)]
+enum Loaded {
+    Not,
+    Begun,
+    Done,
+}
+
+impl Page {
+    /// Opens this file in a browser, or gives `None` if tests are to go on without one.
+    pub fn open(html: &str) -> Option<Self> {
+        let program = find()?;
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("report.html");
+        fs::write(&file, html).unwrap();
+        let mut browser = start(&program, &folder);
+        let stdout = browser.stdout.take().unwrap();
+        let mut page = Self {
+            messages: messages(stdout),
+            commands: browser.stdin.take(),
+            browser,
+            last: 0,
+            session: None,
+            loaded: Loaded::Not,
+            bad: Vec::new(),
+            _folder: folder,
+        };
+        let target = page.call("Target.createTarget", json!({"url": "about:blank"}));
+        let attach = json!({"targetId": target["targetId"], "flatten": true});
+        let session = page.call("Target.attachToTarget", attach);
+        page.session = session["sessionId"].as_str().map(str::to_owned);
+        for domain in ["Page", "Runtime", "Log", "Network"] {
+            page.call(&format!("{domain}.enable"), json!({}));
+        }
+        page.size(1280, 900);
+        page.call("Page.navigate", json!({"url": format!("file://{}", file.display())}));
+        while page.loaded != Loaded::Done {
+            page.hear("the page");
+        }
+        page.wait("document.documentElement.classList.contains('ready')");
+        Some(page)
+    }
+
+    /// The value of an expression in the page.
+    #[track_caller]
+    pub fn value(&mut self, expression: &str) -> Value {
+        let arguments = json!({
+            "expression": expression, "returnByValue": true, "awaitPromise": true,
+        });
+        let answer = self.call("Runtime.evaluate", arguments);
+        assert!(answer.get("exceptionDetails").is_none(), "{expression}: {answer}");
+        answer["result"]["value"].clone()
+    }
+
+    /// The text of the first element that a selector names, as it is seen.
+    #[track_caller]
+    pub fn text(&mut self, selector: &str) -> String {
+        let text = self.value(&format!("document.querySelector({}).innerText", json!(selector)));
+        text.as_str().unwrap().to_owned()
+    }
+
+    /// How many elements a selector names.
+    #[track_caller]
+    pub fn count(&mut self, selector: &str) -> u64 {
+        let count = self.value(&format!("document.querySelectorAll({}).length", json!(selector)));
+        count.as_u64().unwrap()
+    }
+
+    /// Waits until an expression is true.
+    #[track_caller]
+    pub fn wait(&mut self, expression: &str) {
+        let asked = format!(
+            "new Promise((resolve) => {{ let left = 6000; const ask = () => ({expression}) \
+             ? resolve(true) : left-- ? setTimeout(ask, 5) : resolve(false); ask(); }})"
+        );
+        assert_eq!(self.value(&asked), true, "{expression}");
+    }
+
+    /// Presses and releases a key, as a person does.
+    pub fn press(&mut self, key: &str) {
+        let (code, text) = match key {
+            "Enter" => (13, "\r"),
+            "Escape" => (27, ""),
+            "End" => (35, ""),
+            "Home" => (36, ""),
+            "ArrowLeft" => (37, ""),
+            "ArrowRight" => (39, ""),
+            _ => (0, key),
+        };
+        for kind in ["keyDown", "keyUp"] {
+            let text = if kind == "keyDown" { text } else { "" };
+            let event =
+                json!({"type": kind, "key": key, "text": text, "windowsVirtualKeyCode": code});
+            self.call("Input.dispatchKeyEvent", event);
+        }
+    }
+
+    /// Types a text where the focus is.
+    pub fn type_text(&mut self, text: &str) {
+        self.call("Input.insertText", json!({"text": text}));
+    }
+
+    pub fn size(&mut self, width: u32, height: u32) {
+        let size =
+            json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
+        self.call("Emulation.setDeviceMetricsOverride", size);
+    }
+
+    /// Lets the page believe that the system is light or dark.
+    pub fn system_is(&mut self, colours: &str) {
+        let feature = json!({"name": "prefers-color-scheme", "value": colours});
+        self.call("Emulation.setEmulatedMedia", json!({"features": [feature]}));
+    }
+
+    /// Fails if anything went wrong in the page meanwhile.
+    #[track_caller]
+    pub fn close(mut self) {
+        self.value("1");
+        assert_eq!(self.bad, Vec::<String>::new());
+    }
+
+    #[track_caller]
+    fn call(&mut self, method: &str, arguments: Value) -> Value {
+        self.last += 1;
+        let mut message = json!({"id": self.last, "method": method, "params": arguments});
+        if let Some(session) = &self.session {
+            message["sessionId"] = json!(session);
+        }
+        let commands = self.commands.as_mut().unwrap();
+        commands.write_all(format!("{message}\0").as_bytes()).unwrap();
+        loop {
+            let message = self.hear(method);
+            if message["id"] == self.last {
+                assert!(message.get("error").is_none(), "{method}: {message}");
+                return message["result"].clone();
+            }
+        }
+    }
+
+    /// The next message, noted if it is an event.
+    #[track_caller]
+    fn hear(&mut self, wanted: &str) -> Value {
+        for _ in 0..TURNS {
+            match self.messages.recv_timeout(TURN) {
+                Ok(message) => {
+                    self.note(&message);
+                    return message;
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => panic!("the browser ended before {wanted}"),
+            }
+        }
+        panic!("the browser is silent; wanted: {wanted}")
+    }
+
+    fn note(&mut self, event: &Value) {
+        let url = event["params"]["frame"]["url"].as_str().unwrap_or_default();
+        match event["method"].as_str() {
+            Some("Page.frameNavigated") if url.starts_with("file:") => self.loaded = Loaded::Begun,
+            Some("Page.loadEventFired") if self.loaded == Loaded::Begun => {
+                self.loaded = Loaded::Done;
+            }
+            _ => {}
+        }
+        let is_bad = match event["method"].as_str().unwrap_or_default() {
+            "Runtime.exceptionThrown" | "Page.javascriptDialogOpening" => true,
+            "Log.entryAdded" => event["params"]["entry"]["level"] == "error",
+            "Network.requestWillBeSent" => {
+                let url = event["params"]["request"]["url"].as_str().unwrap_or_default();
+                !url.starts_with("file:") || !url.ends_with("/report.html")
+            }
+            _ => false,
+        };
+        if is_bad {
+            self.bad.push(event.to_string());
+        }
+    }
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        drop(self.commands.take());
+        let _ = self.browser.kill();
+        let _ = self.browser.wait();
+    }
+}
+
+/// The browser to use; `None` if there is none and that was allowed.
+fn find() -> Option<PathBuf> {
+    if env::var_os("LOOKALIKE_NO_BROWSER").is_some_and(|value| value == "1") {
+        return None;
+    }
+    if let Some(given) = env::var_os("LOOKALIKE_BROWSER") {
+        return Some(given.into());
+    }
+    let path = env::var_os("PATH").unwrap_or_default();
+    let names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+    let places = env::split_paths(&path).flat_map(|folder| names.map(|name| folder.join(name)));
+    let found = places.into_iter().find(|place| place.is_file());
+    assert!(
+        found.is_some(),
+        "the report is tested in a browser, and there is none: install one \
+         (apt-get install --no-install-recommends chromium), name one by LOOKALIKE_BROWSER, \
+         or set LOOKALIKE_NO_BROWSER=1 to go without"
+    );
+    found
+}
+
+fn start(program: &PathBuf, folder: &TempDir) -> Child {
+    // The shell puts our two pipes where the browser expects them.
+    let shell = r#"exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1"#;
+    Command::new("sh")
+        .args(["-c", shell])
+        .arg(program)
+        // What is opened is our own file, and containers seldom allow the sandbox.
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
+        .args(["--remote-debugging-pipe", "--no-first-run", "--disable-extensions"])
+        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
+        // No name is ever looked up.
+        .arg("--host-resolver-rules=MAP * ~NOTFOUND")
+        .arg(format!("--user-data-dir={}", folder.path().join("profile").display()))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// What the browser says, read aside so that waiting for it can end.
+fn messages(from: impl std::io::Read + Send + 'static) -> Receiver<Value> {
+    let (sender, receiver) = channel();
+    thread::spawn(move || {
+        for message in BufReader::new(from).split(0).map_while(Result::ok) {
+            let message = serde_json::from_slice(&message).unwrap_or(Value::Null);
+            if sender.send(message).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
+}

@@ -1,0 +1,132 @@
+//! Is the file what it says it is, and does the page do what it says? The second half runs in a
+//! browser without a window.
+
+mod browser;
+mod page;
+
+use super::*;
+
+/// A group to be: a keeper and what goes with it, by similarity.
+struct Made {
+    keep: (String, String),
+    members: Vec<(String, String, f32)>,
+}
+
+fn made(keep: (&str, &str), members: &[(&str, &str, f32)]) -> Made {
+    let owned = |text: &str| text.to_owned();
+    Made {
+        keep: (owned(keep.0), owned(keep.1)),
+        members: members.iter().map(|(id, text, near)| (owned(id), owned(text), *near)).collect(),
+    }
+}
+
+fn closeness(similarity: f32) -> Closeness {
+    Closeness { distance: ((1.0 - similarity) * 30.0) as u32, similarity: Some(similarity) }
+}
+
+fn similarities() -> Scale {
+    let level = |name, from| Level { name, from };
+    let levels = vec![level("copy", 0.8), level("near", 0.5), level("similar", 0.38)];
+    Scale::Similarity { threshold: 0.38, levels }
+}
+
+/// Goes the way a command does: count, choose, write what was chosen.
+fn report_within(scale: Scale, groups: &[Made], file_bytes: usize) -> String {
+    let mut overview = Overview::new(scale);
+    for group in groups {
+        overview.add(group.members.iter().map(|member| closeness(member.2)));
+    }
+    let view = View::new(&overview, file_bytes);
+    let report = HtmlReport {
+        title: "texts & <more>.jsonl".into(),
+        items: 3 * groups.len() as u64,
+        facts: vec![("Recipe".into(), "<b>words</b>".into())],
+        overview: &overview,
+        view: &view,
+    };
+    let item = |id: &str, text: &str| ReportItem {
+        id: id.to_owned(),
+        body: Body::Text(Excerpt::of(text, view.fetch)),
+    };
+    let shown = groups.iter().enumerate().filter(|(position, _)| view.shows(*position));
+    let shown = shown.map(|(position, group)| {
+        let near: Vec<_> = group.members.iter().map(|member| closeness(member.2)).collect();
+        let member = |at: usize| ReportMember {
+            item: item(&group.members[at].0, &group.members[at].1),
+            closeness: near[at],
+        };
+        ReportGroup {
+            position,
+            keep: item(&group.keep.0, &group.keep.1),
+            why: "first in the input".into(),
+            members: view.members(&near).into_iter().map(member).collect(),
+        }
+    });
+    let mut file = Vec::new();
+    write(&mut file, &report, shown).unwrap();
+    String::from_utf8(file).unwrap()
+}
+
+fn report(groups: &[Made]) -> String {
+    report_within(similarities(), groups, FILE_BYTES)
+}
+
+/// The data as the scripts read them.
+fn data(file: &str) -> serde_json::Value {
+    let (_, rest) = file.split_once("id=\"data\">").unwrap();
+    let (data, _) = rest.split_once("</script>").unwrap();
+    serde_json::from_str(data).unwrap()
+}
+
+#[test]
+fn the_file_is_complete_and_names_no_other() {
+    let file = report(&[made(("a", "one two"), &[("b", "one three", 0.5)])]);
+    assert!(file.starts_with("<!doctype html>") && file.ends_with("</html>\n"));
+    assert!(!file.contains("{{") && !file.contains("}}"));
+    for outside in ["http:", "https:", "src=", "@import", "url("] {
+        assert!(!file.contains(outside), "{outside}");
+    }
+    assert!(file.contains("texts &amp; &lt;more&gt;.jsonl"));
+    for figure in ["items</dt><dd>3<", "stay</dt><dd>2<", "go</dt><dd>1<", "groups</dt><dd>1<"] {
+        assert!(file.contains(figure), "{figure}");
+    }
+    assert!(file.contains("<dt>Recipe</dt><dd>&lt;b&gt;words&lt;/b&gt;</dd>"));
+}
+
+#[test]
+fn nobody_can_leave_the_data_by_any_text() {
+    let hostile = "</script><!--<script>alert(1)</script>-->\u{2028}]]>&lt;";
+    let file = report(&[made((hostile, hostile), &[(hostile, hostile, 0.9)])]);
+    assert_eq!(file.matches("<script").count(), 2);
+    assert_eq!(file.matches("</script").count(), 2);
+    let group = &data(&file)["groups"][0];
+    for item in [&group["keep"], &group["members"][0]] {
+        assert_eq!((item["id"].as_str(), item["text"].as_str()), (Some(hostile), Some(hostile)));
+    }
+}
+
+#[test]
+fn the_file_stays_within_its_size_whatever_the_texts_are() {
+    let long = "<".repeat(30_000);
+    let groups: Vec<_> = (0..400).map(|_| made((&long, &long), &[(&long, &long, 0.5)])).collect();
+    let file = report_within(similarities(), &groups, 1_500_000);
+    assert!(file.len() <= 1_500_000, "{}", file.len());
+    let data = data(&file);
+    let shown = data["groups"].as_array().unwrap().len();
+    assert!((100..400).contains(&shown), "{shown}");
+    assert_eq!(data["head"]["groups"], 400);
+    assert_eq!(data["head"]["removed"], 400);
+}
+
+#[test]
+fn a_report_of_nothing_is_a_report() {
+    let data = data(&report(&[]));
+    assert_eq!(data["groups"], serde_json::json!([]));
+}
+
+#[test]
+fn base64_is_the_usual_one() {
+    let texts =
+        ["", "f", "fo", "foo", "foob", "fooba", "foobar"].map(|text| base64(text.as_bytes()));
+    assert_eq!(texts, ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"]);
+}

@@ -1,0 +1,131 @@
+//! Which groups does the page show, and how much of each text? As much as the file may be large.
+//!
+//! Decided from sizes alone, before texts are fetched: only what is shown needs to be read again.
+
+use super::{Closeness, overview::Overview};
+
+/// The most a report may be large, in bytes.
+pub const FILE_BYTES: usize = 40_000_000;
+
+/// The page without data is a tenth of this; the rest is room for a long summary.
+const PAGE_BYTES: usize = 1_000_000;
+/// What an item takes besides its text: id, numbers, names of fields.
+const ITEM_BYTES: usize = 160;
+/// Shorter excerpts tell nothing: better fewer groups.
+const EXCERPT_LEAST: usize = 600;
+/// Longer ones are not read by anybody, and would make differences slow to compute.
+const EXCERPT_MOST: usize = 20_000;
+/// Texts in memory may take this many times what the file may.
+const FETCH_SHARE: usize = 3;
+/// The most members shown of one group.
+const MEMBERS_MOST: usize = 50;
+
+/// What is shown.
+#[derive(Clone, Debug)]
+pub struct View {
+    /// For each group, whether it is shown.
+    shown: Vec<bool>,
+    /// How much of each text to hand over, in bytes; for [`Excerpt::of`](super::Excerpt::of). It is
+    /// more than is shown: an equal beginning of all texts of a group is left out.
+    pub fetch: usize,
+    /// The most bytes shown of one text.
+    pub(super) excerpt: usize,
+    /// The most bytes of all groups together.
+    pub(super) bytes: usize,
+}
+
+impl View {
+    /// What a file of at most this many bytes can show: all groups if possible, else the largest.
+    pub fn new(overview: &Overview, file_bytes: usize) -> Self {
+        let bytes = file_bytes.saturating_sub(PAGE_BYTES);
+        let items = |&size: &u32| (size as usize).min(MEMBERS_MOST) + 1;
+        let sizes = overview.sizes();
+        let mut order: Vec<usize> = (0..sizes.len()).collect();
+        order.sort_by_key(|&group| std::cmp::Reverse(sizes[group]));
+
+        let mut shown = vec![false; sizes.len()];
+        let mut left = bytes / (ITEM_BYTES + EXCERPT_LEAST);
+        let mut taken = 0;
+        for group in order {
+            let items = items(&sizes[group]);
+            if items > left {
+                break;
+            }
+            left -= items;
+            taken += items;
+            shown[group] = true;
+        }
+        let excerpt = bytes / taken.max(1);
+        let excerpt = excerpt.saturating_sub(ITEM_BYTES).clamp(EXCERPT_LEAST, EXCERPT_MOST);
+        let fetch = (FETCH_SHARE * bytes / taken.max(1)).clamp(excerpt, EXCERPT_MOST * FETCH_SHARE);
+        Self { shown, fetch, excerpt, bytes }
+    }
+
+    /// Whether the group at this position is shown.
+    pub fn shows(&self, group: usize) -> bool {
+        self.shown[group]
+    }
+
+    /// Which members of a group are shown, by position, least alike first: those deserve a look.
+    pub fn members(&self, members: &[Closeness]) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..members.len()).collect();
+        order.sort_by(|&a, &b| {
+            let similarity = |member: usize| members[member].similarity.unwrap_or(0.0);
+            let distance = |member: usize| members[member].distance;
+            similarity(a).total_cmp(&similarity(b)).then(distance(b).cmp(&distance(a)))
+        });
+        order.truncate(MEMBERS_MOST);
+        order
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::Scale, *};
+
+    fn overview(sizes: impl IntoIterator<Item = usize>) -> Overview {
+        let mut overview = Overview::new(Scale::Distance { radius: 3 });
+        for size in sizes {
+            overview.add(vec![Closeness { distance: 1, similarity: None }; size]);
+        }
+        overview
+    }
+
+    fn shown(view: &View) -> Vec<usize> {
+        (0..view.shown.len()).filter(|&group| view.shows(group)).collect()
+    }
+
+    #[test]
+    fn few_groups_are_shown_with_long_excerpts() {
+        let view = View::new(&overview([1, 2, 3]), FILE_BYTES);
+        assert_eq!((shown(&view), view.excerpt), (vec![0, 1, 2], EXCERPT_MOST));
+    }
+
+    #[test]
+    fn ten_thousand_groups_are_all_shown_with_shorter_ones() {
+        let view = View::new(&overview(vec![2; 10_000]), FILE_BYTES);
+        assert_eq!(shown(&view).len(), 10_000);
+        assert!((1_000..2_000).contains(&view.excerpt), "{}", view.excerpt);
+    }
+
+    #[test]
+    fn the_largest_groups_come_first_if_not_all_fit() {
+        let view = View::new(&overview([1, 9, 2, 1_000_000, 1]), PAGE_BYTES + 65 * 760);
+        assert_eq!((shown(&view), view.excerpt), (vec![1, 2, 3], 611));
+    }
+
+    #[test]
+    fn no_groups_and_no_room_are_no_trouble() {
+        assert!(shown(&View::new(&overview([]), FILE_BYTES)).is_empty());
+        assert!(shown(&View::new(&overview([1]), 0)).is_empty());
+    }
+
+    #[test]
+    fn the_least_alike_members_are_shown_first() {
+        let view = View::new(&overview([3]), FILE_BYTES);
+        let closeness = |similarity, distance| Closeness { distance, similarity };
+        let members = [closeness(Some(0.9), 1), closeness(Some(0.4), 2), closeness(Some(0.4), 3)];
+        assert_eq!(view.members(&members), [2, 1, 0]);
+        assert_eq!(view.members(&vec![members[0]; 1_000]).len(), MEMBERS_MOST);
+    }
+}
