@@ -6,7 +6,9 @@
 use std::{fmt::Display, path::PathBuf, str::FromStr};
 
 use clap::{Parser, Subcommand, ValueEnum};
-use lookalike::{FeatureHash, Kernel, Preset, Radius, Shingles, Weighting, Width};
+use lookalike::{
+    FeatureHash, Kernel, Level, Measure, Preset, Radius, Shingles, Similarity, Weighting, Width,
+};
 
 /// Finds near-duplicates: every pair within the radius it states, missing none.
 #[derive(Parser)]
@@ -18,6 +20,7 @@ pub struct Args {
 
 #[derive(Subcommand)]
 pub enum Command {
+    Dedup(DedupArgs),
     Pairs(PairsArgs),
     Compare(CompareArgs),
     Hash(HashArgs),
@@ -26,20 +29,22 @@ pub enum Command {
     Bench(BenchCommand),
 }
 
-/// List all pairs of fingerprints that differ in few bits.
+/// List all pairs of alike items: texts, or fingerprints that differ in few bits.
 ///
-/// INPUT holds one fingerprint a line (decimal, 0x hex or 0b binary; a tab and an id may follow), or
-/// is a NumPy .npy array (uint64, shape (n,) or (n, words), word 0 the least significant; or uint32
-/// for 32 bits), or what `lookalike hash` wrote. All may be packed with gzip or zstd. An item without
-/// an id goes by its line or row number, from 1; with several inputs, by file:line.
+/// Texts come in folders, files, tables (.jsonl, .csv, .tsv, .parquet), web archives, or lines
+/// (--lines). Fingerprints come one a line (decimal, 0x hex or 0b binary; a tab and an id may follow),
+/// as NumPy .npy array (uint64, shape (n,) or (n, words), word 0 the least significant; or uint32 for
+/// 32 bits), or as lookalike hash writes them. All may be packed with gzip, zstd, bzip2 or xz. An item
+/// without an id goes by its line or row number, from 1; with several inputs, by file:line.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
+  lookalike pairs corpus.jsonl -o pairs.parquet
   lookalike pairs hashes.txt --distance 3 -o pairs.csv
   zcat hashes.gz | lookalike pairs - --memory 2G > pairs.jsonl
   lookalike hash --lines texts.txt | lookalike pairs - --distance 33")]
 pub struct PairsArgs {
-    /// Files of fingerprints; - is standard input
+    /// Folders and files; - is standard input
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
 
@@ -47,11 +52,7 @@ pub struct PairsArgs {
     #[arg(long)]
     pub kind: Option<Kind>,
 
-    /// Bits of a fingerprint: 32, 64, 128 or 256 [default: 64, or what a .npy array has]
-    #[arg(long, value_parser = width)]
-    pub bits: Option<Width>,
-
-    /// How pairs of equal fingerprints are listed
+    /// How pairs of equal items are listed
     #[arg(long, default_value = "auto")]
     pub equal: Equal,
 
@@ -59,18 +60,161 @@ pub struct PairsArgs {
     #[arg(long)]
     pub plan: bool,
 
-    /// Go on without items that cannot be read; they are counted and listed
+    /// Fingerprints: go on without those that cannot be read; they are counted and listed
     #[arg(long)]
     pub skip_bad: bool,
 
     #[command(flatten)]
-    pub output: OutputArgs,
+    pub rows: RowArgs,
 
     #[command(flatten)]
+    pub output: OutputArgs,
+
+    #[command(flatten, next_help_heading = "Which texts are alike")]
+    pub recipe: RecipeArgs,
+
+    #[command(flatten)]
+    pub verify: VerifyArgs,
+
+    #[command(flatten, next_help_heading = "How to search")]
     pub search: SearchArgs,
 
     #[command(flatten)]
     pub talk: TalkArgs,
+}
+
+/// Remove near-duplicate texts: of each group of alike ones, one is kept.
+///
+/// Texts come in folders, files, tables (.jsonl, .csv, .tsv, .parquet), web archives, or lines
+/// (--lines), each also packed with gzip, zstd, bzip2 or xz. What is kept has the format it came in;
+/// JSON lines pass byte for byte. The input is never changed. Every removed item was compared with the
+/// one kept in its stead (--removed and --report show both).
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  lookalike dedup corpus.jsonl -o clean.jsonl --report report.html
+  lookalike dedup crawl/*.warc.gz --html --level copy --keep longest -o kept.warc.gz
+  lookalike dedup train.parquet --against test.parquet --removed leaked.csv -o train-clean.parquet
+  lookalike dedup posts.csv --field body --id post_id --keep score:desc --dry-run")]
+pub struct DedupArgs {
+    /// Folders and files; - is standard input
+    #[arg(required = true, value_name = "INPUT")]
+    pub inputs: Vec<PathBuf>,
+
+    /// Write what is kept to this file (a folder, if the input is one); - is standard output
+    #[arg(long, short, value_name = "KEPT")]
+    pub output: Option<PathBuf>,
+
+    /// Write all alike pairs; the ending decides the format (.jsonl, .csv, .tsv, .parquet)
+    #[arg(long, value_name = "FILE")]
+    pub pairs: Option<PathBuf>,
+
+    /// Write the groups: the one that is kept, and the others
+    #[arg(long, value_name = "FILE")]
+    pub groups: Option<PathBuf>,
+
+    /// Write what is removed, and because of what
+    #[arg(long, value_name = "FILE")]
+    pub removed: Option<PathBuf>,
+
+    /// Write a page that shows the groups and what differs
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+
+    /// Replace output files that exist
+    #[arg(long)]
+    pub force: bool,
+
+    /// Write nothing; say what would be removed
+    #[arg(long)]
+    pub dry_run: bool,
+
+    /// Remove what is alike something in OTHER, and nothing else
+    #[arg(long, value_name = "OTHER")]
+    pub against: Option<PathBuf>,
+
+    /// Which one of a group is kept: first, last, longest (text), largest (bytes), newest (file), or by
+    /// a field: FIELD:asc (smallest first) or FIELD:desc
+    #[arg(long, value_name = "RULE", default_value = "first", value_parser = parsed::<KeepRule>)]
+    pub keep: KeepRule,
+
+    /// Who goes together: star (each alike the one that is kept) or connected (chains, too)
+    #[arg(long, value_name = "HOW", default_value = "star")]
+    pub group: Grouping,
+
+    /// Stop, and write nothing, if more than this part of the items would be removed
+    #[arg(long, value_name = "PART", default_value = "0.9", value_parser = part)]
+    pub max_remove: f64,
+
+    /// What the input holds; texts so far
+    #[arg(long)]
+    pub kind: Option<Kind>,
+
+    #[command(flatten)]
+    pub rows: RowArgs,
+
+    /// Largest number of bits in which the fingerprints of two alike texts may differ [default: the
+    /// recipe's]
+    #[arg(long, short = 'k', value_name = "K", value_parser = radius, help_heading = "Which texts are alike")]
+    pub distance: Option<Radius>,
+
+    #[command(flatten, next_help_heading = "Which texts are alike")]
+    pub recipe: RecipeArgs,
+
+    #[command(flatten)]
+    pub verify: VerifyArgs,
+
+    #[command(flatten, next_help_heading = "How to work")]
+    pub work: WorkArgs,
+
+    #[command(flatten)]
+    pub talk: TalkArgs,
+}
+
+/// Who goes together?
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Grouping {
+    /// Items alike the one that is kept
+    Star,
+    /// All that hangs together by pairs
+    Connected,
+}
+
+/// Which item of a group is kept?
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeepRule {
+    First,
+    Last,
+    Longest,
+    Largest,
+    Newest,
+    /// By a field: the smallest value first, or the largest.
+    Field {
+        name: String,
+        descending: bool,
+    },
+}
+
+impl FromStr for KeepRule {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Ok(match (text, text.rsplit_once(':')) {
+            ("first", _) => Self::First,
+            ("last", _) => Self::Last,
+            ("longest", _) => Self::Longest,
+            ("largest", _) => Self::Largest,
+            ("newest", _) => Self::Newest,
+            (_, Some((name, "asc"))) => Self::Field { name: name.to_owned(), descending: false },
+            (_, Some((name, "desc"))) => Self::Field { name: name.to_owned(), descending: true },
+            ("best", _) => return Err("best is for images; use longest or largest".to_owned()),
+            _ => {
+                return Err(format!(
+                    "use first, last, longest, largest, newest, {text}:asc or {text}:desc"
+                ));
+            }
+        })
+    }
 }
 
 /// Tell whether two items are alike: exit code 0 if so, 1 if not.
@@ -107,6 +251,9 @@ pub struct CompareArgs {
 
     #[command(flatten)]
     pub recipe: RecipeArgs,
+
+    #[command(flatten)]
+    pub verify: VerifyArgs,
 
     /// With --stdin: go on after lines that cannot be read; their result is "-", tab, skipped
     #[arg(long)]
@@ -313,17 +460,25 @@ pub struct RowArgs {
     pub strict: bool,
 }
 
-/// How to search. The answer depends on the distance only; the rest is time and memory.
+/// How to search fingerprints. The answer depends on the distance only; the rest is time and memory.
 #[derive(clap::Args)]
 pub struct SearchArgs {
-    /// Largest number of bits in which two alike items may differ
-    #[arg(long, short = 'k', value_name = "K", default_value = "3", value_parser = radius)]
-    pub distance: Radius,
+    /// Largest number of bits in which two alike items may differ [default: 3 for fingerprints, the
+    /// recipe's for texts]
+    #[arg(long, short = 'k', value_name = "K", value_parser = radius)]
+    pub distance: Option<Radius>,
 
     /// Cut fingerprints into this many blocks (more than the distance) instead of the planner's choice
     #[arg(long, value_name = "M")]
     pub blocks: Option<u32>,
 
+    #[command(flatten)]
+    pub work: WorkArgs,
+}
+
+/// What the work may take. The answer does not depend on it.
+#[derive(clap::Args, Default)]
+pub struct WorkArgs {
     /// Threads to use [default: all cores]
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
@@ -339,6 +494,31 @@ pub struct SearchArgs {
     /// Force the instructions used
     #[arg(long, hide = true, value_parser = kernel)]
     pub kernel: Option<Kernel>,
+}
+
+/// What two texts must have in common, besides fingerprints within the distance.
+#[derive(clap::Args, Default)]
+pub struct VerifyArgs {
+    /// How alike texts must be: copy, near or similar [default: the recipe's]
+    #[arg(long, value_name = "NAME", value_parser = parsed::<Level>)]
+    pub level: Option<Level>,
+
+    /// How alike texts must be, from 0 to 1
+    #[arg(long, value_name = "S", conflicts_with = "level", value_parser = similarity)]
+    pub similarity: Option<Similarity>,
+
+    /// How texts are compared: jaccard (what they share of all they have), mixed (the same, by words
+    /// and runs of words) or containment (what they share of the shorter one)
+    #[arg(long, value_name = "HOW", value_parser = parsed::<Measure>)]
+    pub measure: Option<Measure>,
+
+    /// Compare fingerprints only
+    #[arg(long, conflicts_with_all = ["level", "similarity", "measure"])]
+    pub no_verify: bool,
+
+    /// Look at everything within the distance, even if keys would find nearly all of it in less time
+    #[arg(long)]
+    pub exact: bool,
 }
 
 #[derive(clap::Args)]
@@ -435,6 +615,16 @@ fn width(text: &str) -> Result<Width, String> {
 
 fn radius(text: &str) -> Result<Radius, String> {
     text.parse().map(Radius::new).map_err(|_| "write a number of bits, such as 3".to_owned())
+}
+
+fn similarity(text: &str) -> Result<Similarity, String> {
+    let share = text.parse().ok().and_then(Similarity::new);
+    share.ok_or_else(|| "write a number from 0 to 1, such as 0.8".to_owned())
+}
+
+fn part(text: &str) -> Result<f64, String> {
+    let part = text.parse().ok().filter(|part| (0.0..=1.0).contains(part));
+    part.ok_or_else(|| "write a number from 0 to 1, such as 0.9".to_owned())
 }
 
 fn kernel(text: &str) -> Result<Kernel, String> {

@@ -8,24 +8,51 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow, ensure};
-use lookalike::{AllPairs, Kernel, Model, Radius, Recipe, RecipeError, StopWords, Width};
+use lookalike::{
+    AllPairs, Candidates, Kernel, Level, Model, Radius, Recipe, RecipeError, StopWords, TextSearch,
+    Verify, Width,
+};
 
-use crate::args::{RecipeArgs, SearchArgs};
+use crate::args::{RecipeArgs, SearchArgs, VerifyArgs, WorkArgs};
+
+/// The radius for fingerprints of which nothing else is known.
+pub const USUAL_RADIUS: Radius = Radius::new(3);
 
 /// How to search fingerprints of one width.
 pub struct Search {
     pub width: Width,
     pub radius: Radius,
     blocks: Option<u32>,
-    threads: Option<usize>,
+    pub work: Work,
+}
+
+/// What the work may take.
+pub struct Work {
+    pub threads: Option<usize>,
     pub memory: Option<u64>,
     temp: Option<PathBuf>,
     kernel: Option<Kernel>,
 }
 
+impl Work {
+    pub fn new(args: WorkArgs) -> Result<Self> {
+        let WorkArgs { threads, memory, temp, kernel } = args;
+        if let Some(folder) = &temp {
+            ensure!(folder.is_dir(), "--temp {}: no such folder", folder.display());
+        }
+        Ok(Self { threads, memory, temp, kernel })
+    }
+
+    /// Runs `work` on as many threads as were asked for.
+    pub fn on_threads<T: Send>(&self, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+        on_threads(self.threads, work)
+    }
+}
+
 impl Search {
     pub fn new(args: SearchArgs, width: Width) -> Result<Self> {
-        let SearchArgs { distance: radius, blocks, threads, memory, temp, kernel } = args;
+        let SearchArgs { distance, blocks, work } = args;
+        let radius = distance.unwrap_or(USUAL_RADIUS);
         check_radius(radius, width)?;
         if let Some(blocks) = blocks {
             ensure!(
@@ -41,10 +68,7 @@ impl Search {
                 width.bits()
             );
         }
-        if let Some(folder) = &temp {
-            ensure!(folder.is_dir(), "--temp {}: no such folder", folder.display());
-        }
-        Ok(Self { width, radius, blocks, threads, memory, temp, kernel })
+        Ok(Self { width, radius, blocks, work: Work::new(work)? })
     }
 
     /// The library's options for this search.
@@ -53,21 +77,16 @@ impl Search {
         if let Some(blocks) = self.blocks {
             pairs = pairs.blocks(blocks);
         }
-        if let Some(bytes) = self.memory {
+        if let Some(bytes) = self.work.memory {
             pairs = pairs.memory(bytes);
         }
-        if let Some(folder) = &self.temp {
+        if let Some(folder) = &self.work.temp {
             pairs = pairs.spill_folder(folder);
         }
-        if let Some(kernel) = self.kernel {
+        if let Some(kernel) = self.work.kernel {
             pairs = pairs.kernel(kernel);
         }
         pairs
-    }
-
-    /// Runs `work` on as many threads as were asked for.
-    pub fn on_threads<T: Send>(&self, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
-        on_threads(self.threads, work)
     }
 }
 
@@ -100,6 +119,57 @@ impl Making {
         let radius = distance.unwrap_or(Radius::new(share));
         check_radius(radius, recipe.width)?;
         Ok(Self { recipe, radius })
+    }
+}
+
+/// When are two texts alike?
+pub struct Alike {
+    pub recipe: Recipe,
+    pub radius: Radius,
+    pub verify: Option<Verify>,
+    exact: bool,
+}
+
+impl Alike {
+    pub fn new(recipe: &RecipeArgs, distance: Option<Radius>, verify: &VerifyArgs) -> Result<Self> {
+        let (usual, exact) = (recipe.recipe.verify, verify.exact);
+        let Making { recipe, radius } = Making::new(recipe, distance)?;
+        let similarity = verify.level.map(Level::similarity).or(verify.similarity);
+        let asked = similarity.is_some() || verify.measure.is_some();
+        let verify = match usual.or(asked.then_some(Verify::DEFAULT)) {
+            Some(usual) if !verify.no_verify => Some(Verify {
+                similarity: similarity.unwrap_or(usual.similarity),
+                measure: verify.measure.unwrap_or(usual.measure),
+                ..usual
+            }),
+            _ => None,
+        };
+        Ok(Self { recipe, radius, verify, exact })
+    }
+
+    /// When two texts are alike, in words.
+    pub fn words(&self) -> String {
+        let near = format!("within {} of {} bits", self.radius, self.recipe.width.bits());
+        self.verify.map_or(near.clone(), |verify| format!("{near}, {verify}"))
+    }
+
+    /// The library's options for this search.
+    pub fn search<'a>(&self, work: &Work, progress: &'a (dyn Fn(f64) + Sync)) -> TextSearch<'a> {
+        let candidates = if self.exact { Candidates::Exact } else { Candidates::Cheapest };
+        let mut search = TextSearch::new(&self.recipe, self.radius)
+            .verify(self.verify)
+            .candidates(candidates)
+            .progress(progress);
+        if let Some(bytes) = work.memory {
+            search = search.memory(bytes);
+        }
+        if let Some(folder) = &work.temp {
+            search = search.spill_folder(folder);
+        }
+        if let Some(kernel) = work.kernel {
+            search = search.kernel(kernel);
+        }
+        search
     }
 }
 

@@ -170,4 +170,4 @@ pub use recipe::{Preset, Quality, Recipe, RecipeError, Weighting};
 pub use simhash::simhash;
 pub use stop_words::{Language, StopWords, StopWordsError};
 pub use texts::{Candidates, How, TextCollector, TextPairs, TextSearch};
-pub use verify::{FeatureSet, Level, Measure, Similarity, Verify};
+pub use verify::{FeatureSet, Level, Measure, Similarity, Verify, VerifyError};

@@ -6,11 +6,12 @@
 
 mod common;
 
-use std::fmt;
+use std::{fmt, str::FromStr};
 
 use crate::{
     Kernel,
     extract::{Shingles, text::shingle_hashes},
+    spelling::nearest,
 };
 
 /// What two items must have in common.
@@ -201,6 +202,17 @@ impl fmt::Display for Similarity {
     }
 }
 
+impl FromStr for Measure {
+    type Err = VerifyError;
+
+    fn from_str(name: &str) -> Result<Self, VerifyError> {
+        Self::ALL.into_iter().find(|measure| measure.name() == name).ok_or_else(|| {
+            let nearest = nearest(name, Self::ALL.map(Self::name)).unwrap_or_default();
+            VerifyError::UnknownMeasure { name: name.into(), nearest }
+        })
+    }
+}
+
 /// How alike two items are, in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
@@ -245,6 +257,39 @@ impl Level {
             Self::Similar => "similar",
         }
     }
+}
+
+impl FromStr for Level {
+    type Err = VerifyError;
+
+    fn from_str(name: &str) -> Result<Self, VerifyError> {
+        Self::ALL.into_iter().find(|level| level.name() == name).ok_or_else(|| {
+            let nearest = nearest(name, Self::ALL.map(Self::name)).unwrap_or_default();
+            VerifyError::UnknownLevel { name: name.into(), nearest }
+        })
+    }
+}
+
+/// Why a name says nothing about similarity.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum VerifyError {
+    /// No level has that name.
+    #[error("there is no level \"{name}\"; did you mean {nearest}?")]
+    UnknownLevel {
+        /// What was asked for.
+        name: String,
+        /// The valid name that looks most like it.
+        nearest: &'static str,
+    },
+    /// No measure has that name.
+    #[error("there is no measure \"{name}\"; did you mean {nearest}?")]
+    UnknownMeasure {
+        /// What was asked for.
+        name: String,
+        /// The valid name that looks most like it.
+        nearest: &'static str,
+    },
 }
 
 /// The different features of one item: what two items are compared by.

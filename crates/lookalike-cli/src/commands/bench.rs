@@ -33,7 +33,7 @@ pub fn run(args: BenchPairsArgs) -> Result<ExitCode> {
         width: args.bits,
         radius: search.radius,
     };
-    let measured = search.on_threads(|| match args.bits {
+    let measured = search.work.on_threads(|| match args.bits {
         Width::Bits32 | Width::Bits64 => measure::<1>(&made, &search),
         Width::Bits128 => measure::<2>(&made, &search),
         Width::Bits256 => measure::<4>(&made, &search),
@@ -56,7 +56,7 @@ struct Measured {
 }
 
 fn measure<const WORDS: usize>(made: &Made, search: &Search) -> Result<Measured> {
-    if search.memory.is_some() {
+    if search.work.memory.is_some() {
         return measure_in_pieces::<WORDS>(made, search);
     }
     let start = Instant::now();

@@ -2,9 +2,11 @@
 
 mod bench;
 mod compare;
+mod dedup;
 mod hash;
 mod pairs;
 mod recipes;
+mod texts;
 
 use std::process::ExitCode;
 
@@ -14,6 +16,7 @@ use crate::args::{BenchCommand, Command};
 
 pub fn run(command: Command) -> Result<ExitCode> {
     match command {
+        Command::Dedup(args) => dedup::run(args),
         Command::Pairs(args) => pairs::run(args),
         Command::Compare(args) => compare::run(args),
         Command::Hash(args) => hash::run(args),

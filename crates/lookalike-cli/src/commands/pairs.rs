@@ -1,25 +1,33 @@
-//! `lookalike pairs`: which fingerprints of these inputs are within the radius?
+//! `lookalike pairs`: which texts or fingerprints of these inputs are alike?
 
 use std::{process::ExitCode, time::Instant};
 
-use anyhow::Result;
-use lookalike::{Pairs, Plan, Width};
-use serde_json::json;
+use anyhow::{Result, ensure};
+use lookalike::{AlikePairs, How, Pairs, Plan, TextPairs, Width};
+use serde_json::{Value, json};
 
+use super::texts::TextSource;
 use crate::{
-    args::{OutputArgs, PairsArgs, TalkArgs},
-    config::Search,
+    args::{Kind, OutputArgs, PairsArgs, TalkArgs},
+    config::{Alike, Search, Work},
     report::{
         EqualPolicy, Figure, Output, PairWriter, Progress, Summary, TableFile, bytes, counted,
         for_each_pair, json_line, say,
     },
-    source::{Expected, Fingerprints, Ids, Skipped},
+    source::{Expected, Fingerprints, Ids, RowOptions, Rows, Skipped, guess_kind},
 };
 
 pub fn run(args: PairsArgs) -> Result<ExitCode> {
     let start = Instant::now();
+    match args.kind.unwrap_or_else(|| guess_kind(&args.inputs, &args.rows)) {
+        Kind::Text => texts(args, start),
+        Kind::Hash => fingerprints(args, start),
+    }
+}
+
+fn fingerprints(args: PairsArgs, start: Instant) -> Result<ExitCode> {
     let mut skipped = Skipped::new(args.skip_bad);
-    let expected = Expected { kind: args.kind, bits: args.bits };
+    let expected = Expected { kind: args.kind, bits: args.recipe.bits };
     let source = Fingerprints::open(&args.inputs, expected, &mut skipped)?;
     let search = Search::new(args.search, source.width)?;
     if args.kind.is_none() && !args.talk.quiet {
@@ -29,19 +37,48 @@ pub fn run(args: PairsArgs) -> Result<ExitCode> {
         return plan(source, &search, &mut skipped, args.talk);
     }
     let report = Report::open(args.output, args.equal.into(), args.talk)?;
-    let found = search.on_threads(|| match search.width {
+    let found = search.work.on_threads(|| match search.width {
         Width::Bits32 | Width::Bits64 => find::<1>(source, &search, &mut skipped, args.talk),
         Width::Bits128 => find::<2>(source, &search, &mut skipped, args.talk),
         Width::Bits256 => find::<4>(source, &search, &mut skipped, args.talk),
     })?;
-    report.write(&found, &search, &skipped, start)?;
+    report.write(&found, &skipped, start)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Every pair, and what the items are called.
+fn texts(args: PairsArgs, start: Instant) -> Result<ExitCode> {
+    ensure!(
+        !args.plan,
+        "--plan is for fingerprints; of texts, the summary says how they were found"
+    );
+    ensure!(args.search.blocks.is_none(), "--blocks is for fingerprints; leave it out for texts");
+    let alike = Alike::new(&args.recipe, args.search.distance, &args.verify)?;
+    let work = Work::new(args.search.work)?;
+    let mut skipped = Skipped::unless(args.rows.strict);
+    let mut rows = Rows::open(&args.inputs, RowOptions::from(&args.rows), &mut skipped)?;
+    let report = Report::open(args.output, args.equal.into(), args.talk)?;
+    let source =
+        TextSource { rows: &mut rows, others: None, skipped: &mut skipped, talk: args.talk };
+    let searched = work.on_threads(|| source.search(&alike, &work, &mut |_| Ok(())))?;
+    let found = Found {
+        figures: text_figures(&searched.found, &alike),
+        plan: searched.found.plan,
+        pairs: searched.found.pairs,
+        ids: searched.ids,
+        within: alike.words(),
+    };
+    report.write(&found, &skipped, start)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Every pair, what the items are called, and what else there is to tell.
 struct Found {
-    pairs: Pairs,
+    pairs: AlikePairs,
     ids: Ids,
+    figures: Vec<Figure>,
+    plan: String,
+    /// When two items are alike.
+    within: String,
 }
 
 fn find<const WORDS: usize>(
@@ -58,7 +95,13 @@ fn find<const WORDS: usize>(
         Ok(collector.push(piece)?)
     })?;
     let pairs = collector.finish()?;
-    Ok(Found { pairs, ids })
+    Ok(Found {
+        figures: figures(&pairs, search),
+        plan: pairs.plan().to_string(),
+        pairs: AlikePairs::from(&pairs),
+        ids,
+        within: format!("within {}", counted(search.radius.bits().into(), "bit")),
+    })
 }
 
 /// Reads everything, says how its pairs would be found, and stops.
@@ -68,7 +111,7 @@ fn plan(
     skipped: &mut Skipped,
     talk: TalkArgs,
 ) -> Result<ExitCode> {
-    let (items, plan) = search.on_threads(|| match search.width {
+    let (items, plan) = search.work.on_threads(|| match search.width {
         Width::Bits32 | Width::Bits64 => plan_of::<1>(source, search, skipped),
         Width::Bits128 => plan_of::<2>(source, search, skipped),
         Width::Bits256 => plan_of::<4>(source, search, skipped),
@@ -118,13 +161,8 @@ impl Report {
         Ok(Self { output: Output::create(&args)?, file, equal, talk })
     }
 
-    fn write(
-        self,
-        Found { pairs, ids }: &Found,
-        search: &Search,
-        skipped: &Skipped,
-        start: Instant,
-    ) -> Result<()> {
+    fn write(self, found: &Found, skipped: &Skipped, start: Instant) -> Result<()> {
+        let Found { pairs, ids, within, .. } = found;
         let mut writer = PairWriter::new(self.output, self.file, ids)?;
         for_each_pair(pairs, self.equal, |pair| writer.write(pair))?;
         let written = writer.written();
@@ -132,34 +170,63 @@ impl Report {
         if !self.talk.quiet {
             self.equal.note(pairs).iter().for_each(|note| say(note));
         }
+        let groups = pairs.equal_groups().count() as u64;
+        let words = format!("{} {within}", counted(written, "pair"));
+        let mut figures = vec![
+            Figure { name: "pairs", value: json!(written), words: Some(words) },
+            Figure {
+                name: "equal_groups",
+                value: json!(groups),
+                words: Some(counted(groups, "group") + " of equal items"),
+            },
+        ];
+        figures.extend(found.figures.iter().cloned());
         let summary = Summary {
             items: ids.len(),
             skipped,
             seconds: start.elapsed().as_secs_f64(),
-            figures: figures(pairs, written, search),
-            plan: Some(pairs.plan().to_string()),
+            figures,
+            plan: Some(found.plan.clone()),
         };
         summary.say(self.talk);
         Ok(())
     }
 }
 
-fn figures(pairs: &Pairs, written: u64, search: &Search) -> Vec<Figure> {
-    let groups = pairs.equal_groups().count() as u64;
-    let spilled = pairs.spilled();
-    let within = counted(search.radius.bits().into(), "bit");
-    let found = format!("{} within {within}", counted(written, "pair"));
-    let silent = |name, number: u64| Figure { name, value: json!(number), words: None };
-    let told = |name, number: u64, words| Figure { name, value: json!(number), words: Some(words) };
+fn figures(pairs: &Pairs, search: &Search) -> Vec<Figure> {
     vec![
-        silent("bits", search.width.bits().into()),
-        silent("distance", search.radius.bits().into()),
-        told("pairs", written, found),
-        told("equal_groups", groups, counted(groups, "group") + " of equal items"),
-        Figure {
-            words: (spilled > 0).then(|| format!("{} spilled", bytes(spilled))),
-            ..silent("spilled_bytes", spilled)
-        },
+        silent("bits", json!(search.width.bits())),
+        silent("distance", json!(search.radius.bits())),
+        spilled(pairs.spilled()),
         Figure { name: "exact", value: json!(true), words: Some("exact".to_owned()) },
     ]
+}
+
+fn text_figures(found: &TextPairs, alike: &Alike) -> Vec<Figure> {
+    let (exact, recall, words) = match found.how {
+        How::Exact => (true, 1.0, "exact".to_owned()),
+        How::Recall(recall) => {
+            (false, recall, format!("{:.1} % of all pairs expected", 100.0 * recall))
+        }
+    };
+    vec![
+        silent("recipe", json!(alike.recipe.to_string())),
+        silent("distance", json!(alike.radius.bits())),
+        silent("verify", json!(alike.verify.map(|verify| verify.to_string()))),
+        silent("short", json!(found.short)),
+        silent("empty", json!(found.empty)),
+        silent("verified", json!(found.verified)),
+        spilled(found.spilled),
+        Figure { name: "exact", value: json!(exact), words: Some(words) },
+        silent("recall", json!((recall * 1e4).round() / 1e4)),
+    ]
+}
+
+fn silent(name: &'static str, value: Value) -> Figure {
+    Figure { name, value, words: None }
+}
+
+fn spilled(spilled: u64) -> Figure {
+    let words = (spilled > 0).then(|| format!("{} spilled", bytes(spilled)));
+    Figure { words, ..silent("spilled_bytes", json!(spilled)) }
 }

@@ -6,7 +6,7 @@
 //! is for the groups and for one item's partners, never for all pairs.
 
 use anyhow::Result;
-use lookalike::{Pair, Pairs};
+use lookalike::{AlikePair, AlikePairs};
 
 use super::{counted, grouped};
 use crate::args::Equal;
@@ -37,7 +37,7 @@ impl EqualPolicy {
     }
 
     /// What the user should know about pairs that are held back without being asked for.
-    pub fn note(self, pairs: &Pairs) -> Option<String> {
+    pub fn note(self, pairs: &AlikePairs) -> Option<String> {
         let large = pairs.equal_groups().filter(|group| !self.spreads(group));
         let (groups, items) =
             large.fold((0, 0), |(groups, items), group| (groups + 1, items + group.len() as u64));
@@ -57,38 +57,50 @@ impl EqualPolicy {
 
 /// Calls `on_pair` for every listed pair in order of `(a, b)`, until it fails.
 pub fn for_each_pair(
-    pairs: &Pairs,
+    pairs: &AlikePairs,
     policy: EqualPolicy,
-    on_pair: impl FnMut(Pair) -> Result<()>,
+    on_pair: impl FnMut(AlikePair) -> Result<()>,
 ) -> Result<()> {
     let groups: Vec<&[u32]> = pairs.equal_groups().collect();
-    Listing::new(pairs.near(), &groups, policy).for_each(on_pair)
+    let equal = (0, pairs.equal_similarity());
+    Listing::new(pairs.near(), &groups, equal, policy).for_each(on_pair)
 }
 
 /// The near pairs and groups, arranged so that all partners of an item are found at once.
 struct Listing<'a> {
     /// By `(a, b)`.
-    near: &'a [Pair],
+    near: &'a [AlikePair],
     /// Near pairs whose `a` is spread, by `(b, a)`: through them `b` has partners before *and* after it.
-    reversed: Vec<Pair>,
+    reversed: Vec<AlikePair>,
     groups: &'a [&'a [u32]],
     /// The first item of each group, ascending.
     firsts: Vec<u32>,
     /// Members of spread groups with their first item, by member.
     members: Vec<(u32, u32)>,
+    /// How close equal items are.
+    equal: Closeness,
     policy: EqualPolicy,
 }
 
+/// Distance and similarity.
+type Closeness = (u32, Option<f32>);
+
 impl<'a> Listing<'a> {
-    fn new(near: &'a [Pair], groups: &'a [&'a [u32]], policy: EqualPolicy) -> Self {
+    fn new(
+        near: &'a [AlikePair],
+        groups: &'a [&'a [u32]],
+        equal: Closeness,
+        policy: EqualPolicy,
+    ) -> Self {
         let spread = groups.iter().filter(|group| policy.spreads(group));
         let mut members: Vec<_> =
             spread.flat_map(|group| group.iter().map(|&member| (member, group[0]))).collect();
         members.sort_unstable();
         let firsts = groups.iter().map(|group| group[0]).collect();
-        let mut listing = Self { near, reversed: Vec::new(), groups, firsts, members, policy };
+        let mut listing =
+            Self { near, reversed: Vec::new(), groups, firsts, members, equal, policy };
         if !listing.members.is_empty() {
-            let is_spread = |pair: &&Pair| listing.stands_for(&pair.a).len() > 1;
+            let is_spread = |pair: &&AlikePair| listing.stands_for(&pair.a).len() > 1;
             listing.reversed = near.iter().filter(is_spread).copied().collect();
             listing.reversed.sort_unstable_by_key(|pair| (pair.b, pair.a));
         }
@@ -96,7 +108,7 @@ impl<'a> Listing<'a> {
     }
 
     /// Walks items in order, each list of `Listing` by a cursor of its own.
-    fn for_each(&self, mut on_pair: impl FnMut(Pair) -> Result<()>) -> Result<()> {
+    fn for_each(&self, mut on_pair: impl FnMut(AlikePair) -> Result<()>) -> Result<()> {
         let held_back = |group: &&&[u32]| !self.policy.spreads(group);
         let mut near = self.near;
         let mut reversed = self.reversed.as_slice();
@@ -124,23 +136,30 @@ impl<'a> Listing<'a> {
             self.add_equals(item, first, &mut partners);
             tied.next_if(|group| group[0] == item);
             if !self.groups.is_empty() {
-                partners.sort_unstable();
+                partners.sort_unstable_by_key(|partner| partner.0);
             }
-            for (b, distance) in partners.drain(..) {
-                on_pair(Pair { a: item, b, distance })?;
+            for (b, (distance, similarity)) in partners.drain(..) {
+                on_pair(AlikePair { a: item, b, distance, similarity })?;
             }
         }
     }
 
     /// Partners of `item` through the near pairs of its first item.
-    fn add_near(&self, item: u32, after: &[Pair], before: &[Pair], partners: &mut Partners) {
-        let neighbours = after.iter().map(|pair| (&pair.b, pair.distance));
-        for (neighbour, distance) in
-            neighbours.chain(before.iter().map(|pair| (&pair.a, pair.distance)))
+    fn add_near(
+        &self,
+        item: u32,
+        after: &[AlikePair],
+        before: &[AlikePair],
+        partners: &mut Partners,
+    ) {
+        let close = |pair: &AlikePair| (pair.distance, pair.similarity);
+        let neighbours = after.iter().map(|pair| (&pair.b, close(pair)));
+        for (neighbour, closeness) in
+            neighbours.chain(before.iter().map(|pair| (&pair.a, close(pair))))
         {
             let all = self.stands_for(neighbour);
             let later = &all[all.partition_point(|&partner| partner <= item)..];
-            partners.extend(later.iter().map(|&partner| (partner, distance)));
+            partners.extend(later.iter().map(|&partner| (partner, closeness)));
         }
     }
 
@@ -148,7 +167,7 @@ impl<'a> Listing<'a> {
     fn add_equals(&self, item: u32, first: u32, partners: &mut Partners) {
         if let Some(group) = self.group(first) {
             let later = group.partition_point(|&member| member <= item);
-            partners.extend(group[later..].iter().map(|&member| (member, 0)));
+            partners.extend(group[later..].iter().map(|&member| (member, self.equal)));
         }
     }
 
@@ -163,11 +182,14 @@ impl<'a> Listing<'a> {
     }
 }
 
-/// Items after the one at hand, with their distance to it.
-type Partners = Vec<(u32, u32)>;
+/// Items after the one at hand, and how close they are.
+type Partners = Vec<(u32, Closeness)>;
 
 /// Cuts off the pairs at the front that fulfil a condition.
-fn take_while<'a>(pairs: &mut &'a [Pair], holds: impl Fn(&Pair) -> bool) -> &'a [Pair] {
+fn take_while<'a>(
+    pairs: &mut &'a [AlikePair],
+    holds: impl Fn(&AlikePair) -> bool,
+) -> &'a [AlikePair] {
     let count = pairs.iter().position(|pair| !holds(pair)).unwrap_or(pairs.len());
     let (taken, rest) = pairs.split_at(count);
     *pairs = rest;
@@ -175,7 +197,7 @@ fn take_while<'a>(pairs: &mut &'a [Pair], holds: impl Fn(&Pair) -> bool) -> &'a 
 }
 
 /// The pairs with this key, in a list sorted by it.
-fn run(pairs: &[Pair], key: impl Fn(&Pair) -> u32, wanted: u32) -> &[Pair] {
+fn run(pairs: &[AlikePair], key: impl Fn(&AlikePair) -> u32, wanted: u32) -> &[AlikePair] {
     let start = pairs.partition_point(|pair| key(pair) < wanted);
     let count = pairs[start..].partition_point(|pair| key(pair) == wanted);
     &pairs[start..start + count]
@@ -186,7 +208,7 @@ mod tests {
     use super::*;
 
     /// Items by fingerprint value; near are values that differ by one.
-    fn listed(values: &[u32], policy: EqualPolicy) -> (Vec<Pair>, Vec<Pair>) {
+    fn listed(values: &[u32], policy: EqualPolicy) -> (Vec<AlikePair>, Vec<AlikePair>) {
         let first_of = |value| values.iter().position(|&other| other == value);
         let is_first = |&item: &usize| first_of(values[item]) == Some(item);
         let firsts: Vec<_> = (0..values.len()).filter(is_first).collect();
@@ -207,7 +229,7 @@ mod tests {
             if values[a] == values[b] { spread(a) || is_first(&a) } else { speaks(a) && speaks(b) }
         });
         let mut found = Vec::new();
-        let listing = Listing::new(&near, &groups, policy);
+        let listing = Listing::new(&near, &groups, (0, None), policy);
         let listed = listing.for_each(|pair| {
             found.push(pair);
             Ok(())
@@ -216,15 +238,16 @@ mod tests {
         (found, expected.collect())
     }
 
-    fn pairs_among(values: &[u32], allowed: impl Fn(usize, usize) -> bool) -> Vec<Pair> {
+    fn pairs_among(values: &[u32], allowed: impl Fn(usize, usize) -> bool) -> Vec<AlikePair> {
         let items = 0..values.len();
         let pairs = items.clone().flat_map(|a| items.clone().map(move |b| (a, b)));
         let near = pairs.filter(|&(a, b)| a < b && values[a].abs_diff(values[b]) <= 1);
         near.filter(|&(a, b)| allowed(a, b))
-            .map(|(a, b)| Pair {
+            .map(|(a, b)| AlikePair {
                 a: a as u32,
                 b: b as u32,
                 distance: values[a].abs_diff(values[b]),
+                similarity: None,
             })
             .collect()
     }

@@ -2,6 +2,7 @@
 //! or a table with a row for each member.
 
 use anyhow::Result;
+use lookalike::groups::Member;
 
 use super::{
     Output,
@@ -16,15 +17,6 @@ const COLUMNS: &[(&str, Kind)] = &[
     ("distance", Kind::Number),
     ("similarity", Kind::Share),
 ];
-
-/// An item of a group, and how far it is from the one that is kept.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MemberRow {
-    pub item: u32,
-    pub distance: u32,
-    /// None if it was not verified.
-    pub similarity: Option<f32>,
-}
 
 /// Writes groups and counts them.
 pub struct GroupWriter<'a> {
@@ -41,7 +33,7 @@ impl<'a> GroupWriter<'a> {
     }
 
     /// Writes the next group: the item that is kept, and all others.
-    pub fn write(&mut self, keep: u32, members: &[MemberRow]) -> Result<()> {
+    pub fn write(&mut self, keep: u32, members: &[Member]) -> Result<()> {
         self.written += 1;
         let (group, keep) = (Cell::Number(self.written), Cell::Id(self.ids.at(keep)));
         if self.is_json {
@@ -59,18 +51,12 @@ impl<'a> GroupWriter<'a> {
     }
 }
 
-fn cells<'a>(member: &MemberRow, ids: &'a Ids) -> [Cell<'a>; 3] {
-    let &MemberRow { item, distance, similarity } = member;
+fn cells<'a>(member: &Member, ids: &'a Ids) -> [Cell<'a>; 3] {
+    let &Member { item, distance, similarity, .. } = member;
     [Cell::Id(ids.at(item)), Cell::Number(distance.into()), Cell::Share(similarity)]
 }
 
-fn json_group(
-    line: &mut Vec<u8>,
-    group: Cell<'_>,
-    keep: Cell<'_>,
-    members: &[MemberRow],
-    ids: &Ids,
-) {
+fn json_group(line: &mut Vec<u8>, group: Cell<'_>, keep: Cell<'_>, members: &[Member], ids: &Ids) {
     json_fields(line, b"{", &[("group", group), ("keep", keep)]);
     line.extend_from_slice(b",\"members\":[");
     for (number, member) in members.iter().enumerate() {

@@ -4,10 +4,6 @@
 
 mod equal;
 mod groups;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, unused_imports, reason = "the command that calls it comes with dedup")
-)]
 pub mod html;
 mod ids;
 mod numbers;
@@ -23,12 +19,12 @@ mod table;
 use std::io::{self, Write};
 
 pub use equal::{EqualPolicy, for_each_pair};
-pub use groups::{GroupWriter, MemberRow};
-pub use ids::json_id;
+pub use groups::GroupWriter;
+pub use ids::{id_text, json_id};
 pub use numbers::{bytes, counted, grouped, rate};
 pub use output::{FolderOutput, Output};
 pub use packed::{PackedOutput, Packing};
-pub use pairs::{PairRow, PairWriter};
+pub use pairs::PairWriter;
 pub use partial::remove_when_stopped;
 pub use progress::Progress;
 pub use removed::{RemovedRow, RemovedWriter};

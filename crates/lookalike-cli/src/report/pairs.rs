@@ -1,7 +1,7 @@
 //! How are pairs written? `{"a":1,"b":2,"distance":3,"similarity":null}`, or a table of these columns.
 
 use anyhow::Result;
-use lookalike::Pair;
+use lookalike::AlikePair;
 
 use super::{
     Output,
@@ -11,22 +11,6 @@ use crate::source::Ids;
 
 const COLUMNS: &[(&str, Kind)] =
     &[("a", Kind::Id), ("b", Kind::Id), ("distance", Kind::Number), ("similarity", Kind::Share)];
-
-/// Two items that are alike.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PairRow {
-    pub a: u32,
-    pub b: u32,
-    pub distance: u32,
-    /// None if it was not verified.
-    pub similarity: Option<f32>,
-}
-
-impl From<Pair> for PairRow {
-    fn from(Pair { a, b, distance }: Pair) -> Self {
-        Self { a, b, distance, similarity: None }
-    }
-}
 
 /// Writes pairs and counts them.
 pub struct PairWriter<'a> {
@@ -39,8 +23,8 @@ impl<'a> PairWriter<'a> {
         Ok(Self { table: TableWriter::new(output, file, COLUMNS, ids)?, ids })
     }
 
-    pub fn write(&mut self, pair: impl Into<PairRow>) -> Result<()> {
-        let PairRow { a, b, distance, similarity } = pair.into();
+    pub fn write(&mut self, pair: AlikePair) -> Result<()> {
+        let AlikePair { a, b, distance, similarity } = pair;
         self.table.write(&[
             Cell::Id(self.ids.at(a)),
             Cell::Id(self.ids.at(b)),

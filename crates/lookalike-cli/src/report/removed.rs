@@ -25,7 +25,7 @@ pub struct RemovedRow<'a> {
     pub distance: u32,
     /// None if it was not verified.
     pub similarity: Option<f32>,
-    /// How alike the two are: `exact`, `copy`, `near` or `similar`.
+    /// How alike the two are: `copy`, `near`, `similar`, or `unverified`.
     pub level: &'a str,
 }
 

@@ -16,6 +16,7 @@ pub struct Summary<'a> {
 }
 
 /// A number worth telling: its name for programs, its value, and words for people (`None`: not shown).
+#[derive(Clone)]
 pub struct Figure {
     pub name: &'static str,
     pub value: Value,
@@ -35,7 +36,34 @@ impl Summary<'_> {
         }
     }
 
+    /// As [`say`](Self::say), but one line for each figure, for runs with much to tell.
+    pub fn say_labelled(&self, talk: TalkArgs) {
+        if !talk.quiet {
+            self.skipped.lines().for_each(|line| say(&line));
+        }
+        if talk.json {
+            say(&self.json());
+        } else if !talk.quiet {
+            let time = format!("{:.2} s, {}", self.seconds, rate(self.items_per_second()));
+            let line = |name: &str, words: &str| say(&format!("{name:<9}{words}"));
+            line("items", &self.items_text());
+            for figure in &self.figures {
+                figure.words.iter().for_each(|words| line(figure.name, words));
+            }
+            line("time", &time);
+        }
+    }
+
     fn text(&self) -> String {
+        let items = self.items_text();
+        let figures = self.figures.iter().filter_map(|figure| figure.words.clone());
+        let time = format!("{:.2} s, {}", self.seconds, rate(self.items_per_second()));
+        let plan = self.plan.as_ref().map_or_else(String::new, |plan| format!("\nplan: {plan}"));
+        let words: Vec<_> = [items].into_iter().chain(figures).chain([time]).collect();
+        words.join("; ") + &plan
+    }
+
+    fn items_text(&self) -> String {
         let counts: Vec<_> = self
             .skipped
             .counts()
@@ -45,12 +73,7 @@ impl Summary<'_> {
             0 => String::new(),
             total => format!(" ({} skipped: {})", grouped(total), counts.join(", ")),
         };
-        let items = counted(self.items, "item") + &skipped;
-        let figures = self.figures.iter().filter_map(|figure| figure.words.clone());
-        let time = format!("{:.2} s, {}", self.seconds, rate(self.items_per_second()));
-        let plan = self.plan.as_ref().map_or_else(String::new, |plan| format!("\nplan: {plan}"));
-        let words: Vec<_> = [items].into_iter().chain(figures).chain([time]).collect();
-        words.join("; ") + &plan
+        counted(self.items, "item") + &skipped
     }
 
     fn json(&self) -> String {

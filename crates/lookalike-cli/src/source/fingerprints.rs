@@ -5,8 +5,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use lookalike::{Fingerprint, Width};
 
-use super::{Bad, Bytes, Ids, Skipped, hashes::HashLines, npy, npy::NpyRows};
-use crate::args::Kind;
+use super::{
+    Bad, Bytes, Ids, Skipped,
+    hashes::{HashLines, looks_like_hashes},
+    npy,
+    npy::NpyRows,
+};
+use crate::args::{Format, Kind, RowArgs};
 
 /// Fingerprints are handed on in pieces of at most this many.
 pub const PIECE: usize = 1 << 14;
@@ -73,6 +78,29 @@ impl Fingerprints {
             }
         }
         Ok(ids)
+    }
+}
+
+/// What inputs hold of which the user does not say: fingerprints if the first looks like it. Of
+/// standard input, the options tell.
+pub fn guess_kind(paths: &[PathBuf], rows: &RowArgs) -> Kind {
+    let RowArgs { field, id, lines, format, html, .. } = rows;
+    if *lines || *html || field.is_some() || id.is_some() || format.is_some() {
+        return Kind::Text;
+    }
+    match paths.first() {
+        Some(path) if path == Path::new("-") => Kind::Hash,
+        Some(path) if path.is_dir() => Kind::Text,
+        Some(path) if Format::of_name(path).is_some_and(|format| format != Format::Jsonl) => {
+            Kind::Text
+        }
+        Some(path) => match Bytes::open(path) {
+            Ok(bytes) if !npy::is_npy(bytes.start()) && !looks_like_hashes(bytes.start()) => {
+                Kind::Text
+            }
+            _ => Kind::Hash,
+        },
+        None => Kind::Hash,
     }
 }
 

@@ -77,6 +77,11 @@ impl HashLines {
     }
 }
 
+/// Whether an input that starts so may hold fingerprints.
+pub fn looks_like_hashes(start: &[u8]) -> bool {
+    not_hashes(start, None).is_none()
+}
+
 /// What to say about a line that is too long for what it should be.
 fn too_long(longest: u64) -> String {
     format!("more than {longest} bytes in a line; {HOW_TO_WRITE}")
@@ -262,8 +267,7 @@ fn not_hashes(start: &[u8], kind: Option<Kind>) -> Option<String> {
         Some(Kind::Text) => "is text, as --kind says".to_owned(),
         None => format!("looks like text (\"{}\")", shortened(&text_line(start)?)),
     };
-    let remedy = "say --kind hash if these are, or make some with lookalike hash";
-    Some(format!("{what}; pairs reads fingerprints only, so far: {remedy}"))
+    Some(format!("{what}; say --kind text to read texts, --kind hash if these are fingerprints"))
 }
 
 /// A line that is no fingerprint, if most lines are none.

@@ -23,6 +23,8 @@ pub struct Ids {
     ends: Vec<u64>,
     len: u64,
     input: usize,
+    /// Items that follow, of another set with names of its own.
+    more: Option<Box<Self>>,
 }
 
 /// Items that follow each other both in position and in name.
@@ -64,7 +66,7 @@ impl First {
 impl Ids {
     pub fn new(inputs: Vec<String>) -> Self {
         let (runs, given, ends) = (Vec::new(), String::new(), Vec::new());
-        Self { inputs, runs, given, ends, len: 0, input: 0 }
+        Self { inputs, runs, given, ends, len: 0, input: 0, more: None }
     }
 
     /// Items pushed from now on are of this input.
@@ -119,8 +121,16 @@ impl Ids {
         self.len += count;
     }
 
+    /// The names of these items, then those of another set.
+    pub fn followed_by(self, more: Self) -> Self {
+        Self { more: Some(Box::new(more)), ..self }
+    }
+
     /// The name of the item at `position`, which must be one that was pushed.
     pub fn at(&self, position: u32) -> Id<'_> {
+        if let (Some(more), Some(beyond)) = (&self.more, position.checked_sub(self.len as u32)) {
+            return more.at(beyond);
+        }
         let position = u64::from(position);
         let after = self.runs.partition_point(|run| run.start <= position);
         let run = &self.runs[after - 1];
@@ -142,7 +152,7 @@ impl Ids {
             First::Number(_) => self.inputs.len() == 1,
             _ => false,
         };
-        self.runs.iter().all(fits)
+        self.runs.iter().all(fits) && self.more.as_ref().is_none_or(|more| more.are_numbers())
     }
 
     fn given(&self, index: u64) -> &str {

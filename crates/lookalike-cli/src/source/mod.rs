@@ -32,7 +32,7 @@ mod warc;
 
 use bytes::Bytes;
 pub use field::{Content, Key};
-pub use fingerprints::{Expected, Fingerprints};
+pub use fingerprints::{Expected, Fingerprints, guess_kind};
 use fingerprints::{OnPiece, PIECE};
 pub use hashes::{Refusal, is_number, parse_within};
 pub use ids::{Id, Ids};

@@ -1,0 +1,244 @@
+//! `lookalike dedup`: what of all this can go, because something alike stays?
+
+mod decide;
+mod keep;
+mod outputs;
+mod page;
+
+use std::{process::ExitCode, time::Instant};
+
+use anyhow::{Result, ensure};
+use lookalike::{AlikePairs, How, TextPairs};
+use serde_json::{Value, json};
+
+use super::texts::{Searched, TextSource};
+use crate::{
+    args::{DedupArgs, KeepRule, Kind},
+    config::{Alike, Work},
+    report::{Figure, Summary, counted, grouped, say},
+    source::{Kept, RowOptions, Rows, Skipped},
+};
+use decide::{Decision, Tally, crossing};
+use keep::Preference;
+use outputs::Outputs;
+use page::Page;
+
+pub fn run(mut args: DedupArgs) -> Result<ExitCode> {
+    let start = Instant::now();
+    ensure!(args.kind != Some(Kind::Hash), "dedup reads texts; for fingerprints use pairs");
+    let alike = Alike::new(&args.recipe, args.distance, &args.verify)?;
+    let work = Work::new(std::mem::take(&mut args.work))?;
+    let mut skipped = Skipped::unless(args.rows.strict);
+    let mut rows = Rows::open(&args.inputs, options(&args), &mut skipped)?;
+    let mut others = match &args.against {
+        Some(path) => Some(Rows::open(std::slice::from_ref(path), options(&args), &mut skipped)?),
+        None => None,
+    };
+    let mut outputs = Outputs::open(&args, &rows)?;
+    let mut preference = Preference::new(args.keep.clone());
+    let source = TextSource {
+        rows: &mut rows,
+        others: others.as_mut(),
+        skipped: &mut skipped,
+        talk: args.talk,
+    };
+    let found =
+        work.on_threads(|| source.search(&alike, &work, &mut |row| preference.note(row)))?;
+    let outcome = Outcome::new(found, &preference, &args);
+    let allowed = outcome.decision.check(args.max_remove, &outcome.searched.ids);
+    if allowed.is_err() {
+        outputs.keep_all();
+    }
+    if let Some(page) = outputs.page.take() {
+        let mut all: Vec<&mut Rows> = [&mut rows].into_iter().chain(others.as_mut()).collect();
+        work.on_threads(|| {
+            outcome.page(&args, &alike, &preference, &skipped).write(&mut all, page)
+        })?;
+    }
+    let written = !outputs.are_none() || args.report.is_some();
+    let Searched { ids, .. } = &outcome.searched;
+    let kept = work.on_threads(|| outputs.write(&rows, &outcome.pairs, &outcome.decision, ids))?;
+    outcome.tell(&args, &skipped, kept, written, start);
+    match allowed {
+        Err(error) if args.output.is_some() => Err(error),
+        Err(error) if !args.talk.quiet => {
+            say(&format!("note: {error}"));
+            Ok(ExitCode::SUCCESS)
+        }
+        _ => Ok(ExitCode::SUCCESS),
+    }
+}
+
+fn options(args: &DedupArgs) -> RowOptions {
+    let key = match &args.keep {
+        KeepRule::Field { name, .. } => Some(name.clone()),
+        _ => None,
+    };
+    let again = !args.dry_run && (args.output.is_some() || args.report.is_some());
+    RowOptions { key, again, ..RowOptions::from(&args.rows) }
+}
+
+/// All that is known once the search is done.
+struct Outcome {
+    searched: Searched,
+    /// The pairs that decide: all, or with `--against` those that cross over.
+    pairs: AlikePairs,
+    decision: Decision,
+}
+
+impl Outcome {
+    fn new(mut searched: Searched, preference: &Preference, args: &DedupArgs) -> Self {
+        let own = searched.own;
+        let pairs = std::mem::take(&mut searched.found.pairs);
+        if args.against.is_none() {
+            let decision = Decision::new(own, &preference.order(), &pairs, args.group);
+            return Self { searched, pairs, decision };
+        }
+        let pairs = crossing(own, &pairs);
+        let items = searched.items;
+        let order: Vec<u32> = (own as u32..items as u32).chain(0..own as u32).collect();
+        let decision = Decision::new(own, &order, &pairs, args.group);
+        Self { searched, pairs, decision }
+    }
+
+    fn page<'a>(
+        &'a self,
+        args: &DedupArgs,
+        alike: &'a Alike,
+        preference: &Preference,
+        skipped: &Skipped,
+    ) -> Page<'a> {
+        let names: Vec<_> = args.inputs.iter().map(|path| path.display().to_string()).collect();
+        let mut facts = vec![
+            ("recipe".to_owned(), alike.recipe.to_string()),
+            ("alike".to_owned(), alike.words()),
+            ("found".to_owned(), how_words(&self.searched.found)),
+            ("pairs".to_owned(), pairs_words(&self.pairs)),
+        ];
+        if let Some(other) = &args.against {
+            facts.insert(0, ("against".to_owned(), other.display().to_string()));
+        }
+        if skipped.total() > 0 {
+            facts.push(("skipped".to_owned(), counted(skipped.total(), "item")));
+        }
+        let why = match args.against {
+            Some(_) => "in the other set".to_owned(),
+            None => preference.why(),
+        };
+        Page {
+            title: names.join(", "),
+            items: self.searched.own as u64,
+            facts,
+            why,
+            alike,
+            groups: &self.decision.groups,
+            ids: &self.searched.ids,
+        }
+    }
+
+    fn tell(
+        &self,
+        args: &DedupArgs,
+        skipped: &Skipped,
+        kept: Option<Kept>,
+        written: bool,
+        start: Instant,
+    ) {
+        let Self { searched: Searched { found, own, .. }, pairs, decision } = self;
+        let (items, removed) = (*own as u64, decision.tally.total);
+        let (largest, least) = decision.extremes();
+        let part = 100.0 * removed as f64 / items.max(1) as f64;
+        let would = if kept.is_some() { "" } else { "would go: " };
+        let labelled = |words: String, tally: &Tally| match tally.words() {
+            levels if levels.is_empty() => words,
+            levels => format!("{words}: {levels}"),
+        };
+        let removed_words =
+            labelled(format!("{would}{} ({part:.1} %)", grouped(removed)), &decision.tally);
+        let groups = decision.groups.len() as u64;
+        let groups_words = match largest {
+            0 => "none".to_owned(),
+            _ => format!("{}, the largest of {}", grouped(groups), counted(largest, "item")),
+        };
+        let told = |name, value, words| Figure { name, value, words: Some(words) };
+        let silent = |name, value| Figure { name, value, words: None };
+        let pair_tally = Tally::of_pairs(pairs);
+        let others = kept.map_or(0, |kept| kept.others);
+        let also = if others == 0 {
+            String::new()
+        } else {
+            format!(" and {} that could not be read", counted(others, "record"))
+        };
+        let target = match (&args.output, kept) {
+            (Some(path), Some(_)) => format!(" to {}", path.display()),
+            _ => String::new(),
+        };
+        let figures = vec![
+            told("pairs", json!(pair_tally.total), pairs_words(pairs)),
+            silent("pairs_by_level", by_level(&pair_tally)),
+            told("groups", json!(groups), groups_words),
+            silent("largest_group", json!(largest)),
+            silent("least_similarity", json!(least)),
+            told("removed", json!(removed), removed_words),
+            silent("removed_by_level", by_level(&decision.tally)),
+            told(
+                "kept",
+                json!(items - removed),
+                format!("{}{also}{target}", grouped(items - removed)),
+            ),
+            silent("short", json!(found.short)),
+            silent("empty", json!(found.empty)),
+            told("found", json!(found.plan), how_words(found)),
+            silent("exact", json!(found.how == How::Exact)),
+            silent("recall", recall(found)),
+            silent("verified", json!(found.verified)),
+            silent("spilled_bytes", json!(found.spilled)),
+        ];
+        let seconds = start.elapsed().as_secs_f64();
+        let summary = Summary { items, skipped, seconds, figures, plan: None };
+        summary.say_labelled(args.talk);
+        if !args.talk.quiet && !args.dry_run && !written {
+            say(
+                "nothing was written: -o KEPT writes what is kept, --report FILE.html shows the groups",
+            );
+        }
+    }
+}
+
+fn pairs_words(pairs: &AlikePairs) -> String {
+    let tally = Tally::of_pairs(pairs);
+    match tally.words() {
+        levels if levels.is_empty() => grouped(tally.total),
+        levels => format!("{}: {levels}", grouped(tally.total)),
+    }
+}
+
+fn how_words(found: &TextPairs) -> String {
+    let mut words = match found.how {
+        How::Exact => format!("exact, by {}", found.plan),
+        How::Recall(recall) => {
+            format!("{:.1} % of all, as expected of {}", 100.0 * recall, found.plan)
+        }
+    };
+    if found.short > 0 {
+        words += &format!(
+            "; {} too short, compared by exact content",
+            counted(found.short.into(), "text")
+        );
+    }
+    if found.empty > 0 {
+        words += &format!("; {} without words, alike nothing", counted(found.empty.into(), "text"));
+    }
+    words
+}
+
+fn recall(found: &TextPairs) -> Value {
+    match found.how {
+        How::Exact => json!(1.0),
+        How::Recall(recall) => json!((recall * 1e4).round() / 1e4),
+    }
+}
+
+fn by_level(tally: &Tally) -> Value {
+    tally.levels().map(|(name, count)| (name.to_owned(), json!(count))).collect()
+}

@@ -1,0 +1,118 @@
+//! Where does everything go? All outputs are opened before the work, and written after it.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use lookalike::AlikePairs;
+
+use super::decide::{Decision, level_name};
+use crate::{
+    args::{DedupArgs, Equal, OutputArgs},
+    report::{
+        EqualPolicy, GroupWriter, Output, PairWriter, RemovedRow, RemovedWriter, TableFile,
+        for_each_pair,
+    },
+    source::{Ids, Kept, KeptOutput, Rows},
+};
+
+/// The outputs that were asked for, open.
+#[derive(Default)]
+pub struct Outputs {
+    kept: Option<KeptOutput>,
+    pairs: Option<Table>,
+    groups: Option<Table>,
+    removed: Option<Table>,
+    pub page: Option<Output>,
+}
+
+/// An open table, and what it is written as.
+struct Table {
+    output: Output,
+    file: TableFile,
+}
+
+impl Outputs {
+    /// Opens what was asked for; nothing for a dry run.
+    pub fn open(args: &DedupArgs, rows: &Rows) -> Result<Self> {
+        if args.dry_run {
+            return Ok(Self::default());
+        }
+        let table = |path: &Option<PathBuf>| -> Result<Option<Table>> {
+            let Some(path) = path else { return Ok(None) };
+            let file = TableFile::of(Some(path))?;
+            Ok(Some(Table { output: create(path, args.force)?, file }))
+        };
+        let kept = args.output.as_deref().map(|path| {
+            let output = (path != Path::new("-")).then(|| path.to_owned());
+            rows.open_kept(&OutputArgs { output, force: args.force })
+        });
+        Ok(Self {
+            kept: kept.transpose()?,
+            pairs: table(&args.pairs)?,
+            groups: table(&args.groups)?,
+            removed: table(&args.removed)?,
+            page: args.report.as_deref().map(|path| create(path, args.force)).transpose()?,
+        })
+    }
+
+    /// Gives up writing what is kept.
+    pub fn keep_all(&mut self) {
+        self.kept = None;
+    }
+
+    /// Whether nothing will be written at all.
+    pub fn are_none(&self) -> bool {
+        let Self { kept, pairs, groups, removed, page } = self;
+        kept.is_none()
+            && [pairs, groups, removed].iter().all(|table| table.is_none())
+            && page.is_none()
+    }
+
+    /// Writes everything but the page; what is kept last, when nothing else can fail any more.
+    pub fn write(
+        self,
+        rows: &Rows,
+        pairs: &AlikePairs,
+        decision: &Decision,
+        ids: &Ids,
+    ) -> Result<Option<Kept>> {
+        if let Some(Table { output, file }) = self.pairs {
+            let mut writer = PairWriter::new(output, file, ids)?;
+            for_each_pair(pairs, EqualPolicy::from(Equal::Auto), |pair| writer.write(pair))?;
+            writer.finish()?;
+        }
+        if let Some(Table { output, file }) = self.groups {
+            let mut writer = GroupWriter::new(output, file, ids)?;
+            for group in &decision.groups {
+                writer.write(group.keep, &group.members)?;
+            }
+            writer.finish()?;
+        }
+        if let Some(Table { output, file }) = self.removed {
+            write_removed(RemovedWriter::new(output, file, ids)?, decision)?;
+        }
+        let keep = |item| decision.keeps(item);
+        self.kept.map(|kept| rows.write_kept(&keep, kept)).transpose()
+    }
+}
+
+fn create(path: &Path, force: bool) -> Result<Output> {
+    Output::create(&OutputArgs { output: Some(path.to_owned()), force })
+}
+
+/// What is removed, in the order of the input, each with the item it is alike to.
+fn write_removed(mut writer: RemovedWriter<'_>, decision: &Decision) -> Result<()> {
+    let members = decision.groups.iter().flat_map(|group| &group.members);
+    let mut members: Vec<_> = members.collect();
+    members.sort_unstable_by_key(|member| member.item);
+    for member in members {
+        writer.write(RemovedRow {
+            item: member.item,
+            keep: member.alike,
+            distance: member.distance,
+            similarity: member.similarity,
+            level: level_name(member),
+        })?;
+    }
+    writer.finish()
+}

@@ -1,0 +1,78 @@
+//! Which texts of some rows are alike? The part that `dedup` and `pairs` share: reading and searching.
+
+use anyhow::Result;
+use lookalike::TextPairs;
+
+use crate::{
+    args::TalkArgs,
+    config::{Alike, Work},
+    report::{Progress, say},
+    source::{Ids, Row, Rows, Skipped},
+};
+
+/// What was found among texts, and what they are called.
+pub struct Searched {
+    pub found: TextPairs,
+    pub ids: Ids,
+    /// How many of them are of the first rows; the others follow.
+    pub own: usize,
+    /// How many there are.
+    pub items: usize,
+}
+
+/// A search over rows, and over other rows if there are any.
+pub struct TextSource<'a> {
+    pub rows: &'a mut Rows,
+    pub others: Option<&'a mut Rows>,
+    pub skipped: &'a mut Skipped,
+    pub talk: TalkArgs,
+}
+
+impl TextSource<'_> {
+    /// Reads everything, showing each of the first rows to `on_row`, and finds what is alike.
+    pub fn search(
+        mut self,
+        alike: &Alike,
+        work: &Work,
+        on_row: &mut (dyn FnMut(&Row<'_>) -> Result<()> + Send),
+    ) -> Result<Searched> {
+        self.introduce();
+        let progress = Progress::new(self.talk.quiet);
+        let on_progress = |part| progress.searched(part);
+        let mut collector = alike.search(work, &on_progress).collector();
+        let mut read = |rows: &mut Rows, on_row: &mut dyn FnMut(&Row<'_>) -> Result<()>| {
+            rows.read(self.skipped, &mut |batch| {
+                progress.read(batch.rows.len());
+                batch.rows.iter().try_for_each(&mut *on_row)?;
+                let texts: Vec<&str> = batch.rows.iter().map(Row::text).collect();
+                Ok(collector.push_all(&texts)?)
+            })
+        };
+        let mut ids = read(self.rows, on_row)?;
+        let own = ids.len() as usize;
+        if let Some(others) = self.others.as_deref_mut() {
+            ids = ids.followed_by(read(others, &mut |_| Ok(()))?);
+        }
+        let items = collector.len();
+        let found = collector.finish()?;
+        progress.clear();
+        self.tell_notes();
+        Ok(Searched { found, ids, own, items })
+    }
+
+    fn introduce(&self) {
+        if !self.talk.quiet {
+            say(&format!("reading {}", self.rows.what()));
+            if let Some(others) = &self.others {
+                say(&format!("against {}", others.what()));
+            }
+        }
+    }
+
+    fn tell_notes(&self) {
+        if !self.talk.quiet {
+            let others = self.others.as_ref().map_or(&[][..], |others| others.notes());
+            self.rows.notes().iter().chain(others).for_each(|note| say(note));
+        }
+    }
+}
