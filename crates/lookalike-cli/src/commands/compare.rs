@@ -3,21 +3,18 @@
 use std::{io::Write, path::Path, process::ExitCode};
 
 use anyhow::{Context, Result, anyhow, ensure};
-use lookalike::{Fingerprint, Radius, Recipe, Width};
+use lookalike::{Fingerprint, Radius, Width};
 use rayon::prelude::*;
 use serde_json::json;
 
 use crate::{
     args::{CompareArgs, Kind, OutputArgs},
-    config::{Making, check_radius},
+    config::{Alike, USUAL_RADIUS, check_radius},
     report::{Output, counted, json_line, say},
     source::{
         Bad, LineText, LineTexts, Reason, Refusal, Skipped, is_number, parse_within, read_text,
     },
 };
-
-/// The radius for fingerprints of which nothing else is known.
-const USUAL: Radius = Radius::new(3);
 
 pub fn run(args: CompareArgs) -> Result<ExitCode> {
     match (&args.a, &args.b) {
@@ -26,40 +23,82 @@ pub fn run(args: CompareArgs) -> Result<ExitCode> {
     }
 }
 
-/// How two items become a distance, and which distance is alike.
-struct Comparison {
-    /// None for items that are fingerprints already.
-    recipe: Option<Recipe>,
-    width: Width,
-    radius: Radius,
+/// How two items are compared, and what is alike.
+enum Comparison {
+    Fingerprints { width: Width, radius: Radius },
+    Texts(Alike),
+}
+
+/// How close two items are.
+#[derive(Clone, Copy)]
+struct Closeness {
+    distance: u32,
+    /// None if it is not verified.
+    similarity: Option<f32>,
 }
 
 impl Comparison {
     fn new(kind: Kind, args: &CompareArgs) -> Result<Self> {
         if kind == Kind::Text {
-            let Making { recipe, radius } = Making::new(&args.recipe, args.distance)?;
-            return Ok(Self { width: recipe.width, recipe: Some(recipe), radius });
+            return Ok(Self::Texts(Alike::new(&args.recipe, args.distance, &args.verify)?));
         }
         let width = args.recipe.bits.unwrap_or(Width::Bits64);
-        let radius = args.distance.unwrap_or(USUAL);
+        let radius = args.distance.unwrap_or(USUAL_RADIUS);
         check_radius(radius, width)?;
-        Ok(Self { recipe: None, width, radius })
+        Ok(Self::Fingerprints { width, radius })
     }
 
-    fn distance(&self, a: &str, b: &str) -> Result<u32, Refusal> {
-        Ok(self.fingerprint(a)?.distance(&self.fingerprint(b)?))
+    fn compare(&self, a: &str, b: &str) -> Result<Closeness, Refusal> {
+        let distance = self.fingerprint(a)?.distance(&self.fingerprint(b)?);
+        let similarity = match self {
+            Self::Texts(Alike { verify: Some(verify), .. }) => {
+                Some(verify.compare(&verify.set(a), &verify.set(b)))
+            }
+            _ => None,
+        };
+        Ok(Closeness { distance, similarity })
     }
 
     fn fingerprint(&self, item: &str) -> Result<Fingerprint<4>, Refusal> {
-        let Some(recipe) = &self.recipe else { return parse_within(item, self.width) };
+        let recipe = match self {
+            Self::Fingerprints { width, .. } => return parse_within(item, *width),
+            Self::Texts(alike) => &alike.recipe,
+        };
         recipe.fingerprint_any(item).ok_or_else(|| {
             let what = format!("a text without {} has no fingerprint", recipe.features);
             (Reason::NoFeatures, what)
         })
     }
 
-    const fn verdict(&self, distance: u32) -> &'static str {
-        if self.radius.contains(distance) { "alike" } else { "different" }
+    fn is_alike(&self, closeness: Closeness) -> bool {
+        let (radius, least) = match self {
+            Self::Fingerprints { radius, .. } => (radius, None),
+            Self::Texts(alike) => (&alike.radius, alike.verify.map(|verify| verify.similarity)),
+        };
+        let enough = |similarity: f32| least.is_none_or(|least| similarity >= least.get());
+        radius.contains(closeness.distance) && closeness.similarity.is_none_or(enough)
+    }
+
+    fn verdict(&self, closeness: Closeness) -> &'static str {
+        if self.is_alike(closeness) { "alike" } else { "different" }
+    }
+
+    fn bits(&self) -> u32 {
+        match self {
+            Self::Fingerprints { width, .. } => width.bits(),
+            Self::Texts(alike) => alike.recipe.width.bits(),
+        }
+    }
+
+    /// What is alike, in words.
+    fn rule(&self) -> String {
+        match self {
+            Self::Fingerprints { radius, .. } => format!("within {radius} is alike"),
+            Self::Texts(alike) => match alike.verify {
+                None => format!("within {} is alike", alike.radius),
+                Some(verify) => format!("within {}, and {verify}, is alike", alike.radius),
+            },
+        }
     }
 }
 
@@ -70,35 +109,47 @@ fn compare_two(a: &str, b: &str, args: &CompareArgs) -> Result<ExitCode> {
     if args.kind.is_none() && !args.quiet {
         say(&format!("comparing {}", if files { "the texts of two files" } else { name(kind) }));
     }
-    let distance = if files {
+    let closeness = if files {
         let [a, b] = [a, b].map(|name| read_text(Path::new(name)).map_err(|bad| bad.error()));
-        comparison.distance(&a?, &b?)
+        comparison.compare(&a?, &b?)
     } else {
-        comparison.distance(a, b)
+        comparison.compare(a, b)
     };
-    let distance = distance.map_err(|(_, what)| anyhow!(what))?;
-    Output::print(&if args.json { comparison.json(distance) } else { comparison.text(distance) })?;
-    let alike = comparison.radius.contains(distance);
+    let closeness = closeness.map_err(|(_, what)| anyhow!(what))?;
+    Output::print(&if args.json {
+        comparison.json(closeness)
+    } else {
+        comparison.text(closeness)
+    })?;
+    let alike = comparison.is_alike(closeness);
     Ok(if alike { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
 impl Comparison {
-    fn text(&self, distance: u32) -> String {
+    fn text(&self, closeness: Closeness) -> String {
+        let similarity = closeness.similarity;
         format!(
-            "distance    {distance} of {} bits\nsimilarity  not verified\nverdict     {} (within {} is alike)\n",
-            self.width.bits(),
-            self.verdict(distance),
-            self.radius,
+            "distance    {} of {} bits\nsimilarity  {}\nverdict     {} ({})\n",
+            closeness.distance,
+            self.bits(),
+            similarity.map_or("not verified".to_owned(), |similarity| format!("{similarity:.4}")),
+            self.verdict(closeness),
+            self.rule(),
         )
     }
 
-    fn json(&self, distance: u32) -> String {
+    fn json(&self, closeness: Closeness) -> String {
+        let (radius, verify) = match self {
+            Self::Fingerprints { radius, .. } => (radius, None),
+            Self::Texts(alike) => (&alike.radius, alike.verify),
+        };
         let fields = [
-            ("distance", json!(distance)),
-            ("similarity", json!(null)),
-            ("verdict", json!(self.verdict(distance))),
-            ("bits", json!(self.width.bits())),
-            ("radius", json!(self.radius.bits())),
+            ("distance", json!(closeness.distance)),
+            ("similarity", json!(closeness.similarity)),
+            ("verdict", json!(self.verdict(closeness))),
+            ("bits", json!(self.bits())),
+            ("radius", json!(radius.bits())),
+            ("verify", json!(verify.map(|verify| verify.to_string()))),
         ];
         json_line(&fields) + "\n"
     }
@@ -151,8 +202,8 @@ fn compare_line(line: &LineText, comparison: &Comparison) -> Result<String, Refu
         let what = format!("{count} columns; write two items with one tab between them");
         return Err((Reason::NotAPair, what));
     };
-    let distance = comparison.distance(a, b)?;
-    Ok(format!("{distance}\t{}\n", comparison.verdict(distance)))
+    let closeness = comparison.compare(a, b)?;
+    Ok(format!("{}\t{}\n", closeness.distance, comparison.verdict(closeness)))
 }
 
 fn columns(piece: &[LineText]) -> impl Iterator<Item = &str> {

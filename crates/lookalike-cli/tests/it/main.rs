@@ -4,6 +4,7 @@
 mod bad_input;
 mod bench;
 mod compare;
+mod dedup;
 mod hash;
 mod pairs_in;
 mod pairs_out;

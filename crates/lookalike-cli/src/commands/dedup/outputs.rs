@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use lookalike::AlikePairs;
 
 use super::decide::{Decision, level_name};
@@ -37,13 +37,19 @@ impl Outputs {
         if args.dry_run {
             return Ok(Self::default());
         }
+        let all = [&args.output, &args.pairs, &args.groups, &args.removed, &args.report];
+        let mut given: Vec<&PathBuf> = all.into_iter().flatten().collect();
+        given.sort();
+        if let Some(twice) = given.windows(2).find(|two| two[0] == two[1]) {
+            bail!("{}: two outputs of one name; give each its own", twice[0].display());
+        }
         let table = |path: &Option<PathBuf>| -> Result<Option<Table>> {
             let Some(path) = path else { return Ok(None) };
-            let file = TableFile::of(Some(path))?;
+            let file = TableFile::of(named(path))?;
             Ok(Some(Table { output: create(path, args.force)?, file }))
         };
         let kept = args.output.as_deref().map(|path| {
-            let output = (path != Path::new("-")).then(|| path.to_owned());
+            let output = named(path).map(Path::to_owned);
             rows.open_kept(&OutputArgs { output, force: args.force })
         });
         Ok(Self {
@@ -96,8 +102,13 @@ impl Outputs {
     }
 }
 
+/// The file of that name; `-` is standard output.
+fn named(path: &Path) -> Option<&Path> {
+    (path != Path::new("-")).then_some(path)
+}
+
 fn create(path: &Path, force: bool) -> Result<Output> {
-    Output::create(&OutputArgs { output: Some(path.to_owned()), force })
+    Output::create(&OutputArgs { output: named(path).map(Path::to_owned), force })
 }
 
 /// What is removed, in the order of the input, each with the item it is alike to.

@@ -1,0 +1,236 @@
+//! `dedup`: what goes, what stays, and what is said about it.
+
+use std::fs;
+
+use crate::run::Folder;
+
+const FERRY: &str = "The ferry to the island leaves at nine in the morning and again at four in the \
+                     afternoon, from the north end of the harbour. Tickets are sold on board.";
+const POTATOES: &str = "Boil the potatoes in their skins, let them cool, and slice them as thin as \
+                        you can before you heat the oil in the large iron pan.";
+
+/// Rows `(id, score, text)`, with odd white space that must survive.
+fn rows(rows: &[(&str, u32, String)]) -> String {
+    let row = |(id, score, text): &(&str, u32, String)| {
+        format!("{{ \"id\": \"{id}\",\"score\":{score},  \"text\": \"{text}\" }}\n")
+    };
+    rows.iter().map(row).collect()
+}
+
+fn corpus() -> String {
+    rows(&[
+        ("a", 1, FERRY.to_owned()),
+        ("b", 2, POTATOES.to_owned()),
+        ("c", 3, FERRY.replace("four", "five")),
+        ("d", 2, format!("{} Bring a coat.", FERRY.replace("nine", "ten"))),
+        ("e", 5, POTATOES.to_owned()),
+        ("f", 1, "Something else, which is like nothing that was said before it.".to_owned()),
+    ])
+}
+
+fn ids(jsonl: &str) -> String {
+    let id = |line: &str| {
+        let row: serde_json::Value = serde_json::from_str(line).unwrap();
+        row["id"].as_str().unwrap().to_owned()
+    };
+    jsonl.lines().map(id).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn one_of_each_group_is_kept_byte_for_byte() {
+    let folder = Folder::with("in.jsonl", corpus());
+    let ran = folder.run(
+        "dedup in.jsonl -o out.jsonl --pairs p.jsonl --groups g.jsonl --removed r.csv --report r.html",
+    );
+    assert_eq!((ran.exit, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
+    let lines: Vec<_> = corpus().lines().map(str::to_owned).collect();
+    assert_eq!(
+        folder.read("out.jsonl"),
+        [&lines[0], &lines[1], &lines[5], ""].map(String::as_str).join("\n")
+    );
+    assert!(
+        folder
+            .read("g.jsonl")
+            .starts_with("{\"group\":1,\"keep\":\"a\",\"members\":[{\"id\":\"c\",\"distance\":")
+    );
+    assert_eq!(folder.read("g.jsonl").lines().count(), 2);
+    assert!(folder.read("p.jsonl").starts_with("{\"a\":\"a\",\"b\":\"c\",\"distance\":"));
+    let removed = folder.read("r.csv");
+    let removed: Vec<_> = removed.lines().collect();
+    assert_eq!(removed[0], "id,keep,distance,similarity,level");
+    assert_eq!((removed.len(), removed[3]), (4, "e,b,0,1.0,copy"));
+    let page = folder.read("r.html");
+    assert!(page.contains("Bring a coat.") && !page.contains("http://"));
+    for line in
+        ["items    6 items", "groups   2, the largest of 3 items", "kept     3 to out.jsonl"]
+    {
+        assert!(ran.stderr.contains(line), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn keep_rules_decide_who_stays() {
+    let folder = Folder::with("in.jsonl", corpus());
+    for (rule, kept) in [
+        ("first", "a b f"),
+        ("last", "d e f"),
+        ("longest", "b d f"),
+        ("score:desc", "c e f"),
+        ("score:asc", "a b f"),
+        ("largest", "b d f"),
+    ] {
+        let ran = folder.run(&format!("dedup in.jsonl -o - --keep {rule}"));
+        assert_eq!((ran.exit, ids(&ran.stdout).as_str()), (0, kept), "{rule}: {}", ran.stderr);
+    }
+    let ran = folder.run("dedup in.jsonl --keep newest");
+    ran.fails(
+        "--keep newest: rows of a table have no time of change; name a field that has it, as in \
+         --keep date:desc",
+    );
+    let ran = folder.run("dedup in.jsonl --keep score");
+    assert!(ran.exit == 2 && ran.stderr.contains("score:asc or score:desc"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_run_that_removes_too_much_stops_and_names_the_group() {
+    let folder = Folder::with("in.jsonl", rows(&vec![("x", 1, FERRY.to_owned()); 20]));
+    let ran = folder.run("dedup in.jsonl -o out.jsonl --groups g.jsonl");
+    ran.fails(
+        "19 of 20 items would be removed, more than the part of 0.9 that --max-remove allows; the \
+         largest group has 20 items, kept is x; what is kept was not written. Look at it with \
+         --report, then ask for more likeness (--level copy) or allow it (--max-remove 1)",
+    );
+    assert_eq!(folder.names(), ["g.jsonl", "in.jsonl"]);
+    let ran = folder.run("dedup in.jsonl -o out.jsonl --max-remove 0.95");
+    assert_eq!((ran.exit, folder.read("out.jsonl").lines().count()), (0, 1));
+}
+
+#[test]
+fn a_dry_run_writes_nothing() {
+    let folder = Folder::with("in.jsonl", corpus());
+    let ran = folder.run("dedup in.jsonl -o out.jsonl --pairs p.csv --report r.html --dry-run");
+    assert_eq!((ran.exit, folder.names()), (0, vec!["in.jsonl".to_owned()]));
+    assert!(ran.stderr.contains("removed  would go: 3 (50.0 %)"), "{}", ran.stderr);
+}
+
+#[test]
+fn against_another_set_removes_what_is_in_it_and_nothing_else() {
+    let other =
+        rows(&[("test-1", 1, POTATOES.replace("oil", "butter")), ("test-2", 1, "Unlike.".into())]);
+    let folder = Folder::with("in.jsonl", corpus()).and("other.jsonl", other);
+    let ran = folder.run("dedup in.jsonl --against other.jsonl -o out.jsonl --removed r.jsonl");
+    assert_eq!(
+        (ran.exit, ids(&folder.read("out.jsonl")).as_str()),
+        (0, "a c d f"),
+        "{}",
+        ran.stderr
+    );
+    let removed = folder.read("r.jsonl");
+    assert_eq!(removed.lines().count(), 2);
+    for (line, id) in removed.lines().zip(["b", "e"]) {
+        assert!(line.starts_with(&format!("{{\"id\":\"{id}\",\"keep\":\"test-1\",")), "{line}");
+    }
+    let ran = folder.run("dedup other.jsonl --against other.jsonl -o - --max-remove 1");
+    assert_eq!((ran.exit, ran.stdout.as_str()), (0, ""));
+}
+
+#[test]
+fn chains_do_not_glue_strangers_unless_asked_to() {
+    let words: Vec<String> = (0..90).map(|word| format!("word{word}")).collect();
+    let part = |from: usize| words[from..from + 50].join(" ");
+    let chain = rows(&[("a", 1, part(0)), ("b", 1, part(15)), ("c", 1, part(30))]);
+    let folder = Folder::with("in.jsonl", chain);
+    let at = |more: &str| {
+        folder.run(&format!("dedup in.jsonl -o - --distance 128 --similarity 0.4 {more}"))
+    };
+    assert_eq!(ids(&at("").stdout), "a c");
+    assert_eq!(ids(&at("--group connected").stdout), "a");
+    assert_eq!(ids(&at("--keep last").stdout), "a c");
+}
+
+#[test]
+fn levels_say_how_alike() {
+    let folder = Folder::with("in.jsonl", corpus());
+    let kept = |more: &str| ids(&folder.run(&format!("dedup in.jsonl -o - {more}")).stdout);
+    assert_eq!(kept("--level similar"), "a b f");
+    assert_eq!(kept("--similarity 1"), "a b c d f");
+    assert_eq!(kept("--no-verify --distance 0"), "a b c d f");
+    assert_eq!(kept("--recipe simhash64 --distance 0"), "a b c d f");
+    let ran = folder.run("dedup in.jsonl --level copies");
+    assert!(ran.exit == 2 && ran.stderr.contains("did you mean copy?"), "{}", ran.stderr);
+}
+
+#[test]
+fn the_answer_is_the_same_on_any_number_of_threads_and_in_little_memory() {
+    let text = |row: usize| {
+        let words = (0..60)
+            .map(|word| format!("w{}", (row / 3 * 7919 + word * 31) % 4000 + word % (row % 3 + 2)));
+        words.collect::<Vec<_>>().join(" ")
+    };
+    let names: Vec<String> = (0..600).map(|row| format!("r{row}")).collect();
+    let all: Vec<_> = (0..600).map(|row| (names[row].as_str(), 1, text(row))).collect();
+    let folder = Folder::with("in.jsonl", rows(&all));
+    let at = |more: &str| {
+        let ran = folder.run(&format!("dedup in.jsonl -o - -q --max-remove 1 {more}"));
+        assert_eq!(ran.exit, 0, "{}", ran.stderr);
+        ran.stdout
+    };
+    let expected = at("--threads 1");
+    assert!((100..500).contains(&expected.lines().count()), "{}", expected.lines().count());
+    for more in ["--threads 3", "--memory 1M", "--memory 1M --threads 2", "--kernel portable"] {
+        assert_eq!(at(more), expected, "{more}");
+    }
+}
+
+#[test]
+fn folders_come_back_as_folders() {
+    let folder = Folder::new();
+    fs::create_dir_all(folder.path("in/sub")).unwrap();
+    fs::write(folder.path("in/a.txt"), FERRY).unwrap();
+    fs::write(folder.path("in/sub/b.txt"), FERRY.replace("four", "five")).unwrap();
+    fs::write(folder.path("in/sub/c.txt"), POTATOES).unwrap();
+    let ran = folder.run("dedup in -o out --groups g.jsonl");
+    assert_eq!(ran.exit, 0, "{}", ran.stderr);
+    assert_eq!(fs::read_to_string(folder.path("out/a.txt")).unwrap(), FERRY);
+    assert_eq!(fs::read_to_string(folder.path("out/sub/c.txt")).unwrap(), POTATOES);
+    assert!(!folder.path("out/sub/b.txt").exists() && folder.path("in/sub/b.txt").exists());
+}
+
+#[test]
+fn rows_that_cannot_be_used_are_listed_and_kept() {
+    let bad = format!("{}{{\"id\":\"g\"}}\nno json\n{}", corpus(), rows(&[("h", 1, "...".into())]));
+    let folder = Folder::with("in.jsonl", &bad);
+    let ran = folder.run("dedup in.jsonl -o out.jsonl");
+    assert_eq!(ran.exit, 0, "{}", ran.stderr);
+    let kept = folder.read("out.jsonl");
+    assert!(kept.contains("{\"id\":\"g\"}\nno json\n") && kept.contains("\"...\""), "{kept}");
+    assert!(ran.stderr.contains("skipped in.jsonl:7: "), "{}", ran.stderr);
+    assert!(ran.stderr.contains("skipped in.jsonl:8: "), "{}", ran.stderr);
+    assert!(ran.stderr.contains("1 text without words, alike nothing"), "{}", ran.stderr);
+    assert_eq!(folder.run("dedup in.jsonl --strict -o other.jsonl").exit, 2);
+    assert_eq!(folder.names(), ["in.jsonl", "out.jsonl"]);
+}
+
+#[test]
+fn outputs_are_never_overwritten_unless_asked() {
+    let folder = Folder::with("in.jsonl", corpus()).and("out.jsonl", "mine");
+    let ran = folder.run("dedup in.jsonl -o out.jsonl");
+    assert!(ran.exit == 2 && ran.stderr.contains("--force"), "{}", ran.stderr);
+    assert_eq!(folder.read("out.jsonl"), "mine");
+    assert_eq!(folder.run("dedup in.jsonl -o out.jsonl --force").exit, 0);
+    let ran = folder.run("dedup in.jsonl --pairs x.csv --groups x.csv");
+    ran.fails("x.csv: two outputs of one name; give each its own");
+}
+
+#[test]
+fn the_summary_speaks_json_too() {
+    let ran = Folder::with("in.jsonl", corpus()).run("dedup in.jsonl --json -o -");
+    let summary: serde_json::Value =
+        serde_json::from_str(ran.stderr.lines().last().unwrap()).unwrap();
+    for (name, value) in [("items", 6), ("groups", 2), ("removed", 3), ("kept", 3), ("skipped", 0)]
+    {
+        assert_eq!(summary[name], value, "{name} in {summary}");
+    }
+    assert_eq!((&summary["exact"], &summary["recall"]), (&true.into(), &1.0.into()));
+    assert_eq!(summary["removed_by_level"]["copy"].as_u64().map(|copies| copies >= 1), Some(true));
+}
