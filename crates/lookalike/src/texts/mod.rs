@@ -248,8 +248,7 @@ impl<'a, const WORDS: usize> Collected<'a, WORDS> {
             Way::Scan => scanned::by_weight(search, verify, store, &mut check)?,
             Way::Keys(keys) => keyed::by_keys(search, store, keys, &mut check)?,
         }
-        let verified = check.tested;
-        let pairs = check.finish()?;
+        let (pairs, verified) = check.finish()?;
         Ok(Found { how: way.how(&pairs), plan: way.to_string(), pairs, verified })
     }
 }
@@ -286,7 +285,7 @@ impl<const WORDS: usize> Collect for Collected<'_, WORDS> {
         let Store { firsts, equal, short, empty, sets, .. } = self.store;
         let item = |entry: u32| firsts[entry as usize];
         let near =
-            found.pairs.iter().map(|pair| AlikePair { a: item(pair.a), b: item(pair.b), ..*pair });
+            found.pairs.into_iter().map(|pair| AlikePair { a: item(pair.a), b: item(pair.b), ..pair });
         let equal_similarity = self.search.verify.map(|_| 1.0);
         Ok(TextPairs {
             pairs: AlikePairs::new(near.collect(), equal, equal_similarity),
