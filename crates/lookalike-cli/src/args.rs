@@ -21,8 +21,7 @@ pub enum Command {
     Pairs(PairsArgs),
     Compare(CompareArgs),
     Hash(HashArgs),
-    /// List the recipes for fingerprints that come with lookalike
-    Recipes,
+    Recipes(RecipesArgs),
     #[command(subcommand)]
     Bench(BenchCommand),
 }
@@ -155,6 +154,60 @@ pub struct HashArgs {
     pub talk: TalkArgs,
 }
 
+/// List the recipes for fingerprints that come with lookalike.
+#[derive(clap::Args)]
+pub struct RecipesArgs {
+    #[command(subcommand)]
+    pub command: Option<RecipesCommand>,
+
+    /// Print the list as JSON, one recipe a line
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Subcommand)]
+pub enum RecipesCommand {
+    Learn(LearnArgs),
+}
+
+/// Learn from texts how rare words are, for recipes that weigh by it (tfidf).
+///
+/// A sample of some thousand texts is enough. The model belongs to the features and the hash of the
+/// recipe it is learned with.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Example:
+  lookalike recipes learn --lines sample.txt --recipe keywords -o common.model
+  lookalike hash --lines texts.txt --recipe keywords --model common.model")]
+pub struct LearnArgs {
+    /// Text files, one item each; - is standard input
+    #[arg(required = true, value_name = "INPUT")]
+    pub inputs: Vec<PathBuf>,
+
+    /// Take every line as an item of its own
+    #[arg(long)]
+    pub lines: bool,
+
+    /// The file to write
+    #[arg(long, short, value_name = "FILE")]
+    pub output: PathBuf,
+
+    /// Replace the output file if there is one
+    #[arg(long)]
+    pub force: bool,
+
+    #[command(flatten)]
+    pub recipe: RecipeArgs,
+
+    /// Go on without inputs that cannot be read
+    #[arg(long)]
+    pub skip_bad: bool,
+
+    /// No notes; errors only
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
 /// Measure lookalike on made data.
 #[derive(Subcommand)]
 pub enum BenchCommand {
@@ -196,18 +249,33 @@ pub struct BenchPairsArgs {
 #[derive(clap::Args)]
 pub struct RecipeArgs {
     /// The recipe to start from; see lookalike recipes
-    #[arg(long, value_name = "NAME", default_value = "words128", value_parser = preset)]
+    #[arg(long, value_name = "NAME", default_value = "words", value_parser = preset)]
     pub recipe: &'static Preset,
 
-    /// What a text is made of: words:N, chars:N or bytes:N (runs of N)
+    /// What a text is made of: runs of N words, chars, bytes, code (with punctuation), blind (code
+    /// without names) or dictionary (Chinese words)
     #[arg(long, value_name = "WHAT:N", value_parser = parsed::<Shingles>)]
     pub features: Option<Shingles>,
 
-    /// How much a feature counts: set (once), tf (as often as it is there) or log
+    /// Words to leave out: languages (en,zh; see the documentation), a file with a word a line, or
+    /// none
+    #[arg(long, value_name = "LIST")]
+    pub stop_words: Option<String>,
+
+    /// How much a feature counts: set (once), tf (as often as it is there), log, or tfidf (log, and
+    /// more if it is rare; needs --model)
     #[arg(long, value_name = "HOW", value_parser = parsed::<Weighting>)]
     pub weights: Option<Weighting>,
 
-    /// The hash of a feature: xxh3, murmur3-64, murmur3-128, jenkins, md5-first8 or md5-last8
+    /// How rare features are, as lookalike recipes learn wrote it
+    #[arg(long, value_name = "FILE")]
+    pub model: Option<PathBuf>,
+
+    /// Only the N features that count most; 0 for all
+    #[arg(long, value_name = "N")]
+    pub top: Option<u32>,
+
+    /// The hash of a feature: mix, xxh3, murmur3-64, murmur3-128, jenkins, md5-first8 or md5-last8
     #[arg(long, value_name = "NAME", value_parser = parsed::<FeatureHash>)]
     pub hash: Option<FeatureHash>,
 

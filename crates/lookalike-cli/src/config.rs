@@ -1,9 +1,14 @@
 //! What was asked for, checked: choices that only make sense together.
 
-use std::path::PathBuf;
+use std::{
+    fs,
+    num::NonZeroU32,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
-use anyhow::{Context, Result, ensure};
-use lookalike::{AllPairs, Kernel, Radius, Recipe, Width};
+use anyhow::{Context, Result, anyhow, ensure};
+use lookalike::{AllPairs, Kernel, Model, Radius, Recipe, RecipeError, StopWords, Width};
 
 use crate::args::{RecipeArgs, SearchArgs};
 
@@ -87,26 +92,68 @@ pub struct Making {
 
 impl Making {
     pub fn new(args: &RecipeArgs, distance: Option<Radius>) -> Result<Self> {
+        let recipe = recipe(args)?;
+        check(&recipe)?;
         let preset = args.recipe;
-        let base = &preset.recipe;
-        let mut recipe = Recipe {
-            features: args.features.unwrap_or(base.features),
-            weights: args.weights.unwrap_or(base.weights),
-            hash: args.hash.unwrap_or(base.hash),
-            seed: args.seed.unwrap_or(base.seed),
-            width: args.bits.unwrap_or(base.width),
-            ..base.clone()
-        };
-        recipe.hash.check_seed(recipe.seed).context("--seed")?;
-        if recipe != *base {
-            recipe.name = "own".into();
-        }
         // A preset's radius is a share of its bits.
-        let share = preset.radius.bits() * recipe.width.bits() / base.width.bits();
+        let share = preset.radius.bits() * recipe.width.bits() / preset.recipe.width.bits();
         let radius = distance.unwrap_or(Radius::new(share));
         check_radius(radius, recipe.width)?;
         Ok(Self { recipe, radius })
     }
+}
+
+/// The recipe that was asked for, its model included; not yet checked.
+pub fn recipe(args: &RecipeArgs) -> Result<Recipe> {
+    let base = &args.recipe.recipe;
+    let mut recipe = Recipe {
+        features: args.features.unwrap_or(base.features),
+        stop_words: args
+            .stop_words
+            .as_deref()
+            .map_or_else(|| Ok(base.stop_words.clone()), words)?,
+        weights: args.weights.unwrap_or(base.weights),
+        model: args.model.as_deref().map(model).transpose()?,
+        top: args.top.map_or(base.top, NonZeroU32::new),
+        hash: args.hash.unwrap_or(base.hash),
+        seed: args.seed.unwrap_or(base.seed),
+        width: args.bits.unwrap_or(base.width),
+        ..base.clone()
+    };
+    recipe.hash.check_seed(recipe.seed).context("--seed")?;
+    let unnamed = Recipe { model: None, ..recipe.clone() };
+    if unnamed != *base {
+        recipe.name = "own".into();
+    }
+    Ok(recipe)
+}
+
+fn check(recipe: &Recipe) -> Result<()> {
+    recipe.check().map_err(|error| match error {
+        RecipeError::NoModel { .. } => {
+            anyhow!("{error}; make one with lookalike recipes learn, and name it with --model")
+        }
+        RecipeError::OtherModel { .. } => anyhow!("--model: {error}; learn one with this recipe"),
+        error => error.into(),
+    })
+}
+
+/// Stop words by language, or from a file.
+fn words(list: &str) -> Result<StopWords> {
+    if list == "none" {
+        return Ok(StopWords::NONE);
+    }
+    let path = Path::new(list);
+    if !path.is_file() {
+        return list.parse().with_context(|| format!("--stop-words: no file {list}, and"));
+    }
+    let text = fs::read_to_string(path).with_context(|| format!("--stop-words {list}"))?;
+    Ok(StopWords::own(&text))
+}
+
+fn model(path: &Path) -> Result<Arc<Model>> {
+    let model = Model::open(path).with_context(|| format!("--model {}", path.display()))?;
+    Ok(Arc::new(model))
 }
 
 /// A radius wider than the fingerprints is a mistake, not a wish for all pairs.

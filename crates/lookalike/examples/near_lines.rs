@@ -10,7 +10,7 @@ use std::{error::Error, io};
 use lookalike::{Preset, all_pairs};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let Preset { recipe, radius, .. } = Preset::named("words128")?;
+    let Preset { recipe, radius, .. } = Preset::named("bare")?;
     let lines = io::stdin().lines().collect::<Result<Vec<String>, _>>()?;
     // Lines without words have no fingerprint; keep those that have one beside it.
     let (lines, prints): (Vec<&str>, Vec<_>) = lines

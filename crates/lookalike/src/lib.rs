@@ -16,9 +16,10 @@
 //!
 //! | module | question |
 //! |---|---|
-//! | [`extract`] | What is an item made of? Runs of words, characters or bytes. |
+//! | [`extract`] | What is an item made of? Runs of words, characters, bytes, tokens of code. |
 //! | [`features`], [`hash`], [`simhash`](mod@simhash) | How do weighted features become bits? |
 //! | [`recipe`] | Which choices decide the bits? [`Preset`]s are recipes with a name and a radius. |
+//! | [`verify`] | What must two items have in common? |
 //! | [`pairs`] | Which pairs differ in at most k bits? |
 //! | [`index`] | What is within k bits of this? |
 //! | [`hamming`] | How are many distances computed at once? |
@@ -35,7 +36,7 @@
 //!     "Boil the potatoes in their skins, let them cool, and slice them as thin as you can.",
 //!     "The ferry to the island leaves at ten in the morning, from the north end of the harbour!",
 //! ];
-//! let Preset { recipe, radius, .. } = Preset::named("words128")?;
+//! let Preset { recipe, radius, .. } = Preset::named("bare")?;
 //! let prints: Vec<_> =
 //!     texts.iter().map(|text| recipe.fingerprint::<2>(text).expect("each has some words")).collect();
 //!
@@ -129,7 +130,11 @@
 //! - A radius of about a quarter of the bits or more is too wide for tables: then each is compared with
 //!   each, as fast as bits can be counted, but quadratically.
 //! - Fingerprints of different recipes must never be compared. Keep the [`Recipe`] with them.
-//! - There are no cargo features yet.
+//!
+//! # Cargo features
+//!
+//! - `dictionary`: Chinese words by dictionary, and the preset `keywords`. Off by default: it brings
+//!   some 5 MB of tables.
 
 mod alike;
 mod equal;
@@ -141,10 +146,12 @@ pub mod hamming;
 pub mod hash;
 pub mod index;
 mod keys;
+mod model;
 pub mod pairs;
 pub mod recipe;
 pub mod simhash;
 mod spelling;
+mod stop_words;
 pub mod texts;
 #[cfg(test)]
 mod vectors;
@@ -157,8 +164,10 @@ pub use fingerprint::{Fingerprint, FingerprintError, Radius, Width};
 pub use hamming::Kernel;
 pub use hash::{FeatureHash, HashError};
 pub use index::{IndexError, LinearIndex, Match, MutableIndex, Search, StaticIndex};
+pub use model::{Learner, Model, ModelError};
 pub use pairs::{AllPairs, Pair, Pairs, PairsError, Plan, all_pairs};
-pub use recipe::{Preset, Recipe, RecipeError, Weighting};
+pub use recipe::{Preset, Quality, Recipe, RecipeError, Weighting};
 pub use simhash::simhash;
+pub use stop_words::{Language, StopWords, StopWordsError};
 pub use texts::{Candidates, How, TextCollector, TextPairs, TextSearch};
 pub use verify::{FeatureSet, Level, Measure, Similarity, Verify};

@@ -1,18 +1,33 @@
 //! Which choices decide the bits of a fingerprint?
 //!
-//! A [`Recipe`] holds all of them; a [`Preset`] is a recipe with a name people can ask for and the
-//! radius it was made for. Fingerprints of different recipes must never be compared.
+//! A [`Recipe`] holds all of them; a [`Preset`] is a recipe with a name people can ask for, the
+//! radius it was made for and what confirms that two texts are alike. Fingerprints of different
+//! recipes must never be compared.
+
+mod counter;
+mod preset;
+#[cfg(test)]
+mod tests;
+mod weighting;
 
 use std::borrow::Cow;
 use std::fmt;
-use std::str::FromStr;
+use std::num::NonZeroU32;
+use std::sync::Arc;
 
-use crate::extract::{Shingles, Unit};
-use crate::features::Features;
-use crate::fingerprint::{Fingerprint, Radius, Width};
-use crate::hash::FeatureHash;
+use crate::extract::Shingles;
+use crate::extract::text::collect_shingles;
+use crate::features::{Features, WeightError};
+use crate::fingerprint::{Fingerprint, Width};
+use crate::hash::{FeatureHash, HashError, mix, seeded, spread};
+use crate::model::Model;
 use crate::simhash::simhash;
-use crate::spelling::nearest;
+use crate::stop_words::StopWords;
+use counter::Counter;
+
+pub use preset::{Preset, Quality};
+pub use weighting::Weighting;
+pub(crate) use weighting::log2;
 
 /// Everything that decides the bits of a text's fingerprint. Equal recipes give equal bits, on
 /// every machine and for ever.
@@ -20,14 +35,14 @@ use crate::spelling::nearest;
 /// ```
 /// use lookalike::{Fingerprint, Preset, Recipe, Width};
 ///
-/// let recipe = &Preset::named("words128").unwrap().recipe;
+/// let recipe = &Preset::named("bare").unwrap().recipe;
 /// let a: Fingerprint<2> = recipe.fingerprint("The quick brown fox jumps over the lazy dog").unwrap();
 /// let b: Fingerprint<2> = recipe.fingerprint("the QUICK brown fox, jumps over the lazy dog!").unwrap();
 /// assert_eq!(a, b);
 /// assert_eq!(recipe.fingerprint::<2>("..."), None);
 ///
 /// let own = Recipe { name: "own".into(), features: "chars:4".parse().unwrap(), width: Width::Bits64, ..recipe.clone() };
-/// assert_eq!(own.to_string(), "own: chars:4, log, xxh3, 64 bits, version 1");
+/// assert_eq!(own.to_string(), "own: chars:4, log, mix, 64 bits, version 1");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Recipe {
@@ -35,9 +50,15 @@ pub struct Recipe {
     pub name: Cow<'static, str>,
     /// What a text is made of.
     pub features: Shingles,
+    /// Tokens that are left out before neighbours are looked at.
+    pub stop_words: StopWords,
     /// How much a feature counts.
     pub weights: Weighting,
-    /// How the bytes of a feature become bits.
+    /// How rare features are elsewhere; needed by [`Weighting::TfIdf`] only.
+    pub model: Option<Arc<Model>>,
+    /// Only so many features count, those that weigh most; of equals, those of smaller hash.
+    pub top: Option<NonZeroU32>,
+    /// How a feature becomes bits.
     pub hash: FeatureHash,
     /// The seed of the hash.
     pub seed: u64,
@@ -48,15 +69,100 @@ pub struct Recipe {
 }
 
 impl Recipe {
+    /// Refuses choices that do not go together.
+    pub fn check(&self) -> Result<(), RecipeError> {
+        self.hash.check_seed(self.seed)?;
+        match &self.model {
+            None if self.weights == Weighting::TfIdf => {
+                Err(RecipeError::NoModel { name: self.name.to_string() })
+            }
+            Some(model) if model.features_name() != self.features_name() => {
+                Err(RecipeError::OtherModel {
+                    recipe: self.features_name(),
+                    model: model.features_name().to_owned(),
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The fingerprint of a text; `None` if it has no features.
     ///
     /// # Panics
     /// If `WORDS` is not the number of words of the recipe's width.
     pub fn fingerprint<const WORDS: usize>(&self, text: &str) -> Option<Fingerprint<WORDS>> {
-        self.fingerprint_hashed(text, |bytes| self.hash.words(self.seed, bytes))
+        self.fingerprint_with(text, &mut Scratch::new())
     }
 
-    /// The fingerprint of a text, with the caller's own hash in place of the recipe's.
+    /// [`fingerprint`](Self::fingerprint) with buffers that are kept from text to text: the fast
+    /// way for many texts.
+    ///
+    /// # Panics
+    /// If `WORDS` is not the number of words of the recipe's width.
+    pub fn fingerprint_with<const WORDS: usize>(
+        &self,
+        text: &str,
+        scratch: &mut Scratch<WORDS>,
+    ) -> Option<Fingerprint<WORDS>> {
+        if self.hash != FeatureHash::Mix {
+            return self.fingerprint_hashed(text, |bytes| self.hash.words(self.seed, bytes));
+        }
+        let mut tokens = std::mem::take(&mut scratch.tokens);
+        self.features.unit.token_hashes(text, &mut tokens);
+        let print = self.fingerprint_of_tokens(&tokens, scratch);
+        scratch.tokens = tokens;
+        print
+    }
+
+    /// The fingerprint of a text whose tokens were hashed before, by
+    /// [`Unit::token_hashes`](crate::Unit::token_hashes); several recipes can share them.
+    ///
+    /// ```
+    /// use lookalike::recipe::Scratch;
+    /// use lookalike::{Preset, Unit};
+    ///
+    /// let (words, bare) = (Preset::named("words").unwrap(), Preset::named("bare").unwrap());
+    /// let (mut tokens, mut scratch) = (Vec::new(), Scratch::<2>::new());
+    /// let text = "to be or not to be";
+    /// Unit::Words.token_hashes(text, &mut tokens);
+    /// assert_eq!(words.recipe.fingerprint_of_tokens(&tokens, &mut scratch), words.recipe.fingerprint(text));
+    /// assert_eq!(bare.recipe.fingerprint_of_tokens(&tokens, &mut scratch), bare.recipe.fingerprint(text));
+    /// assert_eq!(scratch.distinct().len(), 4); // to be, be or, or not, not to
+    /// ```
+    ///
+    /// # Panics
+    /// If the recipe's hash is not [`FeatureHash::Mix`], which alone works from hashes of tokens;
+    /// or if `WORDS` is not the number of words of the recipe's width.
+    pub fn fingerprint_of_tokens<const WORDS: usize>(
+        &self,
+        tokens: &[u64],
+        scratch: &mut Scratch<WORDS>,
+    ) -> Option<Fingerprint<WORDS>> {
+        assert_eq!(self.hash, FeatureHash::Mix, "only mix makes hashes of features from tokens'");
+        self.check_words::<WORDS>();
+        let Scratch { kept, hashes, counter, features, .. } = scratch;
+        self.hash_shingles(tokens, kept, hashes);
+        features.clear();
+        if self.weights == Weighting::Tf && self.top.is_none() {
+            features.extend_once(hashes.iter().map(|&hash| spread(hash)));
+        } else {
+            counter.count(hashes);
+            let counted = counter.counted().iter();
+            self.weigh(counted.map(|feature| (spread(feature.hash), feature.count)), features);
+        }
+        self.vote(features)
+    }
+
+    /// Writes the hash of every feature, repeats included, to `hashes`.
+    fn hash_shingles(&self, tokens: &[u64], kept: &mut Vec<u64>, hashes: &mut Vec<u64>) {
+        let tokens = self.stop_words.filter(tokens, kept);
+        collect_shingles(tokens, self.features.size.get() as usize, hashes);
+        if self.seed != 0 {
+            hashes.iter_mut().for_each(|hash| *hash = seeded(*hash, self.seed));
+        }
+    }
+
+    /// The fingerprint of a text, with the caller's own hash of the bytes of a feature.
     ///
     /// ```
     /// use lookalike::{Preset, hash::spread};
@@ -66,7 +172,7 @@ impl Recipe {
     ///         (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
     ///     })
     /// };
-    /// let recipe = &Preset::named("words128").unwrap().recipe;
+    /// let recipe = &Preset::named("bare").unwrap().recipe;
     /// let print = recipe.fingerprint_hashed::<2>("to be or not to be", |bytes| spread(fnv(bytes)));
     /// assert_ne!(print, recipe.fingerprint("to be or not to be"));
     /// ```
@@ -78,15 +184,47 @@ impl Recipe {
         text: &str,
         mut hash: impl FnMut(&[u8]) -> [u64; WORDS],
     ) -> Option<Fingerprint<WORDS>> {
-        let bits = self.width.bits();
-        assert_eq!(self.width.words(), WORDS, "a fingerprint of {bits} bits in {WORDS} words");
+        self.check_words::<WORDS>();
         let mut hashes = Vec::new();
-        self.features.extract(text, |bytes| hashes.push(hash(bytes)));
-        let mut print = simhash(&self.weights.weigh(hashes))?;
-        if self.width == Width::Bits32 {
-            print.0[0] &= u64::from(u32::MAX);
+        let left_out = |token: &[u8]| self.stop_words.contains(mix(token));
+        self.features.extract_without(text, left_out, |bytes| hashes.push(hash(bytes)));
+        hashes.sort_unstable();
+        let counted = hashes
+            .chunk_by(|a, b| a == b)
+            .map(|equal| (equal[0], u32::try_from(equal.len()).unwrap_or(u32::MAX)));
+        let mut features = Features::new();
+        self.weigh(counted, &mut features);
+        self.vote(&features)
+    }
+
+    /// The fingerprint of features that are given with their weights, each by its bytes; `None` if
+    /// there are none, or none that weighs anything. Only hash, seed, width and `top` matter.
+    ///
+    /// ```
+    /// use lookalike::{Fingerprint, Preset};
+    ///
+    /// let recipe = &Preset::named("words").unwrap().recipe;
+    /// let print: Option<Fingerprint<2>> =
+    ///     recipe.fingerprint_of_features([("sweet", 5.0), ("sour", 1.5)]).unwrap();
+    /// assert!(print.is_some());
+    /// assert!(recipe.fingerprint_of_features::<2>([("sweet", f64::NAN)]).is_err());
+    /// ```
+    ///
+    /// # Panics
+    /// If `WORDS` is not the number of words of the recipe's width.
+    pub fn fingerprint_of_features<const WORDS: usize>(
+        &self,
+        features: impl IntoIterator<Item = (impl AsRef<[u8]>, f64)>,
+    ) -> Result<Option<Fingerprint<WORDS>>, WeightError> {
+        self.check_words::<WORDS>();
+        let hashed = features
+            .into_iter()
+            .map(|(feature, weight)| (self.hash.words(self.seed, feature.as_ref()), weight));
+        let mut features = Features::from_floats_words(hashed)?;
+        if let Some(top) = self.top {
+            features = heaviest(features.iter().map(|(&words, weight)| (words, weight)), top);
         }
-        Some(print)
+        Ok(self.vote(&features))
     }
 
     /// The fingerprint of a text in the widest type, whatever the recipe's width: for callers that
@@ -95,9 +233,9 @@ impl Recipe {
     /// ```
     /// use lookalike::Preset;
     ///
-    /// let recipe = &Preset::named("chars32").unwrap().recipe;
+    /// let recipe = &Preset::named("simhash64").unwrap().recipe;
     /// let print = recipe.fingerprint_any("hello").unwrap();
-    /// assert_eq!(print.to_hex(recipe.width).len(), "0x".len() + 8);
+    /// assert_eq!(print.to_hex(recipe.width).len(), "0x".len() + 16);
     /// ```
     pub fn fingerprint_any(&self, text: &str) -> Option<Fingerprint<4>> {
         match self.width {
@@ -106,13 +244,84 @@ impl Recipe {
             Width::Bits256 => self.fingerprint(text),
         }
     }
+
+    /// Calls back with the first word of the hash of every feature of a text, repeats included.
+    pub(crate) fn feature_hashes(&self, text: &str, mut on_hash: impl FnMut(u64)) {
+        if self.hash == FeatureHash::Mix {
+            let (mut tokens, mut hashes) = (Vec::new(), Vec::new());
+            self.features.unit.token_hashes(text, &mut tokens);
+            self.hash_shingles(&tokens, &mut Vec::new(), &mut hashes);
+            hashes.into_iter().for_each(&mut on_hash);
+        } else {
+            let left_out = |token: &[u8]| self.stop_words.contains(mix(token));
+            self.features.extract_without(text, left_out, |bytes| {
+                on_hash(self.hash.hash(self.seed, bytes));
+            });
+        }
+    }
+
+    /// All that decides the hashes of features: `words:1, without en zh, mix`.
+    pub fn features_name(&self) -> String {
+        let Self { features, stop_words, hash, seed, .. } = self;
+        let mut name = features.to_string();
+        if !stop_words.is_empty() {
+            name += &format!(", without {stop_words}");
+        }
+        name += &format!(", {hash}");
+        if *seed != 0 {
+            name += &format!(" seed {seed:#x}");
+        }
+        name
+    }
+
+    /// Adds counted features with the weight they have in this recipe.
+    fn weigh<const WORDS: usize>(
+        &self,
+        counted: impl Iterator<Item = ([u64; WORDS], u32)>,
+        features: &mut Features<WORDS>,
+    ) {
+        let model = self.model.as_deref();
+        let weighted = counted.map(|(words, count)| {
+            let rarity = || model.map_or(256, |model| model.rarity(words[0]));
+            (words, self.weights.weight(count, rarity))
+        });
+        match self.top {
+            None => features.extend_words(weighted),
+            Some(top) => *features = heaviest(weighted, top),
+        }
+    }
+
+    fn vote<const WORDS: usize>(&self, features: &Features<WORDS>) -> Option<Fingerprint<WORDS>> {
+        let mut print = simhash(features)?;
+        if self.width == Width::Bits32 {
+            print.0[0] &= u64::from(u32::MAX);
+        }
+        Some(print)
+    }
+
+    fn check_words<const WORDS: usize>(&self) {
+        let bits = self.width.bits();
+        assert_eq!(self.width.words(), WORDS, "a fingerprint of {bits} bits in {WORDS} words");
+    }
 }
 
-/// The choices on one line: `words128: words:2, log, xxh3, 128 bits, version 1`.
+/// The choices on one line: `bare: words:2, log, mix, 128 bits, version 1`.
 impl fmt::Display for Recipe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, features, weights, hash, seed, width, version } = self;
-        write!(f, "{name}: {features}, {weights}, {hash}")?;
+        let Self { name, features, stop_words, weights, model, top, hash, seed, width, version } =
+            self;
+        write!(f, "{name}: {features}")?;
+        if !stop_words.is_empty() {
+            write!(f, " without {stop_words}")?;
+        }
+        write!(f, ", {weights}")?;
+        if let Some(model) = model {
+            write!(f, " by {} texts", model.texts())?;
+        }
+        if let Some(top) = top {
+            write!(f, ", top {top}")?;
+        }
+        write!(f, ", {hash}")?;
         if *seed != 0 {
             write!(f, " seed {seed:#x}")?;
         }
@@ -120,159 +329,54 @@ impl fmt::Display for Recipe {
     }
 }
 
+/// Buffers that are kept from text to text, for fingerprints of `WORDS` words.
+#[derive(Clone, Debug, Default)]
+pub struct Scratch<const WORDS: usize> {
+    tokens: Vec<u64>,
+    kept: Vec<u64>,
+    hashes: Vec<u64>,
+    counter: Counter,
+    features: Features<WORDS>,
+}
+
+impl<const WORDS: usize> Scratch<WORDS> {
+    /// Empty buffers.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The hashes of the tokens of the last text of [`Recipe::fingerprint_with`], in order, if the
+    /// recipe hashes by [`FeatureHash::Mix`].
+    pub fn tokens(&self) -> &[u64] {
+        &self.tokens
+    }
+
+    /// The hashes of the distinct features of the last text, in the order they first came, if the
+    /// recipe counts them: it hashes by [`FeatureHash::Mix`], and weighs by anything but
+    /// [`Weighting::Tf`].
+    pub fn distinct(&self) -> impl ExactSizeIterator<Item = u64> + '_ {
+        self.counter.counted().iter().map(|feature| feature.hash)
+    }
+}
+
+/// The features that weigh most; of equals, those of smaller hash.
+fn heaviest<const WORDS: usize>(
+    weighted: impl Iterator<Item = ([u64; WORDS], i32)>,
+    top: NonZeroU32,
+) -> Features<WORDS> {
+    let mut weighted: Vec<_> = weighted.filter(|&(_, weight)| weight != 0).collect();
+    let top = top.get() as usize;
+    if top < weighted.len() {
+        weighted.select_nth_unstable_by_key(top, |&(words, weight)| (-i64::from(weight), words));
+        weighted.truncate(top);
+    }
+    let mut features = Features::new();
+    weighted.into_iter().for_each(|(words, weight)| features.push_words(words, weight));
+    features
+}
+
 fn widen<const WORDS: usize>(print: Fingerprint<WORDS>) -> Fingerprint<4> {
     Fingerprint(std::array::from_fn(|word| print.0.get(word).copied().unwrap_or(0)))
-}
-
-/// How much a feature counts that is there several times.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Weighting {
-    /// Once, however often it is there.
-    Set,
-    /// As often as it is there.
-    #[default]
-    Tf,
-    /// The binary logarithm of one more than the times it is there, so once counts 1 and thrice 2.
-    Log,
-}
-
-impl Weighting {
-    /// Every weighting.
-    pub const ALL: [Self; 3] = [Self::Set, Self::Tf, Self::Log];
-
-    /// The name used in recipes and on command lines.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Set => "set",
-            Self::Tf => "tf",
-            Self::Log => "log",
-        }
-    }
-
-    /// Weighs every occurrence of every feature, given by its hash.
-    ///
-    /// Features of equal hashes are one feature.
-    pub fn weigh<const WORDS: usize>(self, mut hashes: Vec<[u64; WORDS]>) -> Features<WORDS> {
-        if self == Self::Tf {
-            return Features::from_hashes(hashes);
-        }
-        hashes.sort_unstable();
-        let mut features = Features::new();
-        for equal in hashes.chunk_by(|a, b| a == b) {
-            features.push_words(equal[0], self.weight(equal.len()));
-        }
-        features
-    }
-
-    /// The weight of a feature that is there `count` times.
-    fn weight(self, count: usize) -> i32 {
-        let count = u32::try_from(count).unwrap_or(u32::MAX);
-        match self {
-            Self::Set => 1,
-            Self::Tf => i32::try_from(count).unwrap_or(i32::MAX),
-            Self::Log => log2(count.saturating_add(1)),
-        }
-    }
-}
-
-impl fmt::Display for Weighting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Weighting {
-    type Err = RecipeError;
-
-    fn from_str(name: &str) -> Result<Self, RecipeError> {
-        Self::ALL.into_iter().find(|weighting| weighting.name() == name).ok_or_else(|| {
-            let nearest = nearest(name, Self::ALL.map(Self::name)).unwrap_or_default();
-            RecipeError::UnknownWeights { name: name.into(), nearest }
-        })
-    }
-}
-
-/// The binary logarithm of `x >= 1` in units of 1/256, rounded down: by integers alone, because
-/// the last bits of a floating-point logarithm differ between machines.
-fn log2(x: u32) -> i32 {
-    let whole = x.ilog2();
-    // A number from 1 up to 2, in units of 2^-31. Squaring it doubles its logarithm; each time it
-    // gets to 2, the next binary digit is 1.
-    let mut mantissa = u64::from(x) << (31 - whole);
-    (0..8).fold(whole as i32, |log, _| {
-        mantissa = (mantissa * mantissa) >> 31;
-        let digit = mantissa >> 32;
-        mantissa >>= digit;
-        log << 1 | digit as i32
-    })
-}
-
-/// A recipe that comes with lookalike, and the radius it was made for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Preset {
-    /// The choices.
-    pub recipe: Recipe,
-    /// Texts at most this far apart are taken for alike, unless the caller says otherwise.
-    pub radius: Radius,
-    /// What it is good for, on one line.
-    pub description: &'static str,
-}
-
-impl Preset {
-    /// Every preset.
-    ///
-    /// ```
-    /// let names: Vec<_> = lookalike::Preset::ALL.iter().map(|preset| &preset.recipe.name).collect();
-    /// assert_eq!(names, ["words128", "simhash64", "chars32"]);
-    /// ```
-    pub const ALL: &'static [Self] = &[
-        Self {
-            recipe: recipe("words128", Unit::Words, 2, Weighting::Log, Width::Bits128),
-            radius: Radius::new(33),
-            description: "texts that share most of their phrases: the best of the unverified \
-                          recipes (F1 .906 over nine labelled sets)",
-        },
-        Self {
-            recipe: recipe("simhash64", Unit::Words, 3, Weighting::Tf, Width::Bits64),
-            radius: Radius::new(3),
-            description: "the classic web-crawl setting: what it finds is right (precision 1.00), \
-                          but it finds little (recall .24)",
-        },
-        Self {
-            recipe: recipe("chars32", Unit::Characters, 1, Weighting::Tf, Width::Bits32),
-            radius: Radius::new(3),
-            description: "short strings by the characters in them, whatever their order; small \
-                          and coarse",
-        },
-    ];
-
-    /// The preset of that name; the error names the nearest one there is.
-    pub fn named(name: &str) -> Result<&'static Self, RecipeError> {
-        Self::ALL.iter().find(|preset| preset.recipe.name == name).ok_or_else(|| {
-            let names = Self::ALL.iter().map(|preset| preset.recipe.name.as_ref());
-            RecipeError::Unknown { name: name.into(), nearest: nearest(name, names).unwrap_or("") }
-        })
-    }
-}
-
-const fn recipe(
-    name: &'static str,
-    unit: Unit,
-    size: u32,
-    weights: Weighting,
-    width: Width,
-) -> Recipe {
-    Recipe {
-        name: Cow::Borrowed(name),
-        features: Shingles::new(unit, size).expect("presets have a shingle size of 1 or more"),
-        weights,
-        hash: FeatureHash::Xxh3,
-        seed: 0,
-        width,
-        version: 1,
-    }
 }
 
 /// Why there is no such recipe.
@@ -295,101 +399,21 @@ pub enum RecipeError {
         /// The valid name that looks most like it.
         nearest: &'static str,
     },
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::vectors::{self, hex};
-    use proptest::prelude::*;
-
-    #[test]
-    fn golden_fingerprints_are_reproduced() {
-        for line in vectors::read("simhash.tsv") {
-            let [features, weights, hash, seed, bits, text, print] = line.as_slice() else {
-                panic!("{line:?}")
-            };
-            let recipe = Recipe {
-                name: "golden".into(),
-                features: features.parse().unwrap(),
-                weights: weights.parse().unwrap(),
-                hash: hash.parse().unwrap(),
-                seed: hex(seed),
-                width: Width::from_bits(bits.parse().unwrap()).unwrap(),
-                version: 1,
-            };
-            let found = recipe.fingerprint_any(text).map(|print| print.to_hex(recipe.width));
-            assert_eq!(found.as_deref().unwrap_or("-"), print, "{recipe} of {text}");
-        }
-    }
-
-    #[test]
-    fn log2_is_exact_at_powers_of_two_and_rounds_down_between() {
-        for x in 1..100_000u32 {
-            // Nothing near a whole 256th lies in this range but the powers of two.
-            let expected = if x.is_power_of_two() {
-                256 * x.ilog2() as i32
-            } else {
-                (256.0 * f64::from(x).log2()).floor() as i32
-            };
-            assert_eq!(log2(x), expected, "{x}");
-        }
-        assert_eq!(log2(u32::MAX), 32 * 256 - 1);
-    }
-
-    #[test]
-    fn weights_follow_the_number_of_occurrences() {
-        let hashes = vec![[7], [5], [7], [7]];
-        let weighed = |weighting: Weighting| {
-            let features = weighting.weigh(hashes.clone());
-            let mut features: Vec<_> =
-                features.iter().map(|(hash, weight)| (hash[0], weight)).collect();
-            features.sort_unstable();
-            features
-        };
-        assert_eq!(weighed(Weighting::Set), [(5, 1), (7, 1)]);
-        assert_eq!(weighed(Weighting::Tf), [(5, 1), (7, 1), (7, 1), (7, 1)]);
-        assert_eq!(weighed(Weighting::Log), [(5, 256), (7, 512)]);
-    }
-
-    #[test]
-    fn unknown_names_get_the_nearest_valid_one() {
-        let error = Preset::named("simhash").unwrap_err();
-        assert_eq!(error.to_string(), "there is no recipe \"simhash\"; did you mean simhash64?");
-        let error = "logs".parse::<Weighting>().unwrap_err();
-        assert_eq!(error.to_string(), "there are no weights \"logs\"; did you mean log?");
-    }
-
-    #[test]
-    #[should_panic(expected = "a fingerprint of 128 bits in 1 words")]
-    fn a_fingerprint_of_another_width_is_refused() {
-        Preset::named("words128").unwrap().recipe.fingerprint::<1>("some words");
-    }
-
-    proptest! {
-        #[test]
-        fn narrower_fingerprints_are_the_low_bits_of_wider_ones(text: String) {
-            for preset in Preset::ALL {
-                let at = |width| Recipe { width, ..preset.recipe.clone() }.fingerprint_any(&text);
-                let widest = at(Width::Bits256);
-                for width in Width::ALL {
-                    let hex = at(width).map(|print| print.to_hex(width));
-                    prop_assert_eq!(hex, widest.map(|print| print.to_hex(width)));
-                }
-            }
-        }
-
-        #[test]
-        fn any_text_gets_a_fingerprint_iff_it_has_features(text: String, size in 1..5u32) {
-            for unit in Unit::ALL {
-                let features = Shingles::new(unit, size).unwrap();
-                let mut count = 0;
-                features.extract(&text, |_| count += 1);
-                for weights in Weighting::ALL {
-                    let recipe = Recipe { features, weights, ..Preset::ALL[0].recipe.clone() };
-                    prop_assert_eq!(recipe.fingerprint::<2>(&text).is_some(), count > 0);
-                }
-            }
-        }
-    }
+    /// Weights by rarity need to know how rare things are.
+    #[error("{name} weighs by how rare words are elsewhere (tfidf) and needs a corpus model")]
+    NoModel {
+        /// The recipe.
+        name: String,
+    },
+    /// The model knows other features.
+    #[error("the corpus model is of \"{model}\", but the recipe has \"{recipe}\"")]
+    OtherModel {
+        /// What the recipe makes.
+        recipe: String,
+        /// What the model knows.
+        model: String,
+    },
+    /// The hash does not take the seed.
+    #[error(transparent)]
+    Hash(#[from] HashError),
 }

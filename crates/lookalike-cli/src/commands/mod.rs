@@ -17,7 +17,7 @@ pub fn run(command: Command) -> Result<ExitCode> {
         Command::Pairs(args) => pairs::run(args),
         Command::Compare(args) => compare::run(args),
         Command::Hash(args) => hash::run(args),
-        Command::Recipes => recipes::run(),
+        Command::Recipes(args) => recipes::run(args),
         Command::Bench(BenchCommand::Pairs(args)) => bench::run(args),
     }
 }

@@ -1,33 +1,113 @@
-//! `lookalike recipes`: which presets are there, and what is each good for?
+//! `lookalike recipes`: which presets are there, and what is each good for? `learn` makes the
+//! corpus model that some of them need.
 
 use std::process::ExitCode;
 
 use anyhow::Result;
-use lookalike::Preset;
+use lookalike::{Learner, Preset};
+use serde_json::json;
 
-use crate::report::Output;
+use crate::{
+    args::{LearnArgs, OutputArgs, RecipesArgs, RecipesCommand},
+    config::recipe,
+    report::{Output, counted, json_line, say},
+    source::{Each, Skipped, Texts},
+};
 
-pub fn run() -> Result<ExitCode> {
-    let mut table =
-        row(["NAME", "BITS", "DISTANCE", "FEATURES", "WEIGHTS", "HASH", "WHAT FOR"]
-            .map(str::to_owned));
-    for Preset { recipe, radius, description, .. } in Preset::ALL {
-        table += &row([
+pub fn run(args: RecipesArgs) -> Result<ExitCode> {
+    match args.command {
+        Some(RecipesCommand::Learn(args)) => learn(args)?,
+        None if args.json => Output::print(&Preset::ALL.iter().map(json).collect::<String>())?,
+        None => Output::print(&table())?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn table() -> String {
+    let head = ["NAME", "BITS", "DISTANCE", "FEATURES", "WEIGHTS", "VERIFIED BY", "P / R / F1"];
+    let mut table = row(head.map(str::to_owned), "WHAT FOR");
+    let mut studied = false;
+    for Preset { recipe, radius, verify, quality, description, .. } in Preset::ALL {
+        studied |= quality.is_some();
+        let cells = [
             recipe.name.to_string(),
             recipe.width.bits().to_string(),
             radius.to_string(),
             recipe.features.to_string(),
             recipe.weights.to_string(),
-            recipe.hash.to_string(),
-            (*description).to_owned(),
-        ]);
+            verify.map_or("-".to_owned(), |verify| verify.to_string()),
+            quality.map_or("-".to_owned(), |quality| {
+                let figures = [quality.precision, quality.recall, quality.f1];
+                figures.map(|figure| format!("{figure:.2}")).join(" ")
+            }),
+        ];
+        table += &row(cells, description);
     }
-    Output::print(&table)?;
-    Ok(ExitCode::SUCCESS)
+    if studied {
+        table += "\nP, R, F1: precision, recall and their mean, averaged over labelled sets of texts \
+                  (docs/recipes.md).\n";
+    }
+    table
 }
 
-fn row([name, bits, distance, features, weights, hash, description]: [String; 7]) -> String {
+fn row(cells: [String; 7], description: &str) -> String {
+    let [name, bits, distance, features, weights, verified, quality] = cells;
     format!(
-        "{name:<10} {bits:>4} {distance:>8}  {features:<8} {weights:<7} {hash:<5} {description}\n"
+        "{name:<10} {bits:>4} {distance:>8}  {features:<12} {weights:<7} {verified:<27} \
+         {quality:<15} {description}\n"
     )
+}
+
+fn json(preset: &Preset) -> String {
+    let Preset { recipe, radius, verify, quality, description, .. } = preset;
+    let quality = quality.map(|quality| {
+        json!({
+            "precision": quality.precision, "recall": quality.recall, "f1": quality.f1,
+            "source": quality.source,
+        })
+    });
+    let fields = [
+        ("name", json!(recipe.name)),
+        ("bits", json!(recipe.width.bits())),
+        ("radius", json!(radius.bits())),
+        ("features", json!(recipe.features.to_string())),
+        ("weights", json!(recipe.weights.name())),
+        ("hash", json!(recipe.hash.name())),
+        ("version", json!(recipe.version)),
+        ("verify", json!(verify.map(|verify| verify.to_string()))),
+        ("quality", json!(quality)),
+        ("description", json!(description)),
+    ];
+    json_line(&fields) + "\n"
+}
+
+fn learn(args: LearnArgs) -> Result<()> {
+    let recipe = recipe(&args.recipe)?;
+    let output = OutputArgs { output: Some(args.output.clone()), force: args.force };
+    let mut output = Output::create(&output)?;
+    let mut learner = Learner::new(&recipe);
+    let mut skipped = Skipped::new(args.skip_bad);
+    let mut texts = Texts::new(args.inputs, if args.lines { Each::Line } else { Each::Input });
+    loop {
+        let piece = texts.next_piece();
+        if piece.is_empty() {
+            break;
+        }
+        for item in piece {
+            match item.text {
+                Ok(text) => learner.add(&text.text),
+                Err(bad) if texts.is_all(item.place) => return Err(bad.error()),
+                Err(bad) => skipped.add(bad)?,
+            }
+        }
+    }
+    let model = learner.finish();
+    model.write(&mut output)?;
+    output.finish()?;
+    if !args.quiet {
+        skipped.lines().for_each(|line| say(&line));
+        let (texts, of) = (counted(model.texts().into(), "text"), model.features_name());
+        say(&format!("learned from {texts}: {of}; use it with --model {}", args.output.display()));
+    }
+    Ok(())
 }

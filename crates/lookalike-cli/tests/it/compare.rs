@@ -104,7 +104,7 @@ fn bad_lines_stop_the_run_with_their_number() {
         assert_eq!(ran.stderr, format!("error: stdin:2: {message} {go_on}\n"));
     }
     let ran = folder.run_with("compare --stdin --kind text", "a b\t\n");
-    let message = "a text without words:2 has no fingerprint";
+    let message = "a text without words:1 has no fingerprint";
     assert_eq!(ran.stderr, format!("error: stdin:1: {message} {go_on}\n"));
 }
 
@@ -132,13 +132,13 @@ fn wrong_items_and_choices_are_refused() {
         &["4294967296", "1", "--bits", "32"],
         "4294967296 does not fit into 32 bits; use --bits 64",
     );
-    fails(&["a b", ""], "a text without words:2 has no fingerprint");
+    fails(&["a b", ""], "a text without words:1 has no fingerprint");
     fails(
         &["a", "b", "--distance", "129"],
         "--distance 129 is more than the 128 bits of a fingerprint; use 128 or less",
     );
     for (option, value, message) in [
-        ("--recipe", "word128", "there is no recipe \"word128\"; did you mean words128?"),
+        ("--recipe", "wordz", "there is no recipe \"wordz\"; did you mean words?"),
         ("--weights", "logs", "there are no weights \"logs\"; did you mean log?"),
         ("--hash", "xxh", "there is no hash \"xxh\"; did you mean xxh3?"),
         ("--features", "word:2", "words"),

@@ -17,7 +17,7 @@ fn lines_get_fingerprints_by_number_and_empty_texts_none() {
         ran.stderr.starts_with(
             "skipped a.txt:3: no words:3 in it, so it has no fingerprint\n\
              skipped a.txt:4: no words:3 in it, so it has no fingerprint\n\
-             3 items (2 skipped: 2 no features); simhash64: words:3, tf, xxh3, 64 bits, version 1; \
+             3 items (2 skipped: 2 no features); simhash64: words:3, tf, mix, 64 bits, version 1; \
              alike within 3 bits: use pairs --distance 3; "
         ),
         "{}",
@@ -39,7 +39,7 @@ fn files_are_one_item_each_and_go_by_their_name() {
 #[test]
 fn pairs_reads_what_hash_writes() {
     let folder = Folder::with("a.txt", LINES).and("b.txt", "The quick, brown fox\n");
-    for recipe in ["--recipe words128", "--recipe simhash64", "--features words:1 --bits 32"] {
+    for recipe in ["--recipe bare", "--recipe simhash64", "--features words:1 --bits 32"] {
         let prints = folder.run(&format!("hash --lines a.txt {recipe}")).stdout;
         assert_eq!(folder.run_with("pairs -", &prints).pairs(), "1-2:0", "{recipe}");
         folder.run(&format!("hash --lines a.txt b.txt {recipe} -o p.jsonl --force"));
@@ -109,9 +109,51 @@ fn recipes_are_listed_with_what_they_are_for() {
     let ran = Folder::new().run("recipes");
     let lines: Vec<_> = ran.stdout.lines().collect();
     assert!(lines[0].starts_with("NAME "));
-    assert!(
-        lines[1].starts_with("words128    128       33  words:2  log     xxh3  "),
-        "{}",
-        lines[1]
+    let first = "words       128       32  words:1      log     jaccard of words:2 >= 0.38  0.97 0.92 0.94  ";
+    assert!(lines[1].starts_with(first), "{}", lines[1]);
+    for name in ["words", "bare", "simhash64", "code", "chars"] {
+        assert!(lines.iter().any(|line| line.starts_with(&format!("{name} "))), "{name}");
+    }
+    let ran = Folder::new().run("recipes --json");
+    let first = "{\"name\":\"words\",\"bits\":128,\"radius\":32,\"features\":\"words:1\",\"weights\":\"log\",";
+    assert!(ran.stdout.starts_with(first), "{}", ran.stdout);
+}
+
+#[test]
+fn a_model_is_learned_once_and_used_by_name() {
+    let folder = Folder::with("a.txt", "the cat\nthe dog\nthe end\n")
+        .and("b.txt", "cat end\nthe cat the end\n");
+    let learn = "recipes learn --lines a.txt --weights tfidf -o m.model";
+    let ran = folder.run(learn);
+    assert_eq!(ran.exit, 0, "{}", ran.stderr);
+    assert_eq!(ran.stderr, "learned from 3 texts: words:1, mix; use it with --model m.model\n");
+    assert_eq!(folder.run(learn).exit, 2);
+    let ran = folder.run("hash --lines b.txt --weights tfidf --model m.model");
+    let prints: Vec<_> = ran.stdout.lines().map(|line| line.split("print").nth(1)).collect();
+    assert_eq!(prints[0], prints[1], "the is in all texts, and so counts nothing");
+    folder.run("hash b.txt --weights tfidf").fails(
+        "own weighs by how rare words are elsewhere (tfidf) and needs a corpus model; \
+         make one with lookalike recipes learn, and name it with --model",
+    );
+    folder
+        .run("hash b.txt --weights tfidf --model b.txt")
+        .fails("--model b.txt: this is not a corpus model");
+    folder.run("hash b.txt --features words:2 --weights tfidf --model m.model").fails(
+        "--model: the corpus model is of \"words:1, mix\", but the recipe has \"words:2, mix\"; \
+         learn one with this recipe",
+    );
+}
+
+#[test]
+fn stop_words_are_taken_by_language_or_from_a_file() {
+    let folder =
+        Folder::with("a.txt", "the roof of a barn\nroof barn\n").and("own.txt", "THE\nof\na\n");
+    for list in ["en", "de,en", "own.txt"] {
+        let ran = folder.run(&format!("hash --lines a.txt --stop-words {list}"));
+        let prints: Vec<_> = ran.stdout.lines().map(|line| line.split("print").nth(1)).collect();
+        assert_eq!(prints[0], prints[1], "{list}: {}", ran.stderr);
+    }
+    folder.run("hash a.txt --stop-words eng").fails(
+        "--stop-words: no file eng, and: there are no stop words for \"eng\"; did you mean en?",
     );
 }

@@ -18,6 +18,9 @@ use crate::spelling::nearest;
 pub enum Unit {
     /// Runs of letters and digits; a Chinese character is a word ([`text::words`]).
     Words,
+    /// The same, but Chinese words by dictionary ([`text::dictionary_words`]).
+    #[cfg(feature = "dictionary")]
+    Dictionary,
     /// Characters, white space as one space ([`text::characters`]).
     Characters,
     /// The bytes as they are: nothing is normalised.
@@ -30,13 +33,22 @@ pub enum Unit {
 
 impl Unit {
     /// Every unit.
-    pub const ALL: [Self; 5] =
-        [Self::Words, Self::Characters, Self::Bytes, Self::Code, Self::Blind];
+    pub const ALL: &'static [Self] = &[
+        Self::Words,
+        #[cfg(feature = "dictionary")]
+        Self::Dictionary,
+        Self::Characters,
+        Self::Bytes,
+        Self::Code,
+        Self::Blind,
+    ];
 
     /// The name used in recipes and on command lines.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Words => "words",
+            #[cfg(feature = "dictionary")]
+            Self::Dictionary => "dictionary",
             Self::Characters => "chars",
             Self::Bytes => "bytes",
             Self::Code => "code",
@@ -48,6 +60,8 @@ impl Unit {
     pub fn tokens(self, text: &str, on_token: impl FnMut(&[u8])) {
         match self {
             Self::Words => text::words(text, on_token),
+            #[cfg(feature = "dictionary")]
+            Self::Dictionary => text::dictionary_words(text, on_token),
             Self::Characters => text::characters(text, on_token),
             Self::Bytes => text.as_bytes().chunks(1).for_each(on_token),
             Self::Code => text::code(text, false, on_token),
@@ -151,8 +165,8 @@ impl FromStr for Shingles {
     fn from_str(text: &str) -> Result<Self, ExtractError> {
         let (name, size) = text.split_once(':').unwrap_or((text, "1"));
         let size = size.parse().map_err(|_| ExtractError::Size { text: text.into() })?;
-        let unit = Unit::ALL.into_iter().find(|unit| unit.name() == name).ok_or_else(|| {
-            let unit = nearest(name, Unit::ALL.map(Unit::name)).unwrap_or_default();
+        let unit = Unit::ALL.iter().copied().find(|unit| unit.name() == name).ok_or_else(|| {
+            let unit = nearest(name, Unit::ALL.iter().map(|unit| unit.name())).unwrap_or_default();
             ExtractError::Unknown { text: text.into(), nearest: format!("{unit}:{size}") }
         })?;
         Ok(Self { unit, size })
@@ -185,7 +199,7 @@ mod tests {
 
     #[test]
     fn names_read_back_as_the_same_shingles() {
-        for unit in Unit::ALL {
+        for &unit in Unit::ALL {
             for size in [1, 2, 1000] {
                 let shingles = Shingles::new(unit, size).unwrap();
                 assert_eq!(shingles.to_string().parse(), Ok(shingles));

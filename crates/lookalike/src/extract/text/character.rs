@@ -184,7 +184,9 @@ mod tests {
             let folded = Character::of(characters.next().unwrap());
             assert!(characters.next().is_none());
             assert_eq!(folded.utf8(), Character(entry).utf8(), "{character:?} -> {lower:?}");
-            assert_eq!(folded.kind(), Character(entry).kind(), "{character:?}");
+            // The one mark that has a capital letter.
+            let same = folded.kind() == Character(entry).kind() || character == '\u{345}';
+            assert!(same, "{character:?}");
         }
     }
 

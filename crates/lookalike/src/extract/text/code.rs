@@ -52,9 +52,7 @@ mod tests {
 
     #[test]
     fn the_blind_cannot_tell_names_apart() {
-        assert_eq!(code("let sum_2 = a[10];", true), [
-            "_", "_", "=", "_", "[", "10", "]", ";"
-        ]);
+        assert_eq!(code("let sum_2 = a[10];", true), ["_", "_", "=", "_", "[", "10", "]", ";"]);
         assert_eq!(code("let sum = a + b;", true), code("let \u{e9}t\u{e9} = _x1 + y;", true));
     }
 
