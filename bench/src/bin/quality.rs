@@ -11,10 +11,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use lookalike::{
-    Candidates, How, Measure, Preset, Radius, Recipe, Similarity, TextPairs, TextSearch, Verify,
-    Width, groups,
-};
+use lookalike::{Candidates, How, Preset, TextPairs, TextSearch, groups};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -57,23 +54,10 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// What is measured: the default, fingerprints alone, and code.
+/// A preset, as users get it.
 fn search(recipe: &str) -> Result<TextSearch<'static>> {
-    let recipe_of = |features: &str| -> Result<Recipe> {
-        let preset = Preset::ALL.first().context("there are presets")?;
-        let features = features.parse()?;
-        Ok(Recipe { features, width: Width::Bits128, ..preset.recipe.clone() })
-    };
-    Ok(match recipe {
-        "words" => TextSearch::new(&recipe_of("words:1")?, Radius::new(32)).verify(Verify::DEFAULT),
-        "bare" => TextSearch::new(&recipe_of("words:2")?, Radius::new(33)),
-        "code" => TextSearch::new(&recipe_of("blind:2")?, Radius::new(36)).verify(Verify {
-            features: "blind:4".parse()?,
-            measure: Measure::Jaccard,
-            similarity: Similarity::new(0.5).context("a share")?,
-        }),
-        other => bail!("{other}: one of words, bare, code"),
-    })
+    let Preset { recipe, radius, verify, .. } = Preset::named(recipe)?;
+    Ok(TextSearch::new(recipe, *radius).verify(*verify))
 }
 
 /// Reads all texts, keeping none, then finds the alike ones; also the seconds until all were read.

@@ -133,6 +133,30 @@ impl<const WORDS: usize> Features<WORDS> {
         self.hashes.push(hash);
     }
 
+    /// Adds features that count once, whose hashes are already as wide as the fingerprint.
+    pub fn extend_once(&mut self, hashes: impl IntoIterator<Item = [u64; WORDS]>) {
+        self.hashes.extend(hashes);
+        if !self.weights.is_empty() {
+            self.weights.resize(self.hashes.len(), 1);
+        }
+    }
+
+    /// Adds features whose hashes are already as wide as the fingerprint.
+    pub fn extend_words(&mut self, features: impl IntoIterator<Item = ([u64; WORDS], i32)>) {
+        if self.weights.is_empty() {
+            self.weights.resize(self.hashes.len(), 1);
+        }
+        for (hash, weight) in features {
+            if weight != 0 {
+                self.hashes.push(hash);
+                self.weights.push(weight);
+            }
+        }
+        if self.weights.iter().all(|&weight| weight == 1) {
+            self.weights.clear();
+        }
+    }
+
     /// The hashes, in the order they were added.
     pub fn hashes(&self) -> &[[u64; WORDS]] {
         &self.hashes
@@ -229,6 +253,20 @@ mod tests {
         features.push(Feature::new(10));
         assert_eq!(features.weights(), Some([1, 1, -3, 1].as_slice()));
         assert_eq!(features.hashes()[3], spread(10));
+    }
+
+    #[test]
+    fn features_added_together_are_features_added_one_by_one() {
+        for weights in [[1, 1, 1], [1, 2, 0], [0, 0, 0], [-1, 1, 1]] {
+            let mut together: Features<1> = [Feature::new(7)].into_iter().collect();
+            let mut one_by_one = together.clone();
+            together.extend_words(weights.map(|weight| ([8], weight)));
+            weights.map(|weight| one_by_one.push_words([8], weight));
+            assert_eq!(together, one_by_one);
+            together.extend_once([[9], [10]]);
+            [9, 10].map(|hash| one_by_one.push_words([hash], 1));
+            assert_eq!(together, one_by_one);
+        }
     }
 
     #[test]

@@ -16,7 +16,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use crate::extract::Shingles;
-use crate::extract::text::shingle_hashes;
+use crate::extract::text::collect_shingles;
 use crate::features::{Features, WeightError};
 use crate::fingerprint::{Fingerprint, Width};
 use crate::hash::{FeatureHash, HashError, mix, seeded, spread};
@@ -140,20 +140,26 @@ impl Recipe {
     ) -> Option<Fingerprint<WORDS>> {
         assert_eq!(self.hash, FeatureHash::Mix, "only mix makes hashes of features from tokens'");
         self.check_words::<WORDS>();
-        let Scratch { kept, counter, features, .. } = scratch;
-        let tokens = self.stop_words.filter(tokens, kept);
-        let size = self.features.size.get() as usize;
+        let Scratch { kept, hashes, counter, features, .. } = scratch;
+        self.hash_shingles(tokens, kept, hashes);
         features.clear();
         if self.weights == Weighting::Tf && self.top.is_none() {
-            let seed = self.seed;
-            shingle_hashes(tokens, size, |hash| features.push_words(spread(seeded(hash, seed)), 1));
+            features.extend_once(hashes.iter().map(|&hash| spread(hash)));
         } else {
-            counter.start(tokens.len());
-            shingle_hashes(tokens, size, |hash| counter.add(seeded(hash, self.seed)));
-            let counted = counter.iter().map(|(hash, count)| (spread(hash), count));
-            self.weigh(counted, features);
+            counter.count(hashes);
+            let counted = counter.counted().iter();
+            self.weigh(counted.map(|feature| (spread(feature.hash), feature.count)), features);
         }
         self.vote(features)
+    }
+
+    /// Writes the hash of every feature, repeats included, to `hashes`.
+    fn hash_shingles(&self, tokens: &[u64], kept: &mut Vec<u64>, hashes: &mut Vec<u64>) {
+        let tokens = self.stop_words.filter(tokens, kept);
+        collect_shingles(tokens, self.features.size.get() as usize, hashes);
+        if self.seed != 0 {
+            hashes.iter_mut().for_each(|hash| *hash = seeded(*hash, self.seed));
+        }
     }
 
     /// The fingerprint of a text, with the caller's own hash of the bytes of a feature.
@@ -242,11 +248,10 @@ impl Recipe {
     /// Calls back with the first word of the hash of every feature of a text, repeats included.
     pub(crate) fn feature_hashes(&self, text: &str, mut on_hash: impl FnMut(u64)) {
         if self.hash == FeatureHash::Mix {
-            let (mut tokens, mut kept) = (Vec::new(), Vec::new());
+            let (mut tokens, mut hashes) = (Vec::new(), Vec::new());
             self.features.unit.token_hashes(text, &mut tokens);
-            let tokens = self.stop_words.filter(&tokens, &mut kept);
-            let size = self.features.size.get() as usize;
-            shingle_hashes(tokens, size, |hash| on_hash(seeded(hash, self.seed)));
+            self.hash_shingles(&tokens, &mut Vec::new(), &mut hashes);
+            hashes.into_iter().for_each(&mut on_hash);
         } else {
             let left_out = |token: &[u8]| self.stop_words.contains(mix(token));
             self.features.extract_without(text, left_out, |bytes| {
@@ -281,7 +286,7 @@ impl Recipe {
             (words, self.weights.weight(count, rarity))
         });
         match self.top {
-            None => weighted.for_each(|(words, weight)| features.push_words(words, weight)),
+            None => features.extend_words(weighted),
             Some(top) => *features = heaviest(weighted, top),
         }
     }
@@ -329,6 +334,7 @@ impl fmt::Display for Recipe {
 pub struct Scratch<const WORDS: usize> {
     tokens: Vec<u64>,
     kept: Vec<u64>,
+    hashes: Vec<u64>,
     counter: Counter,
     features: Features<WORDS>,
 }
@@ -348,8 +354,8 @@ impl<const WORDS: usize> Scratch<WORDS> {
     /// The hashes of the distinct features of the last text, in the order they first came, if the
     /// recipe counts them: it hashes by [`FeatureHash::Mix`], and weighs by anything but
     /// [`Weighting::Tf`].
-    pub fn distinct(&self) -> &[u64] {
-        self.counter.hashes()
+    pub fn distinct(&self) -> impl ExactSizeIterator<Item = u64> + '_ {
+        self.counter.counted().iter().map(|feature| feature.hash)
     }
 }
 

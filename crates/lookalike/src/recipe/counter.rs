@@ -6,54 +6,63 @@
 /// Distinct hashes, in the order they first came, and how often each came.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counter {
-    /// Where a hash stands in the lists, from 1; 0 is a free slot.
+    /// Where a hash stands in the list, from 1; 0 is a free slot.
     slots: Vec<u32>,
-    hashes: Vec<u64>,
-    counts: Vec<u32>,
+    /// The list, from 1; what is behind its last one is of texts before.
+    counted: Vec<Counted>,
+    last: usize,
+}
+
+/// A hash, and how often it came.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counted {
+    pub(super) hash: u64,
+    pub(super) count: u32,
 }
 
 impl Counter {
-    /// Forgets all, and makes room for so many hashes.
-    pub(super) fn start(&mut self, most: usize) {
-        // At most a quarter of the slots is taken, so that few hashes meet.
-        let slots = (most * 4).next_power_of_two().max(64);
+    /// Counts all of these, in place of what was counted before.
+    pub(super) fn count(&mut self, hashes: &[u64]) {
+        // At most half of the slots is taken, so that few hashes meet.
+        let slots = (hashes.len() * 2).next_power_of_two().max(64);
         self.slots.clear();
         self.slots.resize(slots, 0);
-        self.hashes.clear();
-        self.counts.clear();
+        if self.counted.len() <= hashes.len() {
+            self.counted.resize(hashes.len() + 1, Counted::default());
+        }
+        self.last = count(hashes, &mut self.slots, &mut self.counted);
     }
 
-    /// Counts one; no more than announced, or it gets slow.
-    #[inline]
-    pub(super) fn add(&mut self, hash: u64) {
-        let mask = self.slots.len() - 1;
+    /// Every distinct hash, in the order they first came, with how often it came.
+    pub(super) fn counted(&self) -> &[Counted] {
+        self.counted.get(1..=self.last).unwrap_or_default()
+    }
+}
+
+/// Fills the list and says how long it is. Slots are a power of two.
+fn count(hashes: &[u64], slots: &mut [u32], counted: &mut [Counted]) -> usize {
+    let mask = slots.len() - 1;
+    let mut last = 0;
+    for &hash in hashes {
         let mut slot = hash as usize & mask;
+        // Steps that do the same for new and old hashes, without jumps, are slower: they write so
+        // much that reading waits for it.
         loop {
-            match self.slots[slot] {
-                0 => {
-                    self.hashes.push(hash);
-                    self.counts.push(1);
-                    self.slots[slot] = self.hashes.len() as u32;
-                    return;
-                }
-                place if self.hashes[place as usize - 1] == hash => {
-                    self.counts[place as usize - 1] += 1;
-                    return;
-                }
-                _ => slot = (slot + 1) & mask,
+            let place = slots[slot] as usize;
+            if place == 0 {
+                last += 1;
+                slots[slot] = last as u32;
+                counted[last] = Counted { hash, count: 1 };
+                break;
             }
+            if counted[place].hash == hash {
+                counted[place].count += 1;
+                break;
+            }
+            slot = (slot + 1) & mask;
         }
     }
-
-    /// The distinct hashes, in the order they first came.
-    pub(super) fn hashes(&self) -> &[u64] {
-        &self.hashes
-    }
-
-    /// Every distinct hash with how often it came.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, u32)> {
-        self.hashes.iter().copied().zip(self.counts.iter().copied())
-    }
+    last
 }
 
 #[cfg(test)]
@@ -64,15 +73,18 @@ mod tests {
 
     proptest! {
         #[test]
-        fn counts_are_those_of_a_map(hashes in prop::collection::vec(0..50u64, 0..500), twice: bool) {
+        fn counts_are_those_of_a_map(
+            hashes in prop::collection::vec((0..50u64).prop_map(|hash| hash << 3), 0..500),
+            before in 0..600usize,
+        ) {
             let mut counter = Counter::default();
-            for _ in 0..=usize::from(twice) {
-                counter.start(hashes.len());
-                hashes.iter().for_each(|&hash| counter.add(hash << 3));
-            }
+            counter.count(&vec![8; before]);
+            counter.count(&hashes);
             let mut expected = BTreeMap::new();
-            hashes.iter().for_each(|&hash| *expected.entry(hash << 3).or_insert(0) += 1);
-            prop_assert_eq!(counter.iter().collect::<BTreeMap<_, _>>(), expected);
+            hashes.iter().for_each(|&hash| *expected.entry(hash).or_insert(0) += 1);
+            prop_assert_eq!(counter.counted().len(), expected.len());
+            let found = counter.counted().iter().map(|counted| (counted.hash, counted.count));
+            prop_assert_eq!(found.collect::<BTreeMap<_, _>>(), expected);
         }
     }
 }

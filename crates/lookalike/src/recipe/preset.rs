@@ -55,7 +55,7 @@ impl Preset {
         Self {
             recipe: recipe("words", Unit::Words, 1, Weighting::Log, Width::Bits128),
             radius: Radius::new(32),
-            verify: Some(jaccard(Unit::Words, 2, 0.38)),
+            verify: Some(Verify::DEFAULT),
             quality: quality(0.972, 0.918, 0.942),
             description: "texts in any language: what shares most of its words is a candidate, \
                           what shares its pairs of neighbouring words is alike",

@@ -1,5 +1,6 @@
 use super::*;
 use crate::extract::Unit;
+use crate::extract::text::shingle_hashes;
 use crate::vectors::{self, hex};
 use proptest::prelude::*;
 

@@ -14,8 +14,7 @@ pub(super) struct Check<'a, const WORDS: usize> {
     kernel: Kernel,
     waiting: Vec<Pair>,
     alike: Vec<AlikePair>,
-    /// How many pairs' sets were compared.
-    pub tested: u64,
+    tested: u64,
     /// How many pairs may wait.
     most: usize,
 }
@@ -72,11 +71,11 @@ impl<'a, const WORDS: usize> Check<'a, WORDS> {
         Ok(())
     }
 
-    /// The alike pairs, in order and each once.
-    pub fn finish(mut self) -> Result<Vec<AlikePair>, PairsError> {
+    /// The alike pairs, in order and each once, and how many pairs' sets were compared.
+    pub fn finish(mut self) -> Result<(Vec<AlikePair>, u64), PairsError> {
         self.test()?;
         self.alike.sort_unstable_by_key(|pair| (pair.a, pair.b));
         self.alike.dedup_by_key(|pair| (pair.a, pair.b));
-        Ok(self.alike)
+        Ok((self.alike, self.tested))
     }
 }

@@ -4,7 +4,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::TextSearch;
 use crate::{
-    Feature, FeatureSet, Features, Fingerprint, simhash,
+    Feature, FeatureHash, FeatureSet, Features, Fingerprint,
+    recipe::Scratch,
+    simhash,
     verify::{SECOND_BITS, TWICE},
 };
 
@@ -37,22 +39,23 @@ pub(super) type Second = Fingerprint<{ SECOND_BITS as usize / 64 }>;
 const FEWEST_FEATURES: usize = 2;
 
 /// Makes digests; keeps its buffers from text to text.
-pub(super) struct Digester<'a> {
+pub(super) struct Digester<'a, const WORDS: usize> {
     search: &'a TextSearch<'a>,
     tokens: Vec<u64>,
+    scratch: Scratch<WORDS>,
     features: Features<{ SECOND_BITS as usize / 64 }>,
 }
 
-impl<'a> Digester<'a> {
+impl<'a, const WORDS: usize> Digester<'a, WORDS> {
     pub fn new(search: &'a TextSearch<'a>) -> Self {
-        Self { search, tokens: Vec::new(), features: Features::new() }
+        Self { search, tokens: Vec::new(), scratch: Scratch::new(), features: Features::new() }
     }
 
-    pub fn digest<const WORDS: usize>(&mut self, text: &str) -> Digest<WORDS> {
+    pub fn digest(&mut self, text: &str) -> Digest<WORDS> {
         let TextSearch { recipe, verify, .. } = self.search;
-        let Some(print) = recipe.fingerprint(text) else { return Digest::Empty };
         let features = verify.map_or(recipe.features, |verify| verify.features);
         features.unit.token_hashes(text, &mut self.tokens);
+        let Some(print) = self.print(text) else { return Digest::Empty };
         if self.tokens.is_empty() {
             return Digest::Empty;
         }
@@ -68,6 +71,17 @@ impl<'a> Digester<'a> {
         }
         let identity = xxh3_64(bytemuck::cast_slice(set.features()));
         Digest::Full(Full { print, second: self.second(&set), set, identity })
+    }
+
+    /// The fingerprint by the recipe; from the tokens at hand, if it is made of such.
+    fn print(&mut self, text: &str) -> Option<Fingerprint<WORDS>> {
+        let TextSearch { recipe, verify, .. } = self.search;
+        let shared = verify.is_none_or(|verify| verify.features.unit == recipe.features.unit);
+        if shared && recipe.hash == FeatureHash::Mix {
+            recipe.fingerprint_of_tokens(&self.tokens, &mut self.scratch)
+        } else {
+            recipe.fingerprint_with(text, &mut self.scratch)
+        }
     }
 
     /// The fingerprint of the runs of a set, each counting once.

@@ -40,8 +40,8 @@ use store::Store;
 /// ```
 /// use lookalike::{Preset, Radius, TextSearch, Verify};
 ///
-/// let recipe = &Preset::named("words128")?.recipe;
-/// let search = TextSearch::new(recipe, Radius::new(40)).verify(Verify::DEFAULT);
+/// let recipe = &Preset::named("words")?.recipe;
+/// let search = TextSearch::new(recipe, Radius::new(32)).verify(Verify::DEFAULT);
 /// let mut collector = search.collector();
 /// collector.push_all(&[
 ///     "The ferry to the island leaves at nine in the morning from the north end of the harbour.",
@@ -248,8 +248,7 @@ impl<'a, const WORDS: usize> Collected<'a, WORDS> {
             Way::Scan => scanned::by_weight(search, verify, store, &mut check)?,
             Way::Keys(keys) => keyed::by_keys(search, store, keys, &mut check)?,
         }
-        let verified = check.tested;
-        let pairs = check.finish()?;
+        let (pairs, verified) = check.finish()?;
         Ok(Found { how: way.how(&pairs), plan: way.to_string(), pairs, verified })
     }
 }
@@ -285,8 +284,11 @@ impl<const WORDS: usize> Collect for Collected<'_, WORDS> {
         (self.search.progress)(1.0);
         let Store { firsts, equal, short, empty, sets, .. } = self.store;
         let item = |entry: u32| firsts[entry as usize];
-        let near =
-            found.pairs.iter().map(|pair| AlikePair { a: item(pair.a), b: item(pair.b), ..*pair });
+        let near = found.pairs.into_iter().map(|pair| AlikePair {
+            a: item(pair.a),
+            b: item(pair.b),
+            ..pair
+        });
         let equal_similarity = self.search.verify.map(|_| 1.0);
         Ok(TextPairs {
             pairs: AlikePairs::new(near.collect(), equal, equal_similarity),

@@ -29,7 +29,7 @@ fn find<T: AsRef<str> + Sync>(search: &TextSearch, texts: &[T]) -> TextPairs {
 
 /// The definition: each with each, test by test.
 fn naive(search: &TextSearch, texts: &[String]) -> Vec<AlikePair> {
-    let mut digester = Digester::new(search);
+    let mut digester = Digester::<2>::new(search);
     let digests: Vec<Digest<2>> = texts.iter().map(|text| digester.digest(text)).collect();
     let mut pairs = Vec::new();
     for (one, a) in digests.iter().zip(0..) {
@@ -243,6 +243,18 @@ fn every_width_is_searched() {
             let found = find(&search, &texts);
             let groups = crate::groups::connected(9, &[0, 1, 2, 3, 4, 5, 6, 7, 8], &found.pairs);
             assert_eq!(groups.len(), 3, "{width:?}");
+        }
+    }
+}
+
+#[test]
+fn fingerprints_are_those_of_the_recipe() {
+    let text = "The same text\u{3000}\u{ff34}\u{ff37}\u{ff29}\u{ff23}\u{ff25} is the same.";
+    for preset in crate::Preset::ALL.iter().filter(|preset| preset.recipe.check().is_ok()) {
+        if preset.recipe.width == Width::Bits128 {
+            let search = TextSearch::new(&preset.recipe, preset.radius).verify(preset.verify);
+            let Digest::Full(full) = Digester::<2>::new(&search).digest(text) else { panic!() };
+            assert_eq!(Some(full.print), preset.recipe.fingerprint(text), "{}", preset.recipe);
         }
     }
 }

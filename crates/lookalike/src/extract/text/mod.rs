@@ -4,6 +4,9 @@
 //! [`shingle_hashes`] are the fast way from a text to the hashes of its features: every token is
 //! hashed once, and neighbours are joined by mixing their hashes. Exact rules: docs/algorithm.md.
 
+mod ascii;
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 mod character;
 mod characters;
 mod code;
@@ -19,7 +22,8 @@ pub use dictionary::dictionary_words;
 pub use words::words;
 
 use self::normal::normal;
-use crate::hash::{RUN_BASE, mix, mix_run};
+use crate::hamming::Kernel;
+use crate::hash::{RUN_BASE, mix_run};
 
 /// The normal form of a text: NFKC, lower case.
 pub(crate) fn normal_form(text: &str) -> String {
@@ -41,8 +45,20 @@ pub(crate) fn normal_form(text: &str) -> String {
 /// assert_eq!(hashes[0..2], hashes[4..6]);
 /// ```
 pub fn token_hashes(text: &str, hashes: &mut Vec<u64>) {
+    token_hashes_with(Kernel::detect(), text, hashes);
+}
+
+/// [`token_hashes`] with a chosen kernel; the answer is the same for each.
+///
+/// A kernel this machine cannot run is replaced by the portable one.
+pub fn token_hashes_with(kernel: Kernel, text: &str, hashes: &mut Vec<u64>) {
     hashes.clear();
-    words(text, |word| hashes.push(mix(word)));
+    #[cfg(target_arch = "x86_64")]
+    if avx2::try_hash_words(kernel, text, hashes) {
+        return;
+    }
+    let _ = kernel;
+    ascii::hash_words(text, hashes, ascii::bitmaps);
 }
 
 /// Calls back with the hash of every run of `size` neighbouring tokens, in order; of all of them if
@@ -67,6 +83,18 @@ pub fn shingle_hashes(tokens: &[u64], size: usize, mut on_hash: impl FnMut(u64))
         2 => tokens.windows(2).for_each(|run| on_hash(mix_run(sum(run)))),
         3 => tokens.windows(3).for_each(|run| on_hash(mix_run(sum(run)))),
         size => rolling_sums(tokens, size, |sum| on_hash(mix_run(sum))),
+    }
+}
+
+/// Writes what [`shingle_hashes`] calls back with to `hashes`, in place of what is there.
+pub(crate) fn collect_shingles(tokens: &[u64], size: usize, hashes: &mut Vec<u64>) {
+    hashes.clear();
+    match size.clamp(1, tokens.len().max(1)) {
+        // The sizes in use, without a test for room at each hash.
+        1 => hashes.extend_from_slice(tokens),
+        2 => hashes.extend(tokens.windows(2).map(|run| mix_run(sum(run)))),
+        3 => hashes.extend(tokens.windows(3).map(|run| mix_run(sum(run)))),
+        size => shingle_hashes(tokens, size, |hash| hashes.push(hash)),
     }
 }
 
@@ -113,6 +141,8 @@ mod tests {
                 .windows(size)
                 .map(|run| if size == 1 { run[0] } else { mix_run(sum(run)) })
                 .collect();
+            prop_assert_eq!(&found, &expected);
+            collect_shingles(&tokens, size, &mut found);
             prop_assert_eq!(found, expected);
         }
     }

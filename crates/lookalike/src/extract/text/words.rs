@@ -1,5 +1,6 @@
-use super::character::Kind;
+use super::character::{Character, Kind};
 use super::normal::normal;
+use crate::hash::{mix_block, mix_length};
 
 /// Calls back with the bytes of every word, in order.
 ///
@@ -7,35 +8,101 @@ use super::normal::normal;
 /// them. A character of a script that writes no spaces (Chinese, Japanese, Thai, Lao, Khmer,
 /// Burmese) is a word by itself.
 pub fn words(text: &str, mut on_token: impl FnMut(&[u8])) {
-    let mut word = Word::default();
-    normal(text, |character| {
-        match character.kind() {
-            Kind::Letter => word.close_if(word.alone, &mut on_token),
-            Kind::Alone => word.close_if(true, &mut on_token),
-            Kind::Mark if !word.bytes.is_empty() => {}
-            Kind::Mark | Kind::Ignored => return,
-            Kind::Space | Kind::Other => return word.close_if(true, &mut on_token),
-        }
-        word.alone |= character.kind() == Kind::Alone;
-        character.push_to(&mut word.bytes);
+    each_word(text, &mut Vec::new(), |word| {
+        on_token(word);
+        word.clear();
     });
-    word.close_if(true, &mut on_token);
 }
 
-/// The word that is being read.
+/// Calls back with the hash of every word, in order.
+#[inline]
+pub(super) fn word_hashes(text: &str, mut on_hash: impl FnMut(u64)) {
+    each_word(text, &mut HashedWord::default(), |word| on_hash(word.take_hash()));
+}
+
+/// Reads one word after the other into `word`; `close` has to empty it.
+#[inline]
+fn each_word<W: Word>(text: &str, word: &mut W, mut close: impl FnMut(&mut W)) {
+    let mut alone = false;
+    normal(text, |character| {
+        let kind = character.kind();
+        let goes_on = match kind {
+            Kind::Ignored => return,
+            Kind::Letter => !alone,
+            Kind::Mark => true,
+            Kind::Alone | Kind::Space | Kind::Other => false,
+        };
+        if !goes_on && !word.is_empty() {
+            close(word);
+            alone = false;
+        }
+        if matches!(kind, Kind::Letter | Kind::Alone) || kind == Kind::Mark && !word.is_empty() {
+            word.push(character);
+            alone |= kind == Kind::Alone;
+        }
+    });
+    if !word.is_empty() {
+        close(word);
+    }
+}
+
+/// A word that is being read.
+trait Word {
+    fn is_empty(&self) -> bool;
+    fn push(&mut self, character: Character);
+}
+
+impl Word for Vec<u8> {
+    fn is_empty(&self) -> bool {
+        self.is_empty()
+    }
+
+    fn push(&mut self, character: Character) {
+        character.push_to(self);
+    }
+}
+
+/// A word of which only the hash is wanted: what [`mix`](crate::hash::mix) does, byte by byte.
 #[derive(Default)]
-struct Word {
-    bytes: Vec<u8>,
-    alone: bool,
+struct HashedWord {
+    /// Of the blocks that are complete.
+    hash: u64,
+    /// The bytes of the block that is not, from the lowest.
+    block: u128,
+    length: usize,
 }
 
-impl Word {
+impl HashedWord {
     #[inline]
-    fn close_if(&mut self, ends: bool, on_token: &mut impl FnMut(&[u8])) {
-        if ends && !self.bytes.is_empty() {
-            on_token(&self.bytes);
-            self.bytes.clear();
-            self.alone = false;
+    fn take_hash(&mut self) -> u64 {
+        let Self { hash, block, length } = std::mem::take(self);
+        // A word never ends with an empty block, but its last block may be full.
+        mix_length(mix_block(hash, (block as u64, (block >> 64) as u64)), length)
+    }
+}
+
+impl Word for HashedWord {
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    #[inline]
+    fn push(&mut self, character: Character) {
+        let (utf8, length) = character.utf8();
+        let bytes = u128::from(u32::from_le_bytes(utf8));
+        // From 1 to 16: a full block waits for the next byte.
+        let filled = if self.length == 0 { 0 } else { (self.length - 1) % 16 + 1 };
+        self.length += length;
+        if filled == 16 {
+            self.hash = mix_block(self.hash, (self.block as u64, (self.block >> 64) as u64));
+            self.block = bytes;
+            return;
+        }
+        self.block |= bytes << (8 * filled);
+        if filled + length > 16 {
+            self.hash = mix_block(self.hash, (self.block as u64, (self.block >> 64) as u64));
+            self.block = bytes >> (8 * (16 - filled));
         }
     }
 }
@@ -43,6 +110,8 @@ impl Word {
 #[cfg(test)]
 mod tests {
     use super::super::collect;
+    use crate::hash::mix;
+    use proptest::prelude::*;
 
     fn words(text: &str) -> Vec<String> {
         collect(text, |text, on_token| super::words(text, on_token))
@@ -97,5 +166,18 @@ mod tests {
     fn texts_without_letters_have_no_words() {
         assert!(words("... !").is_empty());
         assert!(words("").is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn the_hash_of_a_word_is_that_of_its_bytes(text: String, long in "[a-z\u{e9}\u{20ac}\u{10400}]{0,60}") {
+            for text in [text, long] {
+                let mut hashes = Vec::new();
+                super::word_hashes(&text, |hash| hashes.push(hash));
+                let mut expected = Vec::new();
+                super::words(&text, |word| expected.push(mix(word)));
+                prop_assert_eq!(hashes, expected);
+            }
+        }
     }
 }
