@@ -1,11 +1,19 @@
-.PHONY: test lint lint-bench bench bench-peers
+.PHONY: test browser lint lint-bench quality bench bench-peers
 
-# All that must hold before a change goes in. Needs Rust and nothing else; the peers of the
+# All that must hold before a change goes in. Needs Rust, and Chromium to look at the report with,
+# which is installed if it is missing; LOOKALIKE_NO_BROWSER=1 goes without. The peers of the
 # benchmark are not built. Tests run every SIMD kernel this machine has, one after the other.
-test: lint
+test: browser lint
 	cargo test --workspace
 	@echo
 	@echo "make test: all passed (format, clippy, documentation, tests)"
+
+BROWSERS = chromium chromium-browser google-chrome
+AS_ROOT = $(if $(filter 0,$(shell id -u)),,sudo)
+browser:
+	@test -n "$(LOOKALIKE_NO_BROWSER)$(LOOKALIKE_BROWSER)" || command -v $(BROWSERS) >/dev/null || \
+		{ $(AS_ROOT) apt-get update -qq && \
+		  $(AS_ROOT) apt-get install -y -qq --no-install-recommends chromium; }
 
 # The command line's documentation is built first: binary and library share their name, and the
 # library's is the one to keep.
@@ -19,6 +27,14 @@ lint:
 lint-bench:
 	cargo fmt --manifest-path bench/Cargo.toml -- --check
 	cargo clippy --manifest-path bench/Cargo.toml --package lookalike-bench --all-targets -- -D warnings
+
+# How well texts are told: labelled sets (rows with id, text, cluster) in DATA, scored by SCORER.
+#   make quality DATA=folder [SCORER=score.py] [RECIPE=bare]
+SCORER = $(DATA)/../eval/score.py
+RECIPE = words
+quality:
+	cargo build --release
+	python3 bench/quality/quality.py $(DATA) $(SCORER) --recipe $(RECIPE)
 
 # Everything side by side, as one table; a full run also writes bench/RESULTS.md.
 #   make bench QUICK=1        a tenth of the sizes: whether it works, not how fast it is

@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-PROGRAM = REPOSITORY / "bench/target/release/quality"
+PROGRAM = REPOSITORY / "target/release/lookalike"
 
 # Macro F1 of pairs, macro F1 after grouping, least F1 of a set (synth_code apart).
 TARGETS = {"words": (0.940, 0.925, 0.88), "bare": (0.905, 0.0, 0.0)}
@@ -45,13 +45,12 @@ def main():
 
 def measure(args, path, folder):
     """Pairs and groups of one set, scored."""
-    plain, pairs, groups = (folder / name for name in ("texts.jsonl", "pairs.jsonl", "groups.jsonl"))
-    plain.write_bytes(read(path))
-    run = [args.program, args.recipe, plain, pairs, groups]
-    subprocess.run(run, check=True, stdout=subprocess.DEVNULL)
+    pairs, groups = (folder / name for name in ("pairs.jsonl", "groups.jsonl"))
+    outputs = ["--pairs", pairs, "--groups", groups, "--force"]
+    subprocess.run([args.program, "dedup", path, "--recipe", args.recipe, "--quiet", *outputs], check=True)
     score = [sys.executable, args.scorer, "text", path, pairs, "--groups", groups]
     result = json.loads(subprocess.run(score, check=True, capture_output=True, text=True).stdout)
-    rows = [json.loads(line) for line in plain.read_text("utf-8").splitlines()]
+    rows = [json.loads(line) for line in read(path).splitlines()]
     found = {frozenset((str(pair["a"]), str(pair["b"]))) for pair in map(json.loads, open(pairs))}
     return result | {"edits": edits(rows, found)}
 
