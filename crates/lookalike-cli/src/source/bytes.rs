@@ -41,10 +41,16 @@ impl Bytes {
         let read_failed = |error| Bad::input(&name, pack::unreadable(&error));
         let (magic, packed) = look_ahead(packed, pack::MAGIC).map_err(read_failed)?;
         let mut reader = pack::unpack(&magic, packed).map_err(|what| Bad::input(&name, what))?;
-        let start = read_up_to(&mut reader, ahead).map_err(read_failed)?;
+        let mut start = Vec::new();
+        // A failure is told in its turn, behind what came before it.
+        let failed = match (&mut reader).take(ahead as u64).read_to_end(&mut start) {
+            Err(error) if start.is_empty() => return Err(read_failed(error)),
+            read => Failure(read.err()),
+        };
         let packed = !start.starts_with(&magic);
-        let reader = BufReader::with_capacity(BUFFER, Cursor::new(start.clone()).chain(reader));
-        Ok(Self { name, start, packed, reader: Box::new(reader) })
+        let reader = Cursor::new(start.clone()).chain(failed).chain(reader);
+        let reader = Box::new(BufReader::with_capacity(BUFFER, reader));
+        Ok(Self { name, start, packed, reader })
     }
 
     pub fn name(&self) -> &str {
@@ -64,6 +70,15 @@ impl Bytes {
     /// Everything, from the first byte on.
     pub fn into_reader(self) -> Box<dyn BufRead + Send> {
         self.reader
+    }
+}
+
+/// Fails once, if there is a failure; has no bytes.
+struct Failure(Option<io::Error>);
+
+impl Read for Failure {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        self.0.take().map_or(Ok(0), Err)
     }
 }
 

@@ -242,11 +242,14 @@ mod tests {
 
     use super::*;
 
-    /// All rows, each as it stands and as its fields.
+    /// All rows, each as it stands and as its fields, up to one whose quote is left open.
     fn rows(mut text: &[u8], split: &mut SplitRows) -> Vec<(Vec<u8>, Vec<String>)> {
         let mut rows = Vec::new();
         while !text.is_empty() {
             let end = split.end(text).unwrap_or(text.len());
+            if split.cut(text).is_some() {
+                break;
+            }
             let fields = fields(&text[..end], b',');
             let fields = fields.iter().map(|field| String::from_utf8_lossy(field).into_owned());
             rows.push((text[..end].to_vec(), fields.collect()));
@@ -271,7 +274,10 @@ mod tests {
             let bytes = text.as_bytes();
             let ours: Vec<_> = rows(bytes, &mut SplitRows::new(b','))
                 .into_iter().filter(|(row, _)| !is_blank(row)).map(|(_, fields)| fields).collect();
-            prop_assert_eq!(ours, by_the_csv_crate(bytes));
+            let theirs = by_the_csv_crate(bytes);
+            // A row whose quote is left open is none of ours.
+            prop_assert!(theirs.len() - ours.len() <= 1);
+            prop_assert_eq!(&ours[..], &theirs[..ours.len()]);
         }
 
         #[test]
@@ -287,8 +293,9 @@ mod tests {
                 }
             }
             let whole = rows(bytes, &mut SplitRows::new(b','));
-            let expected = whole.iter().scan(0, |end, (row, _)| { *end += row.len(); Some(*end) });
-            let expected: Vec<_> = expected.filter(|&end| ends.contains(&end) || end < bytes.len()).collect();
+            let expected = whole.iter().filter(|(row, _)| row.ends_with(b"\n"));
+            let expected: Vec<_> =
+                expected.scan(0, |end, (row, _)| { *end += row.len(); Some(*end) }).collect();
             prop_assert_eq!(ends, expected);
         }
     }

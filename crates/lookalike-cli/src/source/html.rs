@@ -48,7 +48,7 @@ const INLINE: [&[u8]; 26] = [
 const MAIN: [&[u8]; 2] = [b"main", b"article"];
 
 /// So many letters in main elements are enough.
-const ENOUGH: usize = 200;
+const ENOUGH: usize = 100;
 
 /// A block of so many letters is a paragraph; letters of scripts without spaces count threefold.
 const PARAGRAPH: usize = 60;

@@ -79,9 +79,7 @@ impl Rows {
     fn write_records(&self, choice: &mut Choice<'_>, output: PackedOutput) -> Result<()> {
         let mut writer = RecordWriter { output, input: None, last: b'\n', going_on: false };
         each_piece(&self.inputs, Extent::All, |piece| match piece {
-            Piece::Records { input, block } => writer
-                .write(&self.inputs, input, &block, choice)
-                .context("cannot write what is kept"),
+            Piece::Records { input, block } => writer.write(&self.inputs, input, &block, choice),
             _ => Ok(()),
         })?;
         choice.check_end()?;
@@ -94,10 +92,10 @@ impl Rows {
         each_piece(&self.inputs, Extent::All, |piece| {
             let Piece::Rows { batch, .. } = piece else { return Ok(()) };
             let keep: Result<Vec<_>> = (0..batch.num_rows()).map(|_| choice.next()).collect();
-            writer.write(&batch, keep?).context("cannot write what is kept")
+            writer.write(&batch, keep?).context(FAILED)
         })?;
         choice.check_end()?;
-        writer.finish().context("cannot write what is kept")?.finish()
+        writer.finish().context(FAILED)?.finish()
     }
 
     fn write_folder(&self, choice: &mut Choice<'_>, output: FolderOutput) -> Result<()> {
@@ -200,6 +198,8 @@ impl Choice<'_> {
     }
 }
 
+const FAILED: &str = "cannot write what is kept";
+
 const CHANGED: &str = "an input changed while it was read, so nothing is written; run again";
 
 struct RecordWriter {
@@ -237,16 +237,16 @@ impl RecordWriter {
             if self.going_on {
                 self.put(bytes)?;
                 if from.format == Format::Warc {
-                    self.output.end_member()?;
+                    self.output.end_member().context(FAILED)?;
                 }
             }
         }
         Ok(())
     }
 
-    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+    fn put(&mut self, bytes: &[u8]) -> Result<()> {
         self.last = bytes.last().copied().unwrap_or(self.last);
-        self.output.write_all(bytes)
+        self.output.write_all(bytes).context(FAILED)
     }
 }
 

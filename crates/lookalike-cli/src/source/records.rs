@@ -145,6 +145,7 @@ impl Blocks {
         if *start < bytes.len() && self.failed.is_none() {
             let part = self.split.cut(&bytes[*start..]).map_or(Part::Whole, Part::Cut);
             self.push(&bytes[*start..], part, bytes.len(), records);
+            self.split.pass(bytes.len() - *start);
             *start = bytes.len();
         }
     }

@@ -291,10 +291,10 @@ impl Reading<'_> {
                 let Some(wanted) = &self.inputs[input].wanted else { return Ok(()) };
                 let columns = Columns::of(&batch, wanted);
                 let first = if self.input == Some(input) { self.row } else { 0 };
-                let row = |row: usize| Parsed {
-                    place: Place { input, line: Some(first + row as u64 + 1) },
-                    bytes: (batch.get_array_memory_size() / batch.num_rows().max(1)) as u64,
-                    outcome: self.shown(columns.row(row, wanted)),
+                let row = |row: usize| {
+                    let outcome = columns.row(row, wanted);
+                    let place = Place { input, line: Some(first + row as u64 + 1) };
+                    Parsed { place, bytes: size(&outcome), outcome: self.shown(outcome) }
                 };
                 let parsed = (0..batch.num_rows()).into_par_iter().map(row).collect();
                 self.settle(parsed, skipped, on_batch)
@@ -425,6 +425,14 @@ impl Reading<'_> {
             (RowId::Place, Some(line), Format::Jsonl) => self.ids.push_row(line),
             (RowId::Place, Some(_), _) => self.ids.push_row(self.row),
         }
+    }
+}
+
+/// A row of columns is not stored in one place; its text is most of it.
+fn size(outcome: &Outcome<'_>) -> u64 {
+    match outcome {
+        Ok(Some(Found { content: Content::Text(text), .. })) => text.len() as u64,
+        _ => 0,
     }
 }
 

@@ -7,13 +7,13 @@ use std::{
     sync::Arc,
 };
 
-use arrow_array::{Float64Array, Int64Array, ListArray, RecordBatch, StringArray, StructArray};
-use arrow_schema::{DataType, Field, Schema};
-use parquet::{
+use ::parquet::{
     arrow::{ArrowWriter, arrow_reader::ParquetRecordBatchReaderBuilder},
     basic::{Compression, ZstdLevel},
     file::{metadata::KeyValue, properties::WriterProperties},
 };
+use arrow_array::{Float64Array, Int64Array, ListArray, RecordBatch, StringArray, StructArray};
+use arrow_schema::{DataType, Field, Schema};
 use tempfile::TempDir;
 
 use super::*;
@@ -129,7 +129,7 @@ fn table() -> RecordBatch {
     .unwrap()
 }
 
-fn parquet(batch: &RecordBatch) -> Vec<u8> {
+fn as_parquet(batch: &RecordBatch) -> Vec<u8> {
     let note = KeyValue::new("maker".to_owned(), "us".to_owned());
     let properties = WriterProperties::builder()
         .set_key_value_metadata(Some(vec![note]))
@@ -214,7 +214,7 @@ fn in_every_format() -> Vec<(&'static str, Vec<u8>)> {
         ("a.jsonl", jsonl().into_bytes()),
         ("a.csv", separated(',').into_bytes()),
         ("a.tsv", separated('\t').into_bytes()),
-        ("a.parquet", parquet(&table())),
+        ("a.parquet", as_parquet(&table())),
         ("a.warc", warc()),
     ]
 }
@@ -322,7 +322,7 @@ fn features_are_the_same_from_json_csv_and_parquet() {
     ]);
     let columns = vec![Arc::new(StringArray::from(vec!["r"])) as _, Arc::new(list) as _];
     let batch = RecordBatch::try_new(Arc::new(schema), columns).unwrap();
-    let table = corpus.write("a.parquet", parquet(&batch));
+    let table = corpus.write("a.parquet", as_parquet(&batch));
     for path in [jsonl, csv, table] {
         let named = RowOptions { field: Some("features".into()), ..options() };
         assert_eq!(read_all(&[path], named).items, ["\"r\" [(\"a\", 2.0), (\"b\", 0.5)]"]);
@@ -350,7 +350,7 @@ fn keys_sizes_and_times_come_with_rows() {
         Ok(())
     };
     rows.read(&mut skipped, each).unwrap();
-    assert_eq!(seen, [(Some(Key::Number(2.0)), 32), (None, 13)]);
+    assert_eq!(seen, [(Some(Key::Number(2.0)), 29), (None, 13)]);
     let file = corpus.write("f.txt", "text");
     let mut rows = Rows::open(&[file], options(), &mut skipped).unwrap();
     let each = &mut |batch: Batch<'_>| {
@@ -422,7 +422,7 @@ fn a_packed_file_that_is_cut_short_gives_what_it_has() {
 fn a_column_that_is_missing_is_told_before_anything_is_read() {
     let corpus = Corpus::new();
     let csv = corpus.write("a.csv", "title;abstract\nx;y\n");
-    let table = corpus.write("a.parquet", parquet(&table()));
+    let table = corpus.write("a.parquet", as_parquet(&table()));
     let failed = |path: &PathBuf, field: Option<&str>| {
         let options = RowOptions { field: field.map(str::to_owned), ..options() };
         let opened = Rows::open(std::slice::from_ref(path), options, &mut Skipped::unless(false));
@@ -548,7 +548,7 @@ fn several_inputs_are_joined_with_one_header_and_whole_lines() {
 #[test]
 fn a_kept_parquet_table_has_schema_packing_and_notes_of_its_input() {
     let corpus = Corpus::new();
-    let path = corpus.write("a.parquet", parquet(&table()));
+    let path = corpus.write("a.parquet", as_parquet(&table()));
     let output = corpus.path("kept.parquet");
     keep_even(&[path.clone(), path], options(), &output).unwrap();
     let builder =

@@ -195,9 +195,9 @@ fn inputs_that_cannot_be_opened_are_named() {
 #[test]
 fn foreign_and_damaged_packings_are_named() {
     unusable(
-        b"BZh91AY",
+        b"\x04\x22\x4d\x18rest",
         "pairs a",
-        "a: is packed as bzip2, which is not read yet; use: bzip2 -dc a | lookalike ... -",
+        "a: is packed as lz4, which is not read; unpack it first: lz4 -dc FILE | lookalike ... -",
     );
     unusable(
         b"PK\x03\x04rest",
@@ -205,9 +205,11 @@ fn foreign_and_damaged_packings_are_named() {
         "a: is a zip or .npz archive; save one array with numpy.save",
     );
     unusable(b"\xff\xfe1\0\n\0", "pairs a", "a: is UTF-16 text; save it as UTF-8");
-    let ran = Folder::with("a", b"\x1f\x8b\x08\0garbage").run("pairs a");
-    assert_eq!(ran.exit, 2);
-    assert!(ran.stderr.contains("a: cannot be read: "), "{}", ran.stderr);
+    for damaged in [b"\x1f\x8b\x08\0garbage".as_slice(), b"BZh91AYgarbage", b"\xfd7zXZ\0garbage"] {
+        let ran = Folder::with("a", damaged).run("pairs a");
+        assert_eq!(ran.exit, 2);
+        assert!(ran.stderr.contains("a: cannot be read: "), "{}", ran.stderr);
+    }
 }
 
 #[test]

@@ -15,7 +15,8 @@ fn lines_get_fingerprints_by_number_and_empty_texts_none() {
     assert!(lines[2].starts_with("{\"id\":5,\"fingerprint\":\"0x"), "{}", lines[2]);
     assert!(
         ran.stderr.starts_with(
-            "skipped a.txt:3: no words:3 in it, so it has no fingerprint\n\
+            "reading lines of a.txt\n\
+             skipped a.txt:3: no words:3 in it, so it has no fingerprint\n\
              skipped a.txt:4: no words:3 in it, so it has no fingerprint\n\
              3 items (2 skipped: 2 no features); simhash64: words:3, tf, mix, 64 bits, version 1; \
              alike within 3 bits: use pairs --distance 3; "
@@ -82,26 +83,68 @@ fn invalid_text_is_repaired_and_noted() {
     let ran = folder.run("hash --lines a.txt");
     assert_eq!(ran.stdout.lines().count(), 2);
     let note = "note: invalid UTF-8 in 1 text is replaced\n";
-    assert!(ran.stderr.starts_with(note), "{}", ran.stderr);
+    assert!(ran.stderr.contains(note), "{}", ran.stderr);
 }
 
 #[test]
 fn what_cannot_be_hashed_is_refused() {
     let folder = Folder::with("a.csv", "a,b\n").and("a.txt", "some text");
-    let rows = "rows of .csv files are not read yet; --lines takes each line as a text";
-    folder.run("hash a.csv").fails(&format!("a.csv: {rows}"));
+    folder.run("hash a.csv").fails("a.csv: no field text; name one with --field: a, b");
     folder.run("hash b.txt").fails("b.txt: no such file; check the name");
-    folder.run("hash .").fails(".: is a folder; name the files in it");
-    folder
-        .run("hash b.txt c.txt")
-        .fails("b.txt: no such file; check the name (or --skip-bad to go on without it)");
+    folder.run("hash a.txt c.txt").fails("c.txt: no such file; check the name");
+    folder.run("hash - -").fails("-: standard input can be read once only; give - once");
     folder
         .run("hash a.txt -o p.csv")
         .fails("p.csv: fingerprints are written as JSON lines; use .jsonl");
     folder
         .run("hash a.txt --hash md5-last8 --seed 1")
         .fails("--seed: md5-last8 takes a seed of 0 bits; 0x1 does not fit");
-    assert_eq!(folder.run("hash a.txt b.txt a.csv --skip-bad --quiet").stdout.lines().count(), 1);
+    let ran = folder.run("hash a.txt --format jsnl");
+    assert!(ran.stderr.contains("tip: a similar value exists: 'jsonl'"), "{}", ran.stderr);
+}
+
+#[test]
+fn rows_are_read_and_bad_ones_listed() {
+    let rows = "{\"body\":\"one two three\",\"id\":\"x\"}\nbroken\n{\"body\":\"one two three\"}\n";
+    let folder = Folder::with("a.jsonl", rows);
+    let ran = folder.run("hash a.jsonl");
+    let ids: Vec<_> = ran.stdout.lines().map(|line| line.split(",\"").next().unwrap()).collect();
+    assert_eq!(ids, ["{\"id\":\"x\"", "{\"id\":\"a.jsonl:3\""]);
+    assert!(
+        ran.stderr.starts_with(
+            "reading JSON lines of a.jsonl\n\
+             note: rows have no field text, so body is read; --field names another\n\
+             skipped a.jsonl:2: is not a JSON object; write {\"text\":\"...\"} on one line\n\
+             2 items (1 skipped: 1 broken); "
+        ),
+        "{}",
+        ran.stderr
+    );
+    folder.run("hash a.jsonl --strict").fails(
+        "a.jsonl:2: is not a JSON object; write {\"text\":\"...\"} on one line \
+         (--strict stops at the first; without it, it is skipped)",
+    );
+}
+
+#[test]
+fn standard_input_may_be_rows_of_any_format_packed_or_not() {
+    let folder = Folder::new();
+    let print = |ran: crate::run::Ran| {
+        assert_eq!(ran.exit, 0, "{}", ran.stderr);
+        ran.stdout.split("\"fingerprint\":").nth(1).unwrap().to_owned()
+    };
+    let text = print(folder.run_with("hash -", "one two three"));
+    assert_eq!(print(folder.run_with("hash -", "{\"text\":\"one two three\"}\n")), text);
+    let packed = zstd::encode_all(&b"text\none two three\n"[..], 0).unwrap();
+    assert_eq!(print(folder.run_with("hash - --format csv", packed)), text);
+}
+
+#[test]
+fn html_is_read_without_its_template() {
+    let folder = Folder::with("a.html", "<nav>Home</nav><p>one two three</p>");
+    let text = folder.run_with("hash -", "one two three").stdout;
+    let page = folder.run("hash a.html --html").stdout;
+    assert_eq!(page, text.replace("stdin", "a.html"));
 }
 
 #[test]

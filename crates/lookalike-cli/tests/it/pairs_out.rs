@@ -2,6 +2,8 @@
 
 use std::{io::Read, process::Stdio};
 
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
 use crate::run::{Folder, run};
 
 /// Equal: 1, 3 and 5; near them: 2 and 4, which are equal too.
@@ -55,15 +57,47 @@ fn the_ending_of_the_file_decides_the_format() {
 }
 
 #[test]
+fn tables_are_packed_as_their_name_says() {
+    let folder = Folder::with("a", "1\n3\n");
+    let plain = "a,b,distance,similarity\n1,2,1,\n";
+    folder.run("pairs a -o p.csv.gz");
+    folder.run("pairs a -o p.csv.zst");
+    let bytes = |name| std::fs::read(folder.path(name)).unwrap();
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(&*bytes("p.csv.gz")).read_to_string(&mut text).unwrap();
+    assert_eq!(text, plain);
+    assert_eq!(zstd::decode_all(&*bytes("p.csv.zst")).unwrap(), plain.as_bytes());
+}
+
+#[test]
+fn parquet_has_the_same_columns_and_numbers_where_all_ids_are_numbers() {
+    let folder = Folder::with("a", "1\n3\n").and("b", "1\tx\n3\n");
+    for (input, kind) in [("a", "Int64"), ("b", "Utf8")] {
+        assert_eq!(folder.run(&format!("pairs {input} -o {input}.parquet")).exit, 0);
+        let file = std::fs::File::open(folder.path(&format!("{input}.parquet"))).unwrap();
+        let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+        let fields = reader.schema().fields().clone();
+        let columns: Vec<_> =
+            fields.iter().map(|field| format!("{} {}", field.name(), field.data_type())).collect();
+        let id = |name: &str| format!("{name} {kind}");
+        let expected =
+            [id("a"), id("b"), "distance Int64".to_owned(), "similarity Float32".to_owned()];
+        assert_eq!(columns, expected);
+        let rows: usize = reader.build().unwrap().map(|batch| batch.unwrap().num_rows()).sum();
+        assert_eq!(rows, 1);
+    }
+}
+
+#[test]
 fn formats_that_cannot_be_written_are_refused_before_the_input_is_read() {
     let folder = Folder::with("a", "no number\n");
     let run = |file| folder.run(&format!("pairs a --kind hash -o {file}"));
-    run("p.parquet").fails("p.parquet: Parquet is not written yet; use .jsonl, .csv or .tsv");
-    run("p.txt").fails("p.txt: the ending decides the format; use .jsonl, .csv or .tsv");
-    run("pairs").fails("pairs: the ending decides the format; use .jsonl, .csv or .tsv");
-    run("p.jsonl.gz").fails(
-        "p.jsonl.gz: packed output is not written yet; leave -o out and pipe it through gzip",
-    );
+    let possible = "use .jsonl, .csv, .tsv (each also .gz or .zst) or .parquet";
+    for name in ["p.txt", "pairs", "p.gz", "p.txt.zst"] {
+        run(name).fails(&format!("{name}: the ending decides the format; {possible}"));
+    }
+    run("p.csv.xz").fails("p.csv.xz: .xz is read, but not written; use .gz or .zst");
+    run("p.parquet.gz").fails("p.parquet.gz: Parquet is packed already; use .parquet");
     run("none/p.csv").fails("none/p.csv: there is no folder none; make it first");
     assert_eq!(folder.names(), ["a"]);
 }
@@ -84,6 +118,26 @@ fn a_file_is_replaced_only_if_the_user_says_so() {
 fn a_run_that_fails_leaves_no_file() {
     let folder = Folder::with("a", "1\n3\nno number\n");
     assert_eq!(folder.run("pairs a -o p.csv").exit, 2);
+    assert_eq!(folder.names(), ["a"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_run_that_is_stopped_leaves_no_file() {
+    use std::os::unix::process::ExitStatusExt;
+    let folder = Folder::with("a", "1\n");
+    let mut command = folder.command("hash - --lines -o p.jsonl");
+    let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // It says what it reads when its output is open, and then waits for more.
+    let mut stdin = child.stdin.take().unwrap();
+    std::io::Write::write_all(&mut stdin, &vec![b'\n'; 2 << 20]).unwrap();
+    child.stderr.as_mut().unwrap().read_exact(&mut [0; 7]).unwrap();
+    assert_eq!(folder.names().len(), 2);
+    // Not Ctrl-C's SIGINT: a test that runs in the background may have to ignore that one.
+    let kill = format!("kill -TERM {}", child.id());
+    assert!(std::process::Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+    let ended = child.wait().unwrap();
+    assert_eq!(ended.signal(), Some(15), "{ended}");
     assert_eq!(folder.names(), ["a"]);
 }
 
