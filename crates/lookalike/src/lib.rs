@@ -169,5 +169,5 @@ pub use pairs::{AllPairs, Pair, Pairs, PairsError, Plan, all_pairs};
 pub use recipe::{Preset, Quality, Recipe, RecipeError, Weighting};
 pub use simhash::simhash;
 pub use stop_words::{Language, StopWords, StopWordsError};
-pub use texts::{Candidates, How, TextCollector, TextPairs, TextSearch};
+pub use texts::{Candidates, How, Item, TextCollector, TextPairs, TextSearch};
 pub use verify::{FeatureSet, Level, Measure, Similarity, Verify, VerifyError};

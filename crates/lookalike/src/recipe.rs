@@ -245,6 +245,21 @@ impl Recipe {
         }
     }
 
+    /// [`fingerprint_of_features`](Self::fingerprint_of_features) in the widest type, as
+    /// [`fingerprint_any`](Self::fingerprint_any) has it.
+    pub fn fingerprint_any_of_features(
+        &self,
+        features: impl IntoIterator<Item = (impl AsRef<[u8]>, f64)>,
+    ) -> Result<Option<Fingerprint<4>>, WeightError> {
+        Ok(match self.width {
+            Width::Bits32 | Width::Bits64 => {
+                self.fingerprint_of_features::<1>(features)?.map(widen)
+            }
+            Width::Bits128 => self.fingerprint_of_features::<2>(features)?.map(widen),
+            Width::Bits256 => self.fingerprint_of_features(features)?,
+        })
+    }
+
     /// Calls back with the first word of the hash of every feature of a text, repeats included.
     pub(crate) fn feature_hashes(&self, text: &str, mut on_hash: impl FnMut(u64)) {
         if self.hash == FeatureHash::Mix {

@@ -11,7 +11,7 @@ use crate::{
     args::HashArgs,
     config::{Making, on_threads},
     report::{Figure, Output, Progress, Summary, json_id, say},
-    source::{Id, Reason, Row, RowOptions, Rows, Skipped},
+    source::{Content, Id, Reason, Row, RowOptions, Rows, Skipped},
 };
 
 pub fn run(args: HashArgs) -> Result<ExitCode> {
@@ -88,7 +88,13 @@ fn write_all(
 }
 
 fn fingerprint(row: &Row<'_>, recipe: &Recipe) -> Option<Fingerprint<4>> {
-    recipe.fingerprint_any(row.text())
+    match &row.content {
+        Content::Text(text) => recipe.fingerprint_any(text),
+        Content::Features(features) => {
+            let features = features.iter().map(|(feature, weight)| (feature, *weight));
+            recipe.fingerprint_any_of_features(features).ok().flatten()
+        }
+    }
 }
 
 fn write_line(lines: &mut Vec<u8>, id: Id<'_>, print: &str) {

@@ -1,13 +1,13 @@
 //! Which texts of some rows are alike? The part that `dedup` and `pairs` share: reading and searching.
 
 use anyhow::Result;
-use lookalike::TextPairs;
+use lookalike::{Item, TextPairs};
 
 use crate::{
     args::TalkArgs,
     config::{Alike, Work},
     report::{Progress, say},
-    source::{Ids, Row, Rows, Skipped},
+    source::{Content, Ids, Row, Rows, Skipped},
 };
 
 /// What was found among texts, and what they are called.
@@ -18,6 +18,13 @@ pub struct Searched {
     pub own: usize,
     /// How many there are.
     pub items: usize,
+}
+
+fn item<'a>(row: &'a Row<'_>) -> Item<'a> {
+    match &row.content {
+        Content::Text(text) => Item::Text(text),
+        Content::Features(features) => Item::Features(features),
+    }
 }
 
 /// A search over rows, and over other rows if there are any.
@@ -44,8 +51,8 @@ impl TextSource<'_> {
             rows.read(self.skipped, &mut |batch| {
                 progress.read(batch.rows.len());
                 batch.rows.iter().try_for_each(&mut *on_row)?;
-                let texts: Vec<&str> = batch.rows.iter().map(Row::text).collect();
-                Ok(collector.push_all(&texts)?)
+                let items: Vec<Item<'_>> = batch.rows.iter().map(item).collect();
+                Ok(collector.push_items(&items)?)
             })
         };
         let mut ids = read(self.rows, on_row)?;

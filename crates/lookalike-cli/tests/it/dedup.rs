@@ -232,3 +232,20 @@ fn the_summary_speaks_json_too() {
     assert_eq!((&summary["exact"], &summary["recall"]), (&true.into(), &1.0.into()));
     assert_eq!(summary["removed_by_level"]["copy"].as_u64().map(|copies| copies >= 1), Some(true));
 }
+
+#[test]
+fn rows_may_carry_features_with_weights() {
+    let rows = [
+        r#"{"id":"a","features":[["sweet",5],["sour",1],["round",3],["red",2]]}"#,
+        r#"{"id":"b","features":{"sweet":5,"sour":1,"round":3,"red":1}}"#,
+        r#"{"id":"c","features":[["bitter",5],["long",4],["green",2]]}"#,
+        r#"{"id":"d","features":[["sweet","much"]]}"#,
+    ];
+    let folder = Folder::with("in.jsonl", rows.join("\n") + "\n");
+    let ran = folder.run("dedup in.jsonl --field features -o - --groups g.jsonl");
+    assert_eq!((ran.exit, ids(&ran.stdout).as_str()), (0, "a c d"), "{}", ran.stderr);
+    assert!(folder.read("g.jsonl").contains("\"keep\":\"a\",\"members\":[{\"id\":\"b\""));
+    assert!(ran.stderr.contains("skipped in.jsonl:4: "), "{}", ran.stderr);
+    let prints = folder.run("hash in.jsonl --field features --quiet");
+    assert_eq!((prints.exit, prints.stdout.lines().count()), (0, 3), "{}", prints.stderr);
+}

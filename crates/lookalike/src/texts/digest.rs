@@ -2,12 +2,13 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::TextSearch;
+use super::{Item, TextSearch};
 use crate::{
     Feature, FeatureHash, FeatureSet, Features, Fingerprint,
+    hash::mix,
     recipe::Scratch,
     simhash,
-    verify::{SECOND_BITS, TWICE},
+    verify::{SECOND_BITS, TWICE, short},
 };
 
 /// What is kept of a text.
@@ -51,7 +52,31 @@ impl<'a, const WORDS: usize> Digester<'a, WORDS> {
         Self { search, tokens: Vec::new(), scratch: Scratch::new(), features: Features::new() }
     }
 
-    pub fn digest(&mut self, text: &str) -> Digest<WORDS> {
+    pub fn digest(&mut self, item: Item<'_>) -> Digest<WORDS> {
+        match item {
+            Item::Text(text) => self.digest_text(text),
+            Item::Features(features) => self.digest_features(features),
+        }
+    }
+
+    /// Features that are given have no order: their set is verified, whatever runs the recipe asks for.
+    fn digest_features(&mut self, features: &[(String, f64)]) -> Digest<WORDS> {
+        let TextSearch { recipe, verify, .. } = self.search;
+        let weighted = features.iter().map(|(feature, weight)| (feature, *weight));
+        let Ok(Some(print)) = recipe.fingerprint_of_features(weighted) else {
+            return Digest::Empty;
+        };
+        let hashes = features.iter().map(|(feature, _)| short(mix(feature.as_bytes())));
+        let distinct = FeatureSet::new(hashes.collect());
+        let identity = xxh3_64(bytemuck::cast_slice(distinct.features()));
+        if distinct.features().len() < FEWEST_FEATURES {
+            return Digest::Short(identity);
+        }
+        let set = if verify.is_some() { distinct } else { FeatureSet::default() };
+        Digest::Full(Full { print, second: self.second(&set), set, identity })
+    }
+
+    fn digest_text(&mut self, text: &str) -> Digest<WORDS> {
         let TextSearch { recipe, verify, .. } = self.search;
         let features = verify.map_or(recipe.features, |verify| verify.features);
         features.unit.token_hashes(text, &mut self.tokens);

@@ -161,8 +161,13 @@ impl TextCollector<'_> {
     ///
     /// Works on all threads of the caller's pool; a batch of some megabytes keeps them busy.
     pub fn push_all<T: AsRef<str> + Sync>(&mut self, texts: &[T]) -> Result<(), PairsError> {
-        let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
-        self.0.push_all(&texts)
+        let items: Vec<Item<'_>> = texts.iter().map(|text| Item::Text(text.as_ref())).collect();
+        self.0.push_all(&items)
+    }
+
+    /// As [`push_all`](Self::push_all), for texts and lists of features.
+    pub fn push_items(&mut self, items: &[Item<'_>]) -> Result<(), PairsError> {
+        self.0.push_all(items)
     }
 
     /// How many texts were pushed.
@@ -179,6 +184,16 @@ impl TextCollector<'_> {
     pub fn finish(self) -> Result<TextPairs, PairsError> {
         self.0.finish()
     }
+}
+
+/// What is searched for its like.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Item<'a> {
+    /// A text, taken apart by the recipe.
+    Text(&'a str),
+    /// Features with their weights, as [`Recipe::fingerprint_of_features`] takes them. Their sets are
+    /// verified, weights apart. An item whose weights are no numbers has no fingerprint.
+    Features(&'a [(String, f64)]),
 }
 
 /// Which texts are alike, and how that was found.
@@ -213,7 +228,7 @@ pub enum How {
 
 /// A collector for fingerprints of some width.
 trait Collect: Send {
-    fn push_all(&mut self, texts: &[&str]) -> Result<(), PairsError>;
+    fn push_all(&mut self, items: &[Item<'_>]) -> Result<(), PairsError>;
     fn len(&self) -> usize;
     fn finish(self: Box<Self>) -> Result<TextPairs, PairsError>;
 }
@@ -262,11 +277,11 @@ struct Found {
 }
 
 impl<const WORDS: usize> Collect for Collected<'_, WORDS> {
-    fn push_all(&mut self, texts: &[&str]) -> Result<(), PairsError> {
+    fn push_all(&mut self, items: &[Item<'_>]) -> Result<(), PairsError> {
         let search = &self.search;
-        let digests: Vec<_> = texts
+        let digests: Vec<_> = items
             .par_iter()
-            .map_init(|| Digester::new(search), |digester, text| digester.digest(text))
+            .map_init(|| Digester::new(search), |digester, &item| digester.digest(item))
             .collect();
         digests.into_iter().try_for_each(|digest| self.store.push(digest))
     }

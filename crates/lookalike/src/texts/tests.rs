@@ -30,7 +30,8 @@ fn find<T: AsRef<str> + Sync>(search: &TextSearch, texts: &[T]) -> TextPairs {
 /// The definition: each with each, test by test.
 fn naive(search: &TextSearch, texts: &[String]) -> Vec<AlikePair> {
     let mut digester = Digester::<2>::new(search);
-    let digests: Vec<Digest<2>> = texts.iter().map(|text| digester.digest(text)).collect();
+    let digests: Vec<Digest<2>> =
+        texts.iter().map(|text| digester.digest(Item::Text(text))).collect();
     let mut pairs = Vec::new();
     for (one, a) in digests.iter().zip(0..) {
         for (two, b) in digests.iter().zip(0..).skip(a as usize + 1) {
@@ -78,7 +79,7 @@ fn corpora() -> impl Strategy<Value = Vec<String>> {
                     words[place] = word;
                 }
                 // Half of the texts are whole, some empty.
-                let start = if start < 30 { 0 } else { start - 30 };
+                let start = start.saturating_sub(30);
                 let end = if length < 30 { words.len() } else { words.len().min(length) };
                 let words = words.get(start..end).unwrap_or(&[]);
                 words.iter().map(|word| format!("w{word} ")).collect()
@@ -253,7 +254,9 @@ fn fingerprints_are_those_of_the_recipe() {
     for preset in crate::Preset::ALL.iter().filter(|preset| preset.recipe.check().is_ok()) {
         if preset.recipe.width == Width::Bits128 {
             let search = TextSearch::new(&preset.recipe, preset.radius).verify(preset.verify);
-            let Digest::Full(full) = Digester::<2>::new(&search).digest(text) else { panic!() };
+            let Digest::Full(full) = Digester::<2>::new(&search).digest(Item::Text(text)) else {
+                panic!()
+            };
             assert_eq!(Some(full.print), preset.recipe.fingerprint(text), "{}", preset.recipe);
         }
     }
