@@ -44,7 +44,7 @@ pub struct PackedOutput {
 
 enum Writer {
     Plain(BufWriter<Output>),
-    Gzip(GzEncoder<BufWriter<Output>>),
+    Gzip(Box<GzEncoder<BufWriter<Output>>>),
     Zstd(Box<zstd::Encoder<'static, BufWriter<Output>>>),
 }
 
@@ -104,5 +104,5 @@ impl Write for PackedOutput {
 }
 
 fn gzip(output: BufWriter<Output>) -> Writer {
-    Writer::Gzip(GzEncoder::new(output, Compression::default()))
+    Writer::Gzip(Box::new(GzEncoder::new(output, Compression::default())))
 }

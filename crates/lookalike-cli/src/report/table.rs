@@ -320,3 +320,124 @@ impl Column {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, io::Read, path::PathBuf};
+
+    use arrow_array::{Array, cast::AsArray, types::Int64Type};
+    use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+    use super::*;
+    use crate::{
+        args::OutputArgs,
+        report::{GroupWriter, MemberRow, PairRow, PairWriter, RemovedRow, RemovedWriter},
+    };
+
+    fn ids(names: &[&str]) -> Ids {
+        let mut ids = Ids::new(vec!["in".to_owned()]);
+        names.iter().for_each(|name| ids.push_given(name));
+        ids
+    }
+
+    /// Writes a file of this name with `write` and gives back its content.
+    fn written(name: &str, write: impl FnOnce(Output, TableFile)) -> Vec<u8> {
+        let folder = tempfile::tempdir().unwrap();
+        let path: PathBuf = folder.path().join(name);
+        let file = TableFile::of(Some(&path)).unwrap();
+        let args = OutputArgs { output: Some(path.clone()), force: false };
+        write(Output::create(&args).unwrap(), file);
+        fs::read(path).unwrap()
+    }
+
+    fn groups(name: &str) -> Vec<u8> {
+        let ids = ids(&["a", "b,c", "d\"", "e", "f"]);
+        let member = |item, similarity| MemberRow { item, distance: 2, similarity };
+        written(name, |output, file| {
+            let mut writer = GroupWriter::new(output, file, &ids).unwrap();
+            writer.write(0, &[member(1, Some(0.5)), member(2, None)]).unwrap();
+            writer.write(3, &[member(4, Some(1.0))]).unwrap();
+            assert_eq!(writer.written, 2);
+            writer.finish().unwrap();
+        })
+    }
+
+    #[test]
+    fn groups_are_a_line_each_in_json_and_a_row_a_member_in_tables() {
+        let json = String::from_utf8(groups("g.jsonl")).unwrap();
+        let expected = r#"{"group":1,"keep":"a","members":[{"id":"b,c","distance":2,"similarity":0.5},{"id":"d\"","distance":2,"similarity":null}]}
+{"group":2,"keep":"e","members":[{"id":"f","distance":2,"similarity":1.0}]}
+"#;
+        assert_eq!(json, expected);
+        let lines = json.lines().map(serde_json::from_str::<serde_json::Value>);
+        assert!(lines.into_iter().all(|line| line.is_ok()));
+        let csv = "group,keep,id,distance,similarity\n\
+                   1,a,\"b,c\",2,0.5\n1,a,\"d\"\"\",2,\n2,e,f,2,1.0\n";
+        assert_eq!(String::from_utf8(groups("g.csv")).unwrap(), csv);
+        let mut unpacked = String::new();
+        let packed = groups("g.csv.gz");
+        flate2::read::GzDecoder::new(&*packed).read_to_string(&mut unpacked).unwrap();
+        assert_eq!(unpacked, csv);
+        assert_eq!(zstd::decode_all(&*groups("g.csv.zst")).unwrap(), csv.as_bytes());
+    }
+
+    fn removed(name: &str) -> Vec<u8> {
+        let ids = ids(&["a", "b"]);
+        let row =
+            RemovedRow { item: 1, keep: 0, distance: 3, similarity: Some(0.97), level: "copy" };
+        written(name, |output, file| {
+            let mut writer = RemovedWriter::new(output, file, &ids).unwrap();
+            writer.write(row).unwrap();
+            writer.write(RemovedRow { similarity: None, level: "exact", ..row }).unwrap();
+            assert_eq!(writer.written(), 2);
+            writer.finish().unwrap();
+        })
+    }
+
+    #[test]
+    fn removed_items_name_their_keeper_and_how_alike_they_are() {
+        let json = r#"{"id":"b","keep":"a","distance":3,"similarity":0.97,"level":"copy"}
+{"id":"b","keep":"a","distance":3,"similarity":null,"level":"exact"}
+"#;
+        assert_eq!(String::from_utf8(removed("r.jsonl")).unwrap(), json);
+        let tsv = "id\tkeep\tdistance\tsimilarity\tlevel\nb\ta\t3\t0.97\tcopy\nb\ta\t3\t\texact\n";
+        assert_eq!(String::from_utf8(removed("r.tsv")).unwrap(), tsv);
+    }
+
+    fn batch(content: Vec<u8>) -> RecordBatch {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&content).unwrap();
+        let mut reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap();
+        reader.next().unwrap().unwrap()
+    }
+
+    #[test]
+    fn parquet_carries_the_same_values() {
+        let removed = batch(removed("r.parquet"));
+        assert_eq!(removed.column(0).as_string::<i32>().value(0), "b");
+        assert_eq!(removed.column(2).as_primitive::<Int64Type>().value(1), 3);
+        assert!(removed.column(3).is_null(1) && removed.column(3).is_valid(0));
+        assert_eq!(removed.column(4).as_string::<i32>().value(1), "exact");
+        assert_eq!(batch(groups("g.parquet")).num_rows(), 3);
+    }
+
+    #[test]
+    fn ids_are_numbers_in_parquet_only_if_all_of_them_are() {
+        let mut numbers = Ids::new(vec!["in".to_owned()]);
+        numbers.push_numeric(7);
+        numbers.push_numbers(3, 1);
+        let mut mixed = ids(&["x"]);
+        mixed.push_numeric(7);
+        let pair = PairRow { a: 0, b: 1, distance: 1, similarity: None };
+        let column = |ids: &Ids| {
+            let content = written("p.parquet", |output, file| {
+                let mut writer = PairWriter::new(output, file, ids).unwrap();
+                writer.write(pair).unwrap();
+                writer.finish().unwrap();
+            });
+            batch(content).column(1).clone()
+        };
+        assert_eq!(column(&numbers).as_primitive::<Int64Type>().value(0), 3);
+        assert_eq!(column(&mixed).as_string::<i32>().value(0), "7");
+    }
+}

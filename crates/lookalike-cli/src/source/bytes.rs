@@ -35,11 +35,13 @@ impl Bytes {
     /// Unpacks a stream that is called `name`, and reads `ahead` bytes of what comes out.
     pub fn unpack(
         name: String,
-        packed: impl Read + Send + 'static,
+        mut packed: impl Read + Send + 'static,
         ahead: usize,
     ) -> Result<Self, Bad> {
         let read_failed = |error| Bad::input(&name, pack::unreadable(&error));
-        let (magic, packed) = look_ahead(packed, pack::MAGIC).map_err(read_failed)?;
+        let mut magic = Vec::new();
+        (&mut packed).take(pack::MAGIC as u64).read_to_end(&mut magic).map_err(read_failed)?;
+        let packed = Cursor::new(magic.clone()).chain(packed);
         let mut reader = pack::unpack(&magic, packed).map_err(|what| Bad::input(&name, what))?;
         let mut start = Vec::new();
         // A failure is told in its turn, behind what came before it.
@@ -104,19 +106,4 @@ fn open_packed(path: &Path) -> Result<Box<dyn Read + Send>, String> {
         return Ok(Box::new(io::stdin()));
     }
     open_file(path).map(|file| Box::new(file) as _)
-}
-
-/// The first `count` bytes, and a reader that still starts with them.
-fn look_ahead<R: Read>(
-    mut reader: R,
-    count: usize,
-) -> io::Result<(Vec<u8>, io::Chain<Cursor<Vec<u8>>, R>)> {
-    let start = read_up_to(&mut reader, count)?;
-    Ok((start.clone(), Cursor::new(start).chain(reader)))
-}
-
-fn read_up_to(reader: &mut impl Read, count: usize) -> io::Result<Vec<u8>> {
-    let mut start = Vec::new();
-    reader.take(count as u64).read_to_end(&mut start)?;
-    Ok(start)
 }

@@ -39,20 +39,26 @@ pub struct Response<'a> {
     body: &'a [u8],
 }
 
+/// The body of a response, and its type as the sender states it.
+pub struct Page<'a> {
+    pub body: Cow<'a, [u8]>,
+    pub kind: String,
+}
+
 impl<'a> Response<'a> {
     pub fn read(bytes: &'a [u8]) -> Self {
         let end = Head::end(bytes).unwrap_or(bytes.len());
         Self { head: Head::read(&bytes[..end]), body: &bytes[end..] }
     }
 
-    /// The body and its type; none for types that are no text.
-    pub fn page(&self) -> Result<Option<(Cow<'a, [u8]>, String)>, Refusal> {
+    /// What was sent, if it is text.
+    pub fn page(&self) -> Result<Option<Page<'a>>, Refusal> {
         let kind = self.head.value("Content-Type").unwrap_or("text/html");
         let lower = kind.to_ascii_lowercase();
         if !lower.contains("html") && !lower.starts_with("text/") {
             return Ok(None);
         }
-        Ok(Some((self.unpacked()?, kind.to_owned())))
+        Ok(Some(Page { body: self.unpacked()?, kind: kind.to_owned() }))
     }
 
     /// Some archives hold bodies already joined or unpacked, though their headers say otherwise:
@@ -132,7 +138,7 @@ mod tests {
     fn body(head: &str, body: &[u8]) -> Result<Vec<u8>, Refusal> {
         let bytes = [b"HTTP/1.1 200 OK\r\n", head.as_bytes(), b"\r\n\r\n", body].concat();
         let page = Response::read(&bytes).page()?;
-        Ok(page.map_or_else(Vec::new, |(body, _)| body.into_owned()))
+        Ok(page.map_or_else(Vec::new, |page| page.body.into_owned()))
     }
 
     fn gzip(bytes: &[u8]) -> Vec<u8> {

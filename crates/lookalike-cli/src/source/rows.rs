@@ -342,10 +342,11 @@ impl Reading<'_> {
     /// Takes the main text of web pages, if it is wanted.
     fn shown<'b>(&self, outcome: Outcome<'b>) -> Outcome<'b> {
         let Some(mut found) = outcome? else { return Ok(None) };
-        if self.html && found.html != Some(false) {
-            if let Content::Text(text) = &found.content {
-                found.content = Content::Text(html::main_text(text).into());
-            }
+        if let Content::Text(text) = &found.content
+            && self.html
+            && found.html != Some(false)
+        {
+            found.content = Content::Text(html::main_text(text).into());
         }
         Ok(Some(found))
     }

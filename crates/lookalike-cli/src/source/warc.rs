@@ -10,7 +10,7 @@ use memchr::memmem;
 use super::{
     Reason, charset,
     field::{Found, Key, Outcome, RowId, Wanted},
-    http::{Head, Response},
+    http::{Head, Page, Response},
     records::Split,
 };
 
@@ -107,11 +107,11 @@ pub fn parse<'a>(record: &'a [u8], wanted: &Wanted) -> Outcome<'a> {
         Some("response") if is_http(&head) => Response::read(content).page()?,
         Some("response" | "resource" | "conversion") => {
             let kind = head.value("Content-Type").unwrap_or("text/plain");
-            Some((Cow::Borrowed(content), kind.to_owned()))
+            Some(Page { body: Cow::Borrowed(content), kind: kind.to_owned() })
         }
         _ => None,
     };
-    Ok(page.and_then(|(body, kind)| item(body, &kind, &head, wanted)))
+    Ok(page.and_then(|page| item(page, &head, wanted)))
 }
 
 fn is_http(head: &Head<'_>) -> bool {
@@ -119,19 +119,14 @@ fn is_http(head: &Head<'_>) -> bool {
 }
 
 /// An item, if the body is text.
-fn item<'a>(
-    body: Cow<'a, [u8]>,
-    kind: &str,
-    head: &Head<'_>,
-    wanted: &Wanted,
-) -> Option<Found<'a>> {
-    let kind = kind.to_ascii_lowercase();
+fn item<'a>(page: Page<'a>, head: &Head<'_>, wanted: &Wanted) -> Option<Found<'a>> {
+    let kind = page.kind.to_ascii_lowercase();
     let is_html = kind.contains("html");
     if !is_html && !kind.starts_with("text/") {
         return None;
     }
     let charset = charset::named(kind.as_bytes());
-    let (text, repaired) = match body {
+    let (text, repaired) = match page.body {
         Cow::Borrowed(body) => charset::decode_page(body, charset),
         Cow::Owned(body) => {
             let (text, repaired) = charset::decode_page(&body, charset);
