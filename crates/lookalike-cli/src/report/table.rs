@@ -326,12 +326,13 @@ mod tests {
     use std::{fs, io::Read, path::PathBuf};
 
     use arrow_array::{Array, cast::AsArray, types::Int64Type};
+    use lookalike::{AlikePair, groups::Member};
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
     use super::*;
     use crate::{
         args::OutputArgs,
-        report::{GroupWriter, MemberRow, PairRow, PairWriter, RemovedRow, RemovedWriter},
+        report::{GroupWriter, PairWriter, RemovedRow, RemovedWriter},
     };
 
     fn ids(names: &[&str]) -> Ids {
@@ -352,7 +353,7 @@ mod tests {
 
     fn groups(name: &str) -> Vec<u8> {
         let ids = ids(&["a", "b,c", "d\"", "e", "f"]);
-        let member = |item, similarity| MemberRow { item, distance: 2, similarity };
+        let member = |item, similarity| Member { item, alike: 0, distance: 2, similarity };
         written(name, |output, file| {
             let mut writer = GroupWriter::new(output, file, &ids).unwrap();
             writer.write(0, &[member(1, Some(0.5)), member(2, None)]).unwrap();
@@ -428,7 +429,7 @@ mod tests {
         numbers.push_numbers(3, 1);
         let mut mixed = ids(&["x"]);
         mixed.push_numeric(7);
-        let pair = PairRow { a: 0, b: 1, distance: 1, similarity: None };
+        let pair = AlikePair { a: 0, b: 1, distance: 1, similarity: None };
         let column = |ids: &Ids| {
             let content = written("p.parquet", |output, file| {
                 let mut writer = PairWriter::new(output, file, ids).unwrap();

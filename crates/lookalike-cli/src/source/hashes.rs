@@ -17,6 +17,9 @@ const LONGEST_LINE: u64 = 1 << 16;
 /// How many lines are looked at to tell fingerprints from text.
 const SAMPLE: usize = 20;
 
+/// How a zip archive starts, as NumPy writes one for several arrays.
+const ZIP: &[u8] = b"PK\x03\x04";
+
 const HOW_TO_WRITE: &str = "write a fingerprint as decimal, 0x hex or 0b binary";
 
 /// An input that has one fingerprint a line.
@@ -79,7 +82,7 @@ impl HashLines {
 
 /// Whether an input that starts so may hold fingerprints.
 pub fn looks_like_hashes(start: &[u8]) -> bool {
-    not_hashes(start, None).is_none()
+    start.starts_with(ZIP) || not_hashes(start, None).is_none()
 }
 
 /// What to say about a line that is too long for what it should be.
@@ -256,7 +259,7 @@ fn columns(line: &[u8]) -> Option<(&[u8], &[u8])> {
 
 /// Why an input that starts like this holds no fingerprints, if so.
 fn not_hashes(start: &[u8], kind: Option<Kind>) -> Option<String> {
-    if start.starts_with(b"PK\x03\x04") {
+    if start.starts_with(ZIP) {
         return Some("is a zip or .npz archive; save one array with numpy.save".to_owned());
     }
     if start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff") {

@@ -97,14 +97,20 @@ fn the_list_of_skipped_lines_ends_after_twenty() {
 
 #[test]
 fn text_is_told_apart_from_fingerprints() {
-    let message = "pairs reads fingerprints only, so far: \
-                   say --kind hash if these are, or make some with lookalike hash";
-    unusable(
-        "The quick\nbrown fox\n",
-        "pairs a",
-        &format!("a: looks like text (\"The quick\"); {message}"),
+    let ran = Folder::new().run_with("pairs -", "The quick\nbrown fox\n");
+    ran.fails(
+        "stdin: looks like text (\"The quick\"); say --kind text to read texts, --kind hash if these \
+         are fingerprints",
     );
-    unusable("1\n", "pairs a --kind text", &format!("a: is text, as --kind says; {message}"));
+    let folder =
+        Folder::with("a", "1\n").and("b", "The quick\nbrown fox\n").and("c.csv", "text\n1\n");
+    for (input, what) in
+        [("a", "fingerprints of 64 bits"), ("b", "text"), ("c.csv", "comma"), (".", "")]
+    {
+        let ran = folder.run(&format!("pairs {input}"));
+        let said = ran.stderr.to_lowercase();
+        assert!(ran.exit == 0 && said.starts_with(&format!("reading {what}")), "{input}: {said}");
+    }
 }
 
 #[test]
@@ -185,7 +191,7 @@ fn widths_that_do_not_go_together_are_named() {
 fn inputs_that_cannot_be_opened_are_named() {
     let folder = Folder::with("a", "1\n3\n");
     folder.run("pairs b").fails("b: no such file; check the name");
-    folder.run("pairs .").fails(".: is a folder; name the files in it");
+    folder.run("pairs . --kind hash").fails(".: is a folder; name the files in it");
     folder.run("pairs a b").fails(&format!("b: no such file; check the name{GO_ON}"));
     folder.run("pairs - -").fails("-: standard input can be read once only; give - once");
     assert_eq!(folder.run("pairs b a --skip-bad").pairs(), "1-2:1");
@@ -204,7 +210,7 @@ fn foreign_and_damaged_packings_are_named() {
         "pairs a",
         "a: is a zip or .npz archive; save one array with numpy.save",
     );
-    unusable(b"\xff\xfe1\0\n\0", "pairs a", "a: is UTF-16 text; save it as UTF-8");
+    unusable(b"\xff\xfe1\0\n\0", "pairs a --kind hash", "a: is UTF-16 text; save it as UTF-8");
     for damaged in [b"\x1f\x8b\x08\0garbage".as_slice(), b"BZh91AYgarbage", b"\xfd7zXZ\0garbage"] {
         let ran = Folder::with("a", damaged).run("pairs a");
         assert_eq!(ran.exit, 2);

@@ -35,7 +35,7 @@ fn texts_are_compared_by_their_words() {
     let ran = compare(&["To be, or not to be", "to be or NOT to be!", "--json"]);
     ran.is(r#"
         exit 0
-        {"distance":0,"similarity":null,"verdict":"alike","bits":128,"radius":33}
+        {"distance":0,"similarity":1.0,"verdict":"alike","bits":128,"radius":32,"verify":"mixed of words:2 >= 0.46"}
         --- stderr
         comparing texts"#);
     assert_eq!(compare(&["To be, or not to be", "that is the question"]).exit, 1);
