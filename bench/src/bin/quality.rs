@@ -1,7 +1,7 @@
 //! Finds alike texts in labelled sets and writes pairs and groups for a scorer.
 //!
-//! `quality RECIPE TEXTS.jsonl PAIRS.jsonl GROUPS.jsonl [exact|keys] [MEMORY]`: rows have an `id` and a
-//! `text`. One line of JSON on stdout says what it took.
+//! `quality RECIPE TEXTS.jsonl PAIRS.jsonl GROUPS.jsonl [exact|keys] [radius=N] [MEMORY]`: rows have
+//! an `id` and a `text`. One line of JSON on stdout says what it took.
 
 use std::{
     env,
@@ -11,7 +11,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use lookalike::{Candidates, How, Preset, TextPairs, TextSearch, groups};
+use lookalike::{Candidates, How, Preset, Radius, TextPairs, TextSearch, groups};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -28,13 +28,19 @@ fn main() -> Result<()> {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let [recipe, texts, pairs, groups, options @ ..] = &arguments[..] else {
-        bail!("usage: quality RECIPE TEXTS.jsonl PAIRS.jsonl GROUPS.jsonl [exact|keys] [MEMORY]");
+        bail!(
+            "usage: quality RECIPE TEXTS.jsonl PAIRS.jsonl GROUPS.jsonl [exact|keys] [radius=N] [MEMORY]"
+        );
     };
     let mut search = search(recipe)?;
     for option in options {
         search = match *option {
             "exact" => search.candidates(Candidates::Exact),
             "keys" => search.candidates(Candidates::Keys),
+            option if option.starts_with("radius=") => {
+                let Preset { recipe, verify, .. } = Preset::named(recipe)?;
+                TextSearch::new(recipe, Radius::new(option[7..].parse()?)).verify(*verify)
+            }
             bytes => search.memory(bytes.parse().with_context(|| format!("{bytes}: no option"))?),
         };
     }
@@ -48,7 +54,7 @@ fn main() -> Result<()> {
         json!({
             "texts": ids.len(), "pairs": found.pairs.count(), "verified": found.verified,
             "plan": found.plan, "recall": recall(&found), "short": found.short,
-            "empty": found.empty, "spilled": found.spilled, "read": read, "seconds": seconds,
+            "empty": found.empty, "spilled": found.spilled, "crowded": found.crowded, "read": read, "seconds": seconds,
         })
     );
     Ok(())
