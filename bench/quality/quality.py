@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How well does lookalike tell near-duplicates? Runs it on labelled sets and has them scored.
 
-    quality.py DATA SCORER [--recipe words] [--program PATH] [--json FILE]
+    quality.py DATA SCORER [--recipe words] [--program PATH] [--option radius=33] [--json FILE]
 
 DATA is a folder of .jsonl or .jsonl.xz sets (rows: id, text, cluster); SCORER is called as
 `SCORER text SET PAIRS --groups GROUPS` and prints JSON. No packages are needed. Rows with an `op`
@@ -30,6 +30,7 @@ def main():
     args.add_argument("scorer")
     args.add_argument("--recipe", default="words")
     args.add_argument("--program", default=PROGRAM)
+    args.add_argument("--option", action="append", default=[])
     args.add_argument("--json", type=Path)
     args = args.parse_args()
     sets = sorted(args.data.glob("*.jsonl")) + sorted(args.data.glob("*.jsonl.xz"))
@@ -47,7 +48,7 @@ def measure(args, path, folder):
     """Pairs and groups of one set, scored."""
     pairs, groups = (folder / name for name in ("pairs.jsonl", "groups.jsonl"))
     outputs = ["--pairs", pairs, "--groups", groups, "--force"]
-    subprocess.run([args.program, "dedup", path, "--recipe", args.recipe, "--quiet", *outputs], check=True)
+    subprocess.run([args.program, "dedup", path, "--recipe", args.recipe, "--quiet", *outputs, *args.option], check=True)
     score = [sys.executable, args.scorer, "text", path, pairs, "--groups", groups]
     result = json.loads(subprocess.run(score, check=True, capture_output=True, text=True).stdout)
     rows = [json.loads(line) for line in read(path).splitlines()]

@@ -10,8 +10,8 @@ use rayon::prelude::*;
 use super::{TextSearch, check::Check, store::Store};
 use crate::{Fingerprint, Kernel, Pair, PairsError, keys::Keys, pairs::Scan};
 
-/// Entries of a bucket that are compared each with each.
-const LARGEST_BUCKET: usize = 1024;
+/// Entries of a bucket that are compared each with each. Few in tests, so that they see crowds.
+const LARGEST_BUCKET: usize = if cfg!(test) { 256 } else { 4096 };
 /// Bands by which a larger one is split.
 const SPLITS: usize = 4;
 /// In what stays too large, everyone is compared with the first so many and the last so many before.
@@ -23,14 +23,15 @@ const MOST_CROWDS: u8 = 4;
 /// Buckets from this size on are compared by a kernel.
 const MANY: usize = 48;
 
-/// Finds candidates by keys, and hands them on.
+/// Finds candidates by keys, and hands them on. Returns how many entries were in crowds.
 pub(super) fn by_keys<const WORDS: usize>(
     search: &TextSearch,
     store: &Store<WORDS>,
     keys: &Keys,
     check: &mut Check<WORDS>,
-) -> Result<(), PairsError> {
+) -> Result<u32, PairsError> {
     let entries = store.prints.len();
+    let mut led = vec![0; entries];
     // A quarter of the memory for keys; then sets are gone through once for every so many bands.
     let fitting = search.memory.map_or(keys.bands, |memory| {
         (memory as usize / 4 / 4 / entries.max(1)).clamp(SPLITS + 1, keys.bands)
@@ -38,14 +39,16 @@ pub(super) fn by_keys<const WORDS: usize>(
     for first in (0..keys.bands).step_by(fitting) {
         let bands = first..keys.bands.min(first + fitting);
         let mut table = Table::new(store, keys, bands.clone(), search.kernel)?;
+        table.led = led;
         for band in 0..table.bands {
             let (buckets, crowds) = table.buckets(band);
             check.push(candidates(search, store, &table, band, &buckets, check))?;
-            check.push(led(search, store, &crowds, check))?;
+            check.push(with_leaders(search, store, &crowds, check))?;
             (search.progress)((bands.start + band + 1) as f64 / keys.bands as f64);
         }
+        led = table.led;
     }
-    Ok(())
+    Ok(led.iter().filter(|&&often| often > 0).count() as u32)
 }
 
 /// The keys of all entries in some bands.
@@ -79,7 +82,7 @@ impl Table {
                 |(local, keys)| bands.write(block.set(range.start + local), keys, kernel),
             );
         }
-        Ok(Self { bands: bands.len(), keys: all, led: vec![0; store.prints.len()] })
+        Ok(Self { bands: bands.len(), keys: all, led: Vec::new() })
     }
 
     fn of(&self, entry: u32) -> &[u32] {
@@ -172,7 +175,7 @@ fn candidates<const WORDS: usize>(
 }
 
 /// The candidates that crowds make with their leaders.
-fn led<const WORDS: usize>(
+fn with_leaders<const WORDS: usize>(
     search: &TextSearch,
     store: &Store<WORDS>,
     crowds: &[Crowd],
@@ -186,11 +189,11 @@ fn led<const WORDS: usize>(
     crowds
         .iter()
         .flat_map(|crowd| {
-            let with_leaders = |&b: &u32| {
+            let pairs = |&b: &u32| {
                 let before = crowd.leaders.iter().take_while(move |&&a| a < b);
                 before.filter_map(move |&a| pair(a, b))
             };
-            crowd.followers.par_iter().flat_map_iter(with_leaders).collect::<Vec<_>>()
+            crowd.followers.par_iter().flat_map_iter(pairs).collect::<Vec<_>>()
         })
         .collect()
 }

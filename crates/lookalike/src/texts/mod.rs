@@ -208,6 +208,9 @@ pub struct TextPairs {
     pub plan: String,
     /// Pairs whose contents were compared.
     pub verified: u64,
+    /// Different texts that shared a key with thousands of others, and were compared with some of
+    /// them only: there, more pairs may be missing than [`how`](Self::how) says. 0 if exact.
+    pub crowded: u32,
     /// Texts with too few features, matched by their exact normalised content only.
     pub short: u32,
     /// Texts without features, alike nothing.
@@ -250,7 +253,7 @@ impl<'a, const WORDS: usize> Collected<'a, WORDS> {
             AllPairs::new(radius).kernel(kernel).progress(progress).run(&self.store.prints)?;
         let plan = pairs.plan().to_string();
         let pairs = AlikePairs::from(&pairs).to_vec();
-        Ok(Found { pairs, how: How::Exact, plan, verified: 0 })
+        Ok(Found { pairs, how: How::Exact, plan, verified: 0, crowded: 0 })
     }
 
     /// Pairs of entries whose sets are similar enough.
@@ -258,13 +261,14 @@ impl<'a, const WORDS: usize> Collected<'a, WORDS> {
         let Self { search, store } = self;
         let way = Way::choose(search, verify, store)?;
         let mut check = Check::new(search, verify, store);
+        let mut crowded = 0;
         match &way {
             Way::Join => scanned::by_plan(search, store, &mut check)?,
             Way::Scan => scanned::by_weight(search, verify, store, &mut check)?,
-            Way::Keys(keys) => keyed::by_keys(search, store, keys, &mut check)?,
+            Way::Keys(keys) => crowded = keyed::by_keys(search, store, keys, &mut check)?,
         }
         let (pairs, verified) = check.finish()?;
-        Ok(Found { how: way.how(&pairs), plan: way.to_string(), pairs, verified })
+        Ok(Found { how: way.how(&pairs), plan: way.to_string(), pairs, verified, crowded })
     }
 }
 
@@ -274,6 +278,7 @@ struct Found {
     how: How,
     plan: String,
     verified: u64,
+    crowded: u32,
 }
 
 impl<const WORDS: usize> Collect for Collected<'_, WORDS> {
@@ -310,6 +315,7 @@ impl<const WORDS: usize> Collect for Collected<'_, WORDS> {
             how: found.how,
             plan: found.plan,
             verified: found.verified,
+            crowded: found.crowded,
             short,
             empty,
             spilled: sets.spilled(),

@@ -215,6 +215,7 @@ fn a_crowd_of_near_copies_does_not_make_keys_quadratic() {
         .collect();
     let found = find(&default().candidates(Candidates::Keys), &texts);
     assert!(found.verified < 1000 * items, "{} of {items} x {items}", found.verified);
+    assert!(u64::from(found.crowded) > items / 2, "{}", found.crowded);
     let order: Vec<u32> = (0..items as u32).collect();
     let groups = crate::groups::star(texts.len(), &order, &found.pairs);
     let gone: usize = groups.iter().map(|group| group.members.len()).sum();
