@@ -3,6 +3,7 @@
 
 mod chunks;
 mod gaoya_index;
+mod gaoya_texts;
 mod linear;
 mod sort;
 mod votes;
@@ -19,6 +20,7 @@ fn main() -> Result<()> {
             chunks::serve_pairs(Path::new(file), number(radius)?, chunking)
         }
         ["gaoya", file, radius] => gaoya_index::serve_pairs(Path::new(file), number(radius)?),
+        ["gaoya-texts", file, kind] => gaoya_texts::serve_signatures(Path::new(file), kind),
         ["linear", file, radius] => linear::serve_pairs(Path::new(file), number(radius)?),
         ["sort", file, how] => sort::serve_sort(Path::new(file), how),
         ["votes", passes, items, each, weights] => {

@@ -155,7 +155,7 @@ fn classes(bytes: u64) -> (u64, u64) {
     let ascii = bytes & !TOP;
     // Adding to a byte below 128 carries into its top bit from a limit on, and never beyond.
     let at_least = |bytes: u64, limit: u8| bytes + u64::from(0x80 - limit) * EACH;
-    let small = ascii | 0x20 * EACH;
+    let small = ascii | (0x20 * EACH);
     let letter = at_least(small, b'a') & !at_least(small, b'z' + 1);
     let digit = at_least(ascii, b'0') & !at_least(ascii, b'9' + 1);
     ((letter | digit) & !bytes & TOP, bytes & TOP)
