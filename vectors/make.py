@@ -326,7 +326,7 @@ PRESETS = {
     "words": dict(features="words:1", weights="log", bits=128),
     "bare": dict(features="words:2", weights="log", bits=128),
     "simhash64": dict(features="words:3", weights="tf", bits=64),
-    "code": dict(features="blind:4", weights="log", bits=128),
+    "code": dict(features="blind:3", weights="log", bits=128),
     "chars": dict(features="chars:5", weights="log", bits=128),
     "keywords": dict(features="dictionary:1", weights="tfidf", bits=64, top=30),
 }

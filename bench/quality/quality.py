@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How well does lookalike tell near-duplicates? Runs it on labelled sets and has them scored.
 
-    quality.py DATA SCORER [--recipe words] [--program PATH] [--option radius=33] [--json FILE]
+    quality.py DATA SCORER [--recipe words] [--program PATH] [--option=--exact] [--json FILE]
 
 DATA is a folder of .jsonl or .jsonl.xz sets (rows: id, text, cluster); SCORER is called as
 `SCORER text SET PAIRS --groups GROUPS` and prints JSON. No packages are needed. Rows with an `op`

@@ -3,4 +3,5 @@
 pub mod answer;
 pub mod data;
 pub mod npy;
+pub mod texts;
 pub mod turn;

@@ -4,6 +4,7 @@
 
 mod chunks;
 mod gaoya_index;
+mod gaoya_signatures;
 mod gaoya_texts;
 mod linear;
 mod sort;
@@ -25,6 +26,7 @@ fn main() -> Result<()> {
             let threshold = threshold.parse().with_context(|| format!("{threshold}: no share"))?;
             gaoya_texts::write_pairs(Path::new(texts), Path::new(pairs), features, threshold)
         }
+        ["gaoya-signatures", file, kind] => gaoya_signatures::serve_signatures(Path::new(file), kind),
         ["linear", file, radius] => linear::serve_pairs(Path::new(file), number(radius)?),
         ["sort", file, how] => sort::serve_sort(Path::new(file), how),
         ["votes", passes, items, each, weights] => {

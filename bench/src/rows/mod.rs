@@ -6,6 +6,7 @@ mod queries;
 mod scan;
 mod skew;
 mod sort;
+mod texts;
 mod votes;
 
 use std::path::Path;
@@ -60,10 +61,15 @@ pub const ROWS: &[Work] = &[
     },
     Work { name: "gaoya-1m", about: "1M pairs, k=3, against gaoya", run: pairs::gaoya },
     Work { name: "skew-1m", about: "skewed fingerprints against random ones", run: skew::made },
-    Work { name: "text", about: "fingerprints of real text against random ones", run: skew::text },
+    Work {
+        name: "real-text",
+        about: "fingerprints of real text against random ones",
+        run: skew::text,
+    },
     Work { name: "equal-1m", about: "equal fingerprints against random ones", run: skew::equal },
     Work { name: "scan-128", about: "exhaustive scan, 128 bit, k=32", run: scan::run },
     Work { name: "votes", about: "voting kernels against the plain loop", run: votes::run },
+    Work { name: "texts", about: "texts to fingerprints, against gaoya", run: texts::run },
     Work {
         name: "memory-100m",
         about: "100M pairs, k=3: peak memory",

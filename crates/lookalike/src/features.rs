@@ -261,10 +261,10 @@ mod tests {
             let mut together: Features<1> = [Feature::new(7)].into_iter().collect();
             let mut one_by_one = together.clone();
             together.extend_words(weights.map(|weight| ([8], weight)));
-            weights.iter().for_each(|&weight| one_by_one.push_words([8], weight));
+            weights.into_iter().for_each(|weight| one_by_one.push_words([8], weight));
             assert_eq!(together, one_by_one);
             together.extend_once([[9], [10]]);
-            [9, 10].iter().for_each(|&hash| one_by_one.push_words([hash], 1));
+            [9, 10].into_iter().for_each(|hash| one_by_one.push_words([hash], 1));
             assert_eq!(together, one_by_one);
         }
     }

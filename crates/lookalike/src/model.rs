@@ -248,7 +248,7 @@ mod tests {
 
     fn learned() -> Vec<u8> {
         let mut learner = Learner::new(&Preset::named("words").unwrap().recipe);
-        ["the cat", "the dog", "the the end"].iter().for_each(|text| learner.add(text));
+        ["the cat", "the dog", "the the end"].into_iter().for_each(|text| learner.add(text));
         let mut bytes = Vec::new();
         learner.finish().write(&mut bytes).unwrap();
         bytes

@@ -9,7 +9,6 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::str::FromStr;
 
-use crate::hash::mix;
 use crate::spelling::nearest;
 
 /// What a text is cut into.
@@ -71,11 +70,7 @@ impl Unit {
 
     /// Writes the hash of every token to `hashes`, in order, in place of what is there.
     pub fn token_hashes(self, text: &str, hashes: &mut Vec<u64>) {
-        if self == Self::Words {
-            return text::token_hashes(text, hashes);
-        }
-        hashes.clear();
-        self.tokens(text, |token| hashes.push(mix(token)));
+        text::unit_hashes(self, text, hashes);
     }
 
     /// What stands between two tokens of one feature.

@@ -103,7 +103,7 @@ fn rare_words_count_more() {
         "words weighs by how rare words are elsewhere (tfidf) and needs a corpus model"
     );
     let mut learner = crate::Learner::new(&recipe);
-    ["the cat", "the dog", "the end"].iter().for_each(|text| learner.add(text));
+    ["the cat", "the dog", "the end"].into_iter().for_each(|text| learner.add(text));
     let recipe = Recipe { model: Some(Arc::new(learner.finish())), ..recipe };
     recipe.check().unwrap();
     // `the` is in every text and says nothing; the others are equally rare.

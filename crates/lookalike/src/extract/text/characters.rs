@@ -1,22 +1,39 @@
-use super::character::Kind;
+use super::character::{Character, Kind};
 use super::normal::normal;
+use crate::hash::{mix_block, mix_length};
 
 /// Calls back with the bytes of every character of the normal form (NFKC, lower case), in order.
 ///
 /// A run of white space is one space; at the ends of the text it is nothing. Invisible format
 /// characters are left out.
 pub fn characters(text: &str, mut on_token: impl FnMut(&[u8])) {
+    each_character(text, |character| {
+        let (utf8, length) = character.utf8();
+        on_token(&utf8[..length]);
+    });
+}
+
+/// Calls back with the hash of every character, in order.
+pub(super) fn character_hashes(text: &str, mut on_hash: impl FnMut(u64)) {
+    each_character(text, |character| {
+        let (utf8, length) = character.utf8();
+        on_hash(mix_length(mix_block(0, (u32::from_le_bytes(utf8).into(), 0)), length));
+    });
+}
+
+#[inline]
+fn each_character(text: &str, mut on_character: impl FnMut(Character)) {
+    let one_space = Character::of(' ');
     let (mut started, mut space) = (false, false);
     normal(text, |character| match character.kind() {
         Kind::Ignored => {}
         Kind::Space => space = started,
         _ => {
-            if std::mem::take(&mut space) {
-                on_token(b" ");
+            if space {
+                on_character(one_space);
             }
-            started = true;
-            let (utf8, length) = character.utf8();
-            on_token(&utf8[..length]);
+            (started, space) = (true, false);
+            on_character(character);
         }
     });
 }

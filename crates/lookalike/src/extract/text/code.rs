@@ -1,5 +1,6 @@
-use super::character::Kind;
+use super::character::{Character, Kind};
 use super::normal::normal;
+use super::words::{HashedWord, Word};
 
 /// Calls back with the bytes of every token of a program text, in order: names and numbers (runs
 /// of letters, digits, marks and `_`, in lower case), and each other visible character by itself.
@@ -7,33 +8,51 @@ use super::normal::normal;
 /// The language does not matter. With `blind`, every name is the same token, so that renaming
 /// changes nothing; a name starts with a letter or `_`, and keywords are names too.
 pub fn code(text: &str, blind: bool, mut on_token: impl FnMut(&[u8])) {
-    let mut name = Vec::new();
-    let close = |name: &mut Vec<u8>, on_token: &mut dyn FnMut(&[u8])| {
-        if blind && name.first().is_some_and(|byte| !byte.is_ascii_digit()) {
-            on_token(ANY_NAME);
-        } else if !name.is_empty() {
-            on_token(name);
-        }
-        name.clear();
-    };
-    normal(text, |character| {
-        let (utf8, length) = character.utf8();
-        match character.kind() {
-            Kind::Letter | Kind::Alone | Kind::Mark => character.push_to(&mut name),
-            Kind::Other if utf8 == *b"_\0\0\0" => character.push_to(&mut name),
-            Kind::Space => close(&mut name, &mut on_token),
-            Kind::Ignored => {}
-            Kind::Other => {
-                close(&mut name, &mut on_token);
-                on_token(&utf8[..length]);
-            }
-        }
+    each_token(text, blind, &mut Vec::new(), |token| {
+        on_token(token);
+        token.clear();
     });
-    close(&mut name, &mut on_token);
 }
 
-/// What a name is to the blind.
-const ANY_NAME: &[u8] = b"_";
+/// Calls back with the hash of every token, in order.
+pub(super) fn code_hashes(text: &str, blind: bool, mut on_hash: impl FnMut(u64)) {
+    each_token(text, blind, &mut HashedWord::default(), |token| on_hash(token.take_hash()));
+}
+
+/// Reads one token after the other into `token`; `close` has to empty it.
+#[inline]
+fn each_token<W: Word>(text: &str, blind: bool, token: &mut W, mut close: impl FnMut(&mut W)) {
+    // What a name is to the blind.
+    let any_name = Character::of('_');
+    let mut unseen = false;
+    normal(text, |character| {
+        let kind = character.kind();
+        let utf8 = character.utf8().0;
+        if kind == Kind::Ignored {
+            return;
+        }
+        if matches!(kind, Kind::Letter | Kind::Alone | Kind::Mark) || utf8 == any_name.utf8().0 {
+            if token.is_empty() && blind && !utf8[0].is_ascii_digit() {
+                token.push(any_name);
+                unseen = true;
+            } else if !unseen {
+                token.push(character);
+            }
+            return;
+        }
+        if !token.is_empty() {
+            close(token);
+            unseen = false;
+        }
+        if kind == Kind::Other {
+            token.push(character);
+            close(token);
+        }
+    });
+    if !token.is_empty() {
+        close(token);
+    }
+}
 
 #[cfg(test)]
 mod tests {

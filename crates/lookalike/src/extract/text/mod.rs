@@ -22,8 +22,9 @@ pub use dictionary::dictionary_words;
 pub use words::words;
 
 use self::normal::normal;
+use super::Unit;
 use crate::hamming::Kernel;
-use crate::hash::{RUN_BASE, mix_run};
+use crate::hash::{RUN_BASE, mix, mix_run};
 
 /// The normal form of a text: NFKC, lower case.
 pub(crate) fn normal_form(text: &str) -> String {
@@ -59,6 +60,18 @@ pub fn token_hashes_with(kernel: Kernel, text: &str, hashes: &mut Vec<u64>) {
     }
     let _ = kernel;
     ascii::hash_words(text, hashes, ascii::bitmaps);
+}
+
+/// Writes the hash of every token, whatever the unit, to `hashes`, in order.
+pub(super) fn unit_hashes(unit: Unit, text: &str, hashes: &mut Vec<u64>) {
+    hashes.clear();
+    match unit {
+        Unit::Words => token_hashes(text, hashes),
+        Unit::Characters => characters::character_hashes(text, |hash| hashes.push(hash)),
+        Unit::Code => code::code_hashes(text, false, |hash| hashes.push(hash)),
+        Unit::Blind => code::code_hashes(text, true, |hash| hashes.push(hash)),
+        other => other.tokens(text, |token| hashes.push(mix(token))),
+    }
 }
 
 /// Calls back with the hash of every run of `size` neighbouring tokens, in order; of all of them if

@@ -47,7 +47,7 @@ fn each_word<W: Word>(text: &str, word: &mut W, mut close: impl FnMut(&mut W)) {
 }
 
 /// A word that is being read.
-trait Word {
+pub(super) trait Word {
     fn is_empty(&self) -> bool;
     fn push(&mut self, character: Character);
 }
@@ -64,7 +64,7 @@ impl Word for Vec<u8> {
 
 /// A word of which only the hash is wanted: what [`mix`](crate::hash::mix) does, byte by byte.
 #[derive(Default)]
-struct HashedWord {
+pub(super) struct HashedWord {
     /// Of the blocks that are complete.
     hash: u64,
     /// The bytes of the block that is not, from the lowest.
@@ -74,7 +74,7 @@ struct HashedWord {
 
 impl HashedWord {
     #[inline]
-    fn take_hash(&mut self) -> u64 {
+    pub(super) fn take_hash(&mut self) -> u64 {
         let Self { hash, block, length } = std::mem::take(self);
         // A word never ends with an empty block, but its last block may be full.
         mix_length(mix_block(hash, (block as u64, (block >> 64) as u64)), length)
