@@ -78,7 +78,7 @@ fn corpora() -> impl Strategy<Value = Vec<String>> {
                     words[place] = word;
                 }
                 // Half of the texts are whole, some empty.
-                let start = if start < 30 { 0 } else { start - 30 };
+                let start = start.saturating_sub(30);
                 let end = if length < 30 { words.len() } else { words.len().min(length) };
                 let words = words.get(start..end).unwrap_or(&[]);
                 words.iter().map(|word| format!("w{word} ")).collect()
