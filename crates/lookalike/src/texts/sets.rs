@@ -84,7 +84,8 @@ impl Sets {
     /// The items cut into blocks of which two fit into memory; one block if all is there.
     pub fn blocks(&self) -> Vec<Range<usize>> {
         if self.file.is_none() {
-            return std::iter::once(0..self.items()).collect();
+            let all = 0..self.items();
+            return vec![all];
         }
         let mut blocks = Vec::new();
         let mut start = 0;
