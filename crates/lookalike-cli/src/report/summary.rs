@@ -46,7 +46,7 @@ impl Summary<'_> {
         } else if !talk.quiet {
             let time = format!("{:.2} s, {}", self.seconds, rate(self.items_per_second()));
             let line = |name: &str, words: &str| say(&format!("{name:<9}{words}"));
-            line("items", &self.items_text());
+            line("items", &(grouped(self.items) + &self.skipped_text()));
             for figure in &self.figures {
                 figure.words.iter().for_each(|words| line(figure.name, words));
             }
@@ -55,7 +55,7 @@ impl Summary<'_> {
     }
 
     fn text(&self) -> String {
-        let items = self.items_text();
+        let items = counted(self.items, "item") + &self.skipped_text();
         let figures = self.figures.iter().filter_map(|figure| figure.words.clone());
         let time = format!("{:.2} s, {}", self.seconds, rate(self.items_per_second()));
         let plan = self.plan.as_ref().map_or_else(String::new, |plan| format!("\nplan: {plan}"));
@@ -63,17 +63,16 @@ impl Summary<'_> {
         words.join("; ") + &plan
     }
 
-    fn items_text(&self) -> String {
+    fn skipped_text(&self) -> String {
         let counts: Vec<_> = self
             .skipped
             .counts()
             .map(|(reason, count)| format!("{} {}", grouped(count), reason.name()))
             .collect();
-        let skipped = match self.skipped.total() {
+        match self.skipped.total() {
             0 => String::new(),
             total => format!(" ({} skipped: {})", grouped(total), counts.join(", ")),
-        };
-        counted(self.items, "item") + &skipped
+        }
     }
 
     fn json(&self) -> String {

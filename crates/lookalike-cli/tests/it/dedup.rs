@@ -60,7 +60,7 @@ fn one_of_each_group_is_kept_byte_for_byte() {
     let page = folder.read("r.html");
     assert!(page.contains("Bring a coat.") && !page.contains("http://"));
     for line in
-        ["items    6 items", "groups   2, the largest of 3 items", "kept     3 to out.jsonl"]
+        ["items    6\n", "groups   2, the largest of 3 items", "kept     3 to out.jsonl"]
     {
         assert!(ran.stderr.contains(line), "{}", ran.stderr);
     }
