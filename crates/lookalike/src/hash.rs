@@ -230,6 +230,25 @@ pub(crate) const fn mix_block(hash: u64, (low, high): (u64, u64)) -> u64 {
     fold(hash ^ low ^ PI[0], high ^ PI[1])
 }
 
+/// The first bytes of a block as two numbers, as if the others were zero.
+#[inline(always)]
+pub(crate) fn first_bytes(block: &[u8; 16], length: usize) -> (u64, u64) {
+    let ((low, high), (low_mask, high_mask)) = (halves(block), FIRST_BYTES[length]);
+    (low & low_mask, high & high_mask)
+}
+
+/// For each length, which bits of a block count.
+const FIRST_BYTES: [(u64, u64); 17] = {
+    let mut masks = [(0, 0); 17];
+    let mut length = 1;
+    while length <= 16 {
+        let mask = u128::MAX >> (128 - 8 * length);
+        masks[length] = (mask as u64, (mask >> 64) as u64);
+        length += 1;
+    }
+    masks
+};
+
 /// The end of [`mix`].
 #[inline]
 pub(crate) const fn mix_length(hash: u64, length: usize) -> u64 {

@@ -1,67 +1,44 @@
 //! How are the words of a text hashed fast?
 //!
-//! Most text is ASCII for long stretches. There a block of 64 bytes becomes a bitmap of letters and
-//! digits, words begin and end where its bits change, and a word of up to 16 bytes is loaded, brought
-//! to lower case and hashed at once. Stretches with other characters go the plain way, with the same
-//! answer as [`word_hashes`] of the whole text.
+//! A block of 64 bytes becomes a bitmap of ASCII letters and digits and all that is not ASCII; runs
+//! begin and end where its bits change. A run that is ASCII is a word: up to 16 bytes are loaded,
+//! brought to lower case and hashed at once. A run that is not goes the plain way. What ends a run,
+//! an ASCII character that is no letter or digit, ends a word whatever is around it, so the answer
+//! is that of [`word_hashes`] of the whole text.
 
 use super::words::word_hashes;
-use crate::hash::{halves, mix_block, mix_length};
+use crate::hash::{first_bytes, mix_block, mix_length};
 
-/// A block of text, one bit a byte.
-#[derive(Clone, Copy)]
-pub(super) struct Bitmaps {
-    /// ASCII letters and digits.
-    pub(super) letters: u64,
-    /// Bytes of characters that are not ASCII.
-    pub(super) others: u64,
-}
-
-/// Adds the hash of every word to `hashes`; `bitmaps` looks at a block.
+/// Adds the hash of every word to `hashes`. `bitmap` says which bytes of a block are ASCII letters or
+/// digits, or not ASCII: one bit a byte.
 #[inline(always)]
-pub(super) fn hash_words(
-    text: &str,
-    hashes: &mut Vec<u64>,
-    bitmaps: impl Fn(&[u8; 64]) -> Bitmaps,
-) {
+pub(super) fn hash_words(text: &str, hashes: &mut Vec<u64>, bitmap: impl Fn(&[u8; 64]) -> u64) {
     let bytes = text.as_bytes();
-    let mut place = 0;
-    // Whether a word goes on from one block to the next, and where it begins.
+    // Whether a run goes on from one block to the next, and where it begins.
     let (mut open, mut start) = (false, 0);
-    while place < bytes.len() {
-        let mut padded = [b' '; 64];
-        let block = bytes[place..].first_chunk().unwrap_or_else(|| {
-            padded[..bytes.len() - place].copy_from_slice(&bytes[place..]);
-            &padded
-        });
-        let Bitmaps { letters, others } = bitmaps(block);
-        let (mut starts, mut ends) = edges(letters, open);
-        let ascii = others.trailing_zeros();
-        if ascii < 64 {
-            let before = (1 << ascii) - 1;
-            (starts, ends) = (starts & before, ends & before);
-        }
+    let (blocks, tail) = bytes.as_chunks::<64>();
+    for (number, block) in blocks.iter().enumerate() {
+        let place = 64 * number;
+        let runs = bitmap(block);
+        let (mut starts, mut ends) = edges(runs, open);
         if !open {
             start = place + take_lowest(&mut starts);
         }
         while ends != 0 {
-            hashes.push(hash_word(bytes, start, place + take_lowest(&mut ends)));
+            hash_run(text, start, place + take_lowest(&mut ends), hashes);
             start = place + take_lowest(&mut starts);
         }
-        if ascii == 64 {
-            open = letters >> 63 == 1;
-            place += 64;
-        } else {
-            // A word that is open at a character that is not ASCII goes on with it.
-            let other = place + ascii as usize;
-            let from = start.min(other);
-            place = end_of_stretch(bytes, other);
-            word_hashes(&text[from..place], |hash| hashes.push(hash));
-            open = false;
-        }
+        open = runs >> 63 == 1;
     }
-    if open {
-        hashes.push(hash_word(bytes, start, bytes.len()));
+    let from = if open { start } else { bytes.len() - tail.len() };
+    let is_in_run = |byte: &u8| byte.is_ascii_alphanumeric() || !byte.is_ascii();
+    let mut end = from;
+    for run in bytes[from..].split(|byte| !is_in_run(byte)) {
+        (start, end) = (end, end + run.len());
+        if !run.is_empty() {
+            hash_run(text, start, end, hashes);
+        }
+        end += 1;
     }
 }
 
@@ -80,85 +57,63 @@ const fn take_lowest(bits: &mut u64) -> usize {
     place as usize
 }
 
-/// The place after the next ASCII character that is no letter or digit, and has another ASCII
-/// character after it. Nothing before has to do with anything after: the word is over, and marks
-/// that could change the character are not there.
-fn end_of_stretch(bytes: &[u8], from: usize) -> usize {
-    let ends =
-        |pair: &[u8]| pair[0].is_ascii() && !pair[0].is_ascii_alphanumeric() && pair[1].is_ascii();
-    bytes[from..].windows(2).position(ends).map_or(bytes.len(), |place| from + place + 1)
-}
-
-/// The hash of a word of ASCII letters and digits.
+/// Adds the hash of the word that a run is, or of the words in it.
 #[inline(always)]
-fn hash_word(bytes: &[u8], start: usize, end: usize) -> u64 {
+fn hash_run(text: &str, start: usize, end: usize, hashes: &mut Vec<u64>) {
     let length = end - start;
-    match bytes[start..].first_chunk() {
-        Some(block) if length <= 16 => {
-            let (low, high) = lower_case(block, length);
-            mix_length(mix_block(0, (low, high)), length)
+    if let Some(block) = text.as_bytes()[start..].first_chunk()
+        && length <= 16
+    {
+        let (low, high) = first_bytes(&lower_case(block), length);
+        if (low | high) & TOP == 0 {
+            return hashes.push(mix_length(mix_block(0, (low, high)), length));
         }
-        _ => hash_long_word(&bytes[start..end]),
     }
+    hash_any_run(&text[start..end], hashes);
 }
 
-/// Any word; also where the text ends soon after it.
-#[cold]
-fn hash_long_word(word: &[u8]) -> u64 {
-    let hash = word.chunks(16).fold(0, |hash, chunk| {
+/// Any run; also where the text ends soon after it.
+#[inline(never)]
+fn hash_any_run(run: &str, hashes: &mut Vec<u64>) {
+    if !run.is_ascii() {
+        return word_hashes(run, hashes);
+    }
+    let hash = run.as_bytes().chunks(16).fold(0, |hash, chunk| {
         let mut block = [0; 16];
         block[..chunk.len()].copy_from_slice(chunk);
-        mix_block(hash, lower_case(&block, chunk.len()))
+        mix_block(hash, first_bytes(&lower_case(&block), chunk.len()))
     });
-    mix_length(hash, word.len())
+    hashes.push(mix_length(hash, run.len()));
 }
 
-/// The first bytes of a block in lower case, the others zero. Digits have the bit that makes letters
-/// small already.
+/// Letters in lower case. Digits have the bit that makes letters small already.
 #[inline(always)]
-fn lower_case(block: &[u8; 16], length: usize) -> (u64, u64) {
-    const SMALL: u64 = 0x2020_2020_2020_2020;
-    let ((low, high), (low_mask, high_mask)) = (halves(block), MASKS[length]);
-    ((low | SMALL) & low_mask, (high | SMALL) & high_mask)
+fn lower_case(block: &[u8; 16]) -> [u8; 16] {
+    (u128::from_le_bytes(*block) | u128::from_le_bytes([0x20; 16])).to_le_bytes()
 }
-
-/// For each length, which bits of a block count.
-const MASKS: [(u64, u64); 17] = {
-    let mut masks = [(0, 0); 17];
-    let mut length = 1;
-    while length <= 16 {
-        let mask = u128::MAX >> (128 - 8 * length);
-        masks[length] = (mask as u64, (mask >> 64) as u64);
-        length += 1;
-    }
-    masks
-};
 
 /// Looks at eight bytes at a time.
 #[inline(always)]
-pub(super) fn bitmaps(block: &[u8; 64]) -> Bitmaps {
-    let (mut letters, mut others) = (0, 0);
-    for (eight, bytes) in block.as_chunks::<8>().0.iter().enumerate() {
-        let (is_letter, is_other) = classes(u64::from_le_bytes(*bytes));
-        letters |= gather(is_letter) << (8 * eight);
-        others |= gather(is_other) << (8 * eight);
-    }
-    Bitmaps { letters, others }
+pub(super) fn bitmap(block: &[u8; 64]) -> u64 {
+    let eights = block.as_chunks::<8>().0.iter().enumerate();
+    eights.fold(0, |bits, (eight, &bytes)| {
+        bits | gather(in_runs(u64::from_le_bytes(bytes))) << (8 * eight)
+    })
 }
 
 const EACH: u64 = 0x0101_0101_0101_0101;
 const TOP: u64 = 0x80 * EACH;
 
-/// The top bit of each byte that is a letter or digit, and of each that is not ASCII.
+/// The top bit of each byte that is an ASCII letter or digit, or not ASCII.
 #[inline(always)]
-fn classes(bytes: u64) -> (u64, u64) {
+fn in_runs(bytes: u64) -> u64 {
     let ascii = bytes & !TOP;
     // Adding to a byte below 128 carries into its top bit from a limit on, and never beyond.
     let at_least = |bytes: u64, limit: u8| bytes + u64::from(0x80 - limit) * EACH;
     let small = ascii | (0x20 * EACH);
     let letter = at_least(small, b'a') & !at_least(small, b'z' + 1);
     let digit = at_least(ascii, b'0') & !at_least(ascii, b'9' + 1);
-    ((letter | digit) & !bytes & TOP, bytes & TOP)
+    (letter | digit | bytes) & TOP
 }
 
 /// The top bits of eight bytes, as eight bits.
@@ -169,9 +124,10 @@ const fn gather(top_bits: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::token_hashes_with;
+    use super::super::{token_hashes_with, words};
     use super::*;
     use crate::hamming::Kernel;
+    use crate::hash::mix;
     use proptest::prelude::*;
 
     #[test]
@@ -180,9 +136,8 @@ mod tests {
             for place in 0..64 {
                 let mut block = [b' '; 64];
                 block[place] = byte;
-                let Bitmaps { letters, others } = bitmaps(&block);
-                assert_eq!(letters, u64::from(byte.is_ascii_alphanumeric()) << place, "{byte}");
-                assert_eq!(others, u64::from(!byte.is_ascii()) << place, "{byte}");
+                let expected = byte.is_ascii_alphanumeric() || !byte.is_ascii();
+                assert_eq!(bitmap(&block), u64::from(expected) << place, "{byte}");
             }
         }
     }
@@ -232,7 +187,7 @@ mod tests {
             let cut = (cut..).find(|&cut| cut >= text.len() || text.is_char_boundary(cut)).unwrap();
             let text = &text[cut.min(text.len())..];
             let mut expected = Vec::new();
-            word_hashes(text, |hash| expected.push(hash));
+            words(text, |word| expected.push(mix(word)));
             for kernel in Kernel::available() {
                 let mut found = vec![7];
                 token_hashes_with(kernel, text, &mut found);

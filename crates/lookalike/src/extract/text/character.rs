@@ -8,7 +8,7 @@ use std::num::NonZeroU32;
 use std::sync::OnceLock;
 
 use unicode_normalization::char::canonical_combining_class;
-use unicode_normalization::{IsNormalized, is_nfkc_quick};
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
 /// What a character does to the words around it.
@@ -30,9 +30,6 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    const ALL: [Self; 6] =
-        [Self::Space, Self::Other, Self::Letter, Self::Alone, Self::Mark, Self::Ignored];
-
     fn of(character: char) -> Self {
         use GeneralCategory as Category;
         match character.general_category() {
@@ -86,12 +83,13 @@ fn writes_no_spaces(character: char) -> bool {
 
 /// One character, as extractors see it, in one number:
 ///
-/// bits 0-31 its lower case in UTF-8, 32-35 how many bytes that are, 40-47 the kind, 48-55 the
-/// combining class, 56 whether normalisation may change it.
+/// bits 0-31 its lower case in UTF-8, 32-34 how many bytes that are, 40-42 the kind, 48-55 the
+/// combining class, 56 whether normalisation may change it, 57 whether it is not plain.
 #[derive(Clone, Copy)]
 pub(super) struct Character(u64);
 
 const UNSTABLE: u64 = 1 << 56;
+const NOT_PLAIN: u64 = 1 << 57;
 
 impl Character {
     /// Looks it up.
@@ -110,22 +108,43 @@ impl Character {
         }))
     }
 
+    /// A character that normalisation replaces by one other, whatever is around it, is that other.
     fn make(character: char) -> Self {
+        let mut normal = std::iter::once(character).nfkc();
+        match (normal.next(), normal.next()) {
+            (Some(other), None) if is_stable(other) && canonical_combining_class(other) == 0 => {
+                Self::itself(other)
+            }
+            _ => Self::itself(character),
+        }
+    }
+
+    fn itself(character: char) -> Self {
         let mut bytes = [0; 4];
         let length = lower_case(character).encode_utf8(&mut bytes).len();
-        let stable = is_nfkc_quick(std::iter::once(character)) == IsNormalized::Yes;
+        let (kind, class) = (Kind::of(character), canonical_combining_class(character));
+        let stable = is_stable(character);
+        let plain = stable && class == 0 && !matches!(kind, Kind::Mark | Kind::Ignored);
         Self(
             u64::from(u32::from_le_bytes(bytes))
                 | (length as u64) << 32
-                | (Kind::of(character) as u64) << 40
-                | u64::from(canonical_combining_class(character)) << 48
-                | if stable { 0 } else { UNSTABLE },
+                | (kind as u64) << 40
+                | u64::from(class) << 48
+                | if stable { 0 } else { UNSTABLE }
+                | if plain { 0 } else { NOT_PLAIN },
         )
     }
 
     #[inline]
     pub(super) fn kind(self) -> Kind {
-        Kind::ALL[(self.0 >> 40) as usize & 7]
+        match (self.0 >> 40) as u8 & 7 {
+            0 => Kind::Space,
+            1 => Kind::Other,
+            2 => Kind::Letter,
+            3 => Kind::Alone,
+            4 => Kind::Mark,
+            _ => Kind::Ignored,
+        }
     }
 
     /// The lower case in UTF-8, zeros behind it, and how many bytes count.
@@ -138,6 +157,24 @@ impl Character {
     pub(super) fn push_to(self, bytes: &mut Vec<u8>) {
         let (utf8, length) = self.utf8();
         bytes.extend_from_slice(&utf8[..length]);
+    }
+
+    /// Whether it is a letter or digit of a word of several.
+    #[inline]
+    pub(super) fn is_letter(self) -> bool {
+        self.0 >> 40 & 7 == Kind::Letter as u64
+    }
+
+    /// Whether it is a word by itself.
+    #[inline]
+    pub(super) fn is_alone(self) -> bool {
+        self.0 >> 40 & 7 == Kind::Alone as u64
+    }
+
+    /// Whether it is what it is, whatever comes before or after, and no mark nor ignored.
+    #[inline]
+    pub(super) fn is_plain(self) -> bool {
+        self.0 & NOT_PLAIN == 0
     }
 
     /// Whether normalisation may change this character, or join it with the one before.
@@ -155,8 +192,13 @@ impl Character {
     /// Whether normalisation never looks from here at what is before.
     #[inline]
     pub(super) fn is_boundary(self) -> bool {
-        self.0 >> 48 == 0
+        self.0 & (UNSTABLE | 0xff << 48) == 0
     }
+}
+
+/// Whether normalisation never changes it, nor joins it with what is before.
+fn is_stable(character: char) -> bool {
+    is_nfkc_quick(std::iter::once(character)) == IsNormalized::Yes
 }
 
 /// One character for one: Unicode's simple case folding.

@@ -25,17 +25,19 @@ pub(super) fn character_hashes(text: &str, mut on_hash: impl FnMut(u64)) {
 fn each_character(text: &str, mut on_character: impl FnMut(Character)) {
     let one_space = Character::of(' ');
     let (mut started, mut space) = (false, false);
-    normal(text, |character| match character.kind() {
-        Kind::Ignored => {}
-        Kind::Space => space = started,
-        _ => {
-            if space {
-                on_character(one_space);
+    for character in normal(text) {
+        match character.kind() {
+            Kind::Ignored => {}
+            Kind::Space => space = started,
+            _ => {
+                if space {
+                    on_character(one_space);
+                }
+                (started, space) = (true, false);
+                on_character(character);
             }
-            (started, space) = (true, false);
-            on_character(character);
         }
-    });
+    }
 }
 
 #[cfg(test)]

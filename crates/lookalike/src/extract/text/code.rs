@@ -25,11 +25,10 @@ fn each_token<W: Word>(text: &str, blind: bool, token: &mut W, mut close: impl F
     // What a name is to the blind.
     let any_name = Character::of('_');
     let mut unseen = false;
-    normal(text, |character| {
-        let kind = character.kind();
-        let utf8 = character.utf8().0;
+    for character in normal(text) {
+        let (kind, utf8) = (character.kind(), character.utf8().0);
         if kind == Kind::Ignored {
-            return;
+            continue;
         }
         if matches!(kind, Kind::Letter | Kind::Alone | Kind::Mark) || utf8 == any_name.utf8().0 {
             if token.is_empty() && blind && !utf8[0].is_ascii_digit() {
@@ -38,7 +37,7 @@ fn each_token<W: Word>(text: &str, blind: bool, token: &mut W, mut close: impl F
             } else if !unseen {
                 token.push(character);
             }
-            return;
+            continue;
         }
         if !token.is_empty() {
             close(token);
@@ -48,7 +47,7 @@ fn each_token<W: Word>(text: &str, blind: bool, token: &mut W, mut close: impl F
             token.push(character);
             close(token);
         }
-    });
+    }
     if !token.is_empty() {
         close(token);
     }

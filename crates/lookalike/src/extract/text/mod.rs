@@ -29,7 +29,7 @@ use crate::hash::{RUN_BASE, mix, mix_run};
 /// The normal form of a text: NFKC, lower case.
 pub(crate) fn normal_form(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
-    normal(text, |character| character.push_to(&mut bytes));
+    normal(text).for_each(|character| character.push_to(&mut bytes));
     String::from_utf8(bytes).expect("characters are pushed whole")
 }
 
@@ -59,7 +59,7 @@ pub fn token_hashes_with(kernel: Kernel, text: &str, hashes: &mut Vec<u64>) {
         return;
     }
     let _ = kernel;
-    ascii::hash_words(text, hashes, ascii::bitmaps);
+    ascii::hash_words(text, hashes, ascii::bitmap);
 }
 
 /// Writes the hash of every token, whatever the unit, to `hashes`, in order.

@@ -4,39 +4,71 @@
 //! which Unicode's quick check tells character by character (UAX #15, section 9); only the
 //! sequences that may not be are really normalised.
 
+use std::str::Chars;
+
 use unicode_normalization::UnicodeNormalization;
 
 use super::character::Character;
 
-/// Calls back with every character of the normal form, in order.
+/// The characters of the normal form of a text, in order.
 #[inline]
-pub(super) fn normal(text: &str, mut on_character: impl FnMut(Character)) {
-    let mut characters = text.chars();
-    let mut start = 0;
-    let mut next = characters.next().map(Character::of);
-    while let Some(first) = next {
-        let mut end = text.len() - characters.as_str().len();
-        next = characters.next().map(Character::of);
-        if !first.is_unstable() && next.is_none_or(Character::is_boundary) {
-            on_character(first);
-            start = end;
-            continue;
+pub(super) fn normal(text: &str) -> Normal<'_> {
+    let mut rest = text.chars();
+    let next = rest.next().map(Character::of);
+    Normal { text, rest, next, sequence: Vec::new() }
+}
+
+/// What [`normal`] walks with.
+pub(super) struct Normal<'a> {
+    /// From `next` on.
+    text: &'a str,
+    /// After `next`.
+    rest: Chars<'a>,
+    next: Option<Character>,
+    /// Normalised already, the last first.
+    sequence: Vec<Character>,
+}
+
+impl Iterator for Normal<'_> {
+    type Item = Character;
+
+    #[inline]
+    fn next(&mut self) -> Option<Character> {
+        if !self.sequence.is_empty() {
+            return self.sequence.pop();
         }
-        // All that normalisation may reorder or join goes together.
+        let first = self.next?;
+        let after = self.rest.as_str();
+        self.next = self.rest.next().map(Character::of);
+        if !first.is_unstable() && self.next.is_none_or(Character::is_boundary) {
+            self.text = after;
+            return Some(first);
+        }
+        self.normalise(first, after)
+    }
+}
+
+impl Normal<'_> {
+    /// Puts all together that normalisation may reorder or join.
+    #[cold]
+    fn normalise(&mut self, first: Character, after_first: &str) -> Option<Character> {
         let (mut stable, mut class) = (!first.is_unstable(), first.combining_class());
-        while let Some(mark) = next.filter(|&character| !character.is_boundary()) {
+        let mut after = after_first.len();
+        while let Some(mark) = self.next.filter(|&character| !character.is_boundary()) {
             stable &= !mark.is_unstable() && class <= mark.combining_class();
             class = mark.combining_class();
-            end = text.len() - characters.as_str().len();
-            next = characters.next().map(Character::of);
+            after = self.rest.as_str().len();
+            self.next = self.rest.next().map(Character::of);
         }
-        let sequence = &text[start..end];
+        let (sequence, text) = self.text.split_at(self.text.len() - after);
+        self.text = text;
         if stable {
-            sequence.chars().for_each(|character| on_character(Character::of(character)));
+            self.sequence.extend(sequence.chars().map(Character::of));
         } else {
-            sequence.nfkc().for_each(|character| on_character(Character::of(character)));
+            self.sequence.extend(sequence.nfkc().map(Character::of));
         }
-        start = end;
+        self.sequence.reverse();
+        self.sequence.pop()
     }
 }
 
@@ -47,7 +79,7 @@ mod tests {
 
     fn normalised(text: &str) -> String {
         let mut bytes = Vec::new();
-        normal(text, |character| character.push_to(&mut bytes));
+        normal(text).for_each(|character| character.push_to(&mut bytes));
         String::from_utf8(bytes).unwrap()
     }
 

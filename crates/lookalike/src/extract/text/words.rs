@@ -1,6 +1,6 @@
 use super::character::{Character, Kind};
 use super::normal::normal;
-use crate::hash::{mix_block, mix_length};
+use crate::hash::{first_bytes, halves, mix_block, mix_length};
 
 /// Calls back with the bytes of every word, in order.
 ///
@@ -14,20 +14,49 @@ pub fn words(text: &str, mut on_token: impl FnMut(&[u8])) {
     });
 }
 
-/// Calls back with the hash of every word, in order.
+/// Adds the hash of every word to `hashes`, in order.
+pub(super) fn word_hashes(text: &str, hashes: &mut Vec<u64>) {
+    let before = hashes.len();
+    if !plain_word_hashes(text, hashes) {
+        hashes.truncate(before);
+        each_word(text, &mut HashedWord::default(), |word| hashes.push(word.take_hash()));
+    }
+}
+
+/// The same for text that has nothing to join, reorder or leave out, as nearly all text; otherwise
+/// `false`, and some hashes.
 #[inline]
-pub(super) fn word_hashes(text: &str, mut on_hash: impl FnMut(u64)) {
-    each_word(text, &mut HashedWord::default(), |word| on_hash(word.take_hash()));
+fn plain_word_hashes(text: &str, hashes: &mut Vec<u64>) -> bool {
+    let (mut word, mut alone) = (HashedWord::default(), false);
+    for character in text.chars().map(Character::of) {
+        if !character.is_plain() {
+            return false;
+        }
+        if !character.is_letter() || alone {
+            if !word.is_empty() {
+                hashes.push(word.take_hash());
+            }
+            alone = character.is_alone();
+            if !alone && !character.is_letter() {
+                continue;
+            }
+        }
+        word.push(character);
+    }
+    if !word.is_empty() {
+        hashes.push(word.take_hash());
+    }
+    true
 }
 
 /// Reads one word after the other into `word`; `close` has to empty it.
 #[inline]
 fn each_word<W: Word>(text: &str, word: &mut W, mut close: impl FnMut(&mut W)) {
     let mut alone = false;
-    normal(text, |character| {
+    for character in normal(text) {
         let kind = character.kind();
         let goes_on = match kind {
-            Kind::Ignored => return,
+            Kind::Ignored => continue,
             Kind::Letter => !alone,
             Kind::Mark => true,
             Kind::Alone | Kind::Space | Kind::Other => false,
@@ -40,7 +69,7 @@ fn each_word<W: Word>(text: &str, word: &mut W, mut close: impl FnMut(&mut W)) {
             word.push(character);
             alone |= kind == Kind::Alone;
         }
-    });
+    }
     if !word.is_empty() {
         close(word);
     }
@@ -62,22 +91,42 @@ impl Word for Vec<u8> {
     }
 }
 
-/// A word of which only the hash is wanted: what [`mix`](crate::hash::mix) does, byte by byte.
+/// A word of which only the hash is wanted: what [`mix`](crate::hash::mix) does, block by block.
 #[derive(Default)]
 pub(super) struct HashedWord {
-    /// Of the blocks that are complete.
+    /// Of the blocks that are no longer at hand.
     hash: u64,
-    /// The bytes of the block that is not, from the lowest.
-    block: u128,
+    /// Their bytes.
+    hashed: usize,
+    /// The bytes after them, and anything behind.
+    bytes: [u8; 24],
     length: usize,
 }
 
 impl HashedWord {
     #[inline]
     pub(super) fn take_hash(&mut self) -> u64 {
-        let Self { hash, block, length } = std::mem::take(self);
-        // A word never ends with an empty block, but its last block may be full.
-        mix_length(mix_block(hash, (block as u64, (block >> 64) as u64)), length)
+        if self.length > 16 {
+            self.hash_block();
+        }
+        let hash = mix_block(self.hash, first_bytes(self.block(), self.length));
+        let hash = mix_length(hash, self.hashed + self.length);
+        (self.hash, self.hashed, self.length) = (0, 0, 0);
+        hash
+    }
+
+    /// Hashes the first block, of which every byte counts.
+    #[cold]
+    fn hash_block(&mut self) {
+        self.hash = mix_block(self.hash, halves(self.block()));
+        self.hashed += 16;
+        self.length -= 16;
+        self.bytes.copy_within(16.., 0);
+    }
+
+    #[inline]
+    fn block(&self) -> &[u8; 16] {
+        self.bytes.first_chunk().expect("there are 24 bytes")
     }
 }
 
@@ -89,27 +138,20 @@ impl Word for HashedWord {
 
     #[inline]
     fn push(&mut self, character: Character) {
+        // A full block waits for the next byte.
+        if self.length > 16 {
+            self.hash_block();
+        }
         let (utf8, length) = character.utf8();
-        let bytes = u128::from(u32::from_le_bytes(utf8));
-        // From 1 to 16: a full block waits for the next byte.
-        let filled = if self.length == 0 { 0 } else { (self.length - 1) % 16 + 1 };
+        self.bytes[self.length..self.length + 4].copy_from_slice(&utf8);
         self.length += length;
-        if filled == 16 {
-            self.hash = mix_block(self.hash, (self.block as u64, (self.block >> 64) as u64));
-            self.block = bytes;
-            return;
-        }
-        self.block |= bytes << (8 * filled);
-        if filled + length > 16 {
-            self.hash = mix_block(self.hash, (self.block as u64, (self.block >> 64) as u64));
-            self.block = bytes >> (8 * (16 - filled));
-        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::collect;
+    use super::HashedWord;
     use crate::hash::mix;
     use proptest::prelude::*;
 
@@ -173,9 +215,12 @@ mod tests {
         fn the_hash_of_a_word_is_that_of_its_bytes(text: String, long in "[a-z\u{e9}\u{20ac}\u{10400}]{0,60}") {
             for text in [text, long] {
                 let mut hashes = Vec::new();
-                super::word_hashes(&text, |hash| hashes.push(hash));
+                super::word_hashes(&text, &mut hashes);
                 let mut expected = Vec::new();
                 super::words(&text, |word| expected.push(mix(word)));
+                prop_assert_eq!(&hashes, &expected);
+                hashes.clear();
+                super::each_word(&text, &mut HashedWord::default(), |word| hashes.push(word.take_hash()));
                 prop_assert_eq!(hashes, expected);
             }
         }
