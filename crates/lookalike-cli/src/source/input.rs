@@ -75,8 +75,14 @@ impl Input {
         };
         let bad = |name: &str, what: String| Bad::item(name, Reason::NoField, what);
         let (wanted, note) = match self.format {
-            Format::Text | Format::Lines => return Ok((self, None)),
+            Format::Text => return Ok((self, None)),
+            Format::Lines => {
+                // What cannot be unpacked at all is told before any work is done.
+                self.origin.start(&self.name)?;
+                return Ok((self, None));
+            }
             Format::Warc => {
+                self.origin.start(&self.name)?;
                 let (wanted, _) = choose(&[]);
                 (Wanted { id: options.id.clone(), ..wanted }, None)
             }

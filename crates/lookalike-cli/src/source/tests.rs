@@ -700,3 +700,84 @@ fn nothing_is_left_of_an_output_that_is_given_up() {
     let names: Vec<_> = fs::read_dir(corpus.folder.path()).unwrap().collect();
     assert_eq!(names.len(), 1);
 }
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig {
+        failure_persistence: None, ..proptest::prelude::ProptestConfig::with_cases(200)
+    })]
+
+    /// Whatever an input holds, every record is an item or not, and keeping all gives all back.
+    #[test]
+    fn any_bytes_are_survived_and_kept_as_they_are(
+        parts in proptest::collection::vec(proptest::sample::select(FRAGMENTS), 0..30),
+        noise in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..20),
+        html in proptest::prelude::any::<bool>(),
+    ) {
+        let corpus = Corpus::new();
+        let content = [parts.concat(), noise].concat();
+        // A damaged packing does not come back as it was.
+        proptest::prop_assume!(!content.starts_with(b"\x1f\x8b"));
+        for format in [Format::Jsonl, Format::Csv, Format::Warc, Format::Lines, Format::Text] {
+            let content = match format {
+                Format::Csv => [b"id,text\n", content.as_slice()].concat(),
+                _ => content.clone(),
+            };
+            let path = corpus.path("input");
+            fs::write(&path, &content).unwrap();
+            let mut skipped = Skipped::unless(false);
+            let options = RowOptions { format: Some(format), html, ..options() };
+            let Ok(mut rows) = Rows::open(&[path], options, &mut skipped) else { continue };
+            rows.read(&mut skipped, &mut |_| Ok(())).unwrap();
+            if format != Format::Text {
+                let target = OutputArgs { output: Some(corpus.path("kept")), force: true };
+                let output = rows.open_kept(&target).unwrap();
+                rows.write_kept(&|_| true, output).unwrap();
+                proptest::prop_assert_eq!(fs::read(corpus.path("kept")).unwrap(), content);
+            }
+        }
+    }
+}
+
+/// Pieces of every format, whole and torn.
+const FRAGMENTS: &[&[u8]] = &[
+    b"\n",
+    b"\r\n",
+    b"\r\n\r\n",
+    b"\"",
+    b",",
+    b"{",
+    b"}",
+    b"[",
+    b"\\u",
+    b"\0",
+    b"\xff",
+    b"\xef\xbb\xbf",
+    b"{\"text\":\"a\"}\n",
+    b"{\"text\":[[\"a\",1]]}\n",
+    b"{\"text\":",
+    b"1,\"a\nb\"\n",
+    b"1,b\n",
+    b"WARC/1.0\r\n",
+    b"WARC-Type: response\r\n",
+    b"WARC-Type: conversion\r\n",
+    b"Content-Length: 5\r\n",
+    b"Content-Length: 99999999999999999999\r\n",
+    b"Content-Length: 18446744073709551615\r\n",
+    b"WARC-Date: 2024-02-29T12:00:00Z\r\n",
+    b"WARC-Date: 9\xc3\xa999\r\n",
+    b"Content-Type: application/http\r\n",
+    b"HTTP/1.1 200 OK\r\n",
+    b"Content-Type: text/html\r\n",
+    b"Transfer-Encoding: chunked\r\n",
+    b"Content-Encoding: gzip\r\n",
+    b"\x1f\x8b\x08\0",
+    b"ffffffffffffffff\r\n",
+    b"5\r\nhello\r\n",
+    b"<p>",
+    b"</nav>",
+    b"<nav>",
+    b"<a href=",
+    b"<!--",
+    b"<meta charset=utf-16>",
+    b"&#x110000;",
+];
