@@ -5,9 +5,7 @@
 mod args;
 mod commands;
 mod config;
-#[allow(dead_code, unused_imports, reason = "some of it waits for the dedup command")]
 mod report;
-#[allow(dead_code, unused_imports, reason = "some of it waits for the dedup command")]
 mod source;
 
 use std::process::ExitCode;

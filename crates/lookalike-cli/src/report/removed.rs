@@ -29,7 +29,7 @@ pub struct RemovedRow<'a> {
     pub level: &'a str,
 }
 
-/// Writes removed items and counts them.
+/// Writes removed items.
 pub struct RemovedWriter<'a> {
     table: TableWriter,
     ids: &'a Ids,
@@ -48,10 +48,6 @@ impl<'a> RemovedWriter<'a> {
             Cell::Share(row.similarity),
             Cell::Word(row.level),
         ])
-    }
-
-    pub fn written(&self) -> u64 {
-        self.table.written
     }
 
     /// Writes what is left and gives a file its name.

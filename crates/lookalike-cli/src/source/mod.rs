@@ -39,5 +39,5 @@ pub use ids::{Id, Ids};
 pub use input::read_text;
 pub use kept::{Kept, KeptOutput};
 pub use lines::{LineText, LineTexts};
-pub use rows::{Batch, Row, RowOptions, Rows};
+pub use rows::{Row, RowOptions, Rows};
 pub use skipped::{Bad, Reason, Skipped};

@@ -59,9 +59,7 @@ fn one_of_each_group_is_kept_byte_for_byte() {
     assert_eq!((removed.len(), removed[3]), (4, "e,b,0,1.0,copy"));
     let page = folder.read("r.html");
     assert!(page.contains("Bring a coat.") && !page.contains("http://"));
-    for line in
-        ["items    6\n", "groups   2, the largest of 3 items", "kept     3 to out.jsonl"]
-    {
+    for line in ["items    6\n", "groups   2, the largest of 3 items", "kept     3 to out.jsonl"] {
         assert!(ran.stderr.contains(line), "{}", ran.stderr);
     }
 }

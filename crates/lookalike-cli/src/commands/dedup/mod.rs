@@ -186,6 +186,7 @@ impl Outcome {
                 json!(items - removed),
                 format!("{}{also}{target}", grouped(items - removed)),
             ),
+            silent("crowded", json!(found.crowded)),
             silent("short", json!(found.short)),
             silent("empty", json!(found.empty)),
             told("found", json!(found.plan), how_words(found)),
@@ -220,6 +221,11 @@ fn how_words(found: &TextPairs) -> String {
             format!("{:.1} % of all, as expected of {}", 100.0 * recall, found.plan)
         }
     };
+    if found.crowded > 0 {
+        let texts = counted(found.crowded.into(), "text");
+        words +=
+            &format!("; {texts} in crowds too large to compare whole: more pairs may be missing");
+    }
     if found.short > 0 {
         words += &format!(
             "; {} too short, compared by exact content",
