@@ -345,7 +345,7 @@ fn keys_sizes_and_times_come_with_rows() {
     let keyed = RowOptions { key: Some("m.score".into()), ..options() };
     let mut rows = Rows::open(&[path], keyed, &mut skipped).unwrap();
     let mut seen = Vec::new();
-    let each = &mut |batch: Batch<'_>| {
+    let each = &mut |batch: rows::Batch<'_>| {
         seen.extend(batch.rows.iter().map(|row| (row.key.clone(), row.bytes)));
         Ok(())
     };
@@ -353,7 +353,7 @@ fn keys_sizes_and_times_come_with_rows() {
     assert_eq!(seen, [(Some(Key::Number(2.0)), 29), (None, 13)]);
     let file = corpus.write("f.txt", "text");
     let mut rows = Rows::open(&[file], options(), &mut skipped).unwrap();
-    let each = &mut |batch: Batch<'_>| {
+    let each = &mut |batch: rows::Batch<'_>| {
         assert!(batch.rows[0].modified.is_some());
         assert_eq!(batch.rows[0].bytes, 4);
         Ok(())
