@@ -104,9 +104,7 @@ fn text_is_told_apart_from_fingerprints() {
     );
     let folder =
         Folder::with("a", "1\n").and("b", "The quick\nbrown fox\n").and("c.csv", "text\n1\n");
-    for (input, what) in
-        [("a", "fingerprints of 64 bits"), ("b", "text"), ("c.csv", "comma"), (".", "")]
-    {
+    for (input, what) in [("a", "fingerprints of 64 bits"), ("b", "text"), ("c.csv", "csv")] {
         let ran = folder.run(&format!("pairs {input}"));
         let said = ran.stderr.to_lowercase();
         assert!(ran.exit == 0 && said.starts_with(&format!("reading {what}")), "{input}: {said}");

@@ -81,7 +81,7 @@ fn every_line_of_standard_input_gets_its_answer() {
     folder.run_with("compare --stdin --quiet", "so it is\tSo it is\nso it is\tnot at all\n").is("
         exit 0
         0\talike
-        51\tdifferent
+        67\tdifferent
         --- stderr");
 }
 
