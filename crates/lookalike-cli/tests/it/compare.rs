@@ -35,7 +35,7 @@ fn texts_are_compared_by_their_words() {
     let ran = compare(&["To be, or not to be", "to be or NOT to be!", "--json"]);
     ran.is(r#"
         exit 0
-        {"distance":0,"similarity":null,"verdict":"alike","bits":128,"radius":33}
+        {"distance":0,"similarity":null,"verdict":"alike","bits":128,"radius":32}
         --- stderr
         comparing texts"#);
     assert_eq!(compare(&["To be, or not to be", "that is the question"]).exit, 1);
@@ -81,7 +81,7 @@ fn every_line_of_standard_input_gets_its_answer() {
     folder.run_with("compare --stdin --quiet", "so it is\tSo it is\nso it is\tnot at all\n").is("
         exit 0
         0\talike
-        51\tdifferent
+        67\tdifferent
         --- stderr");
 }
 
