@@ -143,18 +143,25 @@ impl<const WORDS: usize> Features<WORDS> {
 
     /// Adds features whose hashes are already as wide as the fingerprint.
     pub fn extend_words(&mut self, features: impl IntoIterator<Item = ([u64; WORDS], i32)>) {
-        if self.weights.is_empty() {
-            self.weights.resize(self.hashes.len(), 1);
-        }
-        for (hash, weight) in features {
-            if weight != 0 {
-                self.hashes.push(hash);
-                self.weights.push(weight);
-            }
-        }
-        if self.weights.iter().all(|&weight| weight == 1) {
-            self.weights.clear();
-        }
+        features.into_iter().for_each(|(hash, weight)| self.push_words(hash, weight));
+    }
+
+    /// The hashes, to add to them while every feature counts once.
+    pub(crate) fn hashes_mut(&mut self) -> &mut Vec<[u64; WORDS]> {
+        debug_assert!(self.weights.is_empty());
+        &mut self.hashes
+    }
+
+    /// Adds features of these weights, none of them zero; as many weights as hashes.
+    pub(crate) fn extend_weighted(
+        &mut self,
+        hashes: impl ExactSizeIterator<Item = [u64; WORDS]>,
+        weights: impl ExactSizeIterator<Item = i32>,
+    ) {
+        debug_assert_eq!(hashes.len(), weights.len());
+        self.weights.resize(self.hashes.len(), 1);
+        self.hashes.extend(hashes);
+        self.weights.extend(weights);
     }
 
     /// The hashes, in the order they were added.

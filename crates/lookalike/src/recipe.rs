@@ -23,10 +23,11 @@ use crate::hash::{FeatureHash, HashError, mix, seeded, spread};
 use crate::model::Model;
 use crate::simhash::simhash;
 use crate::stop_words::StopWords;
-use counter::Counter;
+use counter::{Counted, Counter};
 
 pub use preset::{Preset, Quality};
 pub use weighting::Weighting;
+use weighting::log_weight;
 pub(crate) use weighting::log2;
 
 /// Everything that decides the bits of a text's fingerprint. Equal recipes give equal bits, on
@@ -141,25 +142,26 @@ impl Recipe {
         assert_eq!(self.hash, FeatureHash::Mix, "only mix makes hashes of features from tokens'");
         self.check_words::<WORDS>();
         let Scratch { kept, hashes, counter, features, .. } = scratch;
-        self.hash_shingles(tokens, kept, hashes);
+        let tokens = self.stop_words.filter(tokens, kept);
         features.clear();
         if self.weights == Weighting::Tf && self.top.is_none() {
-            features.extend_once(hashes.iter().map(|&hash| spread(hash)));
+            self.hash_shingles(tokens, spread, features.hashes_mut());
+        } else if self.features.size.get() == 1 && self.seed == 0 {
+            counter.count(tokens);
+            self.weigh_counted(counter.counted(), features);
         } else {
+            hashes.clear();
+            self.hash_shingles(tokens, |hash| hash, hashes);
             counter.count(hashes);
-            let counted = counter.counted().iter();
-            self.weigh(counted.map(|feature| (spread(feature.hash), feature.count)), features);
+            self.weigh_counted(counter.counted(), features);
         }
         self.vote(features)
     }
 
-    /// Writes the hash of every feature, repeats included, to `hashes`.
-    fn hash_shingles(&self, tokens: &[u64], kept: &mut Vec<u64>, hashes: &mut Vec<u64>) {
-        let tokens = self.stop_words.filter(tokens, kept);
-        collect_shingles(tokens, self.features.size.get() as usize, hashes);
-        if self.seed != 0 {
-            hashes.iter_mut().for_each(|hash| *hash = seeded(*hash, self.seed));
-        }
+    /// Adds what `make` makes of the hash of every feature, repeats included.
+    fn hash_shingles<T>(&self, tokens: &[u64], make: impl Fn(u64) -> T, made: &mut Vec<T>) {
+        let (size, seed) = (self.features.size.get() as usize, self.seed);
+        collect_shingles(tokens, size, |hash| make(seeded(hash, seed)), made);
     }
 
     /// The fingerprint of a text, with the caller's own hash of the bytes of a feature.
@@ -263,10 +265,12 @@ impl Recipe {
     /// Calls back with the first word of the hash of every feature of a text, repeats included.
     pub(crate) fn feature_hashes(&self, text: &str, mut on_hash: impl FnMut(u64)) {
         if self.hash == FeatureHash::Mix {
-            let (mut tokens, mut hashes) = (Vec::new(), Vec::new());
+            let mut tokens = Vec::new();
             self.features.unit.token_hashes(text, &mut tokens);
-            self.hash_shingles(&tokens, &mut Vec::new(), &mut hashes);
-            hashes.into_iter().for_each(&mut on_hash);
+            let (mut kept, mut hashes) = (Vec::new(), Vec::new());
+            let tokens = self.stop_words.filter(&tokens, &mut kept);
+            self.hash_shingles(tokens, |hash| hash, &mut hashes);
+            hashes.into_iter().for_each(on_hash);
         } else {
             let left_out = |token: &[u8]| self.stop_words.contains(mix(token));
             self.features.extract_without(text, left_out, |bytes| {
@@ -287,6 +291,24 @@ impl Recipe {
             name += &format!(" seed {seed:#x}");
         }
         name
+    }
+
+    /// Adds counted features with the weight they have in this recipe.
+    fn weigh_counted<const WORDS: usize>(
+        &self,
+        counted: &[Counted],
+        features: &mut Features<WORDS>,
+    ) {
+        let words = counted.iter().map(|feature| spread(feature.hash));
+        match self.weights {
+            Weighting::Set if self.top.is_none() => features.extend_once(words),
+            // The usual case, and none of these weighs nothing.
+            Weighting::Log if self.top.is_none() => {
+                let weights = counted.iter().map(|feature| log_weight(feature.count));
+                features.extend_weighted(words, weights);
+            }
+            _ => self.weigh(words.zip(counted.iter().map(|feature| feature.count)), features),
+        }
     }
 
     /// Adds counted features with the weight they have in this recipe.

@@ -26,9 +26,9 @@ pub fn run(args: RecipesArgs) -> Result<ExitCode> {
 fn table() -> String {
     let head = ["NAME", "BITS", "DISTANCE", "FEATURES", "WEIGHTS", "VERIFIED BY", "P / R / F1"];
     let mut table = row(head.map(str::to_owned), "WHAT FOR");
-    let mut studied = false;
+    let mut sources = Vec::new();
     for Preset { recipe, radius, verify, quality, description, .. } in Preset::ALL {
-        studied |= quality.is_some();
+        sources.extend(quality.map(|quality| format!("{}: {}", recipe.name, quality.source)));
         let cells = [
             recipe.name.to_string(),
             recipe.width.bits().to_string(),
@@ -43,10 +43,9 @@ fn table() -> String {
         ];
         table += &row(cells, description);
     }
-    if studied {
-        table += "\nP, R, F1: precision, recall and their mean, averaged over labelled sets of texts \
-                  (docs/recipes.md).\n";
-    }
+    let sources = sources.join("; ");
+    table +=
+        &format!("\nP, R, F1: precision, recall and their mean on labelled texts ({sources}).\n");
     table
 }
 

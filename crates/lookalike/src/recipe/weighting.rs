@@ -66,7 +66,7 @@ impl FromStr for Weighting {
 
 /// `log2(count + 1)`, from a table for the counts that nearly all features have.
 #[inline]
-fn log_weight(count: u32) -> i32 {
+pub(super) fn log_weight(count: u32) -> i32 {
     const SMALL: [i32; 64] = {
         let mut weights = [0; 64];
         let mut count = 0;

@@ -16,6 +16,8 @@ pub(super) fn hash_words(text: &str, hashes: &mut Vec<u64>, bitmap: impl Fn(&[u8
     let bytes = text.as_bytes();
     // Whether a run goes on from one block to the next, and where it begins.
     let (mut open, mut start) = (false, 0);
+    // The hashes of a block, which has at most 32 ends: cheaper than asking for room each time.
+    let mut found = [0; 64];
     let (blocks, tail) = bytes.as_chunks::<64>();
     for (number, block) in blocks.iter().enumerate() {
         let place = 64 * number;
@@ -24,21 +26,35 @@ pub(super) fn hash_words(text: &str, hashes: &mut Vec<u64>, bitmap: impl Fn(&[u8
         if !open {
             start = place + take_lowest(&mut starts);
         }
+        let mut count = 0;
         while ends != 0 {
-            hash_run(text, start, place + take_lowest(&mut ends), hashes);
+            let end = place + take_lowest(&mut ends);
+            if let Some(hash) = hash_short(bytes, start, end) {
+                found[count % 64] = hash;
+                count += 1;
+            } else {
+                hashes.extend_from_slice(&found[..count % 64]);
+                count = 0;
+                hash_any_run(&text[start..end], hashes);
+            }
             start = place + take_lowest(&mut starts);
         }
+        hashes.extend_from_slice(&found[..count % 64]);
         open = runs >> 63 == 1;
     }
     let from = if open { start } else { bytes.len() - tail.len() };
-    let is_in_run = |byte: &u8| byte.is_ascii_alphanumeric() || !byte.is_ascii();
-    let mut end = from;
-    for run in bytes[from..].split(|byte| !is_in_run(byte)) {
-        (start, end) = (end, end + run.len());
+    hash_tail(text, from, hashes);
+}
+
+/// The runs from `from` on, one by one.
+fn hash_tail(text: &str, from: usize, hashes: &mut Vec<u64>) {
+    let is_between = |byte: &u8| byte.is_ascii() && !byte.is_ascii_alphanumeric();
+    let mut start = from;
+    for run in text.as_bytes()[from..].split(is_between) {
         if !run.is_empty() {
-            hash_run(text, start, end, hashes);
+            hash_any_run(&text[start..start + run.len()], hashes);
         }
-        end += 1;
+        start += run.len() + 1;
     }
 }
 
@@ -57,22 +73,16 @@ const fn take_lowest(bits: &mut u64) -> usize {
     place as usize
 }
 
-/// Adds the hash of the word that a run is, or of the words in it.
+/// The hash of a run of up to 16 letters and digits with 16 bytes of text to load, as most have.
 #[inline(always)]
-fn hash_run(text: &str, start: usize, end: usize, hashes: &mut Vec<u64>) {
+fn hash_short(bytes: &[u8], start: usize, end: usize) -> Option<u64> {
     let length = end - start;
-    if let Some(block) = text.as_bytes()[start..].first_chunk()
-        && length <= 16
-    {
-        let (low, high) = first_bytes(&lower_case(block), length);
-        if (low | high) & TOP == 0 {
-            return hashes.push(mix_length(mix_block(0, (low, high)), length));
-        }
-    }
-    hash_any_run(&text[start..end], hashes);
+    let block = bytes[start..].first_chunk().filter(|_| length <= 16)?;
+    let (low, high) = first_bytes(&lower_case(block), length);
+    ((low | high) & TOP == 0).then(|| mix_length(mix_block(0, (low, high)), length))
 }
 
-/// Any run; also where the text ends soon after it.
+/// Adds the hash of the word that a run is, or of the words in it.
 #[inline(never)]
 fn hash_any_run(run: &str, hashes: &mut Vec<u64>) {
     if !run.is_ascii() {

@@ -99,15 +99,20 @@ pub fn shingle_hashes(tokens: &[u64], size: usize, mut on_hash: impl FnMut(u64))
     }
 }
 
-/// Writes what [`shingle_hashes`] calls back with to `hashes`, in place of what is there.
-pub(crate) fn collect_shingles(tokens: &[u64], size: usize, hashes: &mut Vec<u64>) {
-    hashes.clear();
+/// Adds what `make` makes of every hash that [`shingle_hashes`] calls back with.
+#[inline]
+pub(crate) fn collect_shingles<T>(
+    tokens: &[u64],
+    size: usize,
+    make: impl Fn(u64) -> T,
+    made: &mut Vec<T>,
+) {
     match size.clamp(1, tokens.len().max(1)) {
         // The sizes in use, without a test for room at each hash.
-        1 => hashes.extend_from_slice(tokens),
-        2 => hashes.extend(tokens.windows(2).map(|run| mix_run(sum(run)))),
-        3 => hashes.extend(tokens.windows(3).map(|run| mix_run(sum(run)))),
-        size => shingle_hashes(tokens, size, |hash| hashes.push(hash)),
+        1 => made.extend(tokens.iter().map(|&token| make(token))),
+        2 => made.extend(tokens.windows(2).map(|run| make(mix_run(sum(run))))),
+        3 => made.extend(tokens.windows(3).map(|run| make(mix_run(sum(run))))),
+        size => shingle_hashes(tokens, size, |hash| made.push(make(hash))),
     }
 }
 
@@ -155,7 +160,8 @@ mod tests {
                 .map(|run| if size == 1 { run[0] } else { mix_run(sum(run)) })
                 .collect();
             prop_assert_eq!(&found, &expected);
-            collect_shingles(&tokens, size, &mut found);
+            found.clear();
+            collect_shingles(&tokens, size, |hash| hash, &mut found);
             prop_assert_eq!(found, expected);
         }
     }
