@@ -51,7 +51,7 @@ def commands(args, kept, folder):
         all["text-dedup"] = [
             args.text_dedup, "-m", "text_dedup.minhash", "--path", "json", "--data_files", args.texts,
             "--split", "train", "--column", "text", "--output", folder / "kept", "--cache_dir", folder / "cache",
-            "--ngram", "3", "--threshold", "0.5", "--num_perm", "128", "--local",
+            "--ngram", "3", "--threshold", "0.5", "--num_perm", "128",
         ]
     return all
 

@@ -244,9 +244,12 @@ fn sweep_columns<const COLUMNS: usize>(
     }
 }
 
-#[cold]
-fn visit_lanes(lanes: u32, first: usize, visit: &mut impl FnMut(usize)) {
-    (0..LANES).filter(|lane| lanes >> lane & 1 == 1).for_each(|lane| visit(first + lane));
+#[inline]
+fn visit_lanes(mut lanes: u32, first: usize, visit: &mut impl FnMut(usize)) {
+    while lanes != 0 {
+        visit(first + lanes.trailing_zeros() as usize);
+        lanes &= lanes - 1;
+    }
 }
 
 #[target_feature(enable = "avx2")]

@@ -83,6 +83,8 @@ struct Outcome {
     searched: Searched,
     /// The pairs that decide: all, or with `--against` those that cross over.
     pairs: AlikePairs,
+    /// How many pairs, by level.
+    tally: Tally,
     decision: Decision,
 }
 
@@ -91,14 +93,15 @@ impl Outcome {
         let own = searched.own;
         let pairs = std::mem::take(&mut searched.found.pairs);
         if args.against.is_none() {
-            let decision = Decision::new(own, &preference.order(), &pairs, args.group);
-            return Self { searched, pairs, decision };
+            return Self::of(searched, pairs, &preference.order(), args);
         }
-        let pairs = crossing(own, &pairs);
-        let items = searched.items;
-        let order: Vec<u32> = (own as u32..items as u32).chain(0..own as u32).collect();
-        let decision = Decision::new(own, &order, &pairs, args.group);
-        Self { searched, pairs, decision }
+        let order = (own as u32..searched.items as u32).chain(0..own as u32);
+        Self::of(searched, crossing(own, &pairs), &order.collect::<Vec<_>>(), args)
+    }
+
+    fn of(searched: Searched, pairs: AlikePairs, order: &[u32], args: &DedupArgs) -> Self {
+        let decision = Decision::new(searched.own, order, &pairs, args.group);
+        Self { searched, tally: Tally::of_pairs(&pairs), pairs, decision }
     }
 
     fn page<'a>(
@@ -113,7 +116,7 @@ impl Outcome {
             ("recipe".to_owned(), alike.recipe.to_string()),
             ("alike".to_owned(), alike.words()),
             ("found".to_owned(), how_words(&self.searched.found)),
-            ("pairs".to_owned(), pairs_words(&self.pairs)),
+            ("pairs".to_owned(), pairs_words(&self.tally)),
         ];
         if let Some(other) = &args.against {
             facts.insert(0, ("against".to_owned(), other.display().to_string()));
@@ -144,7 +147,7 @@ impl Outcome {
         written: bool,
         start: Instant,
     ) {
-        let Self { searched: Searched { found, own, .. }, pairs, decision } = self;
+        let Self { searched: Searched { found, own, .. }, tally, decision, .. } = self;
         let (items, removed) = (*own as u64, decision.tally.total);
         let (largest, least) = decision.extremes();
         let part = 100.0 * removed as f64 / items.max(1) as f64;
@@ -162,7 +165,6 @@ impl Outcome {
         };
         let told = |name, value, words| Figure { name, value, words: Some(words) };
         let silent = |name, value| Figure { name, value, words: None };
-        let pair_tally = Tally::of_pairs(pairs);
         let others = kept.map_or(0, |kept| kept.others);
         let also = if others == 0 {
             String::new()
@@ -174,8 +176,8 @@ impl Outcome {
             _ => String::new(),
         };
         let figures = vec![
-            told("pairs", json!(pair_tally.total), pairs_words(pairs)),
-            silent("pairs_by_level", by_level(&pair_tally)),
+            told("pairs", json!(tally.total), pairs_words(tally)),
+            silent("pairs_by_level", by_level(tally)),
             told("groups", json!(groups), groups_words),
             silent("largest_group", json!(largest)),
             silent("least_similarity", json!(least)),
@@ -206,8 +208,7 @@ impl Outcome {
     }
 }
 
-fn pairs_words(pairs: &AlikePairs) -> String {
-    let tally = Tally::of_pairs(pairs);
+fn pairs_words(tally: &Tally) -> String {
     match tally.words() {
         levels if levels.is_empty() => grouped(tally.total),
         levels => format!("{}: {levels}", grouped(tally.total)),
