@@ -244,8 +244,8 @@ fn sweep_columns<const COLUMNS: usize>(
     }
 }
 
-/// Not inlined: the loop that calls it needs all registers for itself.
-#[inline(never)]
+/// Called cold: the loop that calls it needs all registers for itself.
+#[cold]
 fn visit_lanes(mut lanes: u32, first: usize, visit: &mut impl FnMut(usize)) {
     while lanes != 0 {
         visit(first + lanes.trailing_zeros() as usize);
