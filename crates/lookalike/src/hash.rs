@@ -198,7 +198,7 @@ const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The finalizer of SplitMix64 (Steele, Lea, Flood 2014; constants of Vigna's C version).
 #[inline]
-const fn splitmix64(mut z: u64) -> u64 {
+pub(crate) const fn splitmix64(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)

@@ -24,43 +24,49 @@ pub struct Figure {
 }
 
 impl Summary<'_> {
-    /// Says it on stderr in the form that was asked for.
+    /// Says it on stderr in the form that was asked for, on one line for people.
     pub fn say(&self, talk: TalkArgs) {
-        if !talk.quiet {
-            self.skipped.lines().for_each(|line| say(&line));
-        }
-        if talk.json {
-            say(&self.json());
-        } else if !talk.quiet {
-            say(&self.text());
-        }
+        self.say_as(talk, Self::text);
     }
 
     /// As [`say`](Self::say), but one line for each figure, for runs with much to tell.
     pub fn say_labelled(&self, talk: TalkArgs) {
+        self.say_as(talk, Self::labelled);
+    }
+
+    fn say_as(&self, talk: TalkArgs, words: fn(&Self) -> String) {
         if !talk.quiet {
             self.skipped.lines().for_each(|line| say(&line));
         }
         if talk.json {
             say(&self.json());
         } else if !talk.quiet {
-            let time = format!("{:.2} s, {}", self.seconds, rate(self.items_per_second()));
-            let line = |name: &str, words: &str| say(&format!("{name:<9}{words}"));
-            line("items", &(grouped(self.items) + &self.skipped_text()));
-            for figure in &self.figures {
-                figure.words.iter().for_each(|words| line(figure.name, words));
-            }
-            line("time", &time);
+            say(&words(self));
         }
+    }
+
+    fn labelled(&self) -> String {
+        let line = |name: &str, words: &str| format!("{name:<9}{words}");
+        let items = line("items", &(grouped(self.items) + &self.skipped_text()));
+        let figures = self
+            .figures
+            .iter()
+            .filter_map(|figure| figure.words.as_ref().map(|words| line(figure.name, words)));
+        let lines: Vec<_> =
+            [items].into_iter().chain(figures).chain([line("time", &self.time())]).collect();
+        lines.join("\n")
     }
 
     fn text(&self) -> String {
         let items = counted(self.items, "item") + &self.skipped_text();
         let figures = self.figures.iter().filter_map(|figure| figure.words.clone());
-        let time = format!("{:.2} s, {}", self.seconds, rate(self.items_per_second()));
         let plan = self.plan.as_ref().map_or_else(String::new, |plan| format!("\nplan: {plan}"));
-        let words: Vec<_> = [items].into_iter().chain(figures).chain([time]).collect();
+        let words: Vec<_> = [items].into_iter().chain(figures).chain([self.time()]).collect();
         words.join("; ") + &plan
+    }
+
+    fn time(&self) -> String {
+        format!("{:.2} s, {}", self.seconds, rate(self.items_per_second()))
     }
 
     fn skipped_text(&self) -> String {

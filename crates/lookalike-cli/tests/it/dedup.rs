@@ -126,6 +126,10 @@ fn against_another_set_removes_what_is_in_it_and_nothing_else() {
     for (line, id) in removed.lines().zip(["b", "e"]) {
         assert!(line.starts_with(&format!("{{\"id\":\"{id}\",\"keep\":\"test-1\",")), "{line}");
     }
+    folder.run("dedup in.jsonl --against other.jsonl --group connected").fails(
+        "--against removes what is alike something in OTHER; chains have no part in it: leave \
+         --group out",
+    );
     let ran = folder.run("dedup other.jsonl --against other.jsonl -o - --max-remove 1");
     assert_eq!((ran.exit, ran.stdout.as_str()), (0, ""));
 }

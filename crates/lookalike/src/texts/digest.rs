@@ -5,7 +5,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::{Item, TextSearch};
 use crate::{
     Feature, FeatureHash, FeatureSet, Features, Fingerprint,
-    hash::mix,
+    hash::{mix, splitmix64},
     recipe::Scratch,
     simhash,
     verify::{SECOND_BITS, TWICE, short},
@@ -118,10 +118,7 @@ impl<'a, const WORDS: usize> Digester<'a, WORDS> {
     }
 }
 
-/// Every bit of a feature decides every bit of this (SplitMix64).
+/// Every bit of a feature decides every bit of this.
 fn mixed(feature: u32) -> u64 {
-    let mut x = u64::from(feature).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ x >> 31
+    splitmix64(u64::from(feature).wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::texts::{Searched, TextSource};
 use crate::{
-    args::{DedupArgs, KeepRule, Kind},
+    args::{DedupArgs, Grouping, KeepRule, Kind},
     config::{Alike, Work},
     report::{Figure, Summary, counted, grouped, say},
     source::{Kept, RowOptions, Rows, Skipped},
@@ -26,6 +26,11 @@ use page::Page;
 pub fn run(mut args: DedupArgs) -> Result<ExitCode> {
     let start = Instant::now();
     ensure!(args.kind != Some(Kind::Hash), "dedup reads texts; for fingerprints use pairs");
+    ensure!(
+        args.against.is_none() || args.group == Grouping::Star,
+        "--against removes what is alike something in OTHER; chains have no part in it: leave \
+         --group out"
+    );
     let alike = Alike::new(&args.recipe, args.distance, &args.verify)?;
     let work = Work::new(std::mem::take(&mut args.work))?;
     let mut skipped = Skipped::unless(args.rows.strict);
