@@ -1,0 +1,37 @@
+//! The `lookalike` command line: arguments in, one command run, an exit code out.
+//!
+//! A library so that other programs can carry it: the binary is one line around [`run`], and the
+//! Python package another. Whoever only wants to find near-duplicates wants the crate `lookalike`.
+//!
+//! Data goes to stdout, talk to stderr. Exit 0: done (or alike); 1: different; 2: error.
+
+mod args;
+mod commands;
+mod config;
+mod report;
+mod source;
+
+use std::{ffi::OsString, process::ExitCode};
+
+use clap::Parser;
+
+/// Runs the command line. The first argument is the name of the program.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let args = match args::Args::try_parse_from(args) {
+        Ok(args) => args,
+        Err(refused) => {
+            // Help goes to stdout, anything else to stderr; if nobody listens, that is fine.
+            let _ = refused.print();
+            return if refused.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS };
+        }
+    };
+    report::remove_when_stopped();
+    match commands::run(args.command) {
+        Ok(code) => code,
+        Err(error) if report::is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            report::say(&format!("error: {error:#}"));
+            ExitCode::from(2)
+        }
+    }
+}
