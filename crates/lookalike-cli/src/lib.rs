@@ -15,6 +15,9 @@ use std::{ffi::OsString, process::ExitCode};
 
 use clap::Parser;
 
+pub use clap::Error as ArgumentError;
+pub use commands::dedup::{Answer, Given, Id};
+
 /// Runs the command line. The first argument is the name of the program.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args = match args::Args::try_parse_from(args) {
@@ -34,4 +37,25 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// Runs `lookalike dedup` with these arguments (without the names of program and command), and
+/// hands back what it decided instead of telling it. Files that are asked for are written.
+///
+/// Arguments that cannot be read are an [`ArgumentError`].
+pub fn dedup(args: impl IntoIterator<Item = OsString>, given: Given<'_>) -> anyhow::Result<Answer> {
+    let command = ["lookalike".into(), "dedup".into()].into_iter().chain(args);
+    match args::Args::try_parse_from(command)?.command {
+        args::Command::Dedup(args) => Answer::of(args, given),
+        _ => unreachable!("the command was given as dedup"),
+    }
+}
+
+/// What the command line says of an error, without the `error: ` in front of it and the hints at
+/// its help behind it.
+pub fn message(error: &anyhow::Error) -> String {
+    let Some(refused) = error.downcast_ref::<ArgumentError>() else { return format!("{error:#}") };
+    let text = refused.to_string();
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    text.split("\n\n").next().unwrap_or_default().trim_end().to_owned()
 }
