@@ -28,6 +28,8 @@ pub struct PictureSource<'a> {
     pub others: Option<&'a mut Pictures>,
     pub skipped: &'a mut Skipped,
     pub talk: TalkArgs,
+    /// Called now and then, from any thread; may unwind to stop the run.
+    pub on_beat: &'a (dyn Fn() + Sync),
 }
 
 impl PictureSource<'_> {
@@ -35,12 +37,19 @@ impl PictureSource<'_> {
     pub fn search(mut self, alike: &PicturesAlike, work: &Work) -> Result<SearchedPictures> {
         self.introduce();
         let progress = Progress::new(self.talk.quiet);
-        let on_progress = |part| progress.searched(part);
+        let on_progress = |part| {
+            (self.on_beat)();
+            progress.searched(part);
+        };
         let search = alike.search(work, &on_progress);
         let mut collector = search.collector();
         let mut items = Vec::new();
+        let on_file = || {
+            (self.on_beat)();
+            progress.read(1);
+        };
         let mut read = |pictures: &mut Pictures| {
-            pictures.read(&search, self.skipped, &|| progress.read(1), &mut |item, digest| {
+            pictures.read(&search, self.skipped, &on_file, &mut |item, digest| {
                 items.push(item);
                 Ok(collector.push(digest)?)
             })

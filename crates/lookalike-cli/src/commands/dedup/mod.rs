@@ -1,13 +1,19 @@
 //! `lookalike dedup`: what of all this can go, because something alike stays?
 
+mod answer;
 mod decide;
 mod keep;
 mod outputs;
 mod page;
 
-use std::{path::PathBuf, process::ExitCode, time::Instant};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+    time::Instant,
+};
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
+use arrow_array::RecordBatch;
 use lookalike::{AlikePairs, How, TextPairs};
 use serde_json::{Value, json};
 
@@ -18,50 +24,153 @@ use super::{
 use crate::{
     args::{DedupArgs, Grouping, KeepRule, Kind},
     config::{Alike, PicturesAlike, Work},
-    report::{Figure, Summary, counted, grouped, html::Scale, say},
+    report::{Figure, Output, Summary, counted, grouped, html::Scale, say},
     source::{
-        Ids, Kept, KeptOutput, PictureItem, Pictures, RowOptions, Rows, Skipped, are_pictures,
+        Ids, Kept, KeptOutput, PictureItem, Pictures, Row, RowOptions, Rows, Skipped, are_pictures,
     },
 };
+pub use answer::{Answer, Given, Id};
 use decide::{Decision, Levels, Tally, crossing};
 use keep::Preference;
 use outputs::Outputs;
 use page::Page;
 
-pub fn run(mut args: DedupArgs) -> Result<ExitCode> {
-    let start = Instant::now();
-    let guess = || if are_pictures(&args.inputs) { Kind::Image } else { Kind::Text };
-    let kind = args.kind.unwrap_or_else(guess);
-    ensure!(kind != Kind::Hash, "dedup reads texts and pictures; for fingerprints use pairs");
-    ensure!(
-        args.against.is_none() || args.group == Grouping::Star,
-        "--against removes what is alike something in OTHER; chains have no part in it: leave \
-         --group out"
-    );
-    let work = Work::new(std::mem::take(&mut args.work))?;
-    match kind {
-        Kind::Image => pictures(args, &work, start),
-        _ => texts(args, &work, start),
+pub fn run(args: DedupArgs) -> Result<ExitCode> {
+    let done = Done::of(args, Given::default())?;
+    done.tell();
+    match done.allowed {
+        Err(error) if done.args.output.is_some() => Err(error),
+        Err(error) if !done.args.talk.quiet => {
+            say(&format!("note: {error}"));
+            Ok(ExitCode::SUCCESS)
+        }
+        _ => Ok(ExitCode::SUCCESS),
     }
 }
 
-fn texts(args: DedupArgs, work: &Work, start: Instant) -> Result<ExitCode> {
+/// Everything `dedup` does, but for what it says in the end.
+struct Done {
+    args: DedupArgs,
+    outcome: Outcome,
+    skipped: Skipped,
+    /// What was written of the input, if it was asked for.
+    kept: Option<Kept>,
+    /// Whether anything was written at all.
+    written: bool,
+    /// Whether so many may be removed.
+    allowed: Result<()>,
+    /// The rows of the items, from 0, if a program handed them over.
+    rows: Vec<u32>,
+    seconds: f64,
+}
+
+impl Done {
+    fn of(mut args: DedupArgs, given: Given<'_>) -> Result<Self> {
+        let start = Instant::now();
+        let pictures = given.rows.is_none() && are_pictures(&args.inputs);
+        let guess = if pictures { Kind::Image } else { Kind::Text };
+        let kind = args.kind.unwrap_or(guess);
+        ensure!(kind != Kind::Hash, "dedup reads texts and pictures; for fingerprints use pairs");
+        ensure!(
+            args.against.is_none() || args.group == Grouping::Star,
+            "--against removes what is alike something in OTHER; chains have no part in it: leave \
+             --group out"
+        );
+        let work = Work::new(std::mem::take(&mut args.work))?;
+        let mut skipped = Skipped::unless(args.rows.strict);
+        let found = match kind {
+            Kind::Image => search_pictures(&args, given, &work, &mut skipped)?,
+            _ => search_texts(&args, given, &work, &mut skipped)?,
+        };
+        Self::finish(args, found, &work, skipped, start)
+    }
+
+    /// Decides what goes, and writes everything.
+    fn finish(
+        args: DedupArgs,
+        found: Found,
+        work: &Work,
+        skipped: Skipped,
+        start: Instant,
+    ) -> Result<Self> {
+        let Found { results, mut source, preference, mut outputs, rows } = found;
+        let outcome = Outcome::new(results, &preference, &args);
+        let Results { ids, told, .. } = &outcome.results;
+        let allowed = outcome.decision.check(args.max_remove, ids);
+        if allowed.is_err() {
+            outputs.keep_all();
+        }
+        if let Some(page) = outputs.page.take() {
+            let content = outcome.page(&args, &preference, &skipped);
+            work.on_threads(|| source.write_page(content, page))?;
+        }
+        let written = !outputs.are_none() || args.report.is_some();
+        let write_kept = |keep: &dyn Fn(u32) -> bool, kept| source.write_kept(keep, kept);
+        let kept = work.on_threads(|| {
+            outputs.write(&write_kept, &outcome.pairs, &outcome.decision, told.levels, ids)
+        })?;
+        let seconds = start.elapsed().as_secs_f64();
+        Ok(Self { args, outcome, skipped, kept, written, allowed, rows, seconds })
+    }
+
+    fn summary(&self) -> Summary<'_> {
+        Summary {
+            items: self.outcome.results.own as u64,
+            skipped: &self.skipped,
+            seconds: self.seconds,
+            figures: self.outcome.figures(self.args.output.as_deref(), self.kept),
+            plan: None,
+        }
+    }
+
+    fn tell(&self) {
+        let Self { args, written, .. } = self;
+        self.summary().say_labelled(args.talk);
+        if !args.talk.quiet && !args.dry_run && !written {
+            say(
+                "nothing was written: -o KEPT writes what is kept, --report FILE.html shows the groups",
+            );
+        }
+    }
+}
+
+/// What a search found, with all that is needed to decide and to write.
+struct Found {
+    results: Results,
+    source: Source,
+    preference: Preference,
+    outputs: Outputs,
+    /// The rows of the items, from 0, if a program handed them over.
+    rows: Vec<u32>,
+}
+
+fn search_texts(
+    args: &DedupArgs,
+    given: Given<'_>,
+    work: &Work,
+    skipped: &mut Skipped,
+) -> Result<Found> {
+    let Given { rows: given_rows, against, on_beat } = given;
+    let is_given = given_rows.is_some();
     let alike = Alike::new(&args.recipe, args.distance, &args.verify)?;
-    let mut skipped = Skipped::unless(args.rows.strict);
-    let mut rows = Rows::open(&args.inputs, options(&args), &mut skipped)?;
-    let mut others = other(&args)
-        .map(|path| Rows::open(std::slice::from_ref(path), options(&args), &mut skipped))
-        .transpose()?;
-    let outputs = Outputs::open(&args, |output| rows.open_kept(output))?;
+    let mut rows = open(&args.inputs, given_rows, args, skipped)?;
+    let mut others = match &args.against {
+        Some(path) => Some(open(std::slice::from_ref(path), against, args, skipped)?),
+        None => None,
+    };
+    let outputs = Outputs::open(args, |output| rows.open_kept(output))?;
     let mut preference = Preference::new(args.keep.clone());
-    let source = TextSource {
-        rows: &mut rows,
-        others: others.as_mut(),
-        skipped: &mut skipped,
-        talk: args.talk,
+    let mut numbers = Vec::new();
+    let source =
+        TextSource { rows: &mut rows, others: others.as_mut(), skipped, talk: args.talk, on_beat };
+    let mut on_row = |row: &Row<'_>| {
+        if is_given {
+            numbers.push(row.line().saturating_sub(1) as u32);
+        }
+        preference.note(row)
     };
     let Searched { found, ids, own, items } =
-        work.on_threads(|| source.search(&alike, work, &mut |row| preference.note(row)))?;
+        work.on_threads(|| source.search(&alike, work, &mut on_row))?;
     let told = Told {
         recipe: alike.recipe.to_string(),
         alike: alike.words(),
@@ -71,26 +180,34 @@ fn texts(args: DedupArgs, work: &Work, start: Instant) -> Result<ExitCode> {
         scale: page::scale(&alike),
     };
     let results = Results { pairs: found.pairs, ids, own, items, told };
-    let outcome = Outcome::new(results, &preference, &args);
-    let run = Run { args: &args, work, preference: &preference, skipped: &skipped, start };
-    run.finish(&outcome, outputs, Source::Texts { rows, others })
+    let source = Source::Texts { rows, others };
+    Ok(Found { results, source, preference, outputs, rows: numbers })
 }
 
-fn pictures(args: DedupArgs, work: &Work, start: Instant) -> Result<ExitCode> {
+fn search_pictures(
+    args: &DedupArgs,
+    given: Given<'_>,
+    work: &Work,
+    skipped: &mut Skipped,
+) -> Result<Found> {
     let alike = PicturesAlike::new(&args.recipe, args.distance, &args.verify, args.pictures)?;
-    let mut skipped = Skipped::unless(args.rows.strict);
-    let mut own = Pictures::open(&args.inputs, &mut skipped)?;
-    let mut others = other(&args)
-        .map(|path| Pictures::open(std::slice::from_ref(path), &mut skipped))
-        .transpose()?;
-    let outputs = Outputs::open(&args, |output| {
+    if given.rows.is_some() || given.against.is_some() {
+        bail!("pictures are read from files and folders, not from rows");
+    }
+    let mut own = Pictures::open(&args.inputs, skipped)?;
+    let mut others = match &args.against {
+        Some(path) => Some(Pictures::open(std::slice::from_ref(path), skipped)?),
+        None => None,
+    };
+    let outputs = Outputs::open(args, |output| {
         Ok(KeptOutput::Folder(own.open_kept(output.output.as_deref())?))
     })?;
     let source = PictureSource {
         pictures: &mut own,
         others: others.as_mut(),
-        skipped: &mut skipped,
+        skipped,
         talk: args.talk,
+        on_beat: given.on_beat,
     };
     let SearchedPictures { found, ids, items, own: count } =
         work.on_threads(|| source.search(&alike, work))?;
@@ -108,13 +225,24 @@ fn pictures(args: DedupArgs, work: &Work, start: Instant) -> Result<ExitCode> {
         scale: Scale::Distance { radius: alike.radius.bits() },
     };
     let results = Results { pairs: found.pairs, ids, own: count, items: items.len(), told };
-    let outcome = Outcome::new(results, &preference, &args);
-    let run = Run { args: &args, work, preference: &preference, skipped: &skipped, start };
-    run.finish(&outcome, outputs, Source::Pictures { own, items })
+    let source = Source::Pictures { own, items };
+    Ok(Found { results, source, preference, outputs, rows: Vec::new() })
 }
 
-fn other(args: &DedupArgs) -> Option<&PathBuf> {
-    args.against.as_ref()
+/// The rows of these files; or those a program handed over, under the name of the file.
+fn open(
+    paths: &[PathBuf],
+    given: Option<Vec<RecordBatch>>,
+    args: &DedupArgs,
+    skipped: &mut Skipped,
+) -> Result<Rows> {
+    match given {
+        None => Rows::open(paths, options(args), skipped),
+        Some(rows) => {
+            let name = paths.first().map_or_else(String::new, |path| path.display().to_string());
+            Rows::in_memory(name, rows, options(args))
+        }
+    }
 }
 
 fn options(args: &DedupArgs) -> RowOptions {
@@ -140,7 +268,7 @@ enum Source {
 }
 
 impl Source {
-    fn write_page(&mut self, page: Page<'_>, output: crate::report::Output) -> Result<()> {
+    fn write_page(&mut self, page: Page<'_>, output: Output) -> Result<()> {
         match self {
             Self::Texts { rows, others } => {
                 let mut all: Vec<&mut Rows> = [rows].into_iter().chain(others.as_mut()).collect();
@@ -181,50 +309,6 @@ struct Told {
     figures: Vec<Figure>,
     levels: Levels,
     scale: Scale,
-}
-
-/// What was asked for, and what happened so far.
-struct Run<'a> {
-    args: &'a DedupArgs,
-    work: &'a Work,
-    preference: &'a Preference,
-    skipped: &'a Skipped,
-    start: Instant,
-}
-
-impl Run<'_> {
-    /// Writes and tells everything.
-    fn finish(
-        &self,
-        outcome: &Outcome,
-        mut outputs: Outputs,
-        mut source: Source,
-    ) -> Result<ExitCode> {
-        let Self { args, work, preference, skipped, start } = *self;
-        let Results { ids, told, .. } = &outcome.results;
-        let allowed = outcome.decision.check(args.max_remove, ids);
-        if allowed.is_err() {
-            outputs.keep_all();
-        }
-        if let Some(page) = outputs.page.take() {
-            let content = outcome.page(args, preference, skipped);
-            work.on_threads(|| source.write_page(content, page))?;
-        }
-        let written = !outputs.are_none() || args.report.is_some();
-        let write_kept = |keep: &dyn Fn(u32) -> bool, kept| source.write_kept(keep, kept);
-        let kept = work.on_threads(|| {
-            outputs.write(&write_kept, &outcome.pairs, &outcome.decision, told.levels, ids)
-        })?;
-        outcome.tell(args, skipped, kept, written, start);
-        match allowed {
-            Err(error) if args.output.is_some() => Err(error),
-            Err(error) if !args.talk.quiet => {
-                say(&format!("note: {error}"));
-                Ok(ExitCode::SUCCESS)
-            }
-            _ => Ok(ExitCode::SUCCESS),
-        }
-    }
 }
 
 /// All that is known once the search is done.
@@ -284,14 +368,7 @@ impl Outcome {
         }
     }
 
-    fn tell(
-        &self,
-        args: &DedupArgs,
-        skipped: &Skipped,
-        kept: Option<Kept>,
-        written: bool,
-        start: Instant,
-    ) {
+    fn figures(&self, output: Option<&Path>, kept: Option<Kept>) -> Vec<Figure> {
         let Self { results: Results { told: searched, own, .. }, tally, decision, .. } = self;
         let (items, removed) = (*own as u64, decision.tally.total);
         let (largest, least) = decision.extremes();
@@ -316,7 +393,7 @@ impl Outcome {
         } else {
             format!(" and {} that could not be read", counted(others, "record"))
         };
-        let target = match (&args.output, kept) {
+        let target = match (output, kept) {
             (Some(path), Some(_)) => format!(" to {}", path.display()),
             _ => String::new(),
         };
@@ -335,14 +412,7 @@ impl Outcome {
             ),
         ];
         figures.extend(searched.figures.iter().cloned());
-        let seconds = start.elapsed().as_secs_f64();
-        let summary = Summary { items, skipped, seconds, figures, plan: None };
-        summary.say_labelled(args.talk);
-        if !args.talk.quiet && !args.dry_run && !written {
-            say(
-                "nothing was written: -o KEPT writes what is kept, --report FILE.html shows the groups",
-            );
-        }
+        figures
     }
 }
 

@@ -126,8 +126,9 @@ impl Cosines {
     #[must_use]
     pub fn turned(&self, orientation: Orientation) -> Self {
         // Frequency index + 1 half waves: an even index is an odd wave, which mirroring negates.
-        let sign =
-            |mirrored: bool, index: usize| if mirrored && index % 2 == 0 { -1.0 } else { 1.0 };
+        let sign = |mirrored: bool, index: usize| {
+            if mirrored && index.is_multiple_of(2) { -1.0 } else { 1.0 }
+        };
         Self(std::array::from_fn(|i| {
             std::array::from_fn(|j| {
                 let value = if orientation.transposes() { self.0[j][i] } else { self.0[i][j] };
