@@ -18,7 +18,7 @@ use crate::{
     report::{Figure, Summary, counted, grouped, say},
     source::{Kept, RowOptions, Rows, Skipped},
 };
-use decide::{Decision, Tally, crossing};
+use decide::{Decision, Tally};
 use keep::Preference;
 use outputs::Outputs;
 use page::Page;
@@ -49,7 +49,7 @@ pub fn run(mut args: DedupArgs) -> Result<ExitCode> {
     };
     let found =
         work.on_threads(|| source.search(&alike, &work, &mut |row| preference.note(row)))?;
-    let outcome = Outcome::new(found, &preference, &args);
+    let outcome = work.on_threads(|| Outcome::new(found, &preference, &args))?;
     let allowed = outcome.decision.check(args.max_remove, &outcome.searched.ids);
     if allowed.is_err() {
         outputs.keep_all();
@@ -94,19 +94,19 @@ struct Outcome {
 }
 
 impl Outcome {
-    fn new(mut searched: Searched, preference: &Preference, args: &DedupArgs) -> Self {
+    fn new(mut searched: Searched, preference: &Preference, args: &DedupArgs) -> Result<Self> {
         let own = searched.own;
         let pairs = std::mem::take(&mut searched.found.pairs);
         if args.against.is_none() {
             return Self::of(searched, pairs, &preference.order(), args);
         }
         let order = (own as u32..searched.items as u32).chain(0..own as u32);
-        Self::of(searched, crossing(own, &pairs), &order.collect::<Vec<_>>(), args)
+        Self::of(searched, pairs.crossing(own)?, &order.collect::<Vec<_>>(), args)
     }
 
-    fn of(searched: Searched, pairs: AlikePairs, order: &[u32], args: &DedupArgs) -> Self {
-        let decision = Decision::new(searched.own, order, &pairs, args.group);
-        Self { searched, tally: Tally::of_pairs(&pairs), pairs, decision }
+    fn of(searched: Searched, pairs: AlikePairs, order: &[u32], args: &DedupArgs) -> Result<Self> {
+        let decision = Decision::new(searched.own, order, &pairs, args.group)?;
+        Ok(Self { searched, tally: Tally::of_pairs(&pairs)?, pairs, decision })
     }
 
     fn page<'a>(
