@@ -13,8 +13,8 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 use lookalike::{
-    PictureDigest, PictureSearch,
-    extract::image::{DecodeError, PictureFormat},
+    FeatureHash, PictureDigest, PictureSearch,
+    extract::image::{DecodeError, Decoder, PictureFormat},
 };
 use rayon::prelude::*;
 
@@ -145,6 +145,36 @@ impl Pictures {
         Ok(ids)
     }
 
+    /// What `look` makes of the bytes of a share of the pictures, which their names decide.
+    pub fn sampled<T: Send>(
+        &self,
+        share: f64,
+        skipped: &mut Skipped,
+        look: &(dyn Fn(&[u8]) -> Result<T, DecodeError> + Sync),
+    ) -> Result<Vec<T>> {
+        let is_chosen = |file: &&PictureFile| {
+            let number = FeatureHash::Xxh3.hash(0, file.name.as_bytes());
+            number as f64 <= share * u64::MAX as f64
+        };
+        let chosen: Vec<&PictureFile> = self.files.iter().filter(is_chosen).collect();
+        let looked: Vec<_> = chosen
+            .par_iter()
+            .map(|file| {
+                let bytes = read(file).map_err(|(reason, what)| (*file, reason, what))?.0;
+                look(&bytes).map_err(|error| (*file, reason(&error), error.to_string()))
+            })
+            .collect();
+        let mut made = Vec::new();
+        for looked in looked {
+            match looked {
+                Ok(one) => made.push(one),
+                Err((file, Reason::NotAPicture, _)) if file.walked => {}
+                Err((file, reason, what)) => skipped.add(Bad::item(&file.name, reason, what))?,
+            }
+        }
+        Ok(made)
+    }
+
     /// Copies the pictures for which `keep` is true, and files that could not be read, to a folder.
     pub fn write_kept(&self, keep: &dyn Fn(u32) -> bool, output: FolderOutput) -> Result<Kept> {
         let (mut done, mut item) = (Kept::default(), 0);
@@ -236,23 +266,8 @@ fn digest(
     file: &PictureFile,
     search: &PictureSearch<'_>,
 ) -> Result<(PictureItem, PictureDigest), (Reason, String)> {
-    let unreadable = |error| (Reason::Input, format!("cannot be read: {error}"));
-    let mut opened = File::open(&file.path).map_err(unreadable)?;
-    let facts = opened.metadata().map_err(unreadable)?;
-    if facts.len() > LARGEST {
-        let what = format!("{} bytes, more than the {LARGEST} allowed", facts.len());
-        return Err((Reason::TooLarge, what));
-    }
-    let mut start = Vec::with_capacity(facts.len() as usize + 1);
-    // What is no picture is not read to its end.
-    (&mut opened).take(64).read_to_end(&mut start).map_err(unreadable)?;
-    if !start.is_empty() && PictureFormat::of_content(&start).is_none() {
-        let error = search.decoder().decode(&start).err();
-        let what = error.map_or_else(String::new, |error| error.to_string());
-        return Err((Reason::NotAPicture, what));
-    }
-    opened.take(LARGEST).read_to_end(&mut start).map_err(unreadable)?;
-    let digest = search.digest(&start).map_err(|error| (reason(&error), error.to_string()))?;
+    let (bytes, facts) = read(file)?;
+    let digest = search.digest(&bytes).map_err(|error| (reason(&error), error.to_string()))?;
     let item = PictureItem {
         path: file.path.clone(),
         width: digest.width,
@@ -262,6 +277,27 @@ fn digest(
         modified: modified(&facts),
     };
     Ok((item, digest))
+}
+
+/// The bytes of a file that starts like a picture.
+fn read(file: &PictureFile) -> Result<(Vec<u8>, fs::Metadata), (Reason, String)> {
+    let unreadable = |error| (Reason::Input, format!("cannot be read: {error}"));
+    let mut opened = File::open(&file.path).map_err(unreadable)?;
+    let facts = opened.metadata().map_err(unreadable)?;
+    if facts.len() > LARGEST {
+        let what = format!("{} bytes, more than the {LARGEST} allowed", facts.len());
+        return Err((Reason::TooLarge, what));
+    }
+    let mut bytes = Vec::with_capacity(facts.len() as usize + 1);
+    // What is no picture is not read to its end.
+    (&mut opened).take(64).read_to_end(&mut bytes).map_err(unreadable)?;
+    if !bytes.is_empty() && PictureFormat::of_content(&bytes).is_none() {
+        let error = Decoder::default().decode(&bytes).err();
+        let what = error.map_or_else(String::new, |error| error.to_string());
+        return Err((Reason::NotAPicture, what));
+    }
+    opened.take(LARGEST).read_to_end(&mut bytes).map_err(unreadable)?;
+    Ok((bytes, facts))
 }
 
 fn modified(facts: &fs::Metadata) -> Option<i64> {

@@ -1,8 +1,8 @@
 //! What is kept of a picture, once its pixels are gone?
 
-use super::PictureSearch;
+use super::{Parts, PictureSearch};
 use crate::{
-    Fingerprint,
+    Fingerprint, PairsError,
     extract::image::{DecodeError, Orientation, Picture, PictureFormat},
     hash::FeatureHash,
     recipe::PicturePrints,
@@ -22,6 +22,8 @@ pub struct PictureDigest {
     pub content: [u64; 2],
     /// Its fingerprints; `None` if it is too flat or too small to have any.
     pub prints: Option<PicturePrints>,
+    /// Its parts, if they were asked for.
+    pub parts: Option<Parts>,
 }
 
 /// How near two pictures are.
@@ -50,6 +52,14 @@ impl PictureSearch<'_> {
         turned.iter().zip(Orientation::ALL).map(near).min_by_key(|near| near.distance)
     }
 
+    /// Whether the search takes two pictures for alike.
+    pub fn are_alike(&self, one: &PictureDigest, two: &PictureDigest) -> Result<bool, PairsError> {
+        let mut collector = self.collector();
+        collector.push(one.clone())?;
+        collector.push(two.clone())?;
+        Ok(collector.finish()?.pairs.count()? > 0)
+    }
+
     /// Decodes a file and keeps what the search needs. Takes memory for the pixels of this one
     /// picture; call it on as many threads as there may be pictures in memory.
     pub fn digest(&self, bytes: &[u8]) -> Result<PictureDigest, DecodeError> {
@@ -65,6 +75,7 @@ impl PictureSearch<'_> {
             format: picture.format,
             content: [0, 1].map(|seed| FeatureHash::Xxh3.hash(seed, content)),
             prints: self.recipe.prints(picture, self.orientations),
+            parts: self.partial.then(|| Parts::of(picture)),
         }
     }
 }

@@ -27,12 +27,25 @@ pub(super) fn find<const WORDS: usize>(
     let plan = upright.plan().to_string();
     let mut pairs = Vec::new();
     upright.for_each(|Pair { a, b, distance }| {
-        pairs.push(AlikePair { a, b, distance, similarity: None });
+        if search.radius.contains(distance)
+            || agree(search, &digests[a as usize], &digests[b as usize])
+        {
+            pairs.push(AlikePair { a, b, distance, similarity: None });
+        }
     });
     if search.orientations {
         pairs = with_turned(search, digests, &prints, pairs)?;
     }
     Ok(Found { pairs, plan })
+}
+
+/// Whether the second opinion takes two pictures for alike.
+fn agree(search: &PictureSearch<'_>, one: &PictureDigest, two: &PictureDigest) -> bool {
+    let gradients = |digest: &PictureDigest| digest.prints.as_ref()?.gradients;
+    match (search.second, gradients(one), gradients(two)) {
+        (Some(second), Some(one), Some(two)) => second.gradients.contains(one.distance(&two)),
+        _ => false,
+    }
 }
 
 /// Adds the pairs of which the later picture is alike the earlier one when it is turned.

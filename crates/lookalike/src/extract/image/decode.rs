@@ -15,7 +15,10 @@ use image::{
     error::LimitErrorKind,
 };
 
-use super::{Orientation, Picture, Pixels};
+use super::{
+    Orientation, Picture, Pixels,
+    jpeg::{self, Scaled},
+};
 
 /// The formats of pictures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -146,7 +149,12 @@ impl Decoder {
         let input = Cursor::new(bytes);
         let failed = |error| reason(format, error);
         match format {
-            PictureFormat::Jpeg => self.read(format, JpegDecoder::new(input).map_err(failed)?),
+            PictureFormat::Jpeg => match jpeg::decode(bytes, self.limits.pixels, self.colour)? {
+                Scaled::Decoded { pixels, width, height, orientation } => {
+                    Ok(shown(width, height, format, pixels, orientation))
+                }
+                Scaled::Other => self.read(format, JpegDecoder::new(input).map_err(failed)?),
+            },
             PictureFormat::Png => {
                 let decoder = PngDecoder::with_limits(input, self.image_limits());
                 self.read(format, decoder.map_err(failed)?)
