@@ -9,11 +9,13 @@
 
 use std::collections::BTreeMap;
 
+use rayon::prelude::*;
+
 use super::{PictureDigest, PictureSearch};
 use crate::{
     AllPairs, PairsError, Radius,
     extract::image::{Gray, LOCAL_SIDE, Overlap, Part, Picture, Small, fragments},
-    fragments::{Fragment, FragmentSearch, Fragments, Shift},
+    fragments::{Agreement, Fragment, FragmentSearch, Fragments, Shift},
 };
 
 /// What is kept of a picture to find its parts: some 160 fragments of 20 bytes and 4 KB of gray.
@@ -35,7 +37,7 @@ impl Parts {
     }
 
     /// How much of the overlap of two pictures is the same, 0 to 1, if they are taken for alike.
-    fn alike(&self, other: &Self, shift: &Shift) -> Option<f32> {
+    fn alike(&self, other: &Self, shift: &Shift, votes: u32) -> Option<f32> {
         if !(SCALES.contains(&shift.scale()) && shift.degrees().abs() <= DEGREES) {
             return None;
         }
@@ -44,7 +46,7 @@ impl Parts {
             [self.small.overlap(&other.small, shift), other.small.overlap(&self.small, &back)];
         // The finer look: the picture that shows less of the scene shows it larger.
         let overlap = if one.blocks >= two.blocks { one } else { two };
-        is_same(&overlap).then_some(overlap.correlation)
+        is_same(&overlap, votes).then_some(overlap.correlation)
     }
 }
 
@@ -63,10 +65,15 @@ const WORTH_A_LOOK: Radius = Radius::new(90);
 const SCALES: std::ops::RangeInclusive<f32> = 0.2..=5.0;
 const DEGREES: f32 = 15.0;
 
-fn is_same(overlap: &Overlap) -> bool {
+/// Fragments that agree on a shift are evidence by themselves: with few of them, or none, the
+/// overlap must say more.
+const FEW: u32 = 3;
+
+fn is_same(overlap: &Overlap, votes: u32) -> bool {
+    let (share, correlation) = if votes > FEW { (0.6, 0.55) } else { (0.7, 0.75) };
     overlap.blocks >= 8
-        && overlap.same as f32 >= 0.6 * overlap.blocks as f32
-        && overlap.correlation >= 0.55
+        && overlap.same as f32 >= share * overlap.blocks as f32
+        && overlap.correlation >= correlation
 }
 
 /// Pairs of entries that show parts of each other, each with how much of the overlap is the same.
@@ -74,20 +81,19 @@ pub(super) fn find(
     search: &PictureSearch<'_>,
     digests: &[PictureDigest],
 ) -> Result<BTreeMap<(u32, u32), f32>, PairsError> {
-    use rayon::prelude::*;
-
     let mut all = Fragments::new();
     for digest in digests {
         all.push(digest.parts.iter().flat_map(|parts| parts.fragments.iter().copied()));
     }
     let agreeing = all.agreeing(&SEARCH, search.kernel, search.progress)?;
-    let mut candidates: Vec<(u32, u32, Shift)> =
-        agreeing.into_iter().map(|found| (found.a, found.b, found.shift)).collect();
+    let mut candidates = agreeing;
     candidates.extend(stretched(search, digests)?);
     let parts = |entry: u32| digests[entry as usize].parts.as_ref();
     let found: Vec<Option<((u32, u32), f32)>> = candidates
         .par_iter()
-        .map(|(a, b, shift)| Some(((*a, *b), parts(*a)?.alike(parts(*b)?, shift)?)))
+        .map(|&Agreement { a, b, shift, votes }| {
+            Some(((a, b), parts(a)?.alike(parts(b)?, &shift, votes)?))
+        })
         .collect();
     let mut pairs = BTreeMap::new();
     for (pair, same) in found.into_iter().flatten() {
@@ -101,7 +107,7 @@ pub(super) fn find(
 fn stretched(
     search: &PictureSearch<'_>,
     digests: &[PictureDigest],
-) -> Result<Vec<(u32, u32, Shift)>, PairsError> {
+) -> Result<Vec<Agreement>, PairsError> {
     let (entries, prints): (Vec<usize>, Vec<_>) = digests
         .iter()
         .enumerate()
@@ -115,7 +121,8 @@ fn stretched(
         if let (Some(one), Some(two)) = (size(a), size(b)) {
             let scale = (two.0 / one.0 + two.1 / one.1) / 2.0;
             let (x, y) = ((two.0 - one.0 * scale) / 2.0, (two.1 - one.1 * scale) / 2.0);
-            pairs.push((a as u32, b as u32, Shift { cosine: scale, sine: 0.0, x, y }));
+            let shift = Shift { cosine: scale, sine: 0.0, x, y };
+            pairs.push(Agreement { a: a as u32, b: b as u32, shift, votes: 0 });
         }
     });
     Ok(pairs)

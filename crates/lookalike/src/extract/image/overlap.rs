@@ -26,6 +26,8 @@ pub struct Small {
     height: u8,
     /// Pixels of the picture it was made of to one of its own, times 256.
     ratio: u16,
+    /// What is left without uniform borders: first and last column, first and last row.
+    inner: [u8; 4],
     values: Vec<u8>,
 }
 
@@ -66,8 +68,17 @@ impl Small {
                 values.push((sum / count + 0.5) as u8);
             }
         }
+        let inner = inner(gray).map(|at| (at as f32 / ratio) as usize);
+        let clamped = |at: usize, length: usize| at.min(length - 1) as u8;
+        let inner = [
+            // A pixel that is partly border is left out with it.
+            clamped(inner[0] + usize::from(inner[0] > 0), width),
+            clamped(inner[1], width),
+            clamped(inner[2] + usize::from(inner[2] > 0), height),
+            clamped(inner[3], height),
+        ];
         let ratio = (ratio * 256.0) as u16;
-        Self { width: width as u8, height: height as u8, ratio, values }
+        Self { width: width as u8, height: height as u8, ratio, inner, values }
     }
 
     /// Width and height of the picture it was made of, nearly.
@@ -81,8 +92,9 @@ impl Small {
 
     fn between(&self, x: f32, y: f32) -> Option<f32> {
         let (width, height) = (usize::from(self.width), usize::from(self.height));
+        let [left, right, top, bottom] = self.inner.map(f32::from);
         // Half a pixel beyond the centres of the outermost ones is still inside.
-        if x < -0.5 || y < -0.5 || x > width as f32 - 0.5 || y > height as f32 - 0.5 {
+        if x < left - 0.5 || y < top - 0.5 || x > right + 0.5 || y > bottom + 0.5 {
             return None;
         }
         let (x, y) = (x.clamp(0.0, width as f32 - 1.0), y.clamp(0.0, height as f32 - 1.0));
@@ -100,12 +112,13 @@ impl Small {
     pub fn overlap(&self, other: &Self, shift: &Shift) -> Overlap {
         let Some(back) = shift.inverse() else { return Overlap::default() };
         let (width, height) = (usize::from(other.width), usize::from(other.height));
+        let [first_column, last_column, first_row, last_row] = other.inner.map(usize::from);
         let (mut overlap, mut sum, mut covered) = (Overlap::default(), 0.0, 0);
-        for top in (0..height).step_by(BLOCK) {
-            for left in (0..width).step_by(BLOCK) {
+        for top in (first_row..=last_row).step_by(BLOCK) {
+            for left in (first_column..=last_column).step_by(BLOCK) {
                 let mut moments = Moments::default();
-                for y in top..(top + BLOCK).min(height) {
-                    for x in left..(left + BLOCK).min(width) {
+                for y in top..=(top + BLOCK - 1).min(last_row) {
+                    for x in left..=(left + BLOCK - 1).min(last_column) {
                         let centre = |at: usize| (at as f32 + 0.5) * other.ratio() - 0.5;
                         let (from_x, from_y) = back.map(centre(x), centre(y));
                         let own = |at: f32| (at + 0.5) / self.ratio() - 0.5;
@@ -126,6 +139,24 @@ impl Small {
         overlap.covered = covered as f32 / (width * height) as f32;
         overlap
     }
+}
+
+/// Values of a border differ by no more than this.
+const EVEN: f32 = 14.0;
+
+/// First and last column, first and last row, without uniform borders; at most 2 / 5 of the picture
+/// are border on each side.
+fn inner(gray: &Gray) -> [usize; 4] {
+    let (width, height) = (gray.width(), gray.height());
+    let is_even = |x: usize, y: usize, like: f32| (gray.at(x, y) - like).abs() <= EVEN;
+    let row = |y: usize, like: f32| (0..width).all(|x| is_even(x, y, like));
+    let column = |x: usize, like: f32| (0..height).all(|y| is_even(x, y, like));
+    let (corner, opposite) = (gray.at(0, 0), gray.at(width - 1, height - 1));
+    let top = (0..height * 2 / 5).take_while(|&y| row(y, corner)).count();
+    let left = (0..width * 2 / 5).take_while(|&x| column(x, corner)).count();
+    let bottom = (0..height * 2 / 5).take_while(|&y| row(height - 1 - y, opposite)).count();
+    let right = (0..width * 2 / 5).take_while(|&x| column(width - 1 - x, opposite)).count();
+    [left, width - 1 - right, top, height - 1 - bottom]
 }
 
 /// Sums of values, of their squares and of their products.
