@@ -137,6 +137,8 @@
 //!   some 5 MB of tables.
 
 mod alike;
+#[cfg(feature = "collection")]
+pub mod collection;
 mod equal;
 pub mod extract;
 pub mod features;
@@ -158,6 +160,8 @@ mod vectors;
 pub mod verify;
 
 pub use alike::{AlikePair, AlikePairs};
+#[cfg(feature = "collection")]
+pub use collection::{About, Added, Collection, CollectionError, Found, Maker, NewItem, StoredItem};
 pub use extract::{ExtractError, Shingles, Unit};
 pub use features::{Feature, Features, WeightError};
 pub use fingerprint::{Fingerprint, FingerprintError, Radius, Width};
