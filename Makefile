@@ -51,5 +51,5 @@ bench-peers: bench/.venv/installed
 
 bench/.venv/installed:
 	python3 -m venv bench/.venv
-	bench/.venv/bin/pip install --quiet faiss-cpu numpy
+	bench/.venv/bin/pip install --quiet faiss-cpu numpy usearch
 	touch $@
