@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Subcommand;
 use lookalike::Radius;
 
-use super::{Kind, OutputArgs, RecipeArgs, RowArgs, TalkArgs, radius};
+use super::{Kind, OutputArgs, PictureArgs, RecipeArgs, RowArgs, TalkArgs, radius};
 
 /// Remember items in a folder, and ask it what was seen before.
 #[derive(Subcommand)]
@@ -16,7 +16,9 @@ pub enum IndexCommand {
     Search(IndexSearchArgs),
     Groups(IndexGroupsArgs),
     Stats(IndexStatsArgs),
+    /// Compare every byte with its checksum, and the search tables with the records
     Verify(IndexFolderArgs),
+    /// Merge the search tables, which makes searches faster after many changes, and give space back
     Compact(IndexFolderArgs),
     Export(IndexExportArgs),
     Import(IndexImportArgs),
@@ -162,6 +164,9 @@ pub struct IndexSearchArgs {
     #[arg(long, short = 'k', value_name = "K", value_parser = radius)]
     pub distance: Option<Radius>,
 
+    #[command(flatten)]
+    pub pictures: PictureArgs,
+
     /// At most so many matches of each item
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub limit: usize,
@@ -207,8 +212,7 @@ pub struct IndexStatsArgs {
     pub json: bool,
 }
 
-/// Work on a whole collection: verify compares every byte with its checksum, compact merges the
-/// search tables and gives space back.
+/// A whole collection.
 #[derive(clap::Args)]
 pub struct IndexFolderArgs {
     /// The folder of the collection

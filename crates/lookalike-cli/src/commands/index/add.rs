@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::{figure, finish, left, open, prints, prints::Named, summary, usual_radius, what};
 use crate::{
-    args::IndexAddArgs,
+    args::{IndexAddArgs, PictureArgs},
     config::on_threads,
     report::{Output, Progress, counted, grouped, json_line, say},
     source::{Bad, Reason, Skipped},
@@ -25,7 +25,7 @@ pub fn run(args: IndexAddArgs) -> Result<()> {
     let start = Instant::now();
     let collection = open_or_create(&args)?;
     let mut skipped = Skipped::unless(args.rows.strict);
-    let source = prints::Source::open(&args.inputs, &args.rows, collection.about(), &mut skipped)?;
+    let source = prints::Source::open(&args.inputs, &args.rows, collection.about(), PictureArgs::default(), &mut skipped)?;
     let output = BufWriter::new(Output::create(&args.output)?);
     if !args.talk.quiet {
         say(&format!("reading {}", source.what()));
@@ -122,7 +122,7 @@ impl Adding<'_> {
         let waiting = std::mem::take(&mut self.waiting);
         let items: Vec<NewItem<'_>> = waiting
             .iter()
-            .map(|item| NewItem::new(&item.id, std::slice::from_ref(&item.print)))
+            .map(|item| NewItem::new(&item.id, &item.prints))
             .collect();
         let added = match self.how {
             How::Insert => self.collection.insert_many(&items),

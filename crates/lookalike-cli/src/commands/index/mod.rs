@@ -5,8 +5,7 @@ mod prints;
 mod search;
 
 use std::{
-    fs,
-    io::{self, BufRead, BufReader, BufWriter, Write},
+    io::{self, BufRead, BufWriter, Write},
     path::Path,
     process::ExitCode,
     time::Instant,
@@ -22,7 +21,7 @@ use crate::{
         IndexGroupsArgs, IndexImportArgs, IndexRemoveArgs, IndexStatsArgs,
     },
     report::{Figure, Output, Summary, bytes, counted, grouped, json_line, say},
-    source::{Bytes, Reason, Bad, Skipped},
+    source::{Bad, Bytes, Reason, Skipped},
 };
 
 pub fn run(command: IndexCommand) -> Result<ExitCode> {
@@ -231,14 +230,8 @@ fn backup(args: &IndexBackupArgs) -> Result<()> {
 }
 
 /// A file, unpacked, or standard input.
-fn reader(path: &Path) -> Result<Box<dyn BufRead>> {
-    if path == Path::new("-") {
-        return Ok(Box::new(BufReader::new(io::stdin())));
-    }
-    let file = fs::File::open(path).with_context(|| format!("{}: cannot be read", path.display()))?;
-    drop(file);
-    let bytes = Bytes::open(path).map_err(Bad::error)?;
-    Ok(Box::new(BufReader::new(bytes)))
+fn reader(path: &Path) -> Result<Box<dyn BufRead + Send>> {
+    Ok(Bytes::open(path).map_err(Bad::error)?.into_reader())
 }
 
 fn finish(output: BufWriter<Output>) -> Result<()> {

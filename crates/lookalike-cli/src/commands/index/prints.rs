@@ -2,24 +2,24 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use lookalike::{About, Fingerprint, Maker, PicturePreset, PictureSearch, Preset, Recipe, Width};
 use rayon::prelude::*;
 
 use crate::{
     args::{IndexMakeArgs, Kind, PictureArgs, RecipeArgs, RecipeName, RowArgs, VerifyArgs},
     config::{Making, PicturesAlike, USUAL_RADIUS},
-    report::{Progress, id_text, say},
+    report::{Progress, counted, id_text, say},
     source::{
         Content, Expected, Fingerprints, Pictures, Reason, Row, RowOptions, Rows, Skipped,
         guess_kind,
     },
 };
 
-/// An item with its fingerprint.
+/// An item with its fingerprints: one, but for a picture that is looked for in every orientation.
 pub struct Named {
     pub id: String,
-    pub print: Fingerprint<4>,
+    pub prints: Vec<Fingerprint<4>>,
 }
 
 /// Takes items as they are read.
@@ -110,7 +110,7 @@ pub fn check(make: &IndexMakeArgs, held: &About) -> Result<()> {
 pub enum Source {
     Texts(Rows, Recipe),
     Hashes(Fingerprints),
-    Pictures(Pictures, &'static PicturePreset),
+    Pictures(Pictures, PictureSearch<'static>),
 }
 
 impl Source {
@@ -118,6 +118,7 @@ impl Source {
         paths: &[PathBuf],
         rows: &RowArgs,
         about: &About,
+        pictures: PictureArgs,
         skipped: &mut Skipped,
     ) -> Result<Self> {
         Ok(match &about.maker {
@@ -134,7 +135,9 @@ impl Source {
                     .iter()
                     .find(|preset| preset.recipe.to_string() == name)
                     .with_context(|| format!("this version does not make fingerprints of {name}"))?;
-                Self::Pictures(Pictures::open(paths, skipped)?, preset)
+                let search = PictureSearch::new(&preset.recipe, preset.radius())
+                    .orientations(pictures.orientations);
+                Self::Pictures(Pictures::open(paths, skipped)?, search)
             }
         })
     }
@@ -158,8 +161,8 @@ impl Source {
         let notes = match self {
             Self::Texts(rows, recipe) => read_texts(rows, &recipe, skipped, progress, on_items)?,
             Self::Hashes(prints) => read_hashes(prints, skipped, progress, on_items)?,
-            Self::Pictures(pictures, preset) => {
-                read_pictures(pictures, preset, skipped, progress, on_items)?
+            Self::Pictures(pictures, search) => {
+                read_pictures(pictures, &search, skipped, progress, on_items)?
             }
         };
         progress.clear();
@@ -187,7 +190,7 @@ fn read_texts(
                 }
                 Some(print) => {
                     let id = id_text(batch.ids.at(batch.first + number as u32)).into_owned();
-                    items.push(Named { id, print });
+                    items.push(Named { id, prints: vec![print] });
                 }
             }
         }
@@ -236,7 +239,7 @@ fn read_words<const WORDS: usize>(
     for (piece, prints) in prints.chunks(PIECE).enumerate() {
         let first = (piece * PIECE) as u32;
         let items = (first..).zip(prints).map(|(number, print)| {
-            Named { id: id_text(ids.at(number)).into_owned(), print: print.resize() }
+            Named { id: id_text(ids.at(number)).into_owned(), prints: vec![print.resize()] }
         });
         on_items(items.collect())?;
     }
@@ -248,20 +251,20 @@ const PIECE: usize = 1 << 14;
 
 fn read_pictures(
     mut pictures: Pictures,
-    preset: &'static PicturePreset,
+    search: &PictureSearch<'_>,
     skipped: &mut Skipped,
     progress: &Progress,
     on_items: OnItems<'_>,
 ) -> Result<Vec<String>> {
-    let search = PictureSearch::new(&preset.recipe, preset.radius());
     let mut items = Vec::new();
     let mut flat = 0;
-    pictures.read(&search, skipped, &|| progress.read(1), &mut |item, digest| {
-        match digest.print {
-            Some(print) => {
-                items.push(Named { id: item.path.display().to_string(), print });
-            }
+    pictures.read(search, skipped, &|| progress.read(1), &mut |item, digest| {
+        match digest.prints {
             None => flat += 1,
+            Some(prints) => {
+                let prints = prints.turned.map_or(vec![prints.upright], |turned| turned.to_vec());
+                items.push(Named { id: item.path.display().to_string(), prints });
+            }
         }
         if items.len() >= PIECE {
             on_items(std::mem::take(&mut items))?;
@@ -269,8 +272,10 @@ fn read_pictures(
         Ok(())
     })?;
     on_items(items)?;
+    let mut notes = pictures.notes().to_vec();
     if flat > 0 {
-        bail!("todo {flat}");
+        let pictures = counted(flat, "picture");
+        notes.push(format!("note: {pictures} too flat or too small for a fingerprint, left out"));
     }
-    Ok(pictures.notes().to_vec())
+    Ok(notes)
 }

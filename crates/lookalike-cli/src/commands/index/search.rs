@@ -13,7 +13,7 @@ use super::{figure, finish, open_to_read, prints, prints::Named, summary, usual_
 use crate::{
     args::IndexSearchArgs,
     config::on_threads,
-    report::{Output, Progress, counted, grouped, json_line, say},
+    report::{Output, Progress, grouped, json_line, say},
     source::Skipped,
 };
 
@@ -40,7 +40,7 @@ pub fn run(args: IndexSearchArgs) -> Result<()> {
         Some(query) => searching.search(&[query]),
         None => {
             let source =
-                prints::Source::open(&args.inputs, &args.rows, collection.about(), &mut skipped)?;
+                prints::Source::open(&args.inputs, &args.rows, collection.about(), args.pictures, &mut skipped)?;
             if !args.talk.quiet {
                 say(&format!("reading {}", source.what()));
             }
@@ -50,13 +50,17 @@ pub fn run(args: IndexSearchArgs) -> Result<()> {
     })?;
     let Searching { output, queries, matches, alone, .. } = searching;
     finish(output)?;
-    let (found, nothing) = (counted(matches, "match"), grouped(alone));
+    let found = format!("{} within {radius} bits, exact", matches_words(matches));
     let figures = vec![
-        figure("matches", matches, format!("{found} within {radius} bits, exact")),
-        figure("without", alone, format!("{nothing} without any")),
+        figure("matches", matches, found),
+        figure("without", alone, format!("{} without any", grouped(alone))),
     ];
     summary(queries, &skipped, start, figures).say(args.talk);
     Ok(())
+}
+
+fn matches_words(matches: u64) -> String {
+    if matches == 1 { "1 match".to_owned() } else { format!("{} matches", grouped(matches)) }
 }
 
 /// The query that stands on the command line itself.
@@ -75,7 +79,7 @@ fn given(args: &IndexSearchArgs, collection: &Collection) -> Result<Option<Named
         }
         _ => return Ok(None),
     };
-    Ok(Some(Named { id: id.clone(), print }))
+    Ok(Some(Named { id: id.clone(), prints: vec![print] }))
 }
 
 /// A search under way.
@@ -93,9 +97,10 @@ struct Searching<'a> {
 
 impl Searching<'_> {
     fn search(&mut self, items: &[Named]) -> Result<()> {
-        let queries: Vec<_> = items.iter().map(|item| item.print).collect();
-        let found = self.collection.search_many(&queries, self.radius, self.limit)?;
-        for (item, found) in items.iter().zip(found) {
+        let queries: Vec<_> = items.iter().flat_map(|item| &item.prints).copied().collect();
+        let mut found = self.collection.search_many(&queries, self.radius, self.limit)?.into_iter();
+        for item in items {
+            let found = nearest(found.by_ref().take(item.prints.len()), self.limit);
             self.queries += 1;
             self.matches += found.len() as u64;
             self.alone += u64::from(found.is_empty());
@@ -133,6 +138,16 @@ impl Searching<'_> {
         }
         Ok(())
     }
+}
+
+/// What any fingerprint of one item found: nearest first, then by sequence number, each once.
+fn nearest(of_prints: impl Iterator<Item = Vec<Found>>, limit: usize) -> Vec<Found> {
+    let mut found: Vec<Found> = of_prints.flatten().collect();
+    found.sort_unstable_by_key(|found| (found.sequence, found.distance));
+    found.dedup_by_key(|found| found.sequence);
+    found.sort_unstable_by_key(|found| (found.distance, found.sequence));
+    found.truncate(limit);
+    found
 }
 
 /// A name that fits a line and cannot upset a terminal.
