@@ -165,7 +165,9 @@ pub mod verify;
 
 pub use alike::{AlikePair, AlikePairs};
 #[cfg(feature = "collection")]
-pub use collection::{About, Added, Collection, CollectionError, Found, Maker, NewItem, StoredItem};
+pub use collection::{
+    About, Added, Collection, CollectionError, Found, Maker, NewItem, StoredItem,
+};
 pub use extract::{ExtractError, Shingles, Unit};
 pub use features::{Feature, Features, WeightError};
 pub use fingerprint::{Fingerprint, FingerprintError, Radius, Width};

@@ -247,7 +247,9 @@ impl Recipe {
     /// ```
     pub fn fingerprint_any(&self, text: &str) -> Option<Fingerprint<4>> {
         match self.width {
-            Width::Bits32 | Width::Bits64 => self.fingerprint::<1>(text).map(|print| print.resize()),
+            Width::Bits32 | Width::Bits64 => {
+                self.fingerprint::<1>(text).map(|print| print.resize())
+            }
             Width::Bits128 => self.fingerprint::<2>(text).map(|print| print.resize()),
             Width::Bits256 => self.fingerprint(text),
         }
@@ -263,7 +265,9 @@ impl Recipe {
             Width::Bits32 | Width::Bits64 => {
                 self.fingerprint_of_features::<1>(features)?.map(|print| print.resize())
             }
-            Width::Bits128 => self.fingerprint_of_features::<2>(features)?.map(|print| print.resize()),
+            Width::Bits128 => {
+                self.fingerprint_of_features::<2>(features)?.map(|print| print.resize())
+            }
             Width::Bits256 => self.fingerprint_of_features(features)?,
         })
     }

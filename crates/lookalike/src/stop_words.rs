@@ -99,7 +99,11 @@ impl StopWords {
 
     pub(crate) fn from_json(value: &serde_json::Value) -> Option<Self> {
         if let Some(names) = value.as_str() {
-            return if names.is_empty() { Some(Self::NONE) } else { names.replace(' ', ",").parse().ok() };
+            return if names.is_empty() {
+                Some(Self::NONE)
+            } else {
+                names.replace(' ', ",").parse().ok()
+            };
         }
         let words: Option<Vec<u64>> =
             value.as_array()?.iter().map(serde_json::Value::as_u64).collect();

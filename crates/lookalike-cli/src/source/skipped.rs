@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, anyhow};
 
-
 /// Something that cannot be used: where, why, and what to do about it.
 #[derive(Debug)]
 pub struct Bad {

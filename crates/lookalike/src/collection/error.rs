@@ -99,7 +99,9 @@ pub enum CollectionError {
         source: Box<redb::Error>,
     },
     /// The fingerprints are of another making.
-    #[error("the collection holds fingerprints of \"{collection}\", these are of \"{given}\"; they cannot be compared")]
+    #[error(
+        "the collection holds fingerprints of \"{collection}\", these are of \"{given}\"; they cannot be compared"
+    )]
     Recipe {
         /// What the collection holds.
         collection: String,

@@ -1,6 +1,8 @@
 //! Which items of a collection go together?
 
-use super::{Collection, CollectionError, Found, Stores, store::check_radius, view::View, with_store};
+use super::{
+    Collection, CollectionError, Found, Stores, store::check_radius, view::View, with_store,
+};
 use crate::{AlikePair, AlikePairs, AllPairs, PairsError, Radius, groups};
 
 /// Items that are alike the first of them.
@@ -54,12 +56,13 @@ fn groups_of<const WORDS: usize>(
     let order: Vec<u32> = (0..items.len() as u32).collect();
     let groups = groups::star(items.len(), &order, &pairs).into_iter();
     let groups = groups.filter(|group| !group.members.is_empty());
-    Ok(groups.map(|group| {
-        let members = group.members.iter().map(|member| {
-            let (id, sequence) = items[member.item as usize].clone();
-            Found { id, sequence, distance: member.distance }
-        });
-        FoundGroup { keep: items[group.keep as usize].0.clone(), members: members.collect() }
-    })
-    .collect())
+    Ok(groups
+        .map(|group| {
+            let members = group.members.iter().map(|member| {
+                let (id, sequence) = items[member.item as usize].clone();
+                Found { id, sequence, distance: member.distance }
+            });
+            FoundGroup { keep: items[group.keep as usize].0.clone(), members: members.collect() }
+        })
+        .collect())
 }

@@ -149,10 +149,13 @@ fn line(item: &StoredItem, width: Width) -> Map<String, Value> {
         item.fingerprints.iter().map(|print| print.to_hex(width).into()).collect();
     let mut line = Map::new();
     line.insert("id".into(), item.id.as_str().into());
-    line.insert("fingerprint".into(), match prints.as_slice() {
-        [print] => print.clone(),
-        _ => prints.into(),
-    });
+    line.insert(
+        "fingerprint".into(),
+        match prints.as_slice() {
+            [print] => print.clone(),
+            _ => prints.into(),
+        },
+    );
     line.insert("sequence".into(), item.sequence.into());
     line.insert("inserted".into(), item.inserted.into());
     let payload = item.payload.as_deref().and_then(|payload| serde_json::from_str(payload).ok());

@@ -47,8 +47,7 @@ mod view;
 
 use std::{
     collections::{HashSet, hash_map::RandomState},
-    fmt,
-    fs,
+    fmt, fs,
     hash::{BuildHasher, Hasher},
     ops::ControlFlow,
     path::{Path, PathBuf},
@@ -118,9 +117,8 @@ impl Collection {
     pub fn create(folder: impl AsRef<Path>, about: About) -> Result<Self, CollectionError> {
         let folder = folder.as_ref();
         about.check()?;
-        let failed = |action| {
-            move |source| CollectionError::Io { path: folder.into(), action, source }
-        };
+        let failed =
+            |action| move |source| CollectionError::Io { path: folder.into(), action, source };
         fs::create_dir_all(folder).map_err(failed("creating"))?;
         if fs::read_dir(folder).map_err(failed("reading"))?.next().is_some() {
             return Err(CollectionError::Exists { path: folder.into() });
@@ -467,8 +465,7 @@ impl Partial {
     }
 
     fn finish(self, folder: &Path) -> Result<(), CollectionError> {
-        let failed =
-            |source| CollectionError::Io { path: folder.into(), action: "naming", source };
+        let failed = |source| CollectionError::Io { path: folder.into(), action: "naming", source };
         sync_folder(&self.0).map_err(failed)?;
         fs::rename(&self.0, folder).map_err(failed)?;
         let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty());

@@ -172,7 +172,8 @@ impl Names {
         let item = item as usize;
         let base = self.bases[item / BLOCK];
         let start = if item.is_multiple_of(BLOCK) { 0 } else { self.ends[item - 1] };
-        let range = (base + u64::from(start)) as usize..(base + u64::from(self.ends[item])) as usize;
+        let range =
+            (base + u64::from(start)) as usize..(base + u64::from(self.ends[item])) as usize;
         // Checked when it came in; a mapped file was compared with its checksum.
         self.ids.get(range).and_then(|id| str::from_utf8(id).ok()).unwrap_or_default()
     }
@@ -212,8 +213,7 @@ impl Names {
 
     /// Writes them to a file, and says the checksum of its header.
     pub fn save(&self, path: &Path) -> Result<u64, IndexError> {
-        let about =
-            About { kind: Kind::Names, words: 0, max_radius: 0, items: self.len() as u64 };
+        let about = About { kind: Kind::Names, words: 0, max_radius: 0, items: self.len() as u64 };
         file::write(path, about, &self.parts())?;
         file::checksum_of_header(path)
     }
@@ -296,7 +296,10 @@ mod tests {
             }
             assert_eq!(names.find("item 70000", hash("item 70000", 3)), None);
             assert_eq!(names.with_sequence(11), None);
-            assert_eq!([names.owner(0), names.owner(1), names.owner(2), names.owner(3)], [0, 1, 1, 2]);
+            assert_eq!(
+                [names.owner(0), names.owner(1), names.owner(2), names.owner(3)],
+                [0, 1, 1, 2]
+            );
         }
     }
 

@@ -44,7 +44,10 @@ pub fn check(item: &NewItem<'_>, bits: u32) -> Result<(), String> {
     }
     let Some(payload) = item.payload else { return Ok(()) };
     if payload.len() > MOST_PAYLOAD {
-        return Err(format!("a payload has at most {MOST_PAYLOAD} bytes, this one {}", payload.len()));
+        return Err(format!(
+            "a payload has at most {MOST_PAYLOAD} bytes, this one {}",
+            payload.len()
+        ));
     }
     serde_json::from_str::<serde_json::Value>(payload)
         .map(|_| ())

@@ -142,7 +142,8 @@ impl<'a, const WORDS: usize> Stage<'a, WORDS> {
         match wish {
             Wish::Insert(batch) => self.add_all(wishes, batch, |_, _, _| Ok(None)),
             Wish::Upsert(batch) => {
-                let added = (0..batch.items.len()).map(|item| Ok(self.replace(wishes, batch, item)));
+                let added =
+                    (0..batch.items.len()).map(|item| Ok(self.replace(wishes, batch, item)));
                 Ok(Answer::Added(added.collect::<Result<_, IndexError>>()?))
             }
             Wish::InsertUnlessNear(batch, radius) => {
@@ -175,7 +176,9 @@ impl<'a, const WORDS: usize> Stage<'a, WORDS> {
                 Some(held) => Added::Exists { sequence: self.sequence(held) },
                 None => match refused(self, wishes, item)? {
                     Some(outcome) => outcome,
-                    None => Added::New { sequence: self.stage(wishes.len() - 1, item, prepared.hash) },
+                    None => {
+                        Added::New { sequence: self.stage(wishes.len() - 1, item, prepared.hash) }
+                    }
                 },
             };
             added.push(outcome);
@@ -248,7 +251,8 @@ impl<'a, const WORDS: usize> Stage<'a, WORDS> {
         for staged in self.staged.iter().filter(|staged| !staged.gone) {
             let (batch, prepared) = prepared(wishes, staged);
             let theirs = &batch.prints[prepared.prints.clone()];
-            let distances = prints.iter().flat_map(|own| theirs.iter().map(|its| own.distance(its)));
+            let distances =
+                prints.iter().flat_map(|own| theirs.iter().map(|its| own.distance(its)));
             if let Some(distance) = distances.min().filter(|&distance| radius.contains(distance)) {
                 let id = batch.id(prepared).to_owned();
                 found.push(Found { id, sequence: staged.sequence, distance });

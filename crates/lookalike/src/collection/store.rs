@@ -122,8 +122,7 @@ impl<const WORDS: usize> Store<WORDS> {
     /// Does what is wished for, durably. Wishes that wait while another is written share a commit.
     pub fn change(&self, wish: Wish<WORDS>) -> Result<Answer, CollectionError> {
         self.check_writable()?;
-        let request =
-            Arc::new(Request { wish: Mutex::new(Some(wish)), answer: Mutex::default() });
+        let request = Arc::new(Request { wish: Mutex::new(Some(wish)), answer: Mutex::default() });
         self.lock_waiting().push(request.clone());
         let mut writer = self.lock_writer();
         if let Some(answer) = request.take_answer() {
@@ -219,8 +218,7 @@ impl<const WORDS: usize> Store<WORDS> {
     fn reload(&self, writer: &mut Writer) -> Result<(), CollectionError> {
         self.truth.reopen()?;
         let Documents { state, saved, .. } = self.truth.documents()?;
-        let loaded =
-            load_view(&self.folder, &self.truth, &self.about, self.token, state, &saved)?;
+        let loaded = load_view(&self.folder, &self.truth, &self.about, self.token, state, &saved)?;
         self.publish(loaded.view);
         *writer = Writer { saved, head: Some(Head::open(&self.folder)?), failed: false };
         Ok(())

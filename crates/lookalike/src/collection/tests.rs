@@ -145,8 +145,12 @@ impl Two {
     /// One step of a history, the same for both.
     fn step(&mut self) {
         match self.dice.below(20) {
-            0..=5 => self.add(|own, items, _| own.insert_many(items), |twin, item, _| twin.insert(item)),
-            6..=8 => self.add(|own, items, _| own.upsert_many(items), |twin, item, _| twin.upsert(item)),
+            0..=5 => {
+                self.add(|own, items, _| own.insert_many(items), |twin, item, _| twin.insert(item))
+            }
+            6..=8 => {
+                self.add(|own, items, _| own.upsert_many(items), |twin, item, _| twin.upsert(item))
+            }
             9..=11 => self.add(Collection::check_and_insert_many, Twin::check_and_insert),
             12..=14 => self.remove(),
             15 => self.reopen(|_| {}),
@@ -170,7 +174,8 @@ impl Two {
         let made: Vec<(String, Vec<Fingerprint<4>>, Option<String>, u64)> = (0..count)
             .map(|_| {
                 let id = format!("item {}", self.dice.below(60));
-                let payload = (self.dice.below(3) == 0).then(|| format!("[{}]", self.dice.below(9)));
+                let payload =
+                    (self.dice.below(3) == 0).then(|| format!("[{}]", self.dice.below(9)));
                 (id, self.dice.prints(self.width), payload, self.dice.below(1000))
             })
             .collect();
@@ -286,15 +291,19 @@ fn a_copy_an_export_and_their_original_are_alike() {
         two.compare();
         two.own().verify().unwrap();
 
-        let imported = Collection::create(folder.path().join(format!("import {seed}")), about).unwrap();
+        let imported =
+            Collection::create(folder.path().join(format!("import {seed}")), about).unwrap();
         let count = imported.import(text.as_slice(), |error| panic!("{error}")).unwrap();
         assert_eq!((count.stored, count.refused), (two.twin.items.len() as u64, 0));
         let mut again = Vec::new();
         imported.export(&mut again).unwrap();
         let without_sequence = |text: &[u8]| {
             let text = String::from_utf8(text.to_vec()).unwrap();
-            let lines = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
-            lines.map(|mut line| line["sequence"].take().is_u64().then_some(line)).collect::<Vec<_>>()
+            let lines =
+                text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+            lines
+                .map(|mut line| line["sequence"].take().is_u64().then_some(line))
+                .collect::<Vec<_>>()
         };
         assert_eq!(without_sequence(&again), without_sequence(&text));
     }
@@ -337,9 +346,11 @@ fn of_alike_items_checked_at_the_same_time_one_is_stored() {
             scope.spawn(move || {
                 let print = Fingerprint([1 << thread]).resize();
                 let id = thread.to_string();
-                let added =
-                    collection.check_and_insert(NewItem::new(&id, &[print]), Radius::new(2)).unwrap();
-                stored.fetch_add(usize::from(added.is_stored()), std::sync::atomic::Ordering::SeqCst);
+                let added = collection
+                    .check_and_insert(NewItem::new(&id, &[print]), Radius::new(2))
+                    .unwrap();
+                stored
+                    .fetch_add(usize::from(added.is_stored()), std::sync::atomic::Ordering::SeqCst);
             });
         }
     });

@@ -134,7 +134,8 @@ impl Truth {
             let model = match read(reading, "model")? {
                 None => None,
                 Some(bytes) => Some(
-                    Model::read(bytes.as_slice()).map_err(|error| Failure::Damaged(error.to_string()))?,
+                    Model::read(bytes.as_slice())
+                        .map_err(|error| Failure::Damaged(error.to_string()))?,
                 ),
             };
             let about = document(reading, "about")?;
@@ -317,7 +318,9 @@ impl Truth {
     pub fn is_whole(&self) -> Result<bool, CollectionError> {
         let mut store = self.exclusive();
         match &mut *store {
-            Store::Writing(database) => self.guarded("verifying", || Ok(database.check_integrity()?)),
+            Store::Writing(database) => {
+                self.guarded("verifying", || Ok(database.check_integrity()?))
+            }
             Store::Reading(_) => Ok(true),
             Store::Closed => Err(self.closed()),
         }
@@ -447,9 +450,10 @@ fn write(transaction: &WriteTransaction, name: &str, document: &[u8]) -> Result<
 fn read(transaction: &ReadTransaction, name: &str) -> Result<Option<Vec<u8>>, Failure> {
     let table = transaction.open_table(DOCUMENTS)?;
     let Some(bytes) = table.get(name)? else { return Ok(None) };
-    let document = bytes.value().split_first_chunk().filter(|(checksum, document)| {
-        xxh3_64(document) == u64::from_le_bytes(**checksum)
-    });
+    let document = bytes
+        .value()
+        .split_first_chunk()
+        .filter(|(checksum, document)| xxh3_64(document) == u64::from_le_bytes(**checksum));
     let differs = || Failure::Damaged(format!("the document \"{name}\" differs from its checksum"));
     Ok(Some(document.ok_or_else(differs)?.1.to_vec()))
 }

@@ -82,11 +82,7 @@ impl<const WORDS: usize> View<WORDS> {
         Ok(found)
     }
 
-    fn hits(
-        &self,
-        queries: &[Fingerprint<WORDS>],
-        radius: Radius,
-    ) -> Result<Vec<Hit>, IndexError> {
+    fn hits(&self, queries: &[Fingerprint<WORDS>], radius: Radius) -> Result<Vec<Hit>, IndexError> {
         let mut hits = Vec::new();
         for (run, shelved) in self.runs.iter().enumerate() {
             let (names, removed) = (&shelved.run.names, &*shelved.removed);
@@ -114,8 +110,7 @@ impl<const WORDS: usize> View<WORDS> {
     pub fn for_each(&self, mut on_item: impl FnMut(u64, &str, &[Fingerprint<WORDS>])) {
         for shelved in &self.runs {
             let (names, prints) = (&shelved.run.names, shelved.run.index.prints());
-            let living =
-                (0..names.len() as u32).filter(|&item| !shelved.removed.contains(item));
+            let living = (0..names.len() as u32).filter(|&item| !shelved.removed.contains(item));
             living.for_each(|item| {
                 on_item(names.sequence(item), names.id(item), &prints[names.slots(item)]);
             });

@@ -54,7 +54,8 @@ fn child_that_writes_until_it_is_killed() {
     let start = collection.stats().next_sequence;
     let mut out = std::io::stdout().lock();
     for step in start.. {
-        let ids: Vec<String> = (0..1 + step % 7 * (step % 3) * 40).map(|n| format!("{step}/{n}")).collect();
+        let ids: Vec<String> =
+            (0..1 + step % 7 * (step % 3) * 40).map(|n| format!("{step}/{n}")).collect();
         let prints = [print(step)];
         let items: Vec<_> = ids.iter().map(|id| NewItem::new(id, &prints)).collect();
         writeln!(out, "add {step} {}", ids.len()).unwrap();
@@ -137,7 +138,12 @@ fn what_was_acknowledged_survives_a_killed_process() {
             drop(Collection::create(&path, about()).unwrap());
         }
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--ignored", "--exact", "collection::child_that_writes_until_it_is_killed", "--nocapture"])
+            .args([
+                "--ignored",
+                "--exact",
+                "collection::child_that_writes_until_it_is_killed",
+                "--nocapture",
+            ])
             .env(CHILD, &path)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -308,7 +314,8 @@ fn a_full_disk_loses_nothing_that_was_acknowledged() {
         child.display()
     );
     // Root may mount; others may in a world of their own, on most systems.
-    let ways = [vec!["sh", "-c"], vec!["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"]];
+    let ways =
+        [vec!["sh", "-c"], vec!["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"]];
     for way in ways {
         let output = Command::new(way[0]).args(&way[1..]).arg(&script).env(CHILD, path).output();
         let Ok(output) = output else { continue };

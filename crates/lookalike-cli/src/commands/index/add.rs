@@ -25,7 +25,13 @@ pub fn run(args: IndexAddArgs) -> Result<()> {
     let start = Instant::now();
     let collection = open_or_create(&args)?;
     let mut skipped = Skipped::unless(args.rows.strict);
-    let source = prints::Source::open(&args.inputs, &args.rows, collection.about(), PictureArgs::default(), &mut skipped)?;
+    let source = prints::Source::open(
+        &args.inputs,
+        &args.rows,
+        collection.about(),
+        PictureArgs::default(),
+        &mut skipped,
+    )?;
     let output = BufWriter::new(Output::create(&args.output)?);
     if !args.talk.quiet {
         say(&format!("reading {}", source.what()));
@@ -36,14 +42,24 @@ pub fn run(args: IndexAddArgs) -> Result<()> {
         (_, true) => How::Update,
         _ => How::Insert,
     };
-    let mut adding = Adding { collection: &collection, how, output, waiting: Vec::new(), done: Done::default() };
-    on_threads(args.threads, || source.read(&mut skipped, &progress, &mut |items| adding.take(items)))?;
+    let mut adding =
+        Adding { collection: &collection, how, output, waiting: Vec::new(), done: Done::default() };
+    on_threads(args.threads, || {
+        source.read(&mut skipped, &progress, &mut |items| adding.take(items))
+    })?;
     adding.store()?;
     let Adding { done, output, .. } = adding;
     finish(output)?;
     progress.clear();
     for id in &done.listed {
-        skipped.note(Bad::item(id, Reason::ThereAlready, "an item of this id is there; --update replaces it"), 1);
+        skipped.note(
+            Bad::item(
+                id,
+                Reason::ThereAlready,
+                "an item of this id is there; --update replaces it",
+            ),
+            1,
+        );
     }
     skipped.note_more(Reason::ThereAlready, done.existing - done.listed.len() as u64);
     let near = |radius: Radius| {
@@ -72,7 +88,11 @@ fn open_or_create(args: &IndexAddArgs) -> Result<Collection> {
     let about = prints::about(&args.make, Some((&args.inputs, &args.rows)))?;
     let collection = Collection::create(&args.folder, about)?;
     if !args.talk.quiet {
-        say(&format!("{}: a new collection of {}", args.folder.display(), what(collection.about())));
+        say(&format!(
+            "{}: a new collection of {}",
+            args.folder.display(),
+            what(collection.about())
+        ));
     }
     Ok(collection)
 }
@@ -120,10 +140,8 @@ impl Adding<'_> {
 
     fn store(&mut self) -> Result<()> {
         let waiting = std::mem::take(&mut self.waiting);
-        let items: Vec<NewItem<'_>> = waiting
-            .iter()
-            .map(|item| NewItem::new(&item.id, &item.prints))
-            .collect();
+        let items: Vec<NewItem<'_>> =
+            waiting.iter().map(|item| NewItem::new(&item.id, &item.prints)).collect();
         let added = match self.how {
             How::Insert => self.collection.insert_many(&items),
             How::Update => self.collection.upsert_many(&items),

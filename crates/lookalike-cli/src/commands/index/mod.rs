@@ -12,7 +12,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use lookalike::{About, Collection, Maker, Preset, Radius, collection::Stats};
+use lookalike::{About, Collection, CollectionError, Maker, Preset, Radius, collection::Stats};
 use serde_json::json;
 
 use crate::{
@@ -46,9 +46,12 @@ fn open(folder: &Path, quiet: bool) -> Result<Collection> {
     told(Collection::open(folder)?, quiet)
 }
 
-/// Opens a collection to search it.
+/// Opens a collection to search it; for writing only if it must be set right first.
 pub fn open_to_read(folder: &Path, quiet: bool) -> Result<Collection> {
-    told(Collection::open_read_only(folder)?, quiet)
+    match Collection::open_read_only(folder) {
+        Err(CollectionError::NotClosed { .. }) => open(folder, quiet),
+        opened => told(opened?, quiet),
+    }
 }
 
 fn told(collection: Collection, quiet: bool) -> Result<Collection> {
@@ -107,10 +110,12 @@ fn remove(args: &IndexRemoveArgs) -> Result<()> {
             }
         }
     }
-    summary(ids.len() as u64, &skipped, start, vec![
-        figure("removed", removed, counted(removed, "item") + " removed"),
-        left(&collection),
-    ])
+    summary(
+        ids.len() as u64,
+        &skipped,
+        start,
+        vec![figure("removed", removed, counted(removed, "item") + " removed"), left(&collection)],
+    )
     .say(args.talk);
     Ok(())
 }
@@ -167,7 +172,11 @@ fn verify(args: &IndexFolderArgs) -> Result<()> {
     let collection = open(&args.folder, args.quiet)?;
     collection.verify()?;
     if !args.quiet {
-        say(&format!("{}: {}, all as written", args.folder.display(), counted(collection.len(), "item")));
+        say(&format!(
+            "{}: {}, all as written",
+            args.folder.display(),
+            counted(collection.len(), "item")
+        ));
     }
     Ok(())
 }
@@ -210,11 +219,16 @@ fn import(args: &IndexImportArgs) -> Result<()> {
         stored += imported.stored;
         existing += imported.existing;
     }
-    summary(stored + existing, &skipped, start, vec![
-        figure("added", stored, counted(stored, "item") + " added"),
-        figure("existing", existing, format!("{} there already", grouped(existing))),
-        left(&collection),
-    ])
+    summary(
+        stored + existing,
+        &skipped,
+        start,
+        vec![
+            figure("added", stored, counted(stored, "item") + " added"),
+            figure("existing", existing, format!("{} there already", grouped(existing))),
+            left(&collection),
+        ],
+    )
     .say(args.talk);
     Ok(())
 }

@@ -91,7 +91,11 @@ pub fn check(make: &IndexMakeArgs, held: &About) -> Result<()> {
         return Ok(());
     }
     let said = about(
-        &IndexMakeArgs { max_distance: Some(held.max_radius), kind: make.kind, recipe: make.recipe.clone() },
+        &IndexMakeArgs {
+            max_distance: Some(held.max_radius),
+            kind: make.kind,
+            recipe: make.recipe.clone(),
+        },
         None,
     )?;
     let same = said.maker == held.maker && (said.width == held.width || said.maker == Maker::GIVEN);
@@ -134,7 +138,9 @@ impl Source {
                 let preset = PicturePreset::ALL
                     .iter()
                     .find(|preset| preset.recipe.to_string() == name)
-                    .with_context(|| format!("this version does not make fingerprints of {name}"))?;
+                    .with_context(|| {
+                        format!("this version does not make fingerprints of {name}")
+                    })?;
                 let search = PictureSearch::new(&preset.recipe, preset.radius())
                     .orientations(pictures.orientations);
                 Self::Pictures(Pictures::open(paths, skipped)?, search)
@@ -238,8 +244,9 @@ fn read_words<const WORDS: usize>(
     })?;
     for (piece, prints) in prints.chunks(PIECE).enumerate() {
         let first = (piece * PIECE) as u32;
-        let items = (first..).zip(prints).map(|(number, print)| {
-            Named { id: id_text(ids.at(number)).into_owned(), prints: vec![print.resize()] }
+        let items = (first..).zip(prints).map(|(number, print)| Named {
+            id: id_text(ids.at(number)).into_owned(),
+            prints: vec![print.resize()],
         });
         on_items(items.collect())?;
     }

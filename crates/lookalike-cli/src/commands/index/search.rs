@@ -39,8 +39,13 @@ pub fn run(args: IndexSearchArgs) -> Result<()> {
     on_threads(args.threads, || match given(&args, &collection)? {
         Some(query) => searching.search(&[query]),
         None => {
-            let source =
-                prints::Source::open(&args.inputs, &args.rows, collection.about(), args.pictures, &mut skipped)?;
+            let source = prints::Source::open(
+                &args.inputs,
+                &args.rows,
+                collection.about(),
+                args.pictures,
+                &mut skipped,
+            )?;
             if !args.talk.quiet {
                 say(&format!("reading {}", source.what()));
             }
@@ -74,9 +79,7 @@ fn given(args: &IndexSearchArgs, collection: &Collection) -> Result<Option<Named
             let print = recipe.fingerprint_any(text);
             (text, print.with_context(|| format!("--text: no {} in it", recipe.features))?)
         }
-        (_, Some(bits)) => {
-            (bits, Fingerprint::parse(bits, about.width).context("--fingerprint")?)
-        }
+        (_, Some(bits)) => (bits, Fingerprint::parse(bits, about.width).context("--fingerprint")?),
         _ => return Ok(None),
     };
     Ok(Some(Named { id: id.clone(), prints: vec![print] }))
