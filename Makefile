@@ -1,4 +1,4 @@
-.PHONY: test browser lint lint-bench quality bench bench-peers
+.PHONY: test soak browser lint lint-bench quality bench bench-peers
 
 # All that must hold before a change goes in. Needs Rust, and Chromium to look at the report with,
 # which is installed if it is missing; LOOKALIKE_NO_BROWSER=1 goes without. The peers of the
@@ -7,6 +7,10 @@ test: browser lint
 	cargo test --workspace
 	@echo
 	@echo "make test: all passed (format, clippy, documentation, tests)"
+
+# Kills a process that writes to a collection, 2,000 times, and looks what is left.
+soak:
+	LOOKALIKE_TEST_CYCLES=2000 cargo test --package lookalike --test it -- collection::what_was_acknowledged
 
 BROWSERS = chromium chromium-browser google-chrome
 AS_ROOT = $(if $(filter 0,$(shell id -u)),,sudo)
