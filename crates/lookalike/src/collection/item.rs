@@ -57,6 +57,17 @@ pub struct Found {
     pub distance: u32,
 }
 
+impl Found {
+    /// Nearest first, then by sequence number; of an item that was found several times, the nearest.
+    ///
+    /// For what was found by several fingerprints of one query.
+    pub fn sort(found: &mut Vec<Self>) {
+        found.sort_unstable_by_key(|found| (found.sequence, found.distance));
+        found.dedup_by_key(|found| found.sequence);
+        found.sort_unstable_by_key(|found| (found.distance, found.sequence));
+    }
+}
+
 /// What became of an item that was to be stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Added {

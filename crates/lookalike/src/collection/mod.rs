@@ -46,15 +46,13 @@ mod truth;
 mod view;
 
 use std::{
-    collections::{HashSet, hash_map::RandomState},
+    collections::hash_map::RandomState,
     fmt, fs,
     hash::{BuildHasher, Hasher},
     ops::ControlFlow,
     path::{Path, PathBuf},
     time::{SystemTime, UNIX_EPOCH},
 };
-
-use rayon::prelude::*;
 
 use crate::{Fingerprint, Radius, Width};
 pub use about::{About, Maker};
@@ -89,9 +87,6 @@ macro_rules! with_store {
     };
 }
 use with_store;
-
-/// How many queries a thread takes at once.
-const QUERIES: usize = 512;
 
 /// What there is to tell about a collection.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -293,7 +288,10 @@ impl Collection {
         radius: Radius,
         limit: usize,
     ) -> Result<Vec<Found>, CollectionError> {
-        one(self.search_some(std::slice::from_ref(query), radius, limit)?)
+        self.check_queries(std::slice::from_ref(query), radius)?;
+        with_store!(self, store => {
+            one(store.view().search(&[query.resize()], radius, limit)?)
+        })
     }
 
     /// [`search`](Self::search) for many queries, on all threads of the current rayon pool: far
@@ -304,27 +302,10 @@ impl Collection {
         radius: Radius,
         limit: usize,
     ) -> Result<Vec<Vec<Found>>, CollectionError> {
-        self.search_some(queries, radius, limit)
-    }
-
-    fn search_some(
-        &self,
-        queries: &[Fingerprint<4>],
-        radius: Radius,
-        limit: usize,
-    ) -> Result<Vec<Vec<Found>>, CollectionError> {
         self.check_queries(queries, radius)?;
         with_store!(self, store => {
-            let view = store.view();
-            let search = |queries: &[Fingerprint<4>]| {
-                let queries: Vec<_> = queries.iter().map(|query| query.resize()).collect();
-                view.search(&queries, radius, limit, &HashSet::new())
-            };
-            if queries.len() <= QUERIES {
-                return Ok(search(queries)?);
-            }
-            let found: Result<Vec<_>, _> = queries.par_chunks(QUERIES).map(search).collect();
-            Ok(found?.into_iter().flatten().collect())
+            let queries: Vec<_> = queries.iter().map(|query| query.resize()).collect();
+            Ok(store.view().par_search(&queries, radius, limit)?)
         })
     }
 
@@ -362,11 +343,9 @@ impl Collection {
         with_store!(self, store => {
             let view = store.view();
             let largest = view.runs.iter().max_by_key(|run| run.len());
-            let mut fingerprints = 0;
-            view.for_each(|_, _, prints| fingerprints += prints.len() as u64);
             Stats {
                 items: view.state.items,
-                fingerprints,
+                fingerprints: view.count_prints(),
                 next_sequence: view.state.next,
                 runs: view.runs.len(),
                 memory_bytes: view.memory_bytes() as u64,

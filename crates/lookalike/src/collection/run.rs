@@ -54,6 +54,10 @@ impl Removed {
     pub fn len(&self) -> usize {
         self.list.len()
     }
+
+    pub fn items(&self) -> impl Iterator<Item = u32> {
+        self.list.iter().map(|&(item, _)| item)
+    }
 }
 
 /// A run, what of it is gone, and the files it stands in.

@@ -140,17 +140,20 @@ impl<'a, const WORDS: usize> Stage<'a, WORDS> {
     pub fn apply(&mut self, wishes: &[Wish<WORDS>]) -> Result<Answer, IndexError> {
         let Some(wish) = wishes.last() else { return Ok(Answer::Added(Vec::new())) };
         match wish {
-            Wish::Insert(batch) => self.add_all(wishes, batch, |_, _, _| Ok(None)),
+            Wish::Insert(batch) => self.add_all(wishes, batch, |_, _, _| None),
             Wish::Upsert(batch) => {
                 let added =
                     (0..batch.items.len()).map(|item| Ok(self.replace(wishes, batch, item)));
                 Ok(Answer::Added(added.collect::<Result<_, IndexError>>()?))
             }
             Wish::InsertUnlessNear(batch, radius) => {
+                // The view does not change meanwhile: it is asked for all of them at once.
+                let stored = self.view.par_search(&batch.prints, *radius, usize::MAX)?;
                 self.add_all(wishes, batch, |stage, wishes, item| {
-                    let prints = &batch.prints[batch.items[item].prints.clone()];
-                    let matches = stage.near(wishes, prints, *radius)?;
-                    Ok((!matches.is_empty()).then_some(Added::Near { matches }))
+                    let prints = batch.items[item].prints.clone();
+                    let stored = stored[prints.clone()].iter().flatten();
+                    let matches = stage.near(wishes, &batch.prints[prints], stored, *radius);
+                    (!matches.is_empty()).then_some(Added::Near { matches })
                 })
             }
             Wish::Remove(ids) => {
@@ -168,13 +171,13 @@ impl<'a, const WORDS: usize> Stage<'a, WORDS> {
         &mut self,
         wishes: &[Wish<WORDS>],
         batch: &Batch<WORDS>,
-        refused: impl Fn(&Self, &[Wish<WORDS>], usize) -> Result<Option<Added>, IndexError>,
+        refused: impl Fn(&Self, &[Wish<WORDS>], usize) -> Option<Added>,
     ) -> Result<Answer, IndexError> {
         let mut added = Vec::with_capacity(batch.items.len());
         for (item, prepared) in batch.items.iter().enumerate() {
             let outcome = match self.find(wishes, batch.id(prepared), prepared.hash) {
                 Some(held) => Added::Exists { sequence: self.sequence(held) },
-                None => match refused(self, wishes, item)? {
+                None => match refused(self, wishes, item) {
                     Some(outcome) => outcome,
                     None => {
                         Added::New { sequence: self.stage(wishes.len() - 1, item, prepared.hash) }
@@ -239,15 +242,16 @@ impl<'a, const WORDS: usize> Stage<'a, WORDS> {
         }
     }
 
-    /// What is near any of these fingerprints, as things stand now.
-    fn near(
+    /// What is near any of these fingerprints, as things stand now; `stored` is what of the view is.
+    fn near<'b>(
         &self,
         wishes: &[Wish<WORDS>],
         prints: &[Fingerprint<WORDS>],
+        stored: impl Iterator<Item = &'b Found>,
         radius: Radius,
-    ) -> Result<Vec<Found>, IndexError> {
-        let stored = self.view.search(prints, radius, usize::MAX, &self.gone)?;
-        let mut found: Vec<Found> = stored.into_iter().flatten().collect();
+    ) -> Vec<Found> {
+        let stays = |found: &&Found| !self.gone.contains(&found.sequence);
+        let mut found: Vec<Found> = stored.filter(stays).cloned().collect();
         for staged in self.staged.iter().filter(|staged| !staged.gone) {
             let (batch, prepared) = prepared(wishes, staged);
             let theirs = &batch.prints[prepared.prints.clone()];
@@ -258,10 +262,8 @@ impl<'a, const WORDS: usize> Stage<'a, WORDS> {
                 found.push(Found { id, sequence: staged.sequence, distance });
             }
         }
-        found.sort_unstable_by_key(|found| (found.sequence, found.distance));
-        found.dedup_by_key(|found| found.sequence);
-        found.sort_unstable_by_key(|found| (found.distance, found.sequence));
-        Ok(found)
+        Found::sort(&mut found);
+        found
     }
 
     /// Whether nothing changes.

@@ -1,5 +1,7 @@
 //! A collection beside a naive twin: whatever is done, both must say the same.
 
+#![expect(clippy::print_stdout, reason = "the seed of a history that fails is told")]
+
 use std::{
     collections::BTreeMap,
     fs,

@@ -61,6 +61,10 @@ pub struct Documents {
     pub saved: Saved,
 }
 
+/// Takes records and their sequence numbers as they are read, until it breaks off.
+pub type OnRecord<'a> =
+    &'a mut dyn FnMut(u64, &Record<'_>) -> Result<ControlFlow<()>, CollectionError>;
+
 /// What one commit changes.
 pub struct Changes<'a> {
     /// Sealed records in order of their sequence numbers.
@@ -175,7 +179,7 @@ impl Truth {
         &self,
         range: impl RangeBounds<u64>,
         words: usize,
-        on_record: &mut dyn FnMut(u64, &Record<'_>) -> Result<ControlFlow<()>, CollectionError>,
+        on_record: OnRecord<'_>,
     ) -> Result<(), CollectionError> {
         let mut refused = None;
         self.read("reading", |reading| {

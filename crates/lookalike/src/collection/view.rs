@@ -3,10 +3,13 @@
 //! A [`View`] never changes: a search on it sees one state of the collection, whatever is written
 //! meanwhile. The next state shares all runs with it that did not change.
 
-use std::collections::HashSet;
+use rayon::prelude::*;
 
 use super::{Found, about::State, run::Shelved};
 use crate::{Fingerprint, IndexError, Radius, Search};
+
+/// How many queries a thread takes at once.
+const QUERIES: usize = 512;
 
 /// One state of the collection.
 #[derive(Clone)]
@@ -55,19 +58,28 @@ impl<const WORDS: usize> View<WORDS> {
         &run.index.prints()[run.names.slots(place.item)]
     }
 
+    /// [`search`](Self::search) on all threads of the current rayon pool.
+    pub fn par_search(
+        &self,
+        queries: &[Fingerprint<WORDS>],
+        radius: Radius,
+        limit: usize,
+    ) -> Result<Vec<Vec<Found>>, IndexError> {
+        let chunk = queries.len().div_ceil(4 * rayon::current_num_threads()).clamp(16, QUERIES);
+        let search = |queries: &[Fingerprint<WORDS>]| self.search(queries, radius, limit);
+        let found: Result<Vec<_>, _> = queries.par_chunks(chunk).map(search).collect();
+        Ok(found?.into_iter().flatten().collect())
+    }
+
     /// What is within `radius` of each query: nearest first, then by sequence number, at most
-    /// `limit` of them, without the items of these sequence numbers.
+    /// `limit` of them.
     pub fn search(
         &self,
         queries: &[Fingerprint<WORDS>],
         radius: Radius,
         limit: usize,
-        without: &HashSet<u64>,
     ) -> Result<Vec<Vec<Found>>, IndexError> {
         let mut hits = self.hits(queries, radius)?;
-        if !without.is_empty() {
-            hits.retain(|hit| !without.contains(&hit.sequence));
-        }
         if self.runs.iter().any(|shelved| shelved.run.names.has_owners()) {
             // Of the fingerprints of one item only the nearest counts.
             hits.sort_unstable_by_key(|hit| (hit.query, hit.sequence, hit.distance));
@@ -115,6 +127,16 @@ impl<const WORDS: usize> View<WORDS> {
                 on_item(names.sequence(item), names.id(item), &prints[names.slots(item)]);
             });
         }
+    }
+
+    /// How many fingerprints the items have that are there.
+    pub fn count_prints(&self) -> u64 {
+        let prints = self.runs.iter().map(|shelved| {
+            let gone: usize =
+                shelved.removed.items().map(|item| shelved.run.names.slots(item).len()).sum();
+            (shelved.run.index.len() - gone) as u64
+        });
+        prints.sum()
     }
 
     /// Bytes of memory, mapped files included.

@@ -146,9 +146,7 @@ impl Searching<'_> {
 /// What any fingerprint of one item found: nearest first, then by sequence number, each once.
 fn nearest(of_prints: impl Iterator<Item = Vec<Found>>, limit: usize) -> Vec<Found> {
     let mut found: Vec<Found> = of_prints.flatten().collect();
-    found.sort_unstable_by_key(|found| (found.sequence, found.distance));
-    found.dedup_by_key(|found| found.sequence);
-    found.sort_unstable_by_key(|found| (found.distance, found.sequence));
+    Found::sort(&mut found);
     found.truncate(limit);
     found
 }
