@@ -54,7 +54,7 @@ fn groups_of<const WORDS: usize>(
         AlikePairs::from_pairs(of_items)
     };
     let order: Vec<u32> = (0..items.len() as u32).collect();
-    let groups = groups::star(items.len(), &order, &pairs).into_iter();
+    let groups = groups::star(items.len(), &order, &pairs)?.into_iter();
     let groups = groups.filter(|group| !group.members.is_empty());
     Ok(groups
         .map(|group| {

@@ -276,6 +276,14 @@ impl<const WORDS: usize> Store<WORDS> {
         if writer.failed {
             self.reload(writer)?;
         }
+        let saved = self.save_runs(writer);
+        if !writer.failed {
+            self.remove_strays(&writer.saved);
+        }
+        saved
+    }
+
+    fn save_runs(&self, writer: &mut Writer) -> Result<(), CollectionError> {
         let folder = self.folder.join("runs");
         let failed =
             |source| CollectionError::Io { path: folder.clone(), action: "writing", source };
@@ -303,7 +311,6 @@ impl<const WORDS: usize> Store<WORDS> {
         writer.failed = false;
         writer.saved = saved;
         self.publish(view);
-        self.remove_strays(&writer.saved);
         Ok(())
     }
 

@@ -257,7 +257,7 @@ fn write_byte(file: &Path, at: usize, byte: u8) {
 fn child_that_fills_the_disk() {
     let Some(folder) = std::env::var_os(CHILD).map(PathBuf::from) else { return };
     let ballast = folder.join("ballast");
-    fs::write(&ballast, vec![1; 4 << 20]).unwrap();
+    fs::write(&ballast, vec![1; 13 << 20]).unwrap();
     let collection = Collection::create(folder.join("collection"), about()).unwrap();
     let mut acknowledged = 0;
     let mut insert = |count: u64| {
@@ -309,7 +309,7 @@ fn a_full_disk_loses_nothing_that_was_acknowledged() {
     let path = folder.path().to_str().unwrap();
     let child = std::env::current_exe().unwrap();
     let script = format!(
-        "mount -t tmpfs -o size=8m none '{path}' && '{}' --ignored --exact --nocapture \
+        "mount -t tmpfs -o size=16m none '{path}' && '{}' --ignored --exact --nocapture \
          collection::child_that_fills_the_disk; code=$?; umount '{path}'; exit $code",
         child.display()
     );

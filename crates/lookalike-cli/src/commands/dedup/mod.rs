@@ -180,7 +180,7 @@ fn search_texts(
         scale: page::scale(&alike),
     };
     let results = Results { pairs: found.pairs, ids, own, items, told };
-    let source = Source::Texts { rows, others };
+    let source = Source::Texts { rows, others: others.map(Box::new) };
     Ok(Found { results, source, preference, outputs, rows: numbers })
 }
 
@@ -258,7 +258,7 @@ fn options(args: &DedupArgs) -> RowOptions {
 enum Source {
     Texts {
         rows: Rows,
-        others: Option<Rows>,
+        others: Option<Box<Rows>>,
     },
     Pictures {
         own: Pictures,
@@ -271,7 +271,8 @@ impl Source {
     fn write_page(&mut self, page: Page<'_>, output: Output) -> Result<()> {
         match self {
             Self::Texts { rows, others } => {
-                let mut all: Vec<&mut Rows> = [rows].into_iter().chain(others.as_mut()).collect();
+                let mut all: Vec<&mut Rows> =
+                    [rows].into_iter().chain(others.as_deref_mut()).collect();
                 page.write(&mut all, output)
             }
             Self::Pictures { .. } => page.write(&mut [], output),
