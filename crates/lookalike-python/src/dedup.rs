@@ -6,7 +6,11 @@ use lookalike::AlikePair;
 use lookalike_cli::{Given, Id};
 use pyo3::{prelude::*, types::PyTuple};
 
-use crate::{error, table, work::interruptible};
+use crate::{
+    error::{self, OrRaise},
+    table,
+    work::interruptible,
+};
 
 /// What `dedup` decided.
 #[pyclass(frozen, module = "lookalike._native")]
@@ -69,7 +73,7 @@ impl Answer {
             (self.id(py, pair.a)?, self.id(py, pair.b)?, pair.distance, pair.similarity)
                 .into_pyobject(py)
         };
-        self.inner.pairs.to_vec().into_iter().map(pair).collect()
+        self.inner.pairs.to_vec().or_raise()?.into_iter().map(pair).collect()
     }
 
     /// The rows that stay, from 0, if rows were handed over; else the ids of the items that stay.
