@@ -20,6 +20,7 @@ from importlib.metadata import version as _version
 from . import errors
 from ._dedup import AlikePair, Dedup, Group, Member, dedup, report
 from ._index import Index, Match
+from ._pictures import picture, pictures
 from ._prints import distance, find_all
 from ._recipe import Model, Preset, Recipe, fingerprints, recipes, simhash
 from .errors import LookalikeError
@@ -43,6 +44,8 @@ __all__ = [
     "errors",
     "find_all",
     "fingerprints",
+    "picture",
+    "pictures",
     "recipes",
     "report",
     "simhash",

@@ -11,6 +11,8 @@ __all__ = [
     "dedup",
     "find_all",
     "near_values",
+    "picture_presets",
+    "pictures",
     "presets",
     "run",
     "simhash_ascii",
@@ -123,6 +125,10 @@ class Answer:
 def presets() -> list[
     tuple[str, int, int, str, str, str | None, tuple[float, float, float] | None, str]
 ]: ...
+def pictures(
+    sources: Iterable[Any], recipe: str, threads: int | None = None
+) -> tuple[bytearray, bytearray, list[tuple[int, str]]]: ...
+def picture_presets() -> list[tuple[str, int, list[int], str]]: ...
 def find_all(
     prints: Any,
     bits: int,

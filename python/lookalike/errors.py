@@ -12,6 +12,7 @@ __all__ = [
     "ModelError",
     "OptionError",
     "PairsError",
+    "PictureError",
     "RecipeError",
     "RemovalError",
     "SearchError",
@@ -50,6 +51,10 @@ class OptionError(LookalikeError, ValueError):
 
 class PairsError(LookalikeError, ValueError):
     """Pairs cannot be searched like this."""
+
+
+class PictureError(LookalikeError, ValueError):
+    """A file is no picture, or it cannot be read."""
 
 
 class RecipeError(LookalikeError, ValueError):

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `recipe.rs` | How do texts, tokens and features become fingerprints? |
 //! | `texts.rs` | Which texts does a list, an iterator or an Arrow column hold? |
+//! | `pictures.rs` | What does a picture look like, in bits? |
 //! | `pairs.rs`, `index.rs` | Which fingerprints are near each other, or near this one? |
 //! | `model.rs` | How rare are features elsewhere? |
 //! | `dedup.rs`, `table.rs` | What can go? The command line's `dedup`, over rows in memory or files. |
@@ -22,6 +23,7 @@ mod error;
 mod index;
 mod model;
 mod pairs;
+mod pictures;
 mod prints;
 mod recipe;
 mod table;
@@ -38,6 +40,7 @@ mod native {
         index::Index,
         model::Model,
         pairs::find_all,
+        pictures::{picture_presets, pictures},
         recipe::{Recipe, presets},
     };
 }
