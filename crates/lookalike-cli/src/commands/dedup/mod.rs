@@ -255,6 +255,7 @@ fn options(args: &DedupArgs) -> RowOptions {
 }
 
 /// Where the items came from: needed once more, to show and to copy them.
+#[expect(clippy::large_enum_variant, reason = "there is one in a run")]
 enum Source {
     Texts {
         rows: Rows,
