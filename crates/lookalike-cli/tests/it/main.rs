@@ -10,4 +10,5 @@ mod index;
 mod library;
 mod pairs_in;
 mod pairs_out;
+mod pictures;
 mod run;

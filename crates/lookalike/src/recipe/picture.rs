@@ -124,7 +124,7 @@ impl PictureRecipe {
             let words: [u64; 2] = HSV_HASH.words(0, name);
             let rarity = self.model.as_deref().map_or(256, |model| model.rarity(words[0]));
             // Shares are 16 bits after the point, rarities 8.
-            weighted.push((words, (i64::from(share) * i64::from(rarity) >> 8) as i32));
+            weighted.push((words, ((i64::from(share) * i64::from(rarity)) >> 8) as i32));
         });
         heaviest(weighted.into_iter(), HSV_TOP)
     }

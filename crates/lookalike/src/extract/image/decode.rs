@@ -308,9 +308,12 @@ fn reason(format: PictureFormat, error: ImageError) -> DecodeError {
 }
 
 fn ends_early(error: &ImageError) -> bool {
-    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    let end = std::io::ErrorKind::UnexpectedEof;
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = match error {
+        ImageError::IoError(error) => Some(error),
+        error => Some(error),
+    };
     while let Some(error) = cause {
-        let end = std::io::ErrorKind::UnexpectedEof;
         if error.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == end) {
             return true;
         }

@@ -122,7 +122,8 @@ impl<'a> Decoder<'a> {
     fn run(&mut self, pixels: u64) -> Result<(), Stop> {
         loop {
             match self.marker() {
-                None if self.is_complete() => return Ok(()),
+                // All of a sequential picture is there; of a progressive one, something is missing.
+                None if self.is_complete() && !self.is_progressive() => return Ok(()),
                 None => return Err(cut_off()),
                 Some(0xD9) if self.is_complete() => return Ok(()),
                 Some(0xD9) => return Err(broken("it ends without a picture")),
@@ -152,6 +153,10 @@ impl<'a> Decoder<'a> {
     /// Whether every component was decoded.
     fn is_complete(&self) -> bool {
         self.frame.as_ref().is_some_and(|frame| frame.seen.iter().all(|seen| *seen))
+    }
+
+    fn is_progressive(&self) -> bool {
+        self.frame.as_ref().is_some_and(|frame| frame.progressive)
     }
 
     /// The next marker; what lies before it is passed over.
@@ -427,7 +432,7 @@ impl Component {
             let from = block / self.columns * side * stride + block % self.columns * side;
             let constant = i32::from(coefficients[0]) * factors[0];
             if side == 1 || coefficients[1..].iter().all(|&value| value == 0) {
-                let value = ((constant + 4 >> 3) + 128).clamp(0, 255) as u8;
+                let value = (((constant + 4) >> 3) + 128).clamp(0, 255) as u8;
                 (0..side).for_each(|row| plane[from + row * stride..][..side].fill(value));
                 continue;
             }
@@ -491,7 +496,7 @@ impl ReadBlock for Sequential {
         before: &mut i32,
         kept: &mut [i16],
     ) -> Result<(), Stop> {
-        *before += bits.difference(constants)?;
+        *before = before.wrapping_add(bits.difference(constants)?);
         let Some(others) = others else { return Err(broken("a scan without codes")) };
         let Some(constant) = kept.first_mut() else { return skip(bits, others) };
         *constant = *before as i16;
@@ -548,7 +553,7 @@ impl ReadBlock for FirstBits {
         before: &mut i32,
         kept: &mut [i16],
     ) -> Result<(), Stop> {
-        *before += bits.difference(constants)?;
+        *before = before.wrapping_add(bits.difference(constants)?);
         kept.iter_mut().for_each(|constant| *constant = (*before << self.0.min(13)) as i16);
         Ok(())
     }
@@ -626,7 +631,7 @@ impl Scan<'_> {
                 }
             }
             if bits.is_over() {
-                return Err(if bits.at >= bits.bytes.len() {
+                return Err(if bits.at + 1 >= bits.bytes.len() {
                     cut_off()
                 } else {
                     broken("a scan ends too early")
