@@ -438,11 +438,11 @@ impl Component {
             }
             let waves = &WAVES[side / 4];
             let mut columns = [[0.0_f32; 4]; 4];
-            for i in 0..side {
+            for (i, down) in waves.iter().enumerate().take(side) {
                 for j in 0..side {
                     let at = i * side + j;
                     let value = (i32::from(coefficients[at]) * factors[at]) as f32;
-                    (0..side).for_each(|y| columns[y][j] += waves[i][y] * value);
+                    (0..side).for_each(|y| columns[y][j] += down[y] * value);
                 }
             }
             for (y, sums) in columns.iter().enumerate().take(side) {

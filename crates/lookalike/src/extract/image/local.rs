@@ -319,18 +319,15 @@ fn print(level: &Gray, blob: &Blob) -> Option<Fingerprint<1>> {
             *sample = level.between(x, y)?;
         }
     }
-    let cosines = &*COSINES;
     let mut bits = u64::from(blob.contrast > 0.0);
-    for i in 0..WAVES {
+    for (i, down) in COSINES.iter().enumerate() {
         let mut sums = [0.0_f32; SAMPLES];
-        for (row, &factor) in square.iter().zip(&cosines[i]) {
+        for (row, &factor) in square.iter().zip(down) {
             sums.iter_mut().zip(row).for_each(|(sum, &value)| *sum += factor * value);
         }
-        for j in 0..WAVES {
-            let value: f32 = sums.iter().zip(&cosines[j]).map(|(one, two)| one * two).sum();
-            if i + j > 0 {
-                bits |= u64::from(value > 0.0) << (WAVES * i + j);
-            }
+        for (j, across) in COSINES.iter().enumerate().skip(usize::from(i == 0)) {
+            let value: f32 = sums.iter().zip(across).map(|(one, two)| one * two).sum();
+            bits |= u64::from(value > 0.0) << (WAVES * i + j);
         }
     }
     Some(Fingerprint([bits]))
