@@ -133,6 +133,9 @@ pub struct FragmentSearch {
     pub common: u32,
 }
 
+/// By two items, the fragments they share: of the first, of the second.
+type Shared = BTreeMap<(u32, u32), Vec<(u32, u32)>>;
+
 /// Fragments of many items, one after the other.
 #[derive(Clone, Debug, Default)]
 pub struct Fragments {
@@ -177,9 +180,8 @@ impl Fragments {
         progress: &(dyn Fn(f64) + Sync),
     ) -> Result<Vec<Agreement>, PairsError> {
         let shared = self.shared(search, kernel, progress)?;
-        let pairs: Vec<(&(u32, u32), &Vec<(u32, u32)>)> = shared.iter().collect();
-        Ok(pairs
-            .into_par_iter()
+        Ok(shared
+            .par_iter()
             .filter_map(|(&(a, b), matches)| {
                 let places: Vec<(Place, Place)> = matches
                     .iter()
@@ -197,11 +199,11 @@ impl Fragments {
         search: &FragmentSearch,
         kernel: Kernel,
         progress: &(dyn Fn(f64) + Sync),
-    ) -> Result<BTreeMap<(u32, u32), Vec<(u32, u32)>>, PairsError> {
+    ) -> Result<Shared, PairsError> {
         let found =
             AllPairs::new(search.radius).kernel(kernel).progress(progress).run(&self.prints)?;
         let common = self.common(search, &found);
-        let mut shared: BTreeMap<(u32, u32), Vec<(u32, u32)>> = BTreeMap::new();
+        let mut shared = Shared::new();
         let mut add = |one: u32, two: u32| {
             let (a, b) = (self.items[one as usize], self.items[two as usize]);
             // Fragments are numbered by item, so that `a` is the earlier one.

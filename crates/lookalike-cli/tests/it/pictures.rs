@@ -35,7 +35,7 @@ fn scene(seed: u32) -> impl Fn(f32, f32) -> f32 {
     let waves: Vec<[f32; 3]> =
         (0..90).map(|_| [8.0 * next(), 16.0 * next() - 8.0, 6.3 * next()]).collect();
     move |x, y| {
-        let wave = |wave: &[f32; 3]| (6.283 * (wave[0] * x + wave[1] * y) + wave[2]).sin() * 9.0;
+        let wave = |wave: &[f32; 3]| (6.3 * (wave[0] * x + wave[1] * y) + wave[2]).sin() * 9.0;
         128.0 + waves.iter().map(wave).sum::<f32>()
     }
 }

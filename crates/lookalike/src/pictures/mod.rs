@@ -19,8 +19,7 @@ mod whole;
 use std::collections::HashMap;
 
 use crate::{
-    AlikePair, AlikePairs, Fingerprint, How, Kernel, PairsError, PictureRecipe, Radius,
-    SecondOpinion, Width,
+    AlikePair, AlikePairs, How, Kernel, PairsError, PictureRecipe, Radius, SecondOpinion, Width,
     alike::PackedPair,
     extract::image::{Decoder, Limits},
     sorted::{Room, Sorted},
@@ -271,8 +270,4 @@ fn with_parts(
 struct Found {
     pairs: Vec<AlikePair>,
     plan: String,
-}
-
-fn narrow<const WORDS: usize>(print: &Fingerprint<4>) -> Fingerprint<WORDS> {
-    Fingerprint(std::array::from_fn(|word| print.0[word]))
 }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::{
-    PicturePreset,
+    Fingerprint, PicturePreset,
     extract::image::{Orientation, Picture, Pixels},
 };
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Found, PictureDigest, PictureSearch, narrow};
+use super::{Found, PictureDigest, PictureSearch};
 use crate::{
     AlikePair, AllPairs, Fingerprint, Pair, PairsError, Search, StaticIndex,
     extract::image::Orientation,
@@ -17,7 +17,7 @@ pub(super) fn find<const WORDS: usize>(
     let prints: Vec<Fingerprint<WORDS>> = digests
         .iter()
         .flat_map(|digest| &digest.prints)
-        .map(|prints| narrow(&prints.upright))
+        .map(|prints| prints.upright.resize())
         .collect();
     let mut options = AllPairs::new(search.radius).kernel(search.kernel).progress(search.progress);
     if let Some(bytes) = search.memory {
@@ -62,7 +62,7 @@ fn with_turned<const WORDS: usize>(
         let queries: Vec<Fingerprint<WORDS>> = digests
             .iter()
             .filter_map(|digest| digest.prints.as_ref()?.turned.as_deref())
-            .map(|turned| narrow(&turned[orientation.index()]))
+            .map(|turned| turned[orientation.index()].resize())
             .collect();
         index.par_search_batch(&queries, search.radius, |later, found| {
             if (found.id as usize) < later {

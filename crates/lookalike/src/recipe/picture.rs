@@ -6,7 +6,7 @@
 
 use std::{fmt, num::NonZeroU32, sync::Arc};
 
-use super::{Quality, RecipeError, heaviest, widen};
+use super::{Quality, RecipeError, heaviest};
 use crate::{
     extract::image::{
         Cosines, Frame, Histogram, Picture, colour, gradients, hsv_features, pdq, pdq_orientations,
@@ -102,16 +102,16 @@ impl PictureRecipe {
                 Some(PicturePrints { upright: pdq(&cosines), turned, gradients })
             }
             PictureMethod::Phash => {
-                let turned = || Box::new(phash_orientations(&frame).map(widen));
+                let turned = || Box::new(phash_orientations(&frame).map(|print| print.resize()));
                 let turned = orientations.then(turned);
-                Some(PicturePrints { upright: widen(phash(&frame)), turned, gradients: None })
+                Some(PicturePrints { upright: phash(&frame).resize(), turned, gradients: None })
             }
             PictureMethod::Colour => {
-                let upright = widen(colour(&Histogram::of(pixels)));
+                let upright = colour(&Histogram::of(pixels)).resize();
                 Some(PicturePrints { upright, turned: None, gradients: None })
             }
             PictureMethod::Hsv => {
-                let upright = widen(simhash(&self.hsv_features(&Histogram::of(pixels)))?);
+                let upright = simhash(&self.hsv_features(&Histogram::of(pixels)))?.resize();
                 Some(PicturePrints { upright, turned: None, gradients: None })
             }
         }

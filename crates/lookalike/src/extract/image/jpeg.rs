@@ -439,10 +439,10 @@ impl Component {
             let waves = &WAVES[side / 4];
             let mut columns = [[0.0_f32; 4]; 4];
             for (i, down) in waves.iter().enumerate().take(side) {
-                for j in 0..side {
-                    let at = i * side + j;
-                    let value = (i32::from(coefficients[at]) * factors[at]) as f32;
-                    (0..side).for_each(|y| columns[y][j] += down[y] * value);
+                let row = coefficients[i * side..].iter().zip(&factors[i * side..]).take(side);
+                for (j, (&coefficient, factor)) in row.enumerate() {
+                    let value = (i32::from(coefficient) * factor) as f32;
+                    columns.iter_mut().zip(down).for_each(|(sums, wave)| sums[j] += wave * value);
                 }
             }
             for (y, sums) in columns.iter().enumerate().take(side) {

@@ -179,9 +179,8 @@ pub fn fragments(gray: &Gray) -> Vec<Fragment> {
         let levels = octave(base);
         let differences: Vec<Gray> =
             levels.windows(2).map(|pair| pair[1].minus(&pair[0])).collect();
-        for step in 1..=STEPS {
+        for (step, level) in levels.iter().enumerate().skip(1).take(STEPS) {
             extrema(&differences, step, |blob| {
-                let level = &levels[step];
                 if let Some(print) = print(level, &blob) {
                     let scale = (factor * blob.sigma).log2();
                     // Pixels of an octave lie on every second one of the octave before.

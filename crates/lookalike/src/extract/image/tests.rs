@@ -29,7 +29,7 @@ fn decode(bytes: &[u8]) -> Result<Picture, DecodeError> {
 
 fn crc(bytes: &[u8]) -> u32 {
     bytes.iter().fold(u32::MAX, |crc, &byte| {
-        (0..8).fold(crc ^ u32::from(byte), |crc, _| crc >> 1 ^ (crc & 1) * 0xEDB8_8320)
+        (0..8).fold(crc ^ u32::from(byte), |crc, _| (crc >> 1) ^ ((crc & 1) * 0xEDB8_8320))
     }) ^ u32::MAX
 }
 
