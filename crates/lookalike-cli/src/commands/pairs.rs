@@ -59,7 +59,7 @@ fn texts(args: PairsArgs, start: Instant) -> Result<ExitCode> {
     let report = Report::open(args.output, args.equal.into(), args.talk)?;
     let source =
         TextSource { rows: &mut rows, others: None, skipped: &mut skipped, talk: args.talk };
-    let searched = work.on_threads(|| source.search(&alike, &work, &mut |_| Ok(())))?;
+    let searched = work.on_threads(|| source.search(&alike, &work, &mut |_, _| Ok(())))?;
     let found = Found {
         figures: text_figures(&searched.found, &alike),
         plan: searched.found.plan,

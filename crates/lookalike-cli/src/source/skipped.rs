@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, anyhow};
 
+use crate::report::visible;
+
 /// How many skipped items are listed one by one.
 const LISTED: usize = 20;
 
@@ -115,7 +117,7 @@ impl Skipped {
         *self.counts.entry(bad.reason).or_default() += items;
         self.listable += 1;
         if self.listed.len() < LISTED {
-            self.listed.push(bad.message);
+            self.listed.push(visible(&bad.message).into_owned());
         }
     }
 

@@ -1,5 +1,6 @@
 //! `lookalike dedup`: what of all this can go, because something alike stays?
 
+mod acting;
 mod decide;
 mod keep;
 mod outputs;
@@ -18,6 +19,7 @@ use crate::{
     report::{Figure, Summary, counted, grouped, say},
     source::{Kept, RowOptions, Rows, Skipped},
 };
+use acting::{Acting, Done, deed};
 use decide::{Decision, Tally, crossing};
 use keep::Preference;
 use outputs::Outputs;
@@ -40,7 +42,8 @@ pub fn run(mut args: DedupArgs) -> Result<ExitCode> {
         None => None,
     };
     let mut outputs = Outputs::open(&args, &rows)?;
-    let mut preference = Preference::new(args.keep.clone());
+    let acting = Acting::open(&args, &rows, others.as_ref())?;
+    let mut preference = Preference::new(&args.keep);
     let source = TextSource {
         rows: &mut rows,
         others: others.as_mut(),
@@ -48,7 +51,7 @@ pub fn run(mut args: DedupArgs) -> Result<ExitCode> {
         talk: args.talk,
     };
     let found =
-        work.on_threads(|| source.search(&alike, &work, &mut |row| preference.note(row)))?;
+        work.on_threads(|| source.search(&alike, &work, &mut |row, id| preference.note(row, id)))?;
     let outcome = Outcome::new(found, &preference, &args);
     let allowed = outcome.decision.check(args.max_remove, &outcome.searched.ids);
     if allowed.is_err() {
@@ -63,9 +66,16 @@ pub fn run(mut args: DedupArgs) -> Result<ExitCode> {
     let written = !outputs.are_none() || args.report.is_some();
     let Searched { ids, .. } = &outcome.searched;
     let kept = work.on_threads(|| outputs.write(&rows, &outcome.pairs, &outcome.decision, ids))?;
-    outcome.tell(&args, &skipped, kept, written, start);
+    let done = match acting {
+        Some(acting) if allowed.is_ok() => {
+            let groups = &outcome.decision.groups;
+            Some(acting.run(groups, &rows, others.as_ref(), outcome.searched.own)?)
+        }
+        _ => None,
+    };
+    outcome.tell(&args, &skipped, kept, done.as_ref(), written, start);
     match allowed {
-        Err(error) if args.output.is_some() => Err(error),
+        Err(error) if args.output.is_some() || deed(&args.act).is_some() => Err(error),
         Err(error) if !args.talk.quiet => {
             say(&format!("note: {error}"));
             Ok(ExitCode::SUCCESS)
@@ -75,12 +85,13 @@ pub fn run(mut args: DedupArgs) -> Result<ExitCode> {
 }
 
 fn options(args: &DedupArgs) -> RowOptions {
-    let key = match &args.keep {
+    let key = args.keep.0.iter().find_map(|rule| match rule {
         KeepRule::Field { name, .. } => Some(name.clone()),
         _ => None,
-    };
+    });
     let again = !args.dry_run && (args.output.is_some() || args.report.is_some());
-    RowOptions { key, again, ..RowOptions::from(&args.rows) }
+    let watch = deed(&args.act).is_some();
+    RowOptions { key, again, watch, ..RowOptions::from(&args.rows) }
 }
 
 /// All that is known once the search is done.
@@ -149,6 +160,7 @@ impl Outcome {
         args: &DedupArgs,
         skipped: &Skipped,
         kept: Option<Kept>,
+        done: Option<&Done>,
         written: bool,
         start: Instant,
     ) {
@@ -156,7 +168,7 @@ impl Outcome {
         let (items, removed) = (*own as u64, decision.tally.total);
         let (largest, least) = decision.extremes();
         let part = 100.0 * removed as f64 / items.max(1) as f64;
-        let would = if kept.is_some() { "" } else { "would go: " };
+        let would = if kept.is_some() || done.is_some() { "" } else { "would go: " };
         let labelled = |words: String, tally: &Tally| match tally.words() {
             levels if levels.is_empty() => words,
             levels => format!("{words}: {levels}"),
@@ -180,7 +192,7 @@ impl Outcome {
             (Some(path), Some(_)) => format!(" to {}", path.display()),
             _ => String::new(),
         };
-        let figures = vec![
+        let mut figures = vec![
             told("pairs", json!(tally.total), pairs_words(tally)),
             silent("pairs_by_level", by_level(tally)),
             told("groups", json!(groups), groups_words),
@@ -202,10 +214,14 @@ impl Outcome {
             silent("verified", json!(found.verified)),
             silent("spilled_bytes", json!(found.spilled)),
         ];
+        figures.extend(done.iter().flat_map(|done| done.figures()));
         let seconds = start.elapsed().as_secs_f64();
         let summary = Summary { items, skipped, seconds, figures, plan: None };
+        if let Some(done) = done.filter(|_| !args.talk.quiet) {
+            done.list_left();
+        }
         summary.say_labelled(args.talk);
-        if !args.talk.quiet && !args.dry_run && !written {
+        if !args.talk.quiet && !args.dry_run && !written && done.is_none() {
             say(
                 "nothing was written: -o KEPT writes what is kept, --report FILE.html shows the groups",
             );
