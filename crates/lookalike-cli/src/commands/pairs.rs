@@ -57,8 +57,13 @@ fn texts(args: PairsArgs, start: Instant) -> Result<ExitCode> {
     let mut skipped = Skipped::unless(args.rows.strict);
     let mut rows = Rows::open(&args.inputs, RowOptions::from(&args.rows), &mut skipped)?;
     let report = Report::open(args.output, args.equal.into(), args.talk)?;
-    let source =
-        TextSource { rows: &mut rows, others: None, skipped: &mut skipped, talk: args.talk };
+    let source = TextSource {
+        rows: &mut rows,
+        others: None,
+        skipped: &mut skipped,
+        talk: args.talk,
+        on_beat: &|| {},
+    };
     let searched = work.on_threads(|| source.search(&alike, &work, &mut |_, _| Ok(())))?;
     let found = Found {
         figures: text_figures(&searched.found, &alike),

@@ -1,7 +1,8 @@
 //! Where does an input come from, and how is it read a second time?
 //!
 //! A file is opened again. Standard input cannot be, so what is read from it is written to a
-//! nameless temporary file beside, if it will be needed again.
+//! nameless temporary file beside, if it will be needed again. Rows that another program holds are
+//! there all the time.
 
 use std::{
     fs::File,
@@ -9,6 +10,8 @@ use std::{
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
 };
+
+use arrow_array::RecordBatch;
 
 use super::{
     Bad,
@@ -21,6 +24,8 @@ const AHEAD: usize = 1 << 20;
 pub enum Origin {
     File(PathBuf),
     Stdin(Stdin),
+    /// Rows of columns, in memory.
+    Memory(Vec<RecordBatch>),
 }
 
 /// Standard input, opened already, and what was read from it so far.
@@ -54,6 +59,7 @@ impl Origin {
                 let fresh = stdin.fresh.lock().unwrap_or_else(PoisonError::into_inner);
                 Ok(fresh.as_ref().map_or_else(Vec::new, |bytes| bytes.start().to_vec()))
             }
+            Self::Memory(_) => Ok(Vec::new()),
         }
     }
 
@@ -65,6 +71,7 @@ impl Origin {
                 Bytes::unpack(name.to_owned(), file, AHEAD)
             }
             Self::Stdin(stdin) => stdin.open(name),
+            Self::Memory(_) => Err(Bad::input(name, "has rows, but no bytes")),
         }
     }
 

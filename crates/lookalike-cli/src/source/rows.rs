@@ -9,6 +9,7 @@ use std::{
 };
 
 use anyhow::{Result, bail, ensure};
+use arrow_array::RecordBatch;
 use rayon::prelude::*;
 
 use super::{
@@ -26,7 +27,7 @@ use super::{
 };
 use crate::{
     args::{Format, RowArgs},
-    report::{counted, grouped},
+    report::{counted, grouped, visible},
 };
 
 /// What is an item, and what of it is read?
@@ -108,6 +109,11 @@ pub struct Batch<'a> {
 pub type OnBatch<'a> = &'a mut dyn FnMut(Batch<'_>) -> Result<()>;
 
 impl Row<'_> {
+    /// Which line or row of its input it is, from 1; 0 if it is all of it.
+    pub fn line(&self) -> u64 {
+        self.place.line.unwrap_or(0)
+    }
+
     /// Its text; nothing if it has features.
     pub fn text(&self) -> &str {
         match &self.content {
@@ -128,14 +134,7 @@ impl Batch<'_> {
 impl Rows {
     /// Opens all inputs, so that a wrong name is noticed before any work is done.
     pub fn open(paths: &[PathBuf], options: RowOptions, skipped: &mut Skipped) -> Result<Self> {
-        let mut rows = Self {
-            inputs: Vec::new(),
-            walk: Walk::new(options.follow_links),
-            options,
-            notes: Vec::new(),
-            items: Items::default(),
-            seen: Vec::new(),
-        };
+        let mut rows = Self::none(options);
         for path in paths {
             if path == Path::new("-") {
                 let twice = paths.iter().filter(|other| *other == path).count() > 1;
@@ -150,6 +149,20 @@ impl Rows {
             }
         }
         Ok(rows)
+    }
+
+    /// Rows that a program holds, under a name for messages.
+    pub fn in_memory(name: String, batches: Vec<RecordBatch>, options: RowOptions) -> Result<Self> {
+        let opened = Input::memory(name, batches, &options).map_err(Bad::error)?;
+        let mut rows = Self::none(options);
+        rows.push(opened);
+        Ok(rows)
+    }
+
+    fn none(options: RowOptions) -> Self {
+        let (inputs, notes, seen) = (Vec::new(), Vec::new(), Vec::new());
+        let walk = Walk::new(options.follow_links);
+        Self { inputs, options, notes, walk, items: Items::default(), seen }
     }
 
     /// What is read, in words.
@@ -216,7 +229,8 @@ impl Rows {
         if opened.0.format == Format::Text
             && let Some(first) = self.walk.list(file, self.inputs.len())
         {
-            self.notes.push(format!("note: {} is listed already, and read once", opened.0.name));
+            let name = visible(&opened.0.name);
+            self.notes.push(format!("note: {name} is listed already, and read once"));
             self.inputs[first].links.push(path.to_owned());
         } else {
             self.push(opened);
@@ -227,6 +241,7 @@ impl Rows {
         let Walked { files, links, .. } = self.walk.folder(path, self.inputs.len(), skipped)?;
         let name = path_text(path);
         if let Some(left_out) = self.walk.note() {
+            let name = visible(&name);
             self.notes.push(format!("note: left out of {name}: {left_out}"));
         }
         ensure!(

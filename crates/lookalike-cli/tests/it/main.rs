@@ -1,11 +1,14 @@
 //! Runs the real binary on small data; each test looks at exit code, stdout and stderr together.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
+mod acting;
 mod bad_input;
 mod bench;
 mod compare;
 mod dedup;
 mod hash;
+mod library;
 mod pairs_in;
 mod pairs_out;
 mod run;
+mod walk;

@@ -29,7 +29,7 @@ pub struct Acting {
 }
 
 /// What was done, and where it is written down.
-pub struct Done {
+pub struct Acts {
     deed: Deed,
     acted: Acted,
     journal: Option<PathBuf>,
@@ -77,7 +77,7 @@ impl Acting {
         rows: &Rows,
         others: Option<&Rows>,
         own: usize,
-    ) -> Result<Done> {
+    ) -> Result<Acts> {
         let Self { deed, journal } = self;
         let file = |item: u32| match item.checked_sub(own as u32) {
             Some(beyond) => others.and_then(|others| others.seen(beyond)),
@@ -101,7 +101,7 @@ impl Acting {
             Some(mut journal) => (actor.act(&going, &mut journal)?, journal.finish()?),
         };
         acted.left.append(&mut unequal);
-        Ok(Done { deed, acted, journal, dry_run })
+        Ok(Acts { deed, acted, journal, dry_run })
     }
 }
 
@@ -173,7 +173,7 @@ fn resolve(path: &Path) -> Result<PathBuf> {
     })
 }
 
-impl Done {
+impl Acts {
     /// Lists what was left as it is.
     pub fn list_left(&self) {
         let left = &self.acted.left;

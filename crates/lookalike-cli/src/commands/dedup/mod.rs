@@ -1,14 +1,20 @@
 //! `lookalike dedup`: what of all this can go, because something alike stays?
 
 mod acting;
+mod answer;
 mod decide;
 mod keep;
 mod outputs;
 mod page;
 
-use std::{process::ExitCode, time::Instant};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+    time::Instant,
+};
 
 use anyhow::{Result, ensure};
+use arrow_array::RecordBatch;
 use lookalike::{AlikePairs, How, TextPairs};
 use serde_json::{Value, json};
 
@@ -17,70 +23,149 @@ use crate::{
     args::{DedupArgs, Grouping, KeepRule, Kind},
     config::{Alike, Work},
     report::{Figure, Summary, counted, grouped, say},
-    source::{Kept, RowOptions, Rows, Skipped},
+    source::{self, Kept, Row, RowOptions, Rows, Skipped},
 };
-use acting::{Acting, Done, deed};
+use acting::{Acting, Acts, deed};
+pub use answer::{Answer, Given, Id};
 use decide::{Decision, Tally, crossing};
 use keep::Preference;
 use outputs::Outputs;
 use page::Page;
 
-pub fn run(mut args: DedupArgs) -> Result<ExitCode> {
-    let start = Instant::now();
-    ensure!(args.kind != Some(Kind::Hash), "dedup reads texts; for fingerprints use pairs");
-    ensure!(
-        args.against.is_none() || args.group == Grouping::Star,
-        "--against removes what is alike something in OTHER; chains have no part in it: leave \
-         --group out"
-    );
-    let alike = Alike::new(&args.recipe, args.distance, &args.verify)?;
-    let work = Work::new(std::mem::take(&mut args.work))?;
-    let mut skipped = Skipped::unless(args.rows.strict);
-    let mut rows = Rows::open(&args.inputs, options(&args), &mut skipped)?;
-    let mut others = match &args.against {
-        Some(path) => Some(Rows::open(std::slice::from_ref(path), options(&args), &mut skipped)?),
-        None => None,
-    };
-    let mut outputs = Outputs::open(&args, &rows)?;
-    let acting = Acting::open(&args, &rows, others.as_ref())?;
-    let mut preference = Preference::new(&args.keep);
-    let source = TextSource {
-        rows: &mut rows,
-        others: others.as_mut(),
-        skipped: &mut skipped,
-        talk: args.talk,
-    };
-    let found =
-        work.on_threads(|| source.search(&alike, &work, &mut |row, id| preference.note(row, id)))?;
-    let outcome = Outcome::new(found, &preference, &args);
-    let allowed = outcome.decision.check(args.max_remove, &outcome.searched.ids);
-    if allowed.is_err() {
-        outputs.keep_all();
-    }
-    if let Some(page) = outputs.page.take() {
-        let mut all: Vec<&mut Rows> = [&mut rows].into_iter().chain(others.as_mut()).collect();
-        work.on_threads(|| {
-            outcome.page(&args, &alike, &preference, &skipped).write(&mut all, page)
-        })?;
-    }
-    let written = !outputs.are_none() || args.report.is_some();
-    let Searched { ids, .. } = &outcome.searched;
-    let kept = work.on_threads(|| outputs.write(&rows, &outcome.pairs, &outcome.decision, ids))?;
-    let done = match acting {
-        Some(acting) if allowed.is_ok() => {
-            let groups = &outcome.decision.groups;
-            Some(acting.run(groups, &rows, others.as_ref(), outcome.searched.own)?)
-        }
-        _ => None,
-    };
-    outcome.tell(&args, &skipped, kept, done.as_ref(), written, start);
-    match allowed {
-        Err(error) if args.output.is_some() || deed(&args.act).is_some() => Err(error),
-        Err(error) if !args.talk.quiet => {
+pub fn run(args: DedupArgs) -> Result<ExitCode> {
+    let done = Done::of(args, Given::default())?;
+    done.tell();
+    match done.allowed {
+        Err(error) if done.args.output.is_some() || deed(&done.args.act).is_some() => Err(error),
+        Err(error) if !done.args.talk.quiet => {
             say(&format!("note: {error}"));
             Ok(ExitCode::SUCCESS)
         }
         _ => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// Everything `dedup` does, but for what it says in the end.
+struct Done {
+    args: DedupArgs,
+    outcome: Outcome,
+    skipped: Skipped,
+    /// What was written of the input, if it was asked for.
+    kept: Option<Kept>,
+    /// What was done to the files themselves, if it was asked for.
+    acts: Option<Acts>,
+    /// Whether anything was written at all.
+    written: bool,
+    /// Whether so many may be removed.
+    allowed: Result<()>,
+    /// The rows of the items, from 0, if a program handed them over.
+    rows: Vec<u32>,
+    seconds: f64,
+}
+
+impl Done {
+    fn of(mut args: DedupArgs, given: Given<'_>) -> Result<Self> {
+        let start = Instant::now();
+        ensure!(args.kind != Some(Kind::Hash), "dedup reads texts; for fingerprints use pairs");
+        ensure!(
+            args.against.is_none() || args.group == Grouping::Star,
+            "--against removes what is alike something in OTHER; chains have no part in it: leave \
+             --group out"
+        );
+        let Given { rows: given_rows, against, on_beat } = given;
+        let is_given = given_rows.is_some();
+        let alike = Alike::new(&args.recipe, args.distance, &args.verify)?;
+        let work = Work::new(std::mem::take(&mut args.work))?;
+        let mut skipped = Skipped::unless(args.rows.strict);
+        let mut rows = open(&args.inputs, given_rows, &args, &mut skipped)?;
+        let mut others = match &args.against {
+            Some(path) => Some(open(std::slice::from_ref(path), against, &args, &mut skipped)?),
+            None => None,
+        };
+        let mut outputs = Outputs::open(&args, &rows)?;
+        let acting = Acting::open(&args, &rows, others.as_ref())?;
+        let mut preference = Preference::new(&args.keep);
+        let mut numbers = Vec::new();
+        let source = TextSource {
+            rows: &mut rows,
+            others: others.as_mut(),
+            skipped: &mut skipped,
+            talk: args.talk,
+            on_beat,
+        };
+        let mut on_row = |row: &Row<'_>, id: source::Id<'_>| {
+            if is_given {
+                numbers.push(row.line().saturating_sub(1) as u32);
+            }
+            preference.note(row, id)
+        };
+        let found = work.on_threads(|| source.search(&alike, &work, &mut on_row))?;
+        let outcome = Outcome::new(found, &preference, &args);
+        let allowed = outcome.decision.check(args.max_remove, &outcome.searched.ids);
+        if allowed.is_err() {
+            outputs.keep_all();
+        }
+        if let Some(page) = outputs.page.take() {
+            let mut all: Vec<&mut Rows> = [&mut rows].into_iter().chain(others.as_mut()).collect();
+            work.on_threads(|| {
+                outcome.page(&args, &alike, &preference, &skipped).write(&mut all, page)
+            })?;
+        }
+        let written = !outputs.are_none() || args.report.is_some();
+        let Searched { ids, .. } = &outcome.searched;
+        let kept =
+            work.on_threads(|| outputs.write(&rows, &outcome.pairs, &outcome.decision, ids))?;
+        let acts = match acting {
+            Some(acting) if allowed.is_ok() => {
+                let groups = &outcome.decision.groups;
+                Some(acting.run(groups, &rows, others.as_ref(), outcome.searched.own)?)
+            }
+            _ => None,
+        };
+        let seconds = start.elapsed().as_secs_f64();
+        Ok(Self { args, outcome, skipped, kept, acts, written, allowed, rows: numbers, seconds })
+    }
+
+    fn summary(&self) -> Summary<'_> {
+        let goes = self.kept.is_some() || self.acts.is_some();
+        let mut figures = self.outcome.figures(self.args.output.as_deref(), self.kept, goes);
+        figures.extend(self.acts.iter().flat_map(Acts::figures));
+        Summary {
+            items: self.outcome.searched.own as u64,
+            skipped: &self.skipped,
+            seconds: self.seconds,
+            figures,
+            plan: None,
+        }
+    }
+
+    fn tell(&self) {
+        let Self { args, written, acts, .. } = self;
+        if let Some(acts) = acts.as_ref().filter(|_| !args.talk.quiet) {
+            acts.list_left();
+        }
+        self.summary().say_labelled(args.talk);
+        if !args.talk.quiet && !args.dry_run && !written && acts.is_none() {
+            say(
+                "nothing was written: -o KEPT writes what is kept, --report FILE.html shows the groups",
+            );
+        }
+    }
+}
+
+/// The rows of these files; or those a program handed over, under the name of the file.
+fn open(
+    paths: &[PathBuf],
+    given: Option<Vec<RecordBatch>>,
+    args: &DedupArgs,
+    skipped: &mut Skipped,
+) -> Result<Rows> {
+    match given {
+        None => Rows::open(paths, options(args), skipped),
+        Some(rows) => {
+            let name = paths.first().map_or_else(String::new, |path| path.display().to_string());
+            Rows::in_memory(name, rows, options(args))
+        }
     }
 }
 
@@ -155,20 +240,13 @@ impl Outcome {
         }
     }
 
-    fn tell(
-        &self,
-        args: &DedupArgs,
-        skipped: &Skipped,
-        kept: Option<Kept>,
-        done: Option<&Done>,
-        written: bool,
-        start: Instant,
-    ) {
+    /// `goes`: what is removed was left out of what was written, or acted on.
+    fn figures(&self, output: Option<&Path>, kept: Option<Kept>, goes: bool) -> Vec<Figure> {
         let Self { searched: Searched { found, own, .. }, tally, decision, .. } = self;
         let (items, removed) = (*own as u64, decision.tally.total);
         let (largest, least) = decision.extremes();
         let part = 100.0 * removed as f64 / items.max(1) as f64;
-        let would = if kept.is_some() || done.is_some() { "" } else { "would go: " };
+        let would = if goes { "" } else { "would go: " };
         let labelled = |words: String, tally: &Tally| match tally.words() {
             levels if levels.is_empty() => words,
             levels => format!("{words}: {levels}"),
@@ -188,11 +266,11 @@ impl Outcome {
         } else {
             format!(" and {} that could not be read", counted(others, "record"))
         };
-        let target = match (&args.output, kept) {
+        let target = match (output, kept) {
             (Some(path), Some(_)) => format!(" to {}", path.display()),
             _ => String::new(),
         };
-        let mut figures = vec![
+        vec![
             told("pairs", json!(tally.total), pairs_words(tally)),
             silent("pairs_by_level", by_level(tally)),
             told("groups", json!(groups), groups_words),
@@ -213,19 +291,7 @@ impl Outcome {
             silent("recall", recall(found)),
             silent("verified", json!(found.verified)),
             silent("spilled_bytes", json!(found.spilled)),
-        ];
-        figures.extend(done.iter().flat_map(|done| done.figures()));
-        let seconds = start.elapsed().as_secs_f64();
-        let summary = Summary { items, skipped, seconds, figures, plan: None };
-        if let Some(done) = done.filter(|_| !args.talk.quiet) {
-            done.list_left();
-        }
-        summary.say_labelled(args.talk);
-        if !args.talk.quiet && !args.dry_run && !written && done.is_none() {
-            say(
-                "nothing was written: -o KEPT writes what is kept, --report FILE.html shows the groups",
-            );
-        }
+        ]
     }
 }
 
