@@ -8,6 +8,12 @@ pub fn state() -> Option<PathBuf> {
     Some(place("XDG_STATE_HOME", ".local/state", "LOCALAPPDATA")?.join("lookalike"))
 }
 
+/// What can be made again: `$XDG_CACHE_HOME/lookalike`, `~/.cache/lookalike`.
+#[cfg(test)]
+pub fn cache() -> Option<PathBuf> {
+    Some(place("XDG_CACHE_HOME", ".cache", "LOCALAPPDATA")?.join("lookalike"))
+}
+
 /// Where users' files are kept: `$XDG_DATA_HOME`, `~/.local/share`.
 pub fn data() -> Option<PathBuf> {
     place("XDG_DATA_HOME", ".local/share", "LOCALAPPDATA")

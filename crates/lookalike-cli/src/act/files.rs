@@ -7,12 +7,10 @@ use std::{
     path::Path,
 };
 
+use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
 
-use crate::{
-    report::Partial,
-    source::{Digest, Stamp},
-};
+use crate::{report::Partial, source::Stamp};
 
 /// Moves a file to a name that is not taken; over the end of a file system, too. `partial` is a name
 /// to copy to before the copy is complete.
@@ -146,9 +144,18 @@ pub fn stamp(path: &Path) -> io::Result<Stamp> {
     Ok(Stamp::of(&data))
 }
 
-/// The digest of what a file holds.
-pub fn digest(path: &Path) -> io::Result<Digest> {
-    Digest::of_reader(File::open(path)?)
+/// The SHA-256 of what a file holds, as hexadecimal digits.
+pub fn sha256(path: &Path) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; 1 << 17];
+    loop {
+        match fill(&mut file, &mut buffer)? {
+            0 => break,
+            count => hash.update(&buffer[..count]),
+        }
+    }
+    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 pub fn exists(path: &Path) -> bool {

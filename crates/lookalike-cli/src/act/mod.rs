@@ -278,7 +278,7 @@ fn link(name: &Path, keep: &SeenFile<'_>) -> Result<Act, String> {
     if !same {
         return Err(format!("is alike {}, but not equal", path_text(keep.path)));
     }
-    let sha256 = files::digest(name).map_err(|error| error.to_string())?.hex();
+    let sha256 = files::sha256(name).map_err(|error| error.to_string())?;
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;

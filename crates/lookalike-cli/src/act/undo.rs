@@ -119,8 +119,8 @@ fn need(entry: &Entry) -> Result<Need, String> {
             match (now, keep) {
                 (Err(error), _) => Err(format!("cannot be made a file of its own: {error}")),
                 (Ok(now), Ok(keep)) if now.file.is_some() && now.file == keep.file => {
-                    let digest = files::digest(&entry.from).map_err(|error| error.to_string())?;
-                    if digest.hex() != *sha256 {
+                    let now = files::sha256(&entry.from).map_err(|error| error.to_string())?;
+                    if now != *sha256 {
                         return Err(
                             "was written to since it was linked; what it said before is lost"
                                 .into(),

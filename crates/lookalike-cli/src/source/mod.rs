@@ -4,6 +4,8 @@
 //! called, [`Skipped`] what could not be read. Nothing here knows what items are read for.
 
 mod bytes;
+#[cfg(test)]
+mod cache;
 mod charset;
 mod csv;
 mod field;

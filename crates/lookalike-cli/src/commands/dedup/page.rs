@@ -14,7 +14,7 @@ use crate::{
         Output,
         html::{
             self, Body, Closeness, Excerpt, FILE_BYTES, HtmlReport, Overview, ReportGroup,
-            ReportItem, ReportMember, Scale, View,
+            ReportItem, ReportMember, Scale, Share, View,
         },
         id_text,
     },
@@ -40,7 +40,7 @@ impl Page<'_> {
         for group in self.groups {
             overview.add(group.members.iter().map(closeness));
         }
-        let view = View::new(&overview, FILE_BYTES);
+        let view = View::new(&overview, FILE_BYTES, Share::TEXT);
         let mut texts = self.texts(&view, rows)?;
         let shown = self.groups.iter().enumerate().filter(|(position, _)| view.shows(*position));
         let groups = shown.map(|(position, group)| self.group(position, group, &view, &mut texts));
