@@ -9,7 +9,6 @@ pub fn state() -> Option<PathBuf> {
 }
 
 /// What can be made again: `$XDG_CACHE_HOME/lookalike`, `~/.cache/lookalike`.
-#[cfg(test)]
 pub fn cache() -> Option<PathBuf> {
     Some(place("XDG_CACHE_HOME", ".cache", "LOCALAPPDATA")?.join("lookalike"))
 }

@@ -5,6 +5,8 @@
 //! recipes must never be compared.
 
 mod counter;
+#[cfg(feature = "image")]
+mod picture;
 mod preset;
 #[cfg(test)]
 mod tests;
@@ -25,6 +27,8 @@ use crate::simhash::simhash;
 use crate::stop_words::StopWords;
 use counter::{Counted, Counter};
 
+#[cfg(feature = "image")]
+pub use picture::{PictureMethod, PicturePreset, PicturePrints, PictureRecipe};
 pub use preset::{Preset, Quality};
 pub use weighting::Weighting;
 use weighting::log_weight;

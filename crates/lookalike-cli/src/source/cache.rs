@@ -46,6 +46,8 @@ pub struct Cache {
     content: Vec<u8>,
     entries: HashMap<Key, (Version, Range<usize>)>,
     writer: Option<Mutex<Writer>>,
+    /// What paths that are not absolute start from.
+    base: PathBuf,
     note: Option<String>,
 }
 
@@ -141,7 +143,8 @@ impl Cache {
         if !content.is_empty() && !content.starts_with(&FIRST_LINE[..16]) {
             return Err(io::Error::other("is something else, and left alone"));
         }
-        let mut cache = Self { content, ..Self::default() };
+        let base = std::env::current_dir()?;
+        let mut cache = Self { content, base, ..Self::default() };
         let end = cache.index();
         if writable {
             cache.writer = Some(Mutex::new(cache.writer(file, path, end)?));
@@ -199,12 +202,20 @@ impl Cache {
         self.note.as_deref()
     }
 
-    /// What was made of a file that is as it was then. The path should be absolute.
+    /// By the bytes of the path; the recipe is everything that decides the value.
+    fn key(&self, path: &Path, recipe: &str) -> Key {
+        let path = self.base.join(path);
+        // No path has a zero byte in it.
+        let bytes = [path.as_os_str().as_encoded_bytes(), b"\0", recipe.as_bytes()].concat();
+        [0, 1].map(|seed| FeatureHash::Xxh3.hash(seed, &bytes))
+    }
+
+    /// What was made of a file that is as it was then.
     pub fn get(&self, path: &Path, recipe: &str, data: &Metadata) -> Option<&[u8]> {
         if self.entries.is_empty() {
             return None;
         }
-        let (version, value) = self.entries.get(&key(path, recipe))?;
+        let (version, value) = self.entries.get(&self.key(path, recipe))?;
         (*version == Version::of(data)).then(|| &self.content[value.clone()])
     }
 
@@ -213,7 +224,7 @@ impl Cache {
         let Some(writer) = &self.writer else { return };
         let Some(version) = before.settled(Version::of(after)) else { return };
         let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
-        append(&mut writer.waiting, &key(path, recipe), &version, value);
+        append(&mut writer.waiting, &self.key(path, recipe), &version, value);
         if writer.waiting.len() >= WAITING || writer.written.elapsed() >= WAIT {
             writer.write();
         }
@@ -233,15 +244,6 @@ impl Writer {
         self.waiting.clear();
         self.written = Instant::now();
     }
-}
-
-/// By the bytes of the path; the recipe is everything that decides the value.
-fn key(path: &Path, recipe: &str) -> Key {
-    let mut bytes = path.as_os_str().as_encoded_bytes().to_vec();
-    // No path has a zero byte in it.
-    bytes.push(0);
-    bytes.extend_from_slice(recipe.as_bytes());
-    [0, 1].map(|seed| FeatureHash::Xxh3.hash(seed, &bytes))
 }
 
 fn append(bytes: &mut Vec<u8>, key: &Key, version: &Version, value: &[u8]) {
@@ -288,7 +290,7 @@ fn checksum(payload: &[u8]) -> u64 {
 }
 
 /// Where the cache is, if the user says nothing: `$XDG_CACHE_HOME/lookalike/pictures.cache`.
-pub fn usual_place() -> Option<PathBuf> {
+pub fn usual_cache() -> Option<PathBuf> {
     Some(crate::places::cache()?.join("pictures.cache"))
 }
 

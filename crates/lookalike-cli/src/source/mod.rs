@@ -4,7 +4,6 @@
 //! called, [`Skipped`] what could not be read. Nothing here knows what items are read for.
 
 mod bytes;
-#[cfg(test)]
 mod cache;
 mod charset;
 mod csv;
@@ -25,6 +24,7 @@ mod origin;
 mod pack;
 mod parquet;
 mod path;
+mod pictures;
 mod reader;
 mod records;
 mod rows;
@@ -36,6 +36,7 @@ mod tests;
 mod warc;
 
 use bytes::Bytes;
+pub use cache::{Cache, usual_cache};
 pub use field::{Content, Key};
 pub use fingerprints::{Expected, Fingerprints, guess_kind};
 use fingerprints::{OnPiece, PIECE};
@@ -45,6 +46,7 @@ pub use input::read_text;
 pub use kept::{Kept, KeptOutput};
 pub use lines::{LineText, LineTexts};
 pub use path::{path_of_text, path_text};
+pub use pictures::{PictureItem, PictureReading, Pictures, are_pictures, read_picture};
 pub use rows::{Row, RowOptions, Rows};
 pub use seen::{Digest, SeenFile};
 pub use skipped::{Bad, Reason, Skipped};

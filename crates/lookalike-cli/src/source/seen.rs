@@ -35,6 +35,11 @@ impl Digest {
         Self([0, 1].map(|seed| FeatureHash::Xxh3.hash(seed, content)))
     }
 
+    /// What a file says now, byte by byte.
+    pub fn of_file(path: &Path) -> std::io::Result<Self> {
+        Ok(Self::of(&std::fs::read(path)?))
+    }
+
     /// What a file says now, read as it was read when it became an item.
     pub fn of_text(path: &Path) -> Result<Self, Bad> {
         let content = reader::read_text(&Origin::file(path), &super::path_text(path))?;

@@ -29,6 +29,9 @@ pub enum Reason {
     WrongType,
     Broken,
     NotText,
+    NotAPicture,
+    Empty,
+    TooLarge,
     Missing,
     Input,
 }
@@ -46,6 +49,9 @@ impl Reason {
             Self::WrongType => "of another type",
             Self::Broken => "broken",
             Self::NotText => "not text",
+            Self::NotAPicture => "not a picture",
+            Self::Empty => "empty",
+            Self::TooLarge => "too large",
             Self::Missing => "missing rows",
             Self::Input => "unreadable input",
         }

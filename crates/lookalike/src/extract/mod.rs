@@ -3,6 +3,8 @@
 //! An extractor takes an item apart and hands out its features one after the other, repeats
 //! included: their bytes, or their hashes. It does not know how they are weighed or used.
 
+#[cfg(feature = "image")]
+pub mod image;
 pub mod text;
 
 use std::fmt;

@@ -305,4 +305,7 @@ pub enum PairsError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// Items could not be looked up.
+    #[error(transparent)]
+    Index(#[from] crate::IndexError),
 }

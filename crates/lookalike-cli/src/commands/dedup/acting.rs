@@ -12,10 +12,10 @@ use lookalike::groups::{Group, Groups};
 use serde_json::json;
 
 use crate::{
-    act::{Acted, Actor, Deed, Going, Journal, Left},
+    act::{Acted, Actor, Deed, Going, Journal, Left, Reread},
     args::{ActArgs, DedupArgs},
     report::{Figure, Output, bytes, counted, grouped, say, visible},
-    source::{Bad, Digest, Rows, SeenFile, path_text},
+    source::{SeenFile, path_text},
 };
 
 /// How many files that are left as they are are listed.
@@ -48,14 +48,15 @@ pub fn deed(args: &ActArgs) -> Option<Deed> {
 }
 
 impl Acting {
-    /// Looks whether all inputs are files, and opens the journal.
-    pub fn open(args: &DedupArgs, rows: &Rows, others: Option<&Rows>) -> Result<Option<Self>> {
+    /// Looks whether all inputs are files, and opens the journal. `no_file` is an input that holds
+    /// rows, of those that are searched and of the others.
+    pub fn open(args: &DedupArgs, no_file: [Option<&str>; 2]) -> Result<Option<Self>> {
         let Some(deed) = deed(&args.act) else { return Ok(None) };
         let name = deed.name();
-        if let Some(input) = rows.no_file() {
+        if let Some(input) = no_file[0] {
             bail!("--{name} acts on files, and {input} holds rows; -o KEPT writes what is kept");
         }
-        if let Some(input) = others.and_then(Rows::no_file) {
+        if let Some(input) = no_file[1] {
             bail!(
                 "--{name} checks the files that stay, and {input} is none; give files to --against"
             );
@@ -70,31 +71,25 @@ impl Acting {
         Ok(Some(Self { deed, journal }))
     }
 
-    /// Acts on everything that goes. Of `groups`, items from `own` on are of `others`.
-    pub fn run(
+    /// Acts on everything that goes. `file` is the file of an item, `reread` how such a file is read.
+    pub fn run<'a>(
         self,
         groups: &Groups,
-        rows: &Rows,
-        others: Option<&Rows>,
-        own: usize,
+        file: &dyn Fn(u32) -> Option<SeenFile<'a>>,
+        reread: Reread<'_>,
     ) -> Result<Acts> {
         let Self { deed, journal } = self;
-        let file = |item: u32| match item.checked_sub(own as u32) {
-            Some(beyond) => others.and_then(|others| others.seen(beyond)),
-            None => rows.seen(item),
-        };
         let mut unequal = Vec::new();
         let going = groups
             .iter()
             .map(|group| match deed {
-                Deed::Link => equal_ones(group, &file, &mut unequal),
-                _ => all(group, &file),
+                Deed::Link => equal_ones(group, file, &mut unequal),
+                _ => all(group, file),
             })
             .collect::<Option<Vec<_>>>()
             .context("a file that was read is not known any more")?
             .concat();
-        let reread = |path: &Path| Digest::of_text(path).map_err(Bad::error);
-        let actor = Actor::new(&deed, &reread).with_context(|| format!("--{}", deed.name()))?;
+        let actor = Actor::new(&deed, reread).with_context(|| format!("--{}", deed.name()))?;
         let dry_run = journal.is_none();
         let (mut acted, journal) = match journal {
             None => (rehearse(actor, &going)?, None),

@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use crate::{
     args::{KeepRule, KeepRules},
     report::id_text,
-    source::{Id, Key, Row},
+    source::{Id, Key, PictureItem, Row, path_text},
 };
 
 /// What rules need to know of the items, by number.
@@ -22,13 +22,20 @@ struct Column {
     rule: KeepRule,
     /// How long, large, new or fitting each item is: the largest is kept.
     sizes: Vec<i64>,
+    /// The bytes of each, where they decide between equal sizes.
+    bytes: Vec<u64>,
     /// The value of a field of each item.
     keys: Vec<Option<Key>>,
 }
 
 impl Preference {
     pub fn new(rules: &KeepRules) -> Self {
-        let column = |rule: &KeepRule| Column { rule: rule.clone(), sizes: vec![], keys: vec![] };
+        let column = |rule: &KeepRule| Column {
+            rule: rule.clone(),
+            sizes: vec![],
+            bytes: vec![],
+            keys: vec![],
+        };
         Self { columns: rules.0.iter().map(column).collect(), items: 0 }
     }
 
@@ -36,6 +43,12 @@ impl Preference {
     pub fn note(&mut self, row: &Row<'_>, id: Id<'_>) -> Result<()> {
         self.items += 1;
         self.columns.iter_mut().try_for_each(|column| column.note(row, id))
+    }
+
+    /// Notes the next item, a picture.
+    pub fn note_picture(&mut self, picture: &PictureItem) -> Result<()> {
+        self.items += 1;
+        self.columns.iter_mut().try_for_each(|column| column.note_picture(picture))
     }
 
     /// All items, the preferred ones first; of equals, the earlier one. Items without the field come
@@ -82,6 +95,26 @@ impl Column {
         Ok(())
     }
 
+    fn note_picture(&mut self, picture: &PictureItem) -> Result<()> {
+        let stamp = picture.stamp;
+        let pixels = i64::from(picture.width) * i64::from(picture.height);
+        let size = match &self.rule {
+            KeepRule::First | KeepRule::Last => return Ok(()),
+            KeepRule::Largest => stamp.bytes as i64,
+            KeepRule::Newest => stamp.modified,
+            KeepRule::Oldest => stamp.modified.saturating_neg(),
+            KeepRule::Path(pattern) => i64::from(pattern.fits(&path_text(&picture.path))),
+            KeepRule::Best => {
+                self.bytes.push(stamp.bytes);
+                pixels
+            }
+            KeepRule::Longest => bail!("--keep longest is for texts; use best or largest"),
+            KeepRule::Field { .. } => bail!("--keep by a field is for rows; use best or largest"),
+        };
+        self.sizes.push(size);
+        Ok(())
+    }
+
     /// Which of two items is preferred: the lesser one.
     fn compare(&self, one: u32, other: u32) -> Ordering {
         let key = |item: u32| self.keys[item as usize].as_ref();
@@ -96,7 +129,13 @@ impl Column {
                 let rank = |item| (key(item).is_none(), Reverse(key(item)));
                 rank(one).cmp(&rank(other))
             }
-            _ => self.sizes[other as usize].cmp(&self.sizes[one as usize]),
+            _ => {
+                let rank = |item: u32| {
+                    let item = item as usize;
+                    Reverse((self.sizes[item], self.bytes.get(item)))
+                };
+                rank(one).cmp(&rank(other))
+            }
         }
     }
 }

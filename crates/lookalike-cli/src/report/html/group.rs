@@ -36,7 +36,6 @@ pub enum Body {
     /// Nothing: a bare fingerprint.
     None,
     Text(Excerpt),
-    #[cfg_attr(not(test), expect(dead_code, reason = "texts are all there is to show so far"))]
     Picture(Picture),
 }
 
@@ -265,7 +264,7 @@ mod tests {
     /// A group of three as JSON: the second is equal to the first.
     fn group_of(keep: &str, member: &str, excerpt: usize) -> Value {
         let closeness = Closeness { distance: 1, similarity: Some(0.9) };
-        let mut overview = Overview::new(Scale::Distance { radius: 3 });
+        let mut overview = Overview::new(Scale::Distance { radius: 3, levels: vec![] });
         overview.add([closeness; 2]);
         let mut view = View::new(&overview, 2_000_000, Share::TEXT);
         view.excerpt = excerpt;

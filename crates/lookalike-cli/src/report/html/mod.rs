@@ -24,10 +24,8 @@ use std::io::{self, Write};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-#[cfg(test)]
-use group::Picture;
-pub use group::{Body, Excerpt, ReportGroup, ReportItem, ReportMember};
-pub use overview::{Closeness, Level, Overview, Scale};
+pub use group::{Body, Excerpt, Picture, ReportGroup, ReportItem, ReportMember};
+pub use overview::{Closeness, Level, Overview, Reach, Scale};
 pub use view::{FILE_BYTES, Share, View};
 
 use super::grouped;

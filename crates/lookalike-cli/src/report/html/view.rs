@@ -23,7 +23,6 @@ impl Share {
     /// Longer excerpts are not read by anybody, and would make differences slow to compute.
     pub const TEXT: Self = Self { least: 600, most: 20_000 };
     /// From some 110 pixels wide to as large as fits a window.
-    #[cfg_attr(not(test), expect(dead_code, reason = "texts are all there is to show so far"))]
     pub const PICTURE: Self = Self { least: 3_000, most: 160_000 };
 }
 
@@ -96,7 +95,7 @@ mod tests {
     use super::{super::Scale, *};
 
     fn overview(sizes: impl IntoIterator<Item = usize>) -> Overview {
-        let mut overview = Overview::new(Scale::Distance { radius: 3 });
+        let mut overview = Overview::new(Scale::Distance { radius: 3, levels: vec![] });
         for size in sizes {
             overview.add(vec![Closeness { distance: 1, similarity: None }; size]);
         }

@@ -218,7 +218,8 @@ function drawReason(side, verdict, id, why) {
 /** Why the chosen member goes, or would stay. */
 function reason(member) {
   const limit = byDistance ? count(steps[chosen.threshold]) : shownValue(steps[chosen.threshold]);
-  if (byDistance) return `${shownValue(member.value)} apart from the kept one (at most ${limit} to go)`;
+  const named = levelOf(member.value);
+  if (byDistance) return `${named ? `${named}: ` : ""}${shownValue(member.value)} apart from the kept one (at most ${limit} to go)`;
   const bits = `${counted(member.distance, "bit")} apart`;
   if (member.value === undefined) return `alike another one of the group; ${bits}`;
   const level = levelOf(member.value);

@@ -40,7 +40,9 @@ fn made(id: &str, distance: u32, width: u32, format: &'static str, right: [u8; 3
 
 /// The first of each group is kept.
 fn report(groups: &[Vec<MadePicture>], file_bytes: usize) -> String {
-    let mut overview = Overview::new(Scale::Distance { radius: 31 });
+    let level = |name, within| Reach { name, within };
+    let levels = vec![level("copy", 10), level("near", 20), level("similar", 72)];
+    let mut overview = Overview::new(Scale::Distance { radius: 31, levels });
     let near = |made: &MadePicture| Closeness { distance: made.distance, similarity: None };
     for group in groups {
         overview.add(group[1..].iter().map(near));
@@ -94,6 +96,8 @@ macro_rules! open {
 #[test]
 fn pictures_are_listed_and_compared_with_what_differs() {
     let mut page = open!(report(&two(), FILE_BYTES));
+    let levels = page.text("#levels").split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(levels, "copy up to 10 bits 2 near 11 to 20 bits 1 similar 21 to 31 bits 0");
     assert_eq!(page.count(".head .thumb"), 5);
     assert_eq!(page.count(".head .thumb.kept"), 2);
     let loaded =
