@@ -1,9 +1,17 @@
 //! Which items are alike, and how much?
 //!
 //! [`AlikePairs`] is what a search hands to grouping and reports: pairs of different items, and
-//! groups of equal ones. It knows item numbers only.
+//! groups of equal ones. Pairs lie in memory, or in a temporary file if there is no room for them;
+//! they are always handed out one by one, in order. It knows item numbers only.
 
-use crate::{equal::EqualGroups, pairs::Pairs};
+use bytemuck::{Pod, Zeroable};
+
+use crate::{
+    equal::EqualGroups,
+    listing::Listing,
+    pairs::{Pairs, PairsError},
+    sorted::{InOrder, Record, Records, Room, Sorted, Sorter},
+};
 
 /// Two alike items and how alike they are. `a` comes before `b` in the input.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,41 +27,56 @@ pub struct AlikePair {
 }
 
 /// Every pair of alike items, with equal items kept together as groups.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct AlikePairs {
-    near: Vec<AlikePair>,
+    near: Sorted<PackedPair>,
     equal: EqualGroups,
     /// What equal items have; `None` if only fingerprints were compared.
     equal_similarity: Option<f32>,
+    /// What may be held of all that is made of the pairs.
+    room: Room,
 }
 
 impl AlikePairs {
-    /// `near` are pairs of different items, in any order and each once; `equal` pairs the first of
-    /// equal items with every other one, and only firsts occur in `near`.
+    /// `near` are pairs of different items, each once; `equal` pairs the first of equal items with
+    /// every other one, and only firsts occur in `near`.
     pub(crate) fn new(
-        mut near: Vec<AlikePair>,
+        near: Sorted<PackedPair>,
         equal: Vec<(u32, u32)>,
         equal_similarity: Option<f32>,
+        room: Room,
     ) -> Self {
-        near.sort_unstable_by_key(|pair| (pair.a, pair.b));
-        Self { near, equal: EqualGroups::new(equal), equal_similarity }
+        Self { near, equal: EqualGroups::new(equal), equal_similarity, room }
     }
 
     /// From pairs given one by one, in any order; repeats count once.
     pub fn from_pairs(mut pairs: Vec<AlikePair>) -> Self {
         pairs.sort_unstable_by_key(|pair| (pair.a, pair.b));
         pairs.dedup_by_key(|pair| (pair.a, pair.b));
-        Self::new(pairs, Vec::new(), None)
+        let near = pairs.into_iter().map(PackedPair::from).collect();
+        Self::new(Sorted::held(near), Vec::new(), None, Room::unlimited())
     }
 
     /// Pairs of different items, equal ones standing by their first; in order of `(a, b)`.
-    pub fn near(&self) -> &[AlikePair] {
-        &self.near
+    ///
+    /// Fails only if they had to go to a temporary file, and that cannot be read.
+    pub fn near(&self) -> impl Iterator<Item = Result<AlikePair, PairsError>> {
+        self.near.iter().map(|pair| pair.map(AlikePair::from))
+    }
+
+    /// [`near`](Self::near), as they are stored.
+    pub(crate) fn near_packed(&self) -> Records<'_, PackedPair> {
+        self.near.iter()
     }
 
     /// Groups of equal items, each ascending, in order of their first item.
     pub fn equal_groups(&self) -> impl Iterator<Item = &[u32]> {
         self.equal.iter()
+    }
+
+    /// All items that an item of [`near`](Self::near) stands for: its equals and itself, ascending.
+    pub fn equals<'a>(&'a self, first: &'a u32) -> &'a [u32] {
+        self.equal.of(*first).unwrap_or(std::slice::from_ref(first))
     }
 
     /// The similarity of equal items: 1, or `None` if only fingerprints were compared.
@@ -62,42 +85,160 @@ impl AlikePairs {
     }
 
     /// How many pairs [`for_each`](Self::for_each) reports. Does not make them.
-    pub fn count(&self) -> u64 {
-        self.equal.count_pairs(self.near.iter().map(|pair| (pair.a, pair.b)))
+    pub fn count(&self) -> Result<u64, PairsError> {
+        if self.equal.is_empty() {
+            return Ok(self.near.len() as u64);
+        }
+        let mut count = self.equal.count_pairs();
+        for pair in self.near() {
+            let AlikePair { a, b, .. } = pair?;
+            count += self.equal.size(a) * self.equal.size(b);
+        }
+        Ok(count)
     }
 
     /// Reports every pair once, in order of `(a, b)`, pairs of equal items included.
     ///
     /// A group of `g` equal items makes `g * (g - 1) / 2` pairs, here and only here.
-    pub fn for_each(&self, mut on_pair: impl FnMut(AlikePair)) {
-        let near = self.near.iter().map(|pair| (pair.a, pair.b, (pair.distance, pair.similarity)));
-        let equal = (0, self.equal_similarity);
-        self.equal.for_each_pair(near, equal, |a, b, (distance, similarity)| {
-            on_pair(AlikePair { a, b, distance, similarity });
-        });
+    pub fn for_each(&self, mut on_pair: impl FnMut(AlikePair)) -> Result<(), PairsError> {
+        self.list(usize::MAX, |pair| {
+            on_pair(pair);
+            Ok(())
+        })
+    }
+
+    /// As [`for_each`](Self::for_each), but of more than `largest` equal items only the first has
+    /// pairs: one with each of its equals, and those with other items. Stops at the first error.
+    pub fn list<E: From<PairsError>>(
+        &self,
+        largest: usize,
+        on_pair: impl FnMut(AlikePair) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let Self { near, equal, equal_similarity, room } = self;
+        let listing = Listing::new(equal, *equal_similarity, largest);
+        listing.for_each(|| near.iter(), room, on_pair)
     }
 
     /// Every pair, as [`for_each`](Self::for_each) reports them.
-    pub fn to_vec(&self) -> Vec<AlikePair> {
+    pub fn to_vec(&self) -> Result<Vec<AlikePair>, PairsError> {
         let mut pairs = Vec::new();
-        self.for_each(|pair| pairs.push(pair));
-        pairs
+        self.for_each(|pair| pairs.push(pair))?;
+        Ok(pairs)
+    }
+
+    /// The pairs of one of the first `own` items and a later one.
+    ///
+    /// Equal later items are alike the same: the first of them speaks for all, so that a thousand
+    /// copies here and a thousand there do not make a million pairs.
+    pub fn crossing(&self, own: usize) -> Result<Self, PairsError> {
+        let is_own = |item: &u32| (*item as usize) < own;
+        let mut found = Sorter::new(&self.room);
+        let mut cross = |ones: &[u32], others: &[u32], like: AlikePair| {
+            let Some(&b) = others.iter().find(|item| !is_own(item)) else { return Ok(()) };
+            let mut ones = ones.iter().copied().filter(is_own);
+            ones.try_for_each(|a| found.push(PackedPair::from(AlikePair { a, b, ..like })))
+        };
+        for group in self.equal.iter() {
+            let similarity = self.equal_similarity;
+            cross(group, group, AlikePair { a: 0, b: 0, distance: 0, similarity })?;
+        }
+        for pair in self.near() {
+            let pair = pair?;
+            let [ones, others] = [self.equals(&pair.a), self.equals(&pair.b)];
+            cross(ones, others, pair)?;
+            cross(others, ones, pair)?;
+        }
+        let near = found.finish()?.settle(&self.room, Some)?;
+        Ok(Self::new(near, Vec::new(), None, self.room.clone()))
+    }
+
+    /// Links by their `a`, in order: what `links` makes of each pair of different items.
+    pub(crate) fn sorted_links<L: IntoIterator<Item = PackedPair>>(
+        &self,
+        mut links: impl FnMut(PackedPair) -> L,
+    ) -> Result<InOrder<PackedPair>, PairsError> {
+        let mut sorter = Sorter::new(&self.room);
+        for pair in self.near_packed() {
+            links(pair?).into_iter().try_for_each(|link| sorter.push(link))?;
+        }
+        sorter.finish()
+    }
+}
+
+impl Default for AlikePairs {
+    fn default() -> Self {
+        Self::from_pairs(Vec::new())
+    }
+}
+
+/// Wherever the pairs lie.
+impl PartialEq for AlikePairs {
+    fn eq(&self, other: &Self) -> bool {
+        let same = |(one, two)| matches!((one, two), (Ok(one), Ok(two)) if one == two);
+        self.equal == other.equal
+            && self.equal_similarity == other.equal_similarity
+            && self.near.len() == other.near.len()
+            && self.near().zip(other.near()).all(same)
     }
 }
 
 /// Items alike by their fingerprints alone.
 impl From<&Pairs> for AlikePairs {
     fn from(pairs: &Pairs) -> Self {
-        let near = pairs.near().iter().map(|pair| AlikePair {
-            a: pair.a,
-            b: pair.b,
-            distance: pair.distance,
-            similarity: None,
-        });
+        let near = pairs.near().iter().map(|&pair| PackedPair::from(pair)).collect();
         let equal = pairs
             .equal_groups()
             .flat_map(|group| group[1..].iter().map(|&copy| (group[0], copy)))
             .collect();
-        Self::new(near.collect(), equal, None)
+        Self::new(Sorted::held(near), equal, None, Room::unlimited())
+    }
+}
+
+/// An [`AlikePair`] as it is stored and sorted.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct PackedPair {
+    pub a: u32,
+    pub b: u32,
+    pub distance: u32,
+    /// Not a number if there is none.
+    similarity: f32,
+}
+
+impl Record for PackedPair {
+    fn place(&self) -> u64 {
+        u64::from(self.a) << 32 | u64::from(self.b)
+    }
+}
+
+impl PackedPair {
+    /// Two others, as close as these.
+    pub fn between(self, a: u32, b: u32) -> Self {
+        Self { a, b, ..self }
+    }
+
+    pub fn similarity(&self) -> Option<f32> {
+        (!self.similarity.is_nan()).then_some(self.similarity)
+    }
+}
+
+impl From<AlikePair> for PackedPair {
+    fn from(pair: AlikePair) -> Self {
+        let AlikePair { a, b, distance, similarity } = pair;
+        Self { a, b, distance, similarity: similarity.unwrap_or(f32::NAN) }
+    }
+}
+
+impl From<crate::Pair> for PackedPair {
+    fn from(pair: crate::Pair) -> Self {
+        let crate::Pair { a, b, distance } = pair;
+        Self { a, b, distance, similarity: f32::NAN }
+    }
+}
+
+impl From<PackedPair> for AlikePair {
+    fn from(pair: PackedPair) -> Self {
+        let PackedPair { a, b, distance, .. } = pair;
+        Self { a, b, distance, similarity: pair.similarity() }
     }
 }

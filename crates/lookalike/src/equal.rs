@@ -10,6 +10,8 @@ pub(crate) struct EqualGroups {
     ends: Vec<usize>,
     /// The first item of each group once more, close together: they are looked for all the time.
     firsts: Vec<u32>,
+    /// A bit for every item, set for first ones: most of those that are looked for are none.
+    is_first: Vec<u64>,
 }
 
 impl EqualGroups {
@@ -24,6 +26,11 @@ impl EqualGroups {
             groups.items.push(group[0].0);
             groups.items.extend(group.iter().map(|&(_, copy)| copy));
             groups.ends.push(groups.items.len());
+        }
+        let last = groups.firsts.last().map_or(0, |&last| last as usize + 1);
+        groups.is_first = vec![0; last.div_ceil(64)];
+        for &first in &groups.firsts {
+            groups.is_first[first as usize / 64] |= 1 << (first % 64);
         }
         groups
     }
@@ -42,8 +49,18 @@ impl EqualGroups {
     }
 
     /// The group whose first item this is.
-    fn of(&self, first: u32) -> Option<&[u32]> {
+    #[inline]
+    pub fn of(&self, first: u32) -> Option<&[u32]> {
+        let bits = self.is_first.get(first as usize / 64)?;
+        if bits >> (first % 64) & 1 == 0 {
+            return None;
+        }
         self.firsts.binary_search(&first).ok().map(|index| self.group(index))
+    }
+
+    /// How many items an item stands for that is the first of its group, or alone.
+    pub fn size(&self, first: u32) -> u64 {
+        self.of(first).map_or(1, |group| group.len() as u64)
     }
 
     /// All items but the first of each group, ascending.
@@ -54,60 +71,8 @@ impl EqualGroups {
         copies
     }
 
-    /// How many pairs [`for_each_pair`](Self::for_each_pair) reports. Does not make them.
-    pub fn count_pairs(&self, near: impl Iterator<Item = (u32, u32)>) -> u64 {
-        let size = |item: u32| self.of(item).map_or(1, |group| group.len() as u64);
-        let equal: u64 =
-            self.iter().map(|group| (group.len() * (group.len() - 1) / 2) as u64).sum();
-        equal + near.map(|(a, b)| size(a) * size(b)).sum::<u64>()
+    /// How many pairs equal items make.
+    pub fn count_pairs(&self) -> u64 {
+        self.iter().map(|group| group.len() as u64 * (group.len() as u64 - 1) / 2).sum()
     }
-
-    /// Reports every pair once, in order of `(a, b)`: those in `near`, between first items and in
-    /// order, once for every copy of each side, and those of equal items, with `equal`.
-    pub fn for_each_pair<T: Copy>(
-        &self,
-        near: impl Iterator<Item = (u32, u32, T)>,
-        equal: T,
-        mut on_pair: impl FnMut(u32, u32, T),
-    ) {
-        if self.is_empty() {
-            return near.for_each(|(a, b, how)| on_pair(a, b, how));
-        }
-        let links = links(near);
-        let mut partners = Vec::new();
-        for (a, first) in self.involved(&links) {
-            partners.clear();
-            let from = links.partition_point(|link| link.0 < first);
-            for &(_, other, how) in links[from..].iter().take_while(|link| link.0 == first) {
-                let items = self.of(other).unwrap_or(std::slice::from_ref(&other));
-                partners.extend(after(items, a).iter().map(|&b| (b, how)));
-            }
-            let copies = self.of(first).unwrap_or(&[]);
-            partners.extend(after(copies, a).iter().map(|&b| (b, equal)));
-            partners.sort_unstable_by_key(|&(b, _)| b);
-            partners.iter().for_each(|&(b, how)| on_pair(a, b, how));
-        }
-    }
-
-    /// All items that are in a pair, ascending, each with the first item equal to it.
-    fn involved<T>(&self, links: &[(u32, u32, T)]) -> Vec<(u32, u32)> {
-        let grouped = self.iter().flat_map(|group| group.iter().map(|&item| (item, group[0])));
-        let mut items: Vec<(u32, u32)> =
-            links.iter().map(|link| (link.0, link.0)).chain(grouped).collect();
-        items.sort_unstable();
-        items.dedup();
-        items
-    }
-}
-
-/// Every near pair from both sides, in order.
-fn links<T: Copy>(near: impl Iterator<Item = (u32, u32, T)>) -> Vec<(u32, u32, T)> {
-    let mut links: Vec<_> = near.flat_map(|(a, b, how)| [(a, b, how), (b, a, how)]).collect();
-    links.sort_unstable_by_key(|&(a, b, _)| (a, b));
-    links
-}
-
-/// Those of ascending `items` that come after `item`.
-fn after(items: &[u32], item: u32) -> &[u32] {
-    &items[items.partition_point(|&other| other <= item)..]
 }

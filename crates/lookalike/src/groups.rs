@@ -4,7 +4,13 @@
 //! together. [`connected`] groups are all that hangs together by pairs. Both take items in the order
 //! in which the caller wants to keep them, and know numbers only.
 
-use crate::{AlikePair, AlikePairs};
+use std::{cmp::Ordering, iter::Peekable};
+
+use crate::{
+    AlikePairs, PairsError,
+    alike::PackedPair,
+    sorted::{InOrder, Records},
+};
 
 /// Groups of at least two items, in order of their keepers' numbers.
 pub type Groups = Vec<Group>;
@@ -34,8 +40,9 @@ pub struct Member {
 /// Groups around keepers: items are taken in `order`; one joins the most similar keeper it is paired
 /// with (at the same similarity the nearest in bits, then the earlier one), or becomes a keeper.
 ///
-/// `items` is how many there are. An item that is not in `order` is in no group. Takes time
-/// linear in items and pairs; equal items share the pairs of the first of them.
+/// `items` is how many there are. An item that is not in `order` is in no group. Takes time linear
+/// in items and pairs, and memory for items only; equal items share the pairs of the first of them.
+/// Fails only if the pairs are in a temporary file that cannot be read, or need one to be sorted.
 ///
 /// ```
 /// use lookalike::{AlikePair, AlikePairs, groups};
@@ -43,84 +50,77 @@ pub struct Member {
 /// // 0 ~ 1 ~ 2: a chain. 0 and 2 are not alike, so both are kept.
 /// let pair = |a, b, similarity| AlikePair { a, b, distance: 9, similarity: Some(similarity) };
 /// let pairs = AlikePairs::from_pairs(vec![pair(0, 1, 0.6), pair(1, 2, 0.7)]);
-/// let groups = groups::star(3, &[0, 1, 2], &pairs);
+/// let groups = groups::star(3, &[0, 1, 2], &pairs)?;
 /// assert_eq!((groups.len(), groups[0].keep, groups[0].members[0].item), (1, 0, 1));
 ///
 /// // If item 1 is the one to keep, both others go.
-/// let groups = groups::star(3, &[1, 0, 2], &pairs);
+/// let groups = groups::star(3, &[1, 0, 2], &pairs)?;
 /// assert_eq!((groups[0].keep, groups[0].members.len()), (1, 2));
+/// # Ok::<(), lookalike::PairsError>(())
 /// ```
-pub fn star(items: usize, order: &[u32], pairs: &AlikePairs) -> Groups {
-    let links = Links::new(items, pairs);
+pub fn star(items: usize, order: &[u32], pairs: &AlikePairs) -> Result<Groups, PairsError> {
+    let classes = Classes::new(items, order, pairs);
+    let mut links = classes.links(pairs)?;
     let mut groups: Groups = Vec::new();
-    // By class: the group whose keeper is of that class. Two keepers are never equal.
-    let mut kept: Vec<Option<u32>> = vec![None; items];
-    let mut taken = vec![false; items];
-    for &item in order {
-        if std::mem::replace(&mut taken[item as usize], true) {
+    // By class: the best keeper so far. Keepers tell all whom they are linked with.
+    let mut best: Vec<Option<Best>> = vec![None; items];
+    for (rank, item) in classes.ranked(order) {
+        let class = classes.of[item as usize] as usize;
+        if let Some(Best { group, close }) = best[class] {
+            let group = &mut groups[group as usize];
+            group.members.push(close.member(item, group.keep));
             continue;
         }
-        let class = links.class[item as usize];
-        let keepers = links.of(class).filter_map(|link| Some((kept[link.to as usize]?, link)));
-        match keepers.min_by(|one, two| one.1.closer(two.1).then(one.0.cmp(&two.0))) {
-            Some((group, link)) => {
-                let group = &mut groups[group as usize];
-                group.members.push(link.member(item, group.keep));
-            }
-            None => {
-                kept[class as usize] = Some(groups.len() as u32);
-                groups.push(Group { keep: item, members: Vec::new() });
+        let group = groups.len() as u32;
+        groups.push(Group { keep: item, members: Vec::new() });
+        best[class] = Some(Best { group, close: Close::equal(pairs) });
+        while let Some(link) = links.next_up_to(rank)? {
+            let (to, close) = (&mut best[link.b as usize], Close::of(link));
+            if link.a == rank && to.is_none_or(|to| close.is_closer(to.close)) {
+                *to = Some(Best { group, close });
             }
         }
     }
-    in_order(groups)
+    Ok(in_order(groups))
+}
+
+/// The keeper that an item joins, and how close it is.
+#[derive(Clone, Copy)]
+struct Best {
+    group: u32,
+    close: Close,
 }
 
 /// Groups of all that hangs together by pairs; of each, the first in `order` stays.
 ///
-/// Two members may be strangers: a chain of pairs leads from one to the other. `items` and the cost
-/// are those of [`star`]; an item that is not in `order` is in no group and links nobody.
-pub fn connected(items: usize, order: &[u32], pairs: &AlikePairs) -> Groups {
-    let links = Links::new(items, pairs);
+/// Two members may be strangers: a chain of pairs leads from one to the other. `items`, the cost and
+/// the failures are those of [`star`]; an item that is not in `order` is in no group and links nobody.
+pub fn connected(items: usize, order: &[u32], pairs: &AlikePairs) -> Result<Groups, PairsError> {
+    let classes = Classes::new(items, order, pairs);
+    let components = Components::new(&classes, pairs)?;
+    let partners = components.partners(&classes, order, pairs)?;
     let mut groups: Groups = Vec::new();
-    let mut ordered = vec![false; items];
-    order.iter().for_each(|&item| ordered[item as usize] = true);
-    // By class: whether someone of it may be linked through, and who is in which group already.
-    let mut living: Vec<bool> = vec![false; items];
-    order.iter().for_each(|&item| living[links.class[item as usize] as usize] = true);
     let mut group_of: Vec<Option<u32>> = vec![None; items];
-    for &item in order {
-        let class = links.class[item as usize];
-        if group_of[class as usize].is_none() {
-            links.reach(class, groups.len() as u32, &living, &mut group_of);
+    for (_, item) in classes.ranked(order) {
+        let class = classes.of[item as usize];
+        let group = &mut group_of[components.of(class) as usize];
+        let Some(group) = *group else {
+            *group = Some(groups.len() as u32);
             groups.push(Group { keep: item, members: Vec::new() });
-        }
-    }
-    // Whoever of a class is taken first stands for it.
-    let mut shown: Vec<Option<u32>> = vec![None; items];
-    for &item in order {
-        let class = links.class[item as usize];
-        shown[class as usize].get_or_insert(item);
-    }
-    for &item in order {
-        if !std::mem::replace(&mut ordered[item as usize], false) {
             continue;
-        }
-        let class = links.class[item as usize];
-        let Some(group) = group_of[class as usize] else { continue };
+        };
         let group = &mut groups[group as usize];
-        if item == group.keep {
-            continue;
-        }
-        let others = links.of(class).filter_map(|link| Some((shown[link.to as usize]?, link)));
-        let best = others.filter(|other| other.0 != item).min_by(|one, two| {
-            let keeper = |other: u32| other != group.keep;
-            keeper(one.0).cmp(&keeper(two.0)).then(one.1.closer(two.1)).then(one.0.cmp(&two.0))
-        });
-        let (alike, link) = best.expect("whoever is reached was reached through a link");
-        group.members.push(link.member(item, alike));
+        // An equal item is the closest partner there is, and the one to name if it is the keeper.
+        let first = order[classes.rank[class as usize] as usize];
+        let equal =
+            Partner { item: first, is_keeper: first == group.keep, close: Close::equal(pairs) };
+        let partner = match partners[class as usize] {
+            Some(partner) if first == item || partner.is_better(equal) => partner,
+            _ => equal,
+        };
+        group.members.push(partner.close.member(item, partner.item));
     }
-    in_order(groups)
+    Ok(in_order(groups))
 }
 
 /// Drops the lonely, and sorts.
@@ -131,91 +131,214 @@ fn in_order(mut groups: Groups) -> Groups {
     groups
 }
 
-/// The pairs by item, equal items as one *class* that is named for the first of them.
-struct Links {
-    class: Vec<u32>,
-    /// Where the links of each class begin, and where the last ones end.
-    starts: Vec<usize>,
-    links: Vec<Link>,
+/// Equal items as one *class* that is named for the first of them.
+struct Classes {
+    /// By item: its class.
+    of: Vec<u32>,
+    /// By class: when the first of it is taken. [`NEVER`] if nobody is.
+    rank: Vec<u32>,
+    /// By class: when the last of it is taken.
+    last: Vec<u32>,
+    /// Whether classes are taken in the order of their names.
+    is_natural: bool,
 }
 
-/// One side of a pair.
-#[derive(Clone, Copy, Debug)]
-struct Link {
-    to: u32,
+/// The rank of those that are not taken.
+const NEVER: u32 = u32::MAX;
+
+impl Classes {
+    fn new(items: usize, order: &[u32], pairs: &AlikePairs) -> Self {
+        let mut of: Vec<u32> = (0..items as u32).collect();
+        for group in pairs.equal_groups() {
+            group.iter().for_each(|&item| of[item as usize] = group[0]);
+        }
+        let (mut rank, mut last) = (vec![NEVER; items], vec![NEVER; items]);
+        for (now, &item) in (0..).zip(order) {
+            let class = of[item as usize] as usize;
+            rank[class] = rank[class].min(now);
+            last[class] = now;
+        }
+        let is_natural = order.iter().zip(0..).all(|(&item, now)| item == now);
+        Self { of, rank, last, is_natural }
+    }
+
+    /// Whom to take when: every item of `order`, once.
+    fn ranked(&self, order: &[u32]) -> impl Iterator<Item = (u32, u32)> {
+        let mut taken = vec![false; self.of.len()];
+        let all = (0..).zip(order.iter().copied());
+        all.filter(move |&(_, item)| !std::mem::replace(&mut taken[item as usize], true))
+    }
+
+    /// Whether someone of a class is taken.
+    fn is_taken(&self, class: u32) -> bool {
+        self.rank[class as usize] != NEVER
+    }
+
+    /// Links from the rank of a class to every class of which someone is taken later.
+    fn links<'a>(&self, pairs: &'a AlikePairs) -> Result<Links<'a>, PairsError> {
+        let later = |from: u32, to: u32| {
+            let (rank, last) = (self.rank[from as usize], self.last[to as usize]);
+            (rank != NEVER && last != NEVER && last > rank).then_some(rank)
+        };
+        let link = |from, to, pair: PackedPair| later(from, to).map(|a| pair.between(a, to));
+        let (near, sorted) = if self.is_natural {
+            (Some(pairs.near_packed()), pairs.sorted_links(|pair| link(pair.b, pair.a, pair))?)
+        } else {
+            let both = |pair: PackedPair| {
+                [link(pair.a, pair.b, pair), link(pair.b, pair.a, pair)].into_iter().flatten()
+            };
+            (None, pairs.sorted_links(both)?)
+        };
+        Ok(Links { near: near.map(Iterator::peekable), sorted: sorted.peekable() })
+    }
+}
+
+/// Links in the order of the ranks from which they lead.
+struct Links<'a> {
+    /// If classes are taken in the order of their names: all that lead to a later one.
+    near: Option<Peekable<Records<'a, PackedPair>>>,
+    /// All others.
+    sorted: Peekable<InOrder<PackedPair>>,
+}
+
+impl Links<'_> {
+    /// The next one that leads from this rank or an earlier one.
+    fn next_up_to(&mut self, rank: u32) -> Result<Option<PackedPair>, PairsError> {
+        let is_up_to =
+            |link: &Result<PackedPair, _>| link.as_ref().map_or(true, |link| link.a <= rank);
+        let near = self.near.as_mut().and_then(|near| near.next_if(is_up_to));
+        near.or_else(|| self.sorted.next_if(is_up_to)).transpose()
+    }
+}
+
+/// How close two items are.
+#[derive(Clone, Copy)]
+struct Close {
     distance: u32,
     similarity: Option<f32>,
 }
 
-impl Links {
-    fn new(items: usize, pairs: &AlikePairs) -> Self {
-        let mut class: Vec<u32> = (0..items as u32).collect();
-        for group in pairs.equal_groups() {
-            group.iter().for_each(|&item| class[item as usize] = group[0]);
-        }
-        let itself = |group: &[u32]| {
-            let similarity = pairs.equal_similarity();
-            (group[0], Link { to: group[0], distance: 0, similarity })
-        };
-        let sides = || {
-            let near = pairs.near().iter().flat_map(Link::sides);
-            near.chain(pairs.equal_groups().map(itself))
-        };
-        let mut starts = vec![0; items + 1];
-        sides().for_each(|(from, _)| starts[from as usize + 1] += 1);
-        (0..items).for_each(|item| starts[item + 1] += starts[item]);
-        let mut next = starts.clone();
-        let mut links = vec![Link { to: 0, distance: 0, similarity: None }; starts[items]];
-        for (from, link) in sides() {
-            links[next[from as usize]] = link;
-            next[from as usize] += 1;
-        }
-        Self { class, starts, links }
+impl Close {
+    fn of(link: PackedPair) -> Self {
+        Self { distance: link.distance, similarity: link.similarity() }
     }
 
-    /// All links of a class; one to itself if it has several items.
-    fn of(&self, class: u32) -> impl Iterator<Item = &Link> {
-        let class = class as usize;
-        self.links[self.starts[class]..self.starts[class + 1]].iter()
+    /// How close equal items are.
+    fn equal(pairs: &AlikePairs) -> Self {
+        Self { distance: 0, similarity: pairs.equal_similarity() }
     }
 
-    /// Puts all classes that hang together with one into a group.
-    fn reach(&self, class: u32, group: u32, living: &[bool], group_of: &mut [Option<u32>]) {
-        let mut open = vec![class];
-        group_of[class as usize] = Some(group);
-        while let Some(class) = open.pop() {
-            for link in self.of(class) {
-                let to = link.to as usize;
-                if living[to] && group_of[to].is_none() {
-                    group_of[to] = Some(group);
-                    open.push(link.to);
-                }
-            }
+    /// More similar; then, fewer bits.
+    fn is_closer(self, other: Self) -> bool {
+        let similarity = |close: Self| close.similarity.unwrap_or(0.0);
+        match similarity(self).total_cmp(&similarity(other)) {
+            Ordering::Equal => self.distance < other.distance,
+            order => order.is_gt(),
         }
+    }
+
+    fn member(self, item: u32, alike: u32) -> Member {
+        Member { item, alike, distance: self.distance, similarity: self.similarity }
     }
 }
 
-impl Link {
-    fn sides(pair: &AlikePair) -> [(u32, Self); 2] {
-        let AlikePair { a, b, distance, similarity } = *pair;
-        [(a, Self { to: b, distance, similarity }), (b, Self { to: a, distance, similarity })]
+/// Which classes hang together: a forest, in which a class leads to one that is taken earlier.
+struct Components {
+    above: Vec<u32>,
+}
+
+/// Whom an item of a connected group is alike to.
+#[derive(Clone, Copy)]
+struct Partner {
+    item: u32,
+    is_keeper: bool,
+    close: Close,
+}
+
+impl Partner {
+    /// The keeper before others, then the closest, then the earliest in the input.
+    fn is_better(self, other: Self) -> bool {
+        if self.is_keeper != other.is_keeper {
+            return self.is_keeper;
+        }
+        self.close.is_closer(other.close)
+            || !other.close.is_closer(self.close) && self.item < other.item
+    }
+}
+
+impl Components {
+    fn new(classes: &Classes, pairs: &AlikePairs) -> Result<Self, PairsError> {
+        let mut components = Self { above: (0..classes.of.len() as u32).collect() };
+        for pair in pairs.near_packed() {
+            let PackedPair { a, b, .. } = pair?;
+            if classes.is_taken(a) && classes.is_taken(b) {
+                components.join(a, b, &classes.rank);
+            }
+        }
+        (0..classes.of.len() as u32).for_each(|class| {
+            components.above[class as usize] = components.root(class);
+        });
+        Ok(components)
     }
 
-    /// Less is closer: more similar, then fewer bits.
-    fn closer(&self, other: &Self) -> std::cmp::Ordering {
-        let similarity = |link: &Self| link.similarity.unwrap_or(0.0);
-        let similar = similarity(other).total_cmp(&similarity(self));
-        similar.then(self.distance.cmp(&other.distance))
+    fn join(&mut self, one: u32, two: u32, rank: &[u32]) {
+        let [one, two] = [self.root(one), self.root(two)];
+        let [early, late] =
+            if rank[one as usize] < rank[two as usize] { [one, two] } else { [two, one] };
+        self.above[late as usize] = early;
     }
 
-    fn member(&self, item: u32, alike: u32) -> Member {
-        Member { item, alike, distance: self.distance, similarity: self.similarity }
+    /// The top of a class, with the way there halved for next time.
+    fn root(&mut self, mut class: u32) -> u32 {
+        while self.above[class as usize] != class {
+            let above = self.above[class as usize];
+            self.above[class as usize] = self.above[above as usize];
+            class = above;
+        }
+        class
+    }
+
+    /// The class of the keeper.
+    fn of(&self, class: u32) -> u32 {
+        self.above[class as usize]
+    }
+
+    /// By class: the best partner in another class, of those that are taken first of theirs.
+    fn partners(
+        &self,
+        classes: &Classes,
+        order: &[u32],
+        pairs: &AlikePairs,
+    ) -> Result<Vec<Option<Partner>>, PairsError> {
+        let mut partners: Vec<Option<Partner>> = vec![None; classes.of.len()];
+        for pair in pairs.near_packed() {
+            let pair = pair?;
+            if !(classes.is_taken(pair.a) && classes.is_taken(pair.b)) {
+                continue;
+            }
+            for (class, other) in [(pair.a, pair.b), (pair.b, pair.a)] {
+                let partner = Partner {
+                    item: order[classes.rank[other as usize] as usize],
+                    is_keeper: self.of(other) == other,
+                    close: Close::of(pair),
+                };
+                let best = &mut partners[class as usize];
+                if best.is_none_or(|best| partner.is_better(best)) {
+                    *best = Some(partner);
+                }
+            }
+        }
+        Ok(partners)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        AlikePair,
+        sorted::{Room, Sorter},
+    };
     use proptest::prelude::*;
     use std::collections::{HashMap, HashSet};
 
@@ -268,11 +391,37 @@ mod tests {
             .collect();
         pairs.sort_by_key(|pair| (pair.a, pair.b));
         pairs.dedup_by_key(|pair| (pair.a, pair.b));
-        Case { items, order, pairs: AlikePairs::new(pairs, equal, verified.then_some(1.0)) }
+        Case {
+            items,
+            order,
+            pairs: in_room(pairs, equal, verified.then_some(1.0), &Room::unlimited()),
+        }
+    }
+
+    fn in_room(
+        pairs: Vec<AlikePair>,
+        equal: Vec<(u32, u32)>,
+        similarity: Option<f32>,
+        room: &Room,
+    ) -> AlikePairs {
+        let sorter = Sorter::new(room);
+        sorter.append(&mut pairs.into_iter().map(PackedPair::from).collect()).unwrap();
+        let near = sorter.finish().unwrap().settle(room, Some).unwrap();
+        AlikePairs::new(near, equal, similarity, room.clone())
+    }
+
+    /// The same pairs, in temporary files.
+    fn spilled(pairs: &AlikePairs) -> AlikePairs {
+        let copies =
+            |group: &[u32]| group[1..].iter().map(|&copy| (group[0], copy)).collect::<Vec<_>>();
+        let equal = pairs.equal_groups().flat_map(copies).collect();
+        let near: Result<_, _> = pairs.near().collect();
+        let room = Room::new(0, std::env::temp_dir());
+        in_room(near.unwrap(), equal, pairs.equal_similarity(), &room)
     }
 
     fn lookup(pairs: &AlikePairs) -> HashMap<(u32, u32), AlikePair> {
-        pairs.to_vec().into_iter().map(|pair| ((pair.a, pair.b), pair)).collect()
+        pairs.to_vec().unwrap().into_iter().map(|pair| ((pair.a, pair.b), pair)).collect()
     }
 
     fn pair_of(pairs: &HashMap<(u32, u32), AlikePair>, one: u32, two: u32) -> Option<AlikePair> {
@@ -318,15 +467,33 @@ mod tests {
     proptest! {
         #[test]
         fn star_equals_its_definition(case in cases()) {
-            prop_assert_eq!(star(case.items, &case.order, &case.pairs), naive_star(&case));
+            prop_assert_eq!(star(case.items, &case.order, &case.pairs).unwrap(), naive_star(&case));
+        }
+
+        #[test]
+        fn pairs_on_disk_make_the_same_groups_and_lists(case in cases()) {
+            let Case { items, order, pairs } = &case;
+            let spilled = spilled(pairs);
+            prop_assert_eq!(&spilled, pairs);
+            prop_assert_eq!(spilled.count().unwrap(), pairs.count().unwrap());
+            prop_assert_eq!(spilled.to_vec().unwrap(), pairs.to_vec().unwrap());
+            prop_assert_eq!(star(*items, order, &spilled).unwrap(), star(*items, order, pairs).unwrap());
+            prop_assert_eq!(
+                connected(*items, order, &spilled).unwrap(),
+                connected(*items, order, pairs).unwrap()
+            );
+            prop_assert_eq!(
+                spilled.crossing(items / 2).unwrap().to_vec().unwrap(),
+                pairs.crossing(items / 2).unwrap().to_vec().unwrap()
+            );
         }
 
         #[test]
         fn every_member_is_paired_with_whom_it_is_said_to_be_alike(case in cases()) {
             let pairs = lookup(&case.pairs);
             for (groups, is_star) in [
-                (star(case.items, &case.order, &case.pairs), true),
-                (connected(case.items, &case.order, &case.pairs), false),
+                (star(case.items, &case.order, &case.pairs).unwrap(), true),
+                (connected(case.items, &case.order, &case.pairs).unwrap(), false),
             ] {
                 for group in &groups {
                     for member in &group.members {
@@ -342,7 +509,7 @@ mod tests {
         #[test]
         fn nobody_is_in_two_groups_and_keepers_come_first_in_order(case in cases()) {
             let rank: HashMap<u32, usize> = case.order.iter().copied().zip(0..).collect();
-            for groups in [star(case.items, &case.order, &case.pairs), connected(case.items, &case.order, &case.pairs)] {
+            for groups in [star(case.items, &case.order, &case.pairs).unwrap(), connected(case.items, &case.order, &case.pairs).unwrap()] {
                 let items = everyone(&groups);
                 prop_assert!(items.windows(2).all(|two| two[0] < two[1]));
                 for group in &groups {
@@ -353,10 +520,10 @@ mod tests {
 
         #[test]
         fn two_keepers_of_star_groups_are_never_a_pair(case in cases()) {
-            let groups = star(case.items, &case.order, &case.pairs);
+            let groups = star(case.items, &case.order, &case.pairs).unwrap();
             let gone: HashSet<u32> =
                 groups.iter().flat_map(|group| group.members.iter().map(|member| member.item)).collect();
-            for pair in case.pairs.to_vec() {
+            for pair in case.pairs.to_vec().unwrap() {
                 prop_assert!(gone.contains(&pair.a) || gone.contains(&pair.b));
             }
         }
@@ -365,13 +532,13 @@ mod tests {
         fn connected_groups_are_the_components(case in cases()) {
             let mut component: Vec<usize> = (0..case.items).collect();
             for _ in 0..case.items {
-                for pair in case.pairs.to_vec() {
+                for pair in case.pairs.to_vec().unwrap() {
                     let least = component[pair.a as usize].min(component[pair.b as usize]);
                     component[pair.a as usize] = least;
                     component[pair.b as usize] = least;
                 }
             }
-            let groups = connected(case.items, &case.order, &case.pairs);
+            let groups = connected(case.items, &case.order, &case.pairs).unwrap();
             let mut found: Vec<usize> = (0..case.items).collect();
             for group in &groups {
                 let least = group.members.iter().map(|member| member.item).chain([group.keep]).min();
@@ -387,11 +554,12 @@ mod tests {
     fn a_million_equal_items_are_one_group_at_once() {
         let items = 1_000_000;
         let equal = (1..items).map(|copy| (0, copy)).collect();
-        let pairs = AlikePairs::new(Vec::new(), equal, Some(1.0));
+        let pairs = in_room(Vec::new(), equal, Some(1.0), &Room::unlimited());
         let order: Vec<u32> = (0..items).rev().collect();
-        for groups in
-            [star(items as usize, &order, &pairs), connected(items as usize, &order, &pairs)]
-        {
+        for groups in [
+            star(items as usize, &order, &pairs).unwrap(),
+            connected(items as usize, &order, &pairs).unwrap(),
+        ] {
             assert_eq!((groups.len(), groups[0].keep), (1, items - 1));
             assert_eq!(groups[0].members.len(), items as usize - 1);
         }
@@ -401,8 +569,8 @@ mod tests {
     fn items_left_out_of_the_order_are_in_no_group() {
         let pair = |a, b| AlikePair { a, b, distance: 1, similarity: None };
         let pairs = AlikePairs::from_pairs(vec![pair(0, 1), pair(1, 2)]);
-        assert!(star(3, &[0, 2], &pairs).is_empty());
-        assert!(connected(3, &[2, 0], &pairs).is_empty());
-        assert_eq!(everyone(&star(3, &[2, 1], &pairs)), [1, 2]);
+        assert!(star(3, &[0, 2], &pairs).unwrap().is_empty());
+        assert!(connected(3, &[2, 0], &pairs).unwrap().is_empty());
+        assert_eq!(everyone(&star(3, &[2, 1], &pairs).unwrap()), [1, 2]);
     }
 }

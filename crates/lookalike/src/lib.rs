@@ -148,12 +148,14 @@ pub mod hamming;
 pub mod hash;
 pub mod index;
 mod keys;
+mod listing;
 mod model;
 pub mod pairs;
 #[cfg(feature = "image")]
 pub mod pictures;
 pub mod recipe;
 pub mod simhash;
+mod sorted;
 mod spelling;
 mod stop_words;
 pub mod texts;

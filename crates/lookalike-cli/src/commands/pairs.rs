@@ -15,7 +15,7 @@ use crate::{
     config::{Alike, PicturesAlike, Search, Work, picture_reading},
     report::{
         EqualPolicy, Figure, Output, PairWriter, Progress, Summary, TableFile, bytes, counted,
-        for_each_pair, json_line, say,
+        json_line, say,
     },
     source::{Expected, Fingerprints, Ids, Pictures, RowOptions, Rows, Skipped, guess_kind},
 };
@@ -208,11 +208,11 @@ impl Report {
     fn write(self, found: &Found, skipped: &Skipped, start: Instant) -> Result<()> {
         let Found { pairs, ids, within, .. } = found;
         let mut writer = PairWriter::new(self.output, self.file, ids)?;
-        for_each_pair(pairs, self.equal, |pair| writer.write(pair))?;
+        pairs.list(self.equal.largest_spread, |pair| writer.write(pair))?;
         let written = writer.written();
         writer.finish()?;
         if !self.talk.quiet {
-            self.equal.note(pairs).iter().for_each(|note| say(note));
+            self.equal.note(pairs)?.iter().for_each(|note| say(note));
         }
         let groups = pairs.equal_groups().count() as u64;
         let words = format!("{} {within}", counted(written, "pair"));

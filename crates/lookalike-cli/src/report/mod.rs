@@ -19,7 +19,7 @@ mod visible;
 
 use std::io::{self, Write};
 
-pub use equal::{EqualPolicy, for_each_pair};
+pub use equal::EqualPolicy;
 pub use groups::GroupWriter;
 pub use ids::{id_text, json_id};
 pub use numbers::{bytes, counted, grouped, rate};

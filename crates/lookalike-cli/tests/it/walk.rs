@@ -51,7 +51,7 @@ fn everything_odd_in_a_folder_is_told_and_the_run_goes_on() {
     let folder = odd();
     fs::set_permissions(folder.path(""), fs::Permissions::from_mode(0o755)).unwrap();
     for name in ["in/closed", "in/secret.txt"] {
-        fs::set_permissions(folder.path(name), fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(folder.path(name), fs::Permissions::from_mode(0o000)).unwrap();
     }
     let ran = run_as_nobody(&folder, "dedup in");
     fs::set_permissions(folder.path("in/closed"), fs::Permissions::from_mode(0o755)).unwrap();

@@ -1,7 +1,7 @@
 //! What was found, and how is it told?
 
-use super::{Pair, Plan, join::Found};
-use crate::equal::EqualGroups;
+use super::{Pair, PairsError, Plan, join::Found};
+use crate::{AlikePair, alike::PackedPair, equal::EqualGroups, listing::Listing, sorted::Room};
 
 /// The answer: every pair, with equal fingerprints kept together as groups.
 #[derive(Clone, Debug)]
@@ -44,15 +44,22 @@ impl Pairs {
 
     /// How many pairs [`for_each`](Self::for_each) reports. Does not make them.
     pub fn count(&self) -> u64 {
-        self.groups.count_pairs(self.near.iter().map(|pair| (pair.a, pair.b)))
+        let near = self.near.iter().map(|pair| self.groups.size(pair.a) * self.groups.size(pair.b));
+        self.groups.count_pairs() + near.sum::<u64>()
     }
 
     /// Reports every pair once, in order of `(a, b)`, pairs of equal items included.
     ///
     /// A group of `g` equal items makes `g * (g - 1) / 2` pairs, here and only here.
     pub fn for_each(&self, mut on_pair: impl FnMut(Pair)) {
-        let near = self.near.iter().map(|pair| (pair.a, pair.b, pair.distance));
-        self.groups.for_each_pair(near, 0, |a, b, distance| on_pair(Pair { a, b, distance }));
+        let near = || self.near.iter().map(|&pair| Ok(PackedPair::from(pair)));
+        let listing = Listing::new(&self.groups, None, usize::MAX);
+        let listed = listing.for_each(near, &Room::unlimited(), |pair| {
+            let AlikePair { a, b, distance, .. } = pair;
+            on_pair(Pair { a, b, distance });
+            Ok::<_, PairsError>(())
+        });
+        listed.expect("what lies in memory can be read");
     }
 
     /// Bytes written to spill files; 0 if everything stayed in memory.

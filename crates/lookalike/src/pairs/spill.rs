@@ -8,6 +8,7 @@ use std::{
     fs::File,
     io::{self, Read, Seek, SeekFrom, Write},
     path::PathBuf,
+    sync::{Mutex, PoisonError},
 };
 
 use bytemuck::Pod;
@@ -300,7 +301,8 @@ impl<const WORDS: usize> Partitions<WORDS> {
 
 /// A temporary file without a name, addressed in elements.
 pub(crate) struct SpillFile {
-    file: File,
+    /// Whoever moves to a place in it and reads there must not be disturbed.
+    file: Mutex<File>,
     folder: PathBuf,
     written: u64,
 }
@@ -308,7 +310,7 @@ pub(crate) struct SpillFile {
 impl SpillFile {
     pub fn create(folder: PathBuf) -> Result<Self, PairsError> {
         match tempfile::tempfile_in(&folder) {
-            Ok(file) => Ok(Self { file, folder, written: 0 }),
+            Ok(file) => Ok(Self { file: Mutex::new(file), folder, written: 0 }),
             Err(source) => {
                 Err(PairsError::Spill { action: "making a temporary file", folder, source })
             }
@@ -324,15 +326,16 @@ impl SpillFile {
     }
 
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), PairsError> {
-        let seek = self.file.seek(SeekFrom::Start(offset));
-        seek.and_then(|_| self.file.write_all(bytes))
+        let file = self.file.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let seek = file.seek(SeekFrom::Start(offset));
+        seek.and_then(|_| file.write_all(bytes))
             .map_err(|source| self.error("writing a temporary file", source))?;
         self.written += bytes.len() as u64;
         Ok(())
     }
 
     pub fn read<T: Pod>(&self, at: usize, elements: &mut [T]) -> Result<(), PairsError> {
-        let mut file = &self.file;
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let seek = file.seek(SeekFrom::Start((at * size_of::<T>()) as u64));
         seek.and_then(|_| file.read_exact(bytemuck::cast_slice_mut(elements)))
             .map_err(|source| self.error("reading a temporary file", source))

@@ -18,7 +18,9 @@ use std::collections::HashMap;
 
 use crate::{
     AlikePair, AlikePairs, Fingerprint, How, Kernel, PairsError, PictureRecipe, Radius, Width,
+    alike::PackedPair,
     extract::image::{Decoder, Limits},
+    sorted::{Room, Sorted},
 };
 use digest::DIGEST_VERSION;
 pub use digest::{PictureCloseness, PictureDigest};
@@ -50,7 +52,7 @@ pub use digest::{PictureCloseness, PictureDigest};
 ///     collector.push(search.digest_picture(picture, &picture.pixels.row(50)))?;
 /// }
 /// let found = collector.finish()?;
-/// assert_eq!(found.pairs.to_vec().iter().map(|pair| (pair.a, pair.b)).collect::<Vec<_>>(), [(0, 2)]);
+/// assert_eq!(found.pairs.to_vec()?.iter().map(|pair| (pair.a, pair.b)).collect::<Vec<_>>(), [(0, 2)]);
 /// # Ok::<(), lookalike::PairsError>(())
 /// ```
 #[derive(Clone)]
@@ -189,13 +191,13 @@ impl PictureCollector<'_> {
         };
         (search.progress)(1.0);
         let item = |entry: u32| firsts[entry as usize];
-        let near = found.pairs.into_iter().map(|pair| AlikePair {
-            a: item(pair.a),
-            b: item(pair.b),
-            ..pair
-        });
+        let near = found
+            .pairs
+            .into_iter()
+            .map(|pair| PackedPair::from(AlikePair { a: item(pair.a), b: item(pair.b), ..pair }));
+        let near = Sorted::held(near.collect());
         Ok(PicturePairs {
-            pairs: AlikePairs::new(near.collect(), equal, None),
+            pairs: AlikePairs::new(near, equal, None, Room::unlimited()),
             how: How::Exact,
             plan: found.plan,
             flat,
@@ -204,7 +206,7 @@ impl PictureCollector<'_> {
 }
 
 /// Which pictures are alike, and how that was found.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PicturePairs {
     /// The alike ones, equal ones together.

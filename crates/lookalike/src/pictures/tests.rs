@@ -28,7 +28,7 @@ fn found(search: &PictureSearch<'_>, pictures: &[Pixels]) -> Vec<(u32, u32, u32)
         let picture = Picture::of_pixels(pixels.clone());
         collector.push(search.digest_picture(&picture, &number.to_le_bytes())).unwrap();
     }
-    let pairs = collector.finish().unwrap().pairs.to_vec();
+    let pairs = collector.finish().unwrap().pairs.to_vec().unwrap();
     pairs.iter().map(|pair| (pair.a, pair.b, pair.distance)).collect()
 }
 
@@ -69,7 +69,7 @@ fn flat_pictures_are_alike_only_the_same_bytes() {
         collector.push(search.digest_picture(&flat, content.as_bytes())).unwrap();
     }
     let found = collector.finish().unwrap();
-    let pairs = found.pairs.to_vec();
+    let pairs = found.pairs.to_vec().unwrap();
     assert_eq!((found.flat, pairs.len()), (3, 1));
     assert_eq!((pairs[0].a, pairs[0].b, pairs[0].distance), (0, 2, 0));
 }

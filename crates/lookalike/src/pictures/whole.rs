@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Found, PictureDigest, PictureSearch, narrow};
 use crate::{
-    AlikePair, AlikePairs, AllPairs, Fingerprint, PairsError, Search, StaticIndex,
+    AlikePair, AllPairs, Fingerprint, Pair, PairsError, Search, StaticIndex,
     extract::image::Orientation,
 };
 
@@ -25,7 +25,10 @@ pub(super) fn find<const WORDS: usize>(
     }
     let upright = options.run(&prints)?;
     let plan = upright.plan().to_string();
-    let mut pairs = AlikePairs::from(&upright).to_vec();
+    let mut pairs = Vec::new();
+    upright.for_each(|Pair { a, b, distance }| {
+        pairs.push(AlikePair { a, b, distance, similarity: None });
+    });
     if search.orientations {
         pairs = with_turned(search, digests, &prints, pairs)?;
     }

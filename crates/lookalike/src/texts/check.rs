@@ -1,10 +1,25 @@
 //! Which candidates are alike?
 //!
-//! Cheap tests first, at once: the second fingerprint, and sizes that rule it out. What passes waits
-//! until there is enough of it to fetch sets for.
+//! Cheap tests first, at once: the second fingerprint, and sizes that rule it out. If all sets are in
+//! memory, what passes is tested soon after; else it waits, sorted by where its sets lie, until all
+//! candidates are there. There is room for some that wait and some that were found; the rest is on
+//! disk.
 
-use super::{TextSearch, store::Store};
-use crate::{AlikePair, Kernel, Pair, PairsError, Verify, verify::Set};
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use bytemuck::{Pod, Zeroable};
+use rayon::prelude::*;
+
+use super::{FOUND, TextSearch, WAITING, sets::Block, store::Store};
+use crate::{
+    AlikePair, Kernel, Pair, PairsError, Verify,
+    alike::PackedPair,
+    sorted::{InOrder, Record, Sorter},
+    verify::Set,
+};
 
 /// Takes candidates, by entry, and keeps the alike ones.
 pub(super) struct Check<'a, const WORDS: usize> {
@@ -12,27 +27,43 @@ pub(super) struct Check<'a, const WORDS: usize> {
     verify: Verify,
     second_radius: u32,
     kernel: Kernel,
-    waiting: Vec<Pair>,
-    alike: Vec<AlikePair>,
-    tested: u64,
-    /// How many pairs may wait.
-    most: usize,
+    /// Which entries can be in memory together: all, if there is one block.
+    blocks: Vec<Range<usize>>,
+    /// All sets, if they are in memory.
+    sets: Option<Block<'a>>,
+    /// Else, those whose sets must be fetched.
+    waiting: Option<Sorter<Candidate>>,
+    alike: Sorter<PackedPair>,
+    tested: AtomicU64,
 }
 
+/// Candidates that a thread collects before they are tested, or wait.
+const TOGETHER: usize = 1 << 10;
+/// Candidates that waited and are tested at a time, by all threads.
+const AT_ONCE: usize = 1 << 16;
+
 impl<'a, const WORDS: usize> Check<'a, WORDS> {
-    pub fn new(search: &TextSearch, verify: Verify, store: &'a Store<WORDS>) -> Self {
-        // An eighth of the memory: what waits is sorted, and what is found lies beside it.
-        let most = search.memory.map_or(1 << 24, |memory| memory / 8 / size_of::<Pair>() as u64);
-        Self {
+    pub fn new(
+        search: &TextSearch,
+        verify: Verify,
+        store: &'a Store<WORDS>,
+    ) -> Result<Self, PairsError> {
+        let blocks = store.sets.blocks();
+        let sets = match &blocks[..] {
+            [all] => Some(store.sets.load(all.clone())?),
+            _ => None,
+        };
+        Ok(Self {
             store,
             verify,
             second_radius: verify.second_radius(),
             kernel: search.kernel,
-            waiting: Vec::new(),
-            alike: Vec::new(),
-            tested: 0,
-            most: (most as usize).clamp(1 << 10, 1 << 24),
-        }
+            blocks,
+            waiting: sets.is_none().then(|| Sorter::new(&search.room(WAITING))),
+            sets,
+            alike: Sorter::new(&search.room(FOUND)),
+            tested: AtomicU64::new(0),
+        })
     }
 
     /// Whether two entries can be alike, by what is known without their sets.
@@ -46,36 +77,158 @@ impl<'a, const WORDS: usize> Check<'a, WORDS> {
         }
     }
 
-    /// Adds pairs that can be alike. A pair may come again later, but not among the same `pairs`.
-    pub fn push(&mut self, pairs: Vec<Pair>) -> Result<(), PairsError> {
-        if self.waiting.is_empty() {
-            self.waiting = pairs;
-        } else {
-            self.waiting.extend(pairs);
-        }
-        if self.waiting.len() >= self.most { self.test() } else { Ok(()) }
+    /// Begins to take candidates on some thread.
+    pub fn tester(&self) -> Tester<'_, 'a, WORDS> {
+        Tester { check: self, candidates: Vec::new(), failure: None }
     }
 
-    fn test(&mut self) -> Result<(), PairsError> {
-        let (verify, kernel, weights) = (self.verify, self.kernel, &self.store.weights);
-        let pairs = std::mem::take(&mut self.waiting);
-        self.tested += pairs.len() as u64;
-        let test = |pair: Pair, a: &[u32], b: &[u32]| {
-            let Pair { a: one, b: two, distance } = pair;
-            let a = Set { features: a, weight: weights[one as usize] };
-            let b = Set { features: b, weight: weights[two as usize] };
-            let similarity = Some(verify.enough(a, b, kernel)?);
-            Some(AlikePair { a: one, b: two, distance, similarity })
-        };
-        self.alike.extend(self.store.sets.test_pairs(pairs, test)?);
+    /// Tests candidates or has them wait, and leaves their list empty.
+    fn take(&self, candidates: &mut Vec<Pair>) -> Result<(), PairsError> {
+        if let Some(waiting) = &self.waiting {
+            let candidates = candidates.drain(..).map(|pair| self.candidate(pair));
+            waiting.append(&mut candidates.collect())?;
+        }
+        if let Some(all) = &self.sets {
+            self.tested.fetch_add(candidates.len() as u64, Ordering::Relaxed);
+            let found = candidates.drain(..).filter_map(|pair| self.test(pair, all, all));
+            self.alike.append(&mut found.collect())?;
+        }
         Ok(())
     }
 
-    /// The alike pairs, in order and each once, and how many pairs' sets were compared.
-    pub fn finish(mut self) -> Result<(Vec<AlikePair>, u64), PairsError> {
-        self.test()?;
-        self.alike.sort_unstable_by_key(|pair| (pair.a, pair.b));
-        self.alike.dedup_by_key(|pair| (pair.a, pair.b));
-        Ok((self.alike, self.tested))
+    fn test(&self, pair: Pair, a: &Block, b: &Block) -> Option<PackedPair> {
+        let [one, two] = [pair.a as usize, pair.b as usize];
+        let a = Set { features: a.set(one), weight: self.store.weights[one] };
+        let b = Set { features: b.set(two), weight: self.store.weights[two] };
+        let similarity = Some(self.verify.enough(a, b, self.kernel)?);
+        let Pair { a, b, distance } = pair;
+        Some(AlikePair { a, b, distance, similarity }.into())
+    }
+
+    fn candidate(&self, pair: Pair) -> Candidate {
+        let block =
+            |item: u32| self.blocks.partition_point(|block| block.end <= item as usize) as u32;
+        let Pair { a, b, distance } = pair;
+        Candidate { blocks: [block(a), block(b)], a, b, distance }
+    }
+
+    /// The alike pairs in order, of which some may come twice, and how many were tested.
+    pub fn finish(mut self) -> Result<(InOrder<PackedPair>, u64), PairsError> {
+        if let Some(waiting) = self.waiting.take() {
+            self.test_waiting(waiting.finish()?)?;
+        }
+        Ok((self.alike.finish()?, self.tested.into_inner()))
+    }
+
+    /// Tests what waited, block by block.
+    fn test_waiting(
+        &self,
+        waiting: impl Iterator<Item = Result<Candidate, PairsError>>,
+    ) -> Result<(), PairsError> {
+        let mut waiting = waiting.peekable();
+        let mut loaded: Option<Loaded<'_>> = None;
+        let mut some = Vec::with_capacity(AT_ONCE);
+        while let Some(first) = waiting.next().transpose()? {
+            some.push(first);
+            let blocks = first.blocks;
+            let fits = |next: &Result<Candidate, _>| {
+                next.as_ref().map_or(true, |next| next.blocks == blocks)
+            };
+            while some.len() < AT_ONCE
+                && let Some(next) = waiting.next_if(fits)
+            {
+                some.push(next?);
+            }
+            loaded = Some(self.load(loaded, blocks)?);
+            if let Some(Loaded { a, b, .. }) = &loaded {
+                self.test_all(&some, a, b.as_ref().unwrap_or(a))?;
+            }
+            some.clear();
+        }
+        Ok(())
+    }
+
+    /// The sets of two blocks, of which some may be there already.
+    fn load(&self, before: Option<Loaded<'a>>, blocks: [u32; 2]) -> Result<Loaded<'a>, PairsError> {
+        let load = |block: u32| self.store.sets.load(self.blocks[block as usize].clone());
+        let [one, two] = blocks;
+        let (a, b) = match before {
+            Some(before) if before.blocks == blocks => return Ok(before),
+            Some(before) if before.blocks[0] == one => (before.a, None),
+            _ => (load(one)?, None),
+        };
+        let b = if one == two { b } else { Some(load(two)?) };
+        Ok(Loaded { blocks, a, b })
+    }
+
+    fn test_all(
+        &self,
+        candidates: &[Candidate],
+        a: &Block<'_>,
+        b: &Block<'_>,
+    ) -> Result<(), PairsError> {
+        self.tested.fetch_add(candidates.len() as u64, Ordering::Relaxed);
+        candidates.par_chunks(TOGETHER).try_for_each(|some| {
+            let found = some.iter().filter_map(|&candidate| {
+                let Candidate { a: one, b: two, distance, .. } = candidate;
+                self.test(Pair { a: one, b: two, distance }, a, b)
+            });
+            self.alike.append(&mut found.collect())
+        })
+    }
+}
+
+/// The sets of two blocks; the second may be the first.
+struct Loaded<'a> {
+    blocks: [u32; 2],
+    a: Block<'a>,
+    b: Option<Block<'a>>,
+}
+
+/// Takes candidates on one thread.
+pub(super) struct Tester<'c, 'a, const WORDS: usize> {
+    check: &'c Check<'a, WORDS>,
+    candidates: Vec<Pair>,
+    /// What went wrong first.
+    failure: Option<PairsError>,
+}
+
+impl<const WORDS: usize> Tester<'_, '_, WORDS> {
+    /// Takes a pair that can be alike. It may come again.
+    #[inline]
+    pub fn push(&mut self, pair: Pair) {
+        self.candidates.push(pair);
+        if self.candidates.len() == TOGETHER {
+            self.flush();
+        }
+    }
+
+    fn flush(&mut self) {
+        let taken = self.check.take(&mut self.candidates);
+        if self.failure.is_none() {
+            self.failure = taken.err();
+        }
+    }
+
+    /// No more candidates will come from here.
+    pub fn finish(mut self) -> Result<(), PairsError> {
+        self.flush();
+        self.failure.map_or(Ok(()), Err)
+    }
+}
+
+/// A pair that may be alike, and the blocks in which the sets of both lie.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct Candidate {
+    blocks: [u32; 2],
+    a: u32,
+    b: u32,
+    distance: u32,
+}
+
+impl Record for Candidate {
+    fn place(&self) -> u64 {
+        u64::from(self.blocks[0]) << 32 | u64::from(self.blocks[1])
     }
 }

@@ -7,7 +7,11 @@
 
 use rayon::prelude::*;
 
-use super::{TextSearch, check::Check, store::Store};
+use super::{
+    KEYS, TextSearch,
+    check::{Check, Tester},
+    store::Store,
+};
 use crate::{Fingerprint, Kernel, Pair, PairsError, keys::Keys, pairs::Scan};
 
 /// Entries of a bucket that are compared each with each. Few in tests, so that they see crowds.
@@ -28,13 +32,13 @@ pub(super) fn by_keys<const WORDS: usize>(
     search: &TextSearch,
     store: &Store<WORDS>,
     keys: &Keys,
-    check: &mut Check<WORDS>,
+    check: &Check<WORDS>,
 ) -> Result<u32, PairsError> {
     let entries = store.prints.len();
     let mut led = vec![0; entries];
-    // A quarter of the memory for keys; then sets are gone through once for every so many bands.
-    let fitting = search.memory.map_or(keys.bands, |memory| {
-        (memory as usize / 4 / 4 / entries.max(1)).clamp(SPLITS + 1, keys.bands)
+    // If not all keys fit, sets are gone through once for every so many bands.
+    let fitting = search.share(KEYS).map_or(keys.bands, |bytes| {
+        (bytes as usize / size_of::<u32>() / entries.max(1)).clamp(SPLITS + 1, keys.bands)
     });
     for first in (0..keys.bands).step_by(fitting) {
         let bands = first..keys.bands.min(first + fitting);
@@ -42,8 +46,8 @@ pub(super) fn by_keys<const WORDS: usize>(
         table.led = led;
         for band in 0..table.bands {
             let (buckets, crowds) = table.buckets(band);
-            check.push(candidates(search, store, &table, band, &buckets, check))?;
-            check.push(with_leaders(search, store, &crowds, check))?;
+            candidates(search, store, &table, band, &buckets, check)?;
+            with_leaders(search, store, &crowds, check)?;
             (search.progress)((bands.start + band + 1) as f64 / keys.bands as f64);
         }
         led = table.led;
@@ -146,7 +150,7 @@ impl Table {
     }
 }
 
-/// The candidates of a band that no earlier one has brought.
+/// Takes the candidates of a band that no earlier one has brought.
 fn candidates<const WORDS: usize>(
     search: &TextSearch,
     store: &Store<WORDS>,
@@ -154,7 +158,7 @@ fn candidates<const WORDS: usize>(
     band: usize,
     entries: &[(u32, u32)],
     check: &Check<WORDS>,
-) -> Vec<Pair> {
+) -> Result<(), PairsError> {
     let is_new = |a: u32, b: u32| {
         let before = table.of(a)[..band].iter().zip(&table.of(b)[..band]);
         before.fold(true, |new, (one, two)| new & (one != two))
@@ -162,40 +166,43 @@ fn candidates<const WORDS: usize>(
     entries
         .par_chunk_by(|one, two| one.0 == two.0)
         .filter(|bucket| bucket.len() > 1)
-        .flat_map_iter(|bucket| {
-            let mut found = Vec::new();
-            near(search, &store.prints, bucket, |pair| {
-                if check.can_be(pair.a, pair.b) && is_new(pair.a, pair.b) {
-                    found.push(pair);
-                }
-            });
-            found
-        })
-        .collect()
+        .fold(
+            || check.tester(),
+            |mut tester, bucket| {
+                near(search, &store.prints, bucket, |pair| {
+                    if check.can_be(pair.a, pair.b) && is_new(pair.a, pair.b) {
+                        tester.push(pair);
+                    }
+                });
+                tester
+            },
+        )
+        .try_for_each(Tester::finish)
 }
 
-/// The candidates that crowds make with their leaders.
+/// Takes the candidates that crowds make with their leaders.
 fn with_leaders<const WORDS: usize>(
     search: &TextSearch,
     store: &Store<WORDS>,
     crowds: &[Crowd],
     check: &Check<WORDS>,
-) -> Vec<Pair> {
+) -> Result<(), PairsError> {
     let pair = |a: u32, b: u32| {
         let distance = store.prints[a as usize].distance(&store.prints[b as usize]);
         let near = search.radius.contains(distance) && check.can_be(a, b);
         near.then_some(Pair { a, b, distance })
     };
-    crowds
-        .iter()
-        .flat_map(|crowd| {
-            let pairs = |&b: &u32| {
-                let before = crowd.leaders.iter().take_while(move |&&a| a < b);
-                before.filter_map(move |&a| pair(a, b))
-            };
-            crowd.followers.par_iter().flat_map_iter(pairs).collect::<Vec<_>>()
+    crowds.iter().try_for_each(|crowd| {
+        let followers = crowd.followers.par_chunks(1 << 12);
+        followers.try_for_each(|followers| {
+            let mut tester = check.tester();
+            for &b in followers {
+                let before = crowd.leaders.iter().take_while(|&&a| a < b);
+                before.filter_map(|&a| pair(a, b)).for_each(|pair| tester.push(pair));
+            }
+            tester.finish()
         })
-        .collect()
+    })
 }
 
 /// Visits the pairs of a bucket that are within the radius.

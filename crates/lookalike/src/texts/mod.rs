@@ -24,10 +24,14 @@ use std::path::PathBuf;
 
 use rayon::prelude::*;
 
-use crate::{AlikePair, AlikePairs, AllPairs, Kernel, PairsError, Radius, Recipe, Verify, Width};
+use crate::{
+    AlikePairs, AllPairs, Kernel, PairsError, Radius, Recipe, Verify, Width,
+    alike::PackedPair,
+    sorted::{InOrder, Record, Room, Sorted, Sorter},
+};
 use check::Check;
 use digest::Digester;
-use plan::Way;
+use plan::{Tally, Way};
 use store::Store;
 
 /// How to look for alike texts.
@@ -49,7 +53,7 @@ use store::Store;
 ///     "The ferry to the island leaves at ten in the morning, from the north end of the harbour!",
 /// ])?;
 /// let found = collector.finish()?;
-/// let pairs = found.pairs.to_vec();
+/// let pairs = found.pairs.to_vec()?;
 /// assert_eq!((pairs[0].a, pairs[0].b, pairs.len()), (0, 2, 1));
 /// assert!(pairs[0].similarity.unwrap() > 0.8);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -116,8 +120,8 @@ impl<'a> TextSearch<'a> {
         self
     }
 
-    /// Limits memory to about this many bytes; feature sets that do not fit go to disk. What must fit
-    /// are some 100 bytes for each text, and the answer.
+    /// Limits memory to about this many bytes; feature sets, candidates and pairs that do not fit go
+    /// to disk. What must fit are some 100 bytes for each text.
     #[must_use]
     pub fn memory(mut self, bytes: u64) -> Self {
         self.memory = Some(bytes);
@@ -151,7 +155,24 @@ impl<'a> TextSearch<'a> {
     fn folder(&self) -> PathBuf {
         self.spill_folder.clone().unwrap_or_else(std::env::temp_dir)
     }
+
+    /// Some eighths of the memory limit, if there is one.
+    fn share(&self, eighths: u64) -> Option<u64> {
+        self.memory.map(|memory| memory / 8 * eighths)
+    }
+
+    /// Room for as much.
+    fn room(&self, eighths: u64) -> Room {
+        self.share(eighths).map_or_else(Room::unlimited, |bytes| Room::new(bytes, self.folder()))
+    }
 }
+
+/// Eighths of the memory limit for feature sets, for keys, for candidates that wait and for pairs
+/// that were found; the rest is for what is always kept of every text.
+const SETS: u64 = 3;
+const KEYS: u64 = 2;
+const WAITING: u64 = 1;
+const FOUND: u64 = 1;
 
 /// Takes texts as they arrive, keeps fingerprints and feature sets, then finds alike ones.
 pub struct TextCollector<'a>(Box<dyn Collect + 'a>);
@@ -252,33 +273,61 @@ impl<'a, const WORDS: usize> Collected<'a, WORDS> {
         let pairs =
             AllPairs::new(radius).kernel(kernel).progress(progress).run(&self.store.prints)?;
         let plan = pairs.plan().to_string();
-        let pairs = AlikePairs::from(&pairs).to_vec();
-        Ok(Found { pairs, how: How::Exact, plan, verified: 0, crowded: 0 })
+        let near = Sorter::new(&self.search.room(FOUND));
+        let mut some = Vec::new();
+        pairs.for_each(|pair| some.push(PackedPair::from(pair)));
+        near.append(&mut some)?;
+        self.found(near.finish()?, Way::Join.tally(), plan, 0)
     }
 
     /// Pairs of entries whose sets are similar enough.
     fn verified(&self, verify: Verify) -> Result<Found, PairsError> {
         let Self { search, store } = self;
         let way = Way::choose(search, verify, store)?;
-        let mut check = Check::new(search, verify, store);
+        let check = Check::new(search, verify, store)?;
         let mut crowded = 0;
         match &way {
-            Way::Join => scanned::by_plan(search, store, &mut check)?,
-            Way::Scan => scanned::by_weight(search, verify, store, &mut check)?,
-            Way::Keys(keys) => crowded = keyed::by_keys(search, store, keys, &mut check)?,
+            Way::Join => scanned::by_plan(search, store, &check)?,
+            Way::Scan => scanned::by_weight(search, verify, store, &check)?,
+            Way::Keys(keys) => crowded = keyed::by_keys(search, store, keys, &check)?,
         }
         let (pairs, verified) = check.finish()?;
-        Ok(Found { how: way.how(&pairs), plan: way.to_string(), pairs, verified, crowded })
+        Ok(Found { crowded, ..self.found(pairs, way.tally(), way.to_string(), verified)? })
+    }
+
+    /// Takes pairs of entries, each once, for those of their first items. Entries are numbered in the
+    /// order of these: the order stays.
+    fn found(
+        &self,
+        pairs: InOrder<PackedPair>,
+        mut tally: Tally<'_>,
+        plan: String,
+        verified: u64,
+    ) -> Result<Found, PairsError> {
+        let firsts = &self.store.firsts;
+        let spilled = pairs.spilled();
+        let mut last = None;
+        let near = pairs.settle(&self.search.room(FOUND), |pair| {
+            if last.replace(pair.place()) == Some(pair.place()) {
+                return None;
+            }
+            tally.add(pair.similarity());
+            let [a, b] = [pair.a, pair.b].map(|entry| firsts[entry as usize]);
+            Some(pair.between(a, b))
+        })?;
+        let spilled = spilled + near.spilled();
+        Ok(Found { near, how: tally.how(), plan, verified, crowded: 0, spilled })
     }
 }
 
-/// What was found, in numbers of entries.
+/// What was found.
 struct Found {
-    pairs: Vec<AlikePair>,
+    near: Sorted<PackedPair>,
     how: How,
     plan: String,
     verified: u64,
     crowded: u32,
+    spilled: u64,
 }
 
 impl<const WORDS: usize> Collect for Collected<'_, WORDS> {
@@ -302,23 +351,17 @@ impl<const WORDS: usize> Collect for Collected<'_, WORDS> {
             None => self.bare()?,
         };
         (self.search.progress)(1.0);
-        let Store { firsts, equal, short, empty, sets, .. } = self.store;
-        let item = |entry: u32| firsts[entry as usize];
-        let near = found.pairs.into_iter().map(|pair| AlikePair {
-            a: item(pair.a),
-            b: item(pair.b),
-            ..pair
-        });
+        let Store { equal, short, empty, sets, .. } = self.store;
         let equal_similarity = self.search.verify.map(|_| 1.0);
         Ok(TextPairs {
-            pairs: AlikePairs::new(near.collect(), equal, equal_similarity),
+            pairs: AlikePairs::new(found.near, equal, equal_similarity, self.search.room(FOUND)),
             how: found.how,
             plan: found.plan,
             verified: found.verified,
             crowded: found.crowded,
             short,
             empty,
-            spilled: sets.spilled(),
+            spilled: sets.spilled() + found.spilled,
         })
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{Candidates, How, TextSearch, scanned::Window, store::Store};
-use crate::{AlikePair, AllPairs, PairsError, Verify, keys::Keys, verify::Measure};
+use crate::{AllPairs, PairsError, Verify, keys::Keys, verify::Measure};
 
 /// How candidates are found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,11 +48,38 @@ impl Way {
         Ok(if by_keys { keys } else { Self::Scan })
     }
 
-    /// Whether `pairs`, found this way, may lack some.
-    pub fn how(&self, pairs: &[AlikePair]) -> How {
-        match self {
-            Self::Join | Self::Scan => How::Exact,
-            Self::Keys(keys) => How::Recall(expected_recall(keys, pairs)),
+    /// Begins to count what was found this way.
+    pub fn tally(&self) -> Tally<'_> {
+        let keys = match self {
+            Self::Join | Self::Scan => None,
+            Self::Keys(keys) => Some(keys),
+        };
+        Tally { keys, found: 0, expected: 0.0 }
+    }
+}
+
+/// How many pairs were found, and how many there should be.
+pub(super) struct Tally<'a> {
+    keys: Option<&'a Keys>,
+    found: u64,
+    expected: f64,
+}
+
+impl Tally<'_> {
+    /// Each found pair stands for as many as it takes to find one of its similarity.
+    pub fn add(&mut self, similarity: Option<f32>) {
+        if let Some(keys) = self.keys {
+            self.found += 1;
+            self.expected += 1.0 / keys.recall(similarity.unwrap_or(1.0).into());
+        }
+    }
+
+    /// Whether some may be missing.
+    pub fn how(&self) -> How {
+        match self.keys {
+            None => How::Exact,
+            Some(_) if self.found == 0 => How::Recall(1.0),
+            Some(_) => How::Recall(self.found as f64 / self.expected),
         }
     }
 }
@@ -65,13 +92,6 @@ impl fmt::Display for Way {
             Self::Keys(Keys { bands, rows }) => write!(f, "{bands} keys of {rows} least features"),
         }
     }
-}
-
-/// Each found pair stands for as many as it takes to find one of its similarity.
-fn expected_recall(keys: &Keys, pairs: &[AlikePair]) -> f64 {
-    let similarity = |pair: &AlikePair| f64::from(pair.similarity.unwrap_or(1.0));
-    let all: f64 = pairs.iter().map(|pair| 1.0 / keys.recall(similarity(pair))).sum();
-    if pairs.is_empty() { 1.0 } else { pairs.len() as f64 / all }
 }
 
 /// Nanoseconds of one core to compare each with each, and to look closer at what is near.

@@ -5,12 +5,7 @@
 
 use std::{borrow::Cow, ops::Range, path::PathBuf};
 
-use rayon::prelude::*;
-
-use crate::{
-    Pair,
-    pairs::{PairsError, SpillFile},
-};
+use crate::pairs::{PairsError, SpillFile};
 
 /// The feature sets of all items, by number.
 pub(super) struct Sets {
@@ -112,43 +107,6 @@ impl Sets {
         };
         Ok(Block { first: items.start, starts, features })
     }
-
-    /// What `test` makes of pairs and their sets, in any order.
-    pub fn test_pairs<T: Send>(
-        &self,
-        mut pairs: Vec<Pair>,
-        test: impl Fn(Pair, &[u32], &[u32]) -> Option<T> + Sync,
-    ) -> Result<Vec<T>, PairsError> {
-        let blocks = self.blocks();
-        if blocks.len() == 1 {
-            let all = self.load(blocks[0].clone())?;
-            return Ok(test_all(&pairs, &all, &all, &test));
-        }
-        let block_of = |item: u32| blocks.partition_point(|block| block.end <= item as usize);
-        let blocks_of = |pair: &Pair| (block_of(pair.a), block_of(pair.b));
-        pairs.par_sort_unstable_by_key(|pair| (blocks_of(pair), pair.a, pair.b));
-        let mut passed = Vec::new();
-        for same_a in pairs.chunk_by(|one, two| block_of(one.a) == block_of(two.a)) {
-            let a = self.load(blocks[block_of(same_a[0].a)].clone())?;
-            for same in same_a.chunk_by(|one, two| block_of(one.b) == block_of(two.b)) {
-                passed.extend(match blocks_of(&same[0]) {
-                    (one, two) if one == two => test_all(same, &a, &a, &test),
-                    (_, two) => test_all(same, &a, &self.load(blocks[two].clone())?, &test),
-                });
-            }
-        }
-        Ok(passed)
-    }
-}
-
-fn test_all<T: Send>(
-    pairs: &[Pair],
-    a: &Block,
-    b: &Block,
-    test: &(impl Fn(Pair, &[u32], &[u32]) -> Option<T> + Sync),
-) -> Vec<T> {
-    let test = |&pair: &Pair| test(pair, a.set(pair.a as usize), b.set(pair.b as usize));
-    pairs.par_iter().with_min_len(64).filter_map(test).collect()
 }
 
 /// The sets of neighbouring items, in memory.

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use super::{
-    TextSearch,
+    SETS, TextSearch,
     digest::{Digest, Full, Second},
     sets::Sets,
 };
@@ -37,8 +37,7 @@ pub(super) struct Store<const WORDS: usize> {
 
 impl<const WORDS: usize> Store<WORDS> {
     pub fn new(search: &TextSearch) -> Self {
-        // Half of the memory for sets; the rest is for what grows beside them, and for the search.
-        let limit = search.memory.map_or(u64::MAX, |memory| memory / 2);
+        let limit = search.share(SETS).unwrap_or(u64::MAX);
         Self {
             items: 0,
             empty: 0,

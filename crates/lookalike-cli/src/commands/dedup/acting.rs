@@ -192,7 +192,11 @@ impl Acts {
             Figure { name: "acted_bytes", value: json!(acted.bytes), words: None },
         ];
         let left = acted.left.len() as u64;
-        let words = (left > 0).then(|| format!("{} as they are", counted(left, "file")));
+        let words = match left {
+            0 => None,
+            1 => Some("1 file as it is".to_owned()),
+            _ => Some(format!("{} as they are", counted(left, "file"))),
+        };
         figures.push(Figure { name: "left", value: json!(left), words });
         let path = journal.as_deref().map(path_text);
         let words = path.as_ref().map(|path| match deed {

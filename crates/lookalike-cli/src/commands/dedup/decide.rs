@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use lookalike::{
-    AlikePair, AlikePairs, Level, Radius,
+    AlikePairs, Level, Radius,
     groups::{self, Groups, Member},
 };
 
@@ -67,10 +67,10 @@ impl Decision {
         pairs: &AlikePairs,
         grouping: Grouping,
         levels: Levels,
-    ) -> Self {
+    ) -> Result<Self> {
         let groups = match grouping {
-            Grouping::Star => groups::star(order.len(), order, pairs),
-            Grouping::Connected => groups::connected(order.len(), order, pairs),
+            Grouping::Star => groups::star(order.len(), order, pairs)?,
+            Grouping::Connected => groups::connected(order.len(), order, pairs)?,
         };
         let mut removed = vec![false; own];
         let mut tally = Tally::default();
@@ -78,7 +78,7 @@ impl Decision {
             removed[member.item as usize] = true;
             tally.add(levels.of(member.distance, member.similarity), 1);
         }
-        Self { groups, removed, tally }
+        Ok(Self { groups, removed, tally })
     }
 
     pub fn keeps(&self, item: u32) -> bool {
@@ -114,36 +114,6 @@ impl Decision {
     }
 }
 
-/// The pairs of one of the first `own` items and a later one.
-///
-/// Equal later items are alike the same: the first of them speaks for all, so that a thousand copies
-/// here and a thousand there do not make a million pairs.
-pub fn crossing(own: usize, pairs: &AlikePairs) -> AlikePairs {
-    let is_own = |item: &u32| (*item as usize) < own;
-    let groups: Vec<&[u32]> = pairs.equal_groups().collect();
-    let equals = |first: u32| {
-        let group = groups.binary_search_by_key(&first, |group| group[0]);
-        group.map_or_else(|_| vec![first], |group| groups[group].to_vec())
-    };
-    let cross = |ones: &[u32], others: &[u32], like: AlikePair, found: &mut Vec<AlikePair>| {
-        if let Some(&b) = others.iter().find(|item| !is_own(item)) {
-            let ones = ones.iter().copied().filter(is_own);
-            found.extend(ones.map(|a| AlikePair { a, b, ..like }));
-        }
-    };
-    let mut found = Vec::new();
-    for group in &groups {
-        let equal = AlikePair { a: 0, b: 0, distance: 0, similarity: pairs.equal_similarity() };
-        cross(group, group, equal, &mut found);
-    }
-    for &pair in pairs.near() {
-        let [ones, others] = [equals(pair.a), equals(pair.b)];
-        cross(&ones, &others, pair, &mut found);
-        cross(&others, &ones, pair, &mut found);
-    }
-    AlikePairs::from_pairs(found)
-}
-
 impl Tally {
     pub fn add(&mut self, level: Option<Level>, count: u64) {
         let place = Level::ALL.iter().position(|&one| Some(one) == level).unwrap_or(3);
@@ -152,22 +122,19 @@ impl Tally {
     }
 
     /// All alike pairs, those of equal items included.
-    pub fn of_pairs(pairs: &AlikePairs, levels: Levels) -> Self {
+    pub fn of_pairs(pairs: &AlikePairs, levels: Levels) -> Result<Self> {
         let mut tally = Self::default();
-        let groups: Vec<&[u32]> = pairs.equal_groups().collect();
-        let size = |first: u32| {
-            let group = groups.binary_search_by_key(&first, |group| group[0]);
-            group.map_or(1, |group| groups[group].len() as u64)
-        };
+        let size = |first: u32| pairs.equals(&first).len() as u64;
         for pair in pairs.near() {
+            let pair = pair?;
             let level = levels.of(pair.distance, pair.similarity);
             tally.add(level, size(pair.a) * size(pair.b));
         }
-        for group in &groups {
+        for group in pairs.equal_groups() {
             let items = group.len() as u64;
             tally.add(levels.of(0, pairs.equal_similarity()), items * (items - 1) / 2);
         }
-        tally
+        Ok(tally)
     }
 
     /// Each level that has any, with its number.

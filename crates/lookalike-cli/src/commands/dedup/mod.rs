@@ -35,7 +35,7 @@ use crate::{
 };
 use acting::{Acting, Acts, deed};
 pub use answer::{Answer, Given, Id};
-use decide::{Decision, Levels, Tally, crossing};
+use decide::{Decision, Levels, Tally};
 use keep::Preference;
 use outputs::Outputs;
 use page::Page;
@@ -101,7 +101,7 @@ impl Done {
         start: Instant,
     ) -> Result<Self> {
         let Found { results, mut source, preference, mut outputs, acting, rows } = found;
-        let outcome = Outcome::new(results, &preference, &args);
+        let outcome = work.on_threads(|| Outcome::new(results, &preference, &args))?;
         let Results { ids, told, .. } = &outcome.results;
         let allowed = outcome.decision.check(args.max_remove, ids);
         if allowed.is_err() {
@@ -371,20 +371,20 @@ struct Outcome {
 }
 
 impl Outcome {
-    fn new(mut results: Results, preference: &Preference, args: &DedupArgs) -> Self {
+    fn new(mut results: Results, preference: &Preference, args: &DedupArgs) -> Result<Self> {
         let own = results.own;
         let pairs = std::mem::take(&mut results.pairs);
         if args.against.is_none() {
             return Self::of(results, pairs, &preference.order(), args);
         }
         let order = (own as u32..results.items as u32).chain(0..own as u32);
-        Self::of(results, crossing(own, &pairs), &order.collect::<Vec<_>>(), args)
+        Self::of(results, pairs.crossing(own)?, &order.collect::<Vec<_>>(), args)
     }
 
-    fn of(results: Results, pairs: AlikePairs, order: &[u32], args: &DedupArgs) -> Self {
+    fn of(results: Results, pairs: AlikePairs, order: &[u32], args: &DedupArgs) -> Result<Self> {
         let levels = results.told.levels;
-        let decision = Decision::new(results.own, order, &pairs, args.group, levels);
-        Self { tally: Tally::of_pairs(&pairs, levels), results, pairs, decision }
+        let decision = Decision::new(results.own, order, &pairs, args.group, levels)?;
+        Ok(Self { tally: Tally::of_pairs(&pairs, levels)?, results, pairs, decision })
     }
 
     fn page(&self, args: &DedupArgs, preference: &Preference, skipped: &Skipped) -> Page<'_> {

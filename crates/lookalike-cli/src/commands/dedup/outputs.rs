@@ -8,10 +8,7 @@ use lookalike::AlikePairs;
 use super::decide::{Decision, Levels};
 use crate::{
     args::{DedupArgs, Equal, OutputArgs},
-    report::{
-        EqualPolicy, GroupWriter, Output, PairWriter, RemovedRow, RemovedWriter, TableFile,
-        for_each_pair,
-    },
+    report::{EqualPolicy, GroupWriter, Output, PairWriter, RemovedRow, RemovedWriter, TableFile},
     source::{Ids, Kept, KeptOutput},
 };
 
@@ -91,7 +88,8 @@ impl Outputs {
     ) -> Result<Option<Kept>> {
         if let Some(Table { output, file }) = self.pairs {
             let mut writer = PairWriter::new(output, file, ids)?;
-            for_each_pair(pairs, EqualPolicy::from(Equal::Auto), |pair| writer.write(pair))?;
+            let EqualPolicy { largest_spread } = Equal::Auto.into();
+            pairs.list(largest_spread, |pair| writer.write(pair))?;
             writer.finish()?;
         }
         if let Some(Table { output, file }) = self.groups {

@@ -1,0 +1,223 @@
+//! Which pairs are listed when many items are equal?
+//!
+//! A search finds near pairs between first items, and groups of equal ones. A group that is *spread*
+//! stands for all its members; any other group is represented by its first item, to which its
+//! members are tied. Pairs come in order of `(a, b)`, made one item at a time: memory is for the
+//! groups and for one item's partners, never for all pairs.
+
+use std::iter::Peekable;
+
+use crate::{
+    AlikePair,
+    alike::PackedPair,
+    equal::EqualGroups,
+    pairs::PairsError,
+    sorted::{Room, Sorter},
+};
+
+/// The groups, arranged so that all partners of an item are found at once.
+pub(crate) struct Listing<'a> {
+    groups: &'a EqualGroups,
+    equal_similarity: Option<f32>,
+    /// Groups of more items are not spread.
+    largest: usize,
+}
+
+impl<'a> Listing<'a> {
+    pub fn new(groups: &'a EqualGroups, equal_similarity: Option<f32>, largest: usize) -> Self {
+        Self { groups, equal_similarity, largest }
+    }
+
+    /// Calls `on_pair` for every listed pair, until it fails. `near` begins the near pairs, by
+    /// `(a, b)`, anew each time.
+    pub fn for_each<E, N>(
+        &self,
+        near: impl Fn() -> N,
+        room: &Room,
+        mut on_pair: impl FnMut(AlikePair) -> Result<(), E>,
+    ) -> Result<(), E>
+    where
+        E: From<PairsError>,
+        N: Iterator<Item = Result<PackedPair, PairsError>>,
+    {
+        if self.groups.is_empty() {
+            return near().try_for_each(|pair| on_pair(AlikePair::from(pair?)));
+        }
+        let others = self.other_links(near(), room)?;
+        let (mut near, mut others) = (near().peekable(), others.peekable());
+        let members = self.members();
+        let mut members = members.iter().peekable();
+        let mut tied = self.groups.iter().filter(|group| !self.spreads(group)).peekable();
+        let mut partners = Vec::new();
+        loop {
+            let next = [
+                first_of(&mut near)?,
+                first_of(&mut others)?,
+                members.peek().map(|member| member.0),
+                tied.peek().map(|group| group[0]),
+            ];
+            let Some(item) = next.into_iter().flatten().min() else { return Ok(()) };
+            while let Some(link) = next_of(&mut near, item)? {
+                self.add_near(link, &mut partners);
+            }
+            while let Some(link) = next_of(&mut others, item)? {
+                self.add_near(link, &mut partners);
+            }
+            let member = members.next_if(|member| member.0 == item).map(|member| member.1);
+            let first = tied.next_if(|group| group[0] == item).map(|group| group[0]);
+            if let Some(first) = member.or(first) {
+                self.add_equals(item, first, &mut partners);
+            }
+            partners.sort_unstable_by_key(|partner| partner.b);
+            partners.drain(..).try_for_each(|pair| on_pair(AlikePair::from(pair)))?;
+        }
+    }
+
+    /// How items have partners beyond those that come after a first one: members of spread groups
+    /// through their first, and whoever comes between two of them.
+    fn other_links(
+        &self,
+        near: impl Iterator<Item = Result<PackedPair, PairsError>>,
+        room: &Room,
+    ) -> Result<impl Iterator<Item = Result<PackedPair, PairsError>>, PairsError> {
+        let mut links = Sorter::new(room);
+        for pair in near {
+            let pair = pair?;
+            let [ones, others] = [self.stands_for(&pair.a), self.stands_for(&pair.b)];
+            let [last_one, last_other] = [ones[ones.len() - 1], others[others.len() - 1]];
+            for &a in ones[1..].iter().take_while(|&&one| one < last_other) {
+                links.push(pair.between(a, pair.b))?;
+            }
+            for &a in others.iter().take_while(|&&other| other < last_one) {
+                links.push(pair.between(a, pair.a))?;
+            }
+        }
+        links.finish()
+    }
+
+    /// Members of spread groups with their first item, by member.
+    fn members(&self) -> Vec<(u32, u32)> {
+        let spread = self.groups.iter().filter(|group| self.spreads(group));
+        let mut members: Vec<_> =
+            spread.flat_map(|group| group.iter().map(|&member| (member, group[0]))).collect();
+        members.sort_unstable();
+        members
+    }
+
+    /// Partners of an item through the first of theirs.
+    fn add_near(&self, link: PackedPair, partners: &mut Vec<PackedPair>) {
+        let later = after(self.stands_for(&link.b), link.a);
+        partners.extend(later.iter().map(|&b| link.between(link.a, b)));
+    }
+
+    /// Partners of `item` that equal it: later members, or for a tie all members.
+    fn add_equals(&self, item: u32, first: u32, partners: &mut Vec<PackedPair>) {
+        let similarity = self.equal_similarity;
+        let equals = after(self.groups.of(first).unwrap_or(&[]), item).iter();
+        let pair = |&b: &u32| AlikePair { a: item, b, distance: 0, similarity };
+        partners.extend(equals.map(pair).map(PackedPair::from));
+    }
+
+    /// The items a near pair's end speaks for.
+    fn stands_for<'b>(&'b self, first: &'b u32) -> &'b [u32] {
+        let spread = self.groups.of(*first).filter(|group| self.spreads(group));
+        spread.unwrap_or(std::slice::from_ref(first))
+    }
+
+    fn spreads(&self, group: &[u32]) -> bool {
+        group.len() <= self.largest
+    }
+}
+
+/// Those of ascending `items` that come after `item`.
+fn after(items: &[u32], item: u32) -> &[u32] {
+    &items[items.partition_point(|&other| other <= item)..]
+}
+
+type Links<N> = Peekable<N>;
+
+/// The item that the next link belongs to.
+fn first_of<N>(links: &mut Links<N>) -> Result<Option<u32>, PairsError>
+where
+    N: Iterator<Item = Result<PackedPair, PairsError>>,
+{
+    match links.next_if(Result::is_err) {
+        Some(error) => error.map(|link| Some(link.a)),
+        None => Ok(links.peek().and_then(|link| link.as_ref().ok()).map(|link| link.a)),
+    }
+}
+
+/// The next link, if it belongs to `item`.
+fn next_of<N>(links: &mut Links<N>, item: u32) -> Result<Option<PackedPair>, PairsError>
+where
+    N: Iterator<Item = Result<PackedPair, PairsError>>,
+{
+    links.next_if(|link| link.as_ref().map_or(true, |link| link.a == item)).transpose()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{AlikePairs, sorted::Sorted};
+
+    /// Items by fingerprint value; near are values that differ by one.
+    fn listed(values: &[u32], largest: usize, room: &Room) -> (Vec<AlikePair>, Vec<AlikePair>) {
+        let first_of = |value| values.iter().position(|&other| other == value);
+        let is_first = |&item: &usize| first_of(values[item]) == Some(item);
+        let copies = (0..values.len()).filter(|item| !is_first(item));
+        let equal = copies.map(|item| (first_of(values[item]).unwrap() as u32, item as u32));
+        let all = pairs_among(values, |_, _| true);
+        let near = pairs_among(values, |a, b| is_first(&a) && is_first(&b));
+
+        let size = |item: usize| values.iter().filter(|&&value| value == values[item]).count();
+        let spread = |item: usize| size(item) == 1 || size(item) <= largest;
+        let speaks = |item: usize| spread(item) || is_first(&item);
+        let expected = all.into_iter().filter(|pair| {
+            let (a, b) = (pair.a as usize, pair.b as usize);
+            if values[a] == values[b] { speaks(a) } else { speaks(a) && speaks(b) }
+        });
+        let near = near.into_iter().filter(|pair| pair.distance > 0).map(PackedPair::from);
+        let pairs =
+            AlikePairs::new(Sorted::held(near.collect()), equal.collect(), None, room.clone());
+        let mut found = Vec::new();
+        let listed = pairs.list(largest, |pair| {
+            found.push(pair);
+            Ok::<_, PairsError>(())
+        });
+        listed.unwrap();
+        (found, expected.collect())
+    }
+
+    fn pairs_among(values: &[u32], allowed: impl Fn(usize, usize) -> bool) -> Vec<AlikePair> {
+        let items = 0..values.len();
+        let pairs = items.clone().flat_map(|a| items.clone().map(move |b| (a, b)));
+        let near = pairs.filter(|&(a, b)| a < b && values[a].abs_diff(values[b]) <= 1);
+        near.filter(|&(a, b)| allowed(a, b))
+            .map(|(a, b)| AlikePair {
+                a: a as u32,
+                b: b as u32,
+                distance: values[a].abs_diff(values[b]),
+                similarity: None,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn every_spread_in_any_room_lists_what_its_definition_says_in_order() {
+        let mut state = 7u64;
+        for _ in 0..500 {
+            let mut random = || {
+                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                (state >> 33) as u32
+            };
+            let (len, spread) = (random() % 25, random() % 12 + 1);
+            let values: Vec<_> = (0..len).map(|_| random() % spread).collect();
+            for room in [Room::unlimited(), Room::new(0, std::env::temp_dir())] {
+                for largest in [0, 2, 3, usize::MAX] {
+                    let (found, expected) = listed(&values, largest, &room);
+                    assert_eq!(found, expected, "{values:?}, spread up to {largest}");
+                }
+            }
+        }
+    }
+}
