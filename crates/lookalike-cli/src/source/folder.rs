@@ -155,11 +155,11 @@ fn refused(error: &walkdir::Error, folder: &Path) -> Bad {
 /// The first files of a folder, at most so many, in the order of [`Walk`]: enough to tell what it
 /// holds.
 pub fn first_files(folder: &Path, most: usize) -> Vec<PathBuf> {
-    let is_shown = |entry: &walkdir::DirEntry| entry.depth() == 0 || !is_hidden(entry);
+    let is_shown = |entry: &DirEntry| entry.depth() == 0 || !is_hidden(entry);
     let entries = WalkDir::new(folder).sort_by_file_name().into_iter();
     let files =
         entries.filter_entry(is_shown).flatten().filter(|entry| entry.file_type().is_file());
-    files.take(most).map(walkdir::DirEntry::into_path).collect()
+    files.take(most).map(DirEntry::into_path).collect()
 }
 
 #[cfg(test)]

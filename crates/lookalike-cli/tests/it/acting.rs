@@ -12,7 +12,7 @@ use std::{
     time::{Duration, UNIX_EPOCH},
 };
 
-use crate::run::{Folder, Ran, run};
+use crate::run::{Folder, Ran};
 
 const FERRY: &str = "The ferry to the island leaves at nine in the morning and again at four in the \
                      afternoon, from the north end of the harbour. Tickets are sold on board.";
@@ -37,12 +37,8 @@ fn corpus() -> Folder {
     folder
 }
 
-/// Runs with a home inside the folder.
 fn act(folder: &Folder, arguments: &str) -> Ran {
-    let mut command = folder.command(arguments);
-    command.env("HOME", folder.path("home")).env_remove("XDG_STATE_HOME");
-    command.env_remove("XDG_DATA_HOME");
-    run(command, b"")
+    folder.run(arguments)
 }
 
 /// Acts, and tells where the journal is.
@@ -111,7 +107,8 @@ fn nothing_is_touched_unless_asked() {
         act(&folder, &format!("dedup in {act_of} --dry-run"));
     }
     assert_eq!(files(&folder.path("in")), before);
-    assert!(!folder.path("gone").exists() && !folder.path("home").exists());
+    assert!(!folder.path("gone").exists());
+    assert_eq!(names(&folder.home("")), "");
 }
 
 #[test]
@@ -121,7 +118,7 @@ fn what_is_moved_comes_back_as_it_was() {
     let journal = acts(&folder, "dedup in --move gone/deep");
     assert_eq!(names(&folder.path("in")), "a.txt f.txt sub/d.txt");
     assert_eq!(names(&folder.path("gone/deep")), "b.txt sub/c.txt sub/e.txt");
-    assert!(journal.starts_with(folder.path("home/.local/state/lookalike/journals")));
+    assert!(journal.starts_with(folder.home(".local/state/lookalike/journals")));
     undo(&folder, &journal, "3 files brought back");
     assert_eq!(files(&folder.path("in")), before);
     assert!(!folder.path("gone").exists());
@@ -177,7 +174,6 @@ fn a_link_that_was_written_to_is_not_undone() {
 #[test]
 fn the_trash_is_one_that_desktops_know() {
     let folder = corpus();
-    fs::create_dir_all(folder.path("home")).unwrap();
     let before = files(&folder.path("in"));
     // Every file is called the same: names in the trash must not meet.
     for (name, other) in [("b.txt", "in/x/e.txt"), ("sub/c.txt", "in/y/e.txt")] {
@@ -186,7 +182,7 @@ fn the_trash_is_one_that_desktops_know() {
     }
     let moved = files(&folder.path("in"));
     let journal = acts(&folder, "dedup in --trash");
-    let trash = folder.path("home/.local/share/Trash");
+    let trash = folder.home(".local/share/Trash");
     assert_eq!(names(&trash.join("files")), "e.2.txt e.3.txt e.txt");
     assert_eq!(names(&trash.join("info")), "e.2.txt.trashinfo e.3.txt.trashinfo e.txt.trashinfo");
     let info = fs::read_to_string(trash.join("info/e.txt.trashinfo")).unwrap();

@@ -10,5 +10,6 @@ mod hash;
 mod library;
 mod pairs_in;
 mod pairs_out;
+mod picture_files;
 mod run;
 mod walk;
