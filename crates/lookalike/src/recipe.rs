@@ -8,6 +8,8 @@ mod counter;
 #[cfg(feature = "image")]
 mod picture;
 mod preset;
+#[cfg(feature = "collection")]
+pub(crate) mod stored;
 #[cfg(test)]
 mod tests;
 mod weighting;
@@ -17,8 +19,8 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use crate::extract::Shingles;
 use crate::extract::text::collect_shingles;
+use crate::extract::{Runs, Shingles};
 use crate::features::{Features, WeightError};
 use crate::fingerprint::{Fingerprint, Width};
 use crate::hash::{FeatureHash, HashError, mix, seeded, spread};
@@ -190,10 +192,51 @@ impl Recipe {
         text: &str,
         mut hash: impl FnMut(&[u8]) -> [u64; WORDS],
     ) -> Option<Fingerprint<WORDS>> {
-        self.check_words::<WORDS>();
         let mut hashes = Vec::new();
         let left_out = |token: &[u8]| self.stop_words.contains(mix(token));
         self.features.extract_without(text, left_out, |bytes| hashes.push(hash(bytes)));
+        self.fingerprint_of_hashes(hashes)
+    }
+
+    /// The fingerprint of a text that the caller cut into tokens: stop words, runs of neighbours and
+    /// weights are the recipe's. `hash` may be the recipe's own, or the caller's. (With
+    /// [`FeatureHash::Mix`], [`fingerprint_of_tokens`](Self::fingerprint_of_tokens) is what a text
+    /// gets: it makes the hash of a run from those of its tokens.)
+    ///
+    /// ```
+    /// use lookalike::{FeatureHash, Preset, Recipe};
+    ///
+    /// let recipe = Recipe { hash: FeatureHash::Xxh3, ..Preset::named("bare").unwrap().recipe.clone() };
+    /// let hash = |bytes: &[u8]| recipe.hash.words::<2>(recipe.seed, bytes);
+    /// let cut = recipe.fingerprint_of_token_bytes(["to", "be", "or", "not"], hash);
+    /// assert_eq!(cut, recipe.fingerprint("to be, or NOT"));
+    /// ```
+    ///
+    /// # Panics
+    /// If `WORDS` is not the number of words of the recipe's width.
+    pub fn fingerprint_of_token_bytes<const WORDS: usize>(
+        &self,
+        tokens: impl IntoIterator<Item = impl AsRef<[u8]>>,
+        mut hash: impl FnMut(&[u8]) -> [u64; WORDS],
+    ) -> Option<Fingerprint<WORDS>> {
+        let mut runs = Runs::with_capacity(self.features, 0);
+        for token in tokens {
+            let token = token.as_ref();
+            if !self.stop_words.contains(mix(token)) {
+                runs.push(token);
+            }
+        }
+        let mut hashes = Vec::new();
+        runs.each(|bytes| hashes.push(hash(bytes)));
+        self.fingerprint_of_hashes(hashes)
+    }
+
+    /// The fingerprint of features by their hashes, repeats included.
+    fn fingerprint_of_hashes<const WORDS: usize>(
+        &self,
+        mut hashes: Vec<[u64; WORDS]>,
+    ) -> Option<Fingerprint<WORDS>> {
+        self.check_words::<WORDS>();
         hashes.sort_unstable();
         let counted = hashes
             .chunk_by(|a, b| a == b)
@@ -222,11 +265,23 @@ impl Recipe {
         &self,
         features: impl IntoIterator<Item = (impl AsRef<[u8]>, f64)>,
     ) -> Result<Option<Fingerprint<WORDS>>, WeightError> {
-        self.check_words::<WORDS>();
         let hashed = features
             .into_iter()
             .map(|(feature, weight)| (self.hash.words(self.seed, feature.as_ref()), weight));
-        let mut features = Features::from_floats_words(hashed)?;
+        self.fingerprint_of_weighted_hashes(hashed)
+    }
+
+    /// [`fingerprint_of_features`](Self::fingerprint_of_features) of features that are hashed
+    /// already, to as many words as a fingerprint has ([`spread`] makes them of one).
+    ///
+    /// # Panics
+    /// If `WORDS` is not the number of words of the recipe's width.
+    pub fn fingerprint_of_weighted_hashes<const WORDS: usize>(
+        &self,
+        hashes: impl IntoIterator<Item = ([u64; WORDS], f64)>,
+    ) -> Result<Option<Fingerprint<WORDS>>, WeightError> {
+        self.check_words::<WORDS>();
+        let mut features = Features::from_floats_words(hashes)?;
         if let Some(top) = self.top {
             features = heaviest(features.iter().map(|(&words, weight)| (words, weight)), top);
         }
@@ -245,8 +300,10 @@ impl Recipe {
     /// ```
     pub fn fingerprint_any(&self, text: &str) -> Option<Fingerprint<4>> {
         match self.width {
-            Width::Bits32 | Width::Bits64 => self.fingerprint::<1>(text).map(widen),
-            Width::Bits128 => self.fingerprint::<2>(text).map(widen),
+            Width::Bits32 | Width::Bits64 => {
+                self.fingerprint::<1>(text).map(|print| print.resize())
+            }
+            Width::Bits128 => self.fingerprint::<2>(text).map(|print| print.resize()),
             Width::Bits256 => self.fingerprint(text),
         }
     }
@@ -259,9 +316,11 @@ impl Recipe {
     ) -> Result<Option<Fingerprint<4>>, WeightError> {
         Ok(match self.width {
             Width::Bits32 | Width::Bits64 => {
-                self.fingerprint_of_features::<1>(features)?.map(widen)
+                self.fingerprint_of_features::<1>(features)?.map(|print| print.resize())
             }
-            Width::Bits128 => self.fingerprint_of_features::<2>(features)?.map(widen),
+            Width::Bits128 => {
+                self.fingerprint_of_features::<2>(features)?.map(|print| print.resize())
+            }
             Width::Bits256 => self.fingerprint_of_features(features)?,
         })
     }
@@ -414,10 +473,6 @@ fn heaviest<const WORDS: usize>(
     let mut features = Features::new();
     weighted.into_iter().for_each(|(words, weight)| features.push_words(words, weight));
     features
-}
-
-fn widen<const WORDS: usize>(print: Fingerprint<WORDS>) -> Fingerprint<4> {
-    Fingerprint(std::array::from_fn(|word| print.0.get(word).copied().unwrap_or(0)))
 }
 
 /// Why there is no such recipe.

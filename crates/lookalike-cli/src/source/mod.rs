@@ -35,7 +35,7 @@ mod stamp;
 mod tests;
 mod warc;
 
-use bytes::Bytes;
+pub use bytes::Bytes;
 pub use cache::{Cache, usual_cache};
 pub use field::{Content, Key};
 pub use fingerprints::{Expected, Fingerprints, guess_kind};

@@ -12,10 +12,18 @@ use crate::run::{Folder, Ran};
 
 /// A picture of hills, the same in any size; another `seed` makes other hills.
 fn hills(width: u32, height: u32, seed: u32) -> RgbImage {
-    let steep = 3.0 + f64::from(seed) * 1.7;
+    // Heights at the crossings of a coarse net, and straight slopes between.
+    let height_at = |x: u32, y: u32| {
+        let mixed = (x * 73 + y * 179 + seed * 283 + 7).wrapping_mul(2_654_435_761);
+        f64::from(mixed >> 24)
+    };
+    let slope = |at: f64| (at.floor() as u32, at.fract());
     RgbImage::from_fn(width, height, |x, y| {
-        let (x, y) = (f64::from(x) / f64::from(width), f64::from(y) / f64::from(height));
-        let light = ((x * steep * 2.1).sin() + (y * steep + x * x * 4.0).cos() + 2.0) * 60.0;
+        let place = |at: u32, of: u32| slope((f64::from(at) + 0.5) / f64::from(of) * 14.0);
+        let ((left, right_part), (top, low_part)) = (place(x, width), place(y, height));
+        let across =
+            |y: u32| height_at(left, y) * (1.0 - right_part) + height_at(left + 1, y) * right_part;
+        let light = across(top) * (1.0 - low_part) + across(top + 1) * low_part;
         Rgb([light as u8, (light * 0.8) as u8, (255.0 - light) as u8])
     })
 }

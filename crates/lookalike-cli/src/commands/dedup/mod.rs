@@ -6,6 +6,7 @@ mod decide;
 mod keep;
 mod outputs;
 mod page;
+mod seen;
 mod thumbnail;
 
 use std::{
@@ -16,7 +17,7 @@ use std::{
 
 use anyhow::{Result, bail, ensure};
 use arrow_array::RecordBatch;
-use lookalike::{AlikePairs, How, TextPairs};
+use lookalike::{AlikePairs, Collection, How, TextPairs};
 use serde_json::{Value, json};
 
 use super::{
@@ -85,8 +86,10 @@ impl Done {
         );
         let work = Work::new(std::mem::take(&mut args.work))?;
         let mut skipped = Skipped::unless(args.rows.strict);
-        let found = match kind {
-            Kind::Image => search_pictures(&args, given, &work, &mut skipped)?,
+        let collection = args.against.as_deref().filter(|path| Collection::is_at(path));
+        let found = match (kind, collection) {
+            (_, Some(folder)) => seen::search(&args, folder, given, &work, &mut skipped)?,
+            (Kind::Image, _) => search_pictures(&args, given, &work, &mut skipped)?,
             _ => search_texts(&args, given, &work, &mut skipped)?,
         };
         Self::finish(args, found, &work, skipped, start)
@@ -203,7 +206,7 @@ fn search_texts(
         scale: page::scale(&alike),
     };
     let results = Results { pairs: found.pairs, ids, own, items, told };
-    let source = Source::Texts { rows, others };
+    let source = Source::Texts { rows, others: others.map(Box::new) };
     Ok(Found { results, source, preference, outputs, acting, rows: numbers })
 }
 
@@ -284,7 +287,7 @@ fn options(args: &DedupArgs) -> RowOptions {
 enum Source {
     Texts {
         rows: Rows,
-        others: Option<Rows>,
+        others: Option<Box<Rows>>,
     },
     Pictures {
         own: Pictures,
@@ -298,7 +301,8 @@ impl Source {
     fn write_page(&mut self, page: Page<'_>, output: Output) -> Result<()> {
         match self {
             Self::Texts { rows, others } => {
-                let mut all: Vec<&mut Rows> = [rows].into_iter().chain(others.as_mut()).collect();
+                let mut all: Vec<&mut Rows> =
+                    [rows].into_iter().chain(others.as_deref_mut()).collect();
                 page.write(&mut all, output)
             }
             Self::Pictures { items, .. } => page.write_pictures(items, output),
