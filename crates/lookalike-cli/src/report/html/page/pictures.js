@@ -101,7 +101,7 @@ function attributeTable(kept, removed) {
     const [one, other] = [kept, removed].map(({ picture }) => shown(picture));
     if (one === "" && other === "") return null;
     const more = rank ? Math.sign(rank(kept.picture) - rank(removed.picture)) : 0;
-    const cell = (text, isMore) => make("td", {}, text, isMore ? make("span", { class: "mark-more" }, "more") : null);
+    const cell = (text, isMore) => make("td", {}, text, ...(isMore ? [" ", make("span", { class: "mark-more" }, "more")] : []));
     return make("tr", { class: one === other ? "" : "differs" }, make("th", { scope: "row" }, name),
       cell(one, more > 0), cell(other, more < 0), make("td", { class: "verdict-cell" }, one === other ? "equal" : "differs"));
   };
