@@ -1,7 +1,7 @@
 //! `lookalike recipes`: which presets are there, and what is each good for? `learn` makes the
 //! corpus model that some of them need.
 
-use std::process::ExitCode;
+use std::{process::ExitCode, sync::Arc};
 
 use anyhow::{Result, bail};
 use lookalike::{Learner, Model, PicturePreset, Preset, extract::image::Decoder};
@@ -11,7 +11,7 @@ use crate::{
     args::{LearnArgs, OutputArgs, RecipeName, RecipesArgs, RecipesCommand},
     config::recipe,
     report::{Output, counted, json_line, say},
-    source::{Pictures, RowOptions, Rows, Skipped},
+    source::{Cache, PictureReading, Pictures, RowOptions, Rows, Skipped},
 };
 
 pub fn run(args: RecipesArgs) -> Result<ExitCode> {
@@ -132,7 +132,9 @@ fn learn_pictures(args: &LearnArgs, preset: &PicturePreset) -> Result<()> {
     let output = OutputArgs { output: Some(args.output.clone()), force: args.force };
     let mut output = Output::create(&output)?;
     let mut skipped = Skipped::unless(args.rows.strict);
-    let pictures = Pictures::open(&args.inputs, &mut skipped)?;
+    let reading =
+        PictureReading { follow_links: args.rows.follow_links, cache: Arc::new(Cache::none()) };
+    let pictures = Pictures::open(&args.inputs, &reading, &mut skipped)?;
     let decoder = Decoder { colour: true, ..Decoder::default() };
     let hashes = pictures.sampled(args.sample, &mut skipped, &|bytes| {
         Ok(preset.recipe.colour_hashes(&decoder.decode(bytes)?))

@@ -26,6 +26,74 @@ pub struct PictureDigest {
     pub parts: Option<Parts>,
 }
 
+/// Raised whenever a digest of the same file may hold something else, though the recipe is the same:
+/// another decoder, another form of [`PictureDigest::to_bytes`].
+pub(super) const DIGEST_VERSION: u32 = 2;
+
+impl PictureDigest {
+    /// The digest as bytes, for whoever keeps digests. They go by
+    /// [`PictureSearch::digest_name`]: under another name they mean nothing.
+    ///
+    /// ```
+    /// # use lookalike::{PictureDigest, PicturePreset, PictureSearch};
+    /// # use lookalike::extract::image::{Picture, Pixels};
+    /// # let search = PictureSearch::new(&PicturePreset::ALL[0].recipe, PicturePreset::ALL[0].radius());
+    /// # let picture = Picture::of_pixels(Pixels::gray(64, 64, vec![7; 64 * 64]).unwrap());
+    /// let digest = search.digest_picture(&picture, b"the bytes of its file");
+    /// assert_eq!(PictureDigest::from_bytes(&digest.to_bytes()), Some(digest));
+    /// ```
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let Self { width, height, format, content, prints, parts } = self;
+        let format = PictureFormat::ALL.iter().position(|one| one == format);
+        let mut bytes = vec![format.map_or(u8::MAX, |place| place as u8)];
+        bytes.extend([width, height].iter().flat_map(|number| number.to_le_bytes()));
+        bytes.extend(content.iter().flat_map(|word| word.to_le_bytes()));
+        let turned = prints.as_ref().and_then(|prints| prints.turned.as_deref());
+        let gradients = prints.as_ref().and_then(|prints| prints.gradients);
+        let has = [prints.is_some(), turned.is_some(), gradients.is_some(), parts.is_some()];
+        bytes.extend(has.map(u8::from));
+        let upright = prints.iter().map(|prints| &prints.upright);
+        let all = upright.chain(turned.into_iter().flatten()).chain(&gradients);
+        bytes.extend(all.flat_map(|print| print.to_le_bytes()));
+        parts.iter().for_each(|parts| parts.write(&mut bytes));
+        bytes
+    }
+
+    /// The digest that was written as these bytes; `None` if there is none.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (head, rest) = bytes.split_first_chunk::<25>()?;
+        let number = |at: usize| Some(u32::from_le_bytes(head.get(at..at + 4)?.try_into().ok()?));
+        let word = |at: usize| Some(u64::from_le_bytes(head.get(at..at + 8)?.try_into().ok()?));
+        let format = match head[0] {
+            u8::MAX => PictureFormat::Raw,
+            place => *PictureFormat::ALL.get(usize::from(place))?,
+        };
+        let (&has, mut rest) = rest.split_first_chunk::<4>()?;
+        let [has_prints, has_turned, has_gradients, has_parts] = has.map(|flag| flag == 1);
+        let mut print = || {
+            let (print, after) = rest.split_first_chunk::<32>()?;
+            rest = after;
+            Fingerprint::<4>::from_le_bytes(print)
+        };
+        let prints = if has_prints {
+            let upright = print()?;
+            let turned = if has_turned {
+                let all: Option<Vec<_>> = (0..8).map(|_| print()).collect();
+                Some(Box::new(<[Fingerprint<4>; 8]>::try_from(all?).ok()?))
+            } else {
+                None
+            };
+            let gradients = if has_gradients { Some(print()?) } else { None };
+            Some(PicturePrints { upright, turned, gradients })
+        } else {
+            None
+        };
+        let parts = if has_parts { Some(Parts::read(rest)?) } else { None };
+        let content = [word(9)?, word(17)?];
+        Some(Self { width: number(1)?, height: number(5)?, format, content, prints, parts })
+    }
+}
+
 /// How near two pictures are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

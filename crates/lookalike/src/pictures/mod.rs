@@ -24,6 +24,7 @@ use crate::{
     extract::image::{Decoder, Limits},
     sorted::{Room, Sorted},
 };
+use digest::DIGEST_VERSION;
 pub use digest::{PictureCloseness, PictureDigest};
 pub use partial::Parts;
 
@@ -146,7 +147,7 @@ impl<'a> PictureSearch<'a> {
     pub fn digest_name(&self) -> String {
         let turned = if self.orientations { ", orientations" } else { "" };
         let parts = if self.partial { ", parts 1" } else { "" };
-        format!("{}{turned}{parts}", self.recipe)
+        format!("{}{turned}{parts}, digest {DIGEST_VERSION}", self.recipe)
     }
 
     /// Starts taking pictures.

@@ -13,9 +13,9 @@ use rayon::prelude::*;
 
 use super::{PictureDigest, PictureSearch};
 use crate::{
-    AllPairs, PairsError, Radius,
+    AllPairs, Fingerprint, PairsError, Radius,
     extract::image::{Gray, LOCAL_SIDE, Overlap, Part, Picture, Small, fragments},
-    fragments::{Agreement, Fragment, FragmentSearch, Fragments, Shift},
+    fragments::{Agreement, Fragment, FragmentSearch, Fragments, Place, Shift},
 };
 
 /// What is kept of a picture to find its parts: some 160 fragments of 20 bytes and 4 KB of gray.
@@ -34,6 +34,32 @@ impl Parts {
         let whole = Part { x: 0, y: 0, width: pixels.width(), height: pixels.height() };
         let gray = Gray::shrunk(pixels, whole, LOCAL_SIDE);
         Self { fragments: fragments(&gray), small: Small::of(&gray) }
+    }
+
+    /// Appends all of it as bytes: the number of fragments, each with its place, and the small copy.
+    pub(super) fn write(&self, bytes: &mut Vec<u8>) {
+        bytes.extend((self.fragments.len() as u32).to_le_bytes());
+        for Fragment { print, place } in &self.fragments {
+            bytes.extend(print.to_le_bytes());
+            bytes.extend([place.x, place.y, place.scale].iter().flat_map(|at| at.to_le_bytes()));
+        }
+        self.small.write(bytes);
+    }
+
+    /// What was written as these bytes; `None` if nothing was.
+    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
+        let (count, rest) = bytes.split_first_chunk::<4>()?;
+        let length = (u32::from_le_bytes(*count) as usize).checked_mul(20)?;
+        let (fragments, rest) = rest.split_at_checked(length)?;
+        let fragment = |bytes: &[u8; 20]| {
+            let (print, place) = bytes.split_first_chunk::<8>()?;
+            let mut places = place.as_chunks::<4>().0.iter().map(|at| f32::from_le_bytes(*at));
+            let place = Place { x: places.next()?, y: places.next()?, scale: places.next()? };
+            Some(Fragment { print: Fingerprint([u64::from_le_bytes(*print)]), place })
+        };
+        let fragments =
+            fragments.as_chunks::<20>().0.iter().map(fragment).collect::<Option<_>>()?;
+        Some(Self { fragments, small: Small::read(rest)? })
     }
 
     /// How much of the overlap of two pictures is the same, 0 to 1, if they are taken for alike.

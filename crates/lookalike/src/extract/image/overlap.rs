@@ -86,6 +86,24 @@ impl Small {
         (f32::from(self.width) * self.ratio(), f32::from(self.height) * self.ratio())
     }
 
+    /// Appends all of it as bytes.
+    pub(crate) fn write(&self, bytes: &mut Vec<u8>) {
+        bytes.extend([self.width, self.height]);
+        bytes.extend(self.ratio.to_le_bytes());
+        bytes.extend(self.inner);
+        bytes.extend(&self.values);
+    }
+
+    /// What was written as these bytes; `None` if nothing was.
+    pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
+        let (&[width, height, low, high, inner @ ..], values) = bytes.split_first_chunk::<8>()?;
+        let [left, right, top, bottom] = inner;
+        let fits = values.len() == usize::from(width) * usize::from(height);
+        let inside = left < width && right < width && top < height && bottom < height;
+        let ratio = u16::from_le_bytes([low, high]);
+        (fits && inside).then(|| Self { width, height, ratio, inner, values: values.to_vec() })
+    }
+
     fn ratio(&self) -> f32 {
         f32::from(self.ratio) / 256.0
     }
