@@ -15,13 +15,10 @@ browser:
 		{ $(AS_ROOT) apt-get update -qq && \
 		  $(AS_ROOT) apt-get install -y -qq --no-install-recommends chromium; }
 
-# The command line's documentation is built first: binary and library share their name, and the
-# library's is the one to keep.
 lint:
 	cargo fmt --all -- --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --package lookalike-cli
-	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --package lookalike
+	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --workspace
 
 # The same for the benchmark, without its peers.
 lint-bench:

@@ -377,10 +377,10 @@ mod tests {
                     sorter.finish().unwrap()
                 };
                 prop_assert_eq!(places(filled()), expected.clone());
-                let even = |record: u64| (record.place() % 2 == 0).then_some(record + (2 << 8));
+                let even = |record: u64| record.place().is_multiple_of(2).then_some(record + (2 << 8));
                 let settled = filled().settle(&room, even).unwrap();
                 let expected: Vec<u64> =
-                    expected.iter().filter(|&place| place % 2 == 0).map(|place| place + 2).collect();
+                    expected.iter().filter(|&place| place.is_multiple_of(2)).map(|place| place + 2).collect();
                 prop_assert_eq!(settled.len(), expected.len());
                 prop_assert_eq!(places(settled.iter()), expected.clone());
                 prop_assert_eq!(places(settled.clone().iter()), expected);

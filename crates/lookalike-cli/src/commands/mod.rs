@@ -2,7 +2,7 @@
 
 mod bench;
 mod compare;
-mod dedup;
+pub mod dedup;
 mod hash;
 mod pairs;
 mod recipes;

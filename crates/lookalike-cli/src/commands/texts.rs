@@ -33,6 +33,8 @@ pub struct TextSource<'a> {
     pub others: Option<&'a mut Rows>,
     pub skipped: &'a mut Skipped,
     pub talk: TalkArgs,
+    /// Called now and then, from any thread. If it unwinds, so does the search.
+    pub on_beat: &'a (dyn Fn() + Sync),
 }
 
 impl TextSource<'_> {
@@ -45,10 +47,15 @@ impl TextSource<'_> {
     ) -> Result<Searched> {
         self.introduce();
         let progress = Progress::new(self.talk.quiet);
-        let on_progress = |part| progress.searched(part);
+        let on_beat = self.on_beat;
+        let on_progress = |part| {
+            on_beat();
+            progress.searched(part);
+        };
         let mut collector = alike.search(work, &on_progress).collector();
         let mut read = |rows: &mut Rows, on_row: &mut dyn FnMut(&Row<'_>) -> Result<()>| {
             rows.read(self.skipped, &mut |batch| {
+                on_beat();
                 progress.read(batch.rows.len());
                 batch.rows.iter().try_for_each(&mut *on_row)?;
                 let items: Vec<Item<'_>> = batch.rows.iter().map(item).collect();

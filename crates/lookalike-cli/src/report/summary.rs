@@ -81,7 +81,8 @@ impl Summary<'_> {
         }
     }
 
-    fn json(&self) -> String {
+    /// All of it as one JSON object, on one line.
+    pub fn json(&self) -> String {
         let counts = self.skipped.counts().map(|(reason, count)| (reason.name(), json!(count)));
         let mut fields = vec![
             ("items", json!(self.items)),

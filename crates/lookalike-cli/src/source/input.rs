@@ -6,6 +6,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use arrow_array::RecordBatch;
+use arrow_schema::{Schema, SchemaRef};
+
 use super::{
     Bad, Reason,
     bytes::name_of,
@@ -13,7 +16,7 @@ use super::{
     field::{Found, Outcome, Wanted},
     jsonl,
     origin::Origin,
-    parquet::Table,
+    parquet::{self, Table},
     reader,
     records::{Split, SplitLines, without_end, without_mark},
     rows::RowOptions,
@@ -56,10 +59,20 @@ impl Input {
     }
 
     pub fn stdin(options: &RowOptions) -> Result<(Self, Option<String>), Bad> {
-        let origin = Origin::stdin(options.again)?;
+        let origin = Origin::stdin(options.again, options.temp.as_deref())?;
         let start = origin.start("stdin")?;
         let format = options.format.unwrap_or_else(|| Format::of_content(&start, true));
         Self::new("stdin".to_owned(), origin, format, PathBuf::from("stdin")).with_layout(options)
+    }
+
+    /// Rows that a program holds.
+    pub fn memory(
+        name: String,
+        batches: Vec<RecordBatch>,
+        options: &RowOptions,
+    ) -> Result<(Self, Option<String>), Bad> {
+        let relative = PathBuf::from(&name);
+        Self::new(name, Origin::Memory(batches), Format::Parquet, relative).with_layout(options)
     }
 
     fn new(name: String, origin: Origin, format: Format, relative: PathBuf) -> Self {
@@ -107,18 +120,12 @@ impl Input {
                 (wanted, note)
             }
             Format::Parquet => {
-                let packed = match &self.origin {
-                    Origin::File(_) => self.origin.open(&self.name)?.is_packed(),
-                    Origin::Stdin(_) => true,
-                };
-                if packed {
-                    self.copy = Some(self.origin.seekable(&self.name)?);
-                }
-                let table = self.table()?;
-                let (wanted, note) = choose(&table.columns());
-                if !table.has(&wanted.text) {
-                    let what = super::field::no_field(&wanted.text, &table.columns());
-                    return Err(bad(&self.name, what));
+                let schema = self.schema(options.temp.as_deref())?;
+                let columns: Vec<_> =
+                    schema.fields().iter().map(|field| field.name().clone()).collect();
+                let (wanted, note) = choose(&columns);
+                if !parquet::has(&schema, &wanted.text) {
+                    return Err(bad(&self.name, super::field::no_field(&wanted.text, &columns)));
                 }
                 (wanted, note)
             }
@@ -127,11 +134,28 @@ impl Input {
         Ok((self, note))
     }
 
+    /// The columns of a table, which is unpacked for it if need be.
+    fn schema(&mut self, temp: Option<&Path>) -> Result<SchemaRef, Bad> {
+        let packed = match &self.origin {
+            Origin::File(_) => self.origin.open(&self.name)?.is_packed(),
+            Origin::Stdin(_) => true,
+            Origin::Memory(batches) => {
+                return Ok(batches
+                    .first()
+                    .map_or_else(|| Schema::empty().into(), RecordBatch::schema));
+            }
+        };
+        if packed {
+            self.copy = Some(self.origin.seekable(&self.name, temp)?);
+        }
+        Ok(self.table()?.schema().clone())
+    }
+
     /// Opens a Parquet file.
     pub fn table(&self) -> Result<Table, Bad> {
         let file = match &self.copy {
             Some(copy) => copy.try_clone().map_err(|error| Bad::input(&self.name, error))?,
-            None => self.origin.seekable(&self.name)?,
+            None => self.origin.seekable(&self.name, None)?,
         };
         Table::open(file).map_err(|what| Bad::input(&self.name, what))
     }

@@ -264,7 +264,7 @@ fn copy(input: &Input, target: &Path) -> io::Result<()> {
             }
             Ok(())
         }
-        Origin::Stdin(_) => {
+        Origin::Stdin(_) | Origin::Memory(_) => {
             let bytes =
                 input.origin.open(&input.name).map_err(|bad| io::Error::other(bad.error()))?;
             io::copy(&mut bytes.into_reader(), &mut fs::File::create(target)?).map(drop)

@@ -1,7 +1,8 @@
 //! Where does an input come from, and how is it read a second time?
 //!
 //! A file is opened again. Standard input cannot be, so what is read from it is written to a
-//! nameless temporary file beside, if it will be needed again.
+//! nameless temporary file beside, if it will be needed again. Rows that another program holds are
+//! there all the time.
 
 use std::{
     fs::File,
@@ -9,6 +10,8 @@ use std::{
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
 };
+
+use arrow_array::RecordBatch;
 
 use super::{
     Bad,
@@ -21,6 +24,8 @@ const AHEAD: usize = 1 << 20;
 pub enum Origin {
     File(PathBuf),
     Stdin(Stdin),
+    /// Rows of columns, in memory.
+    Memory(Vec<RecordBatch>),
 }
 
 /// Standard input, opened already, and what was read from it so far.
@@ -30,12 +35,12 @@ pub struct Stdin {
 }
 
 impl Origin {
-    /// Standard input. `again`: it will be read a second time.
-    pub fn stdin(again: bool) -> Result<Self, Bad> {
+    /// Standard input. `again`: it will be read a second time, and is kept in `temp` for that.
+    pub fn stdin(again: bool, temp: Option<&Path>) -> Result<Self, Bad> {
         let failed = |error: io::Error| {
             Bad::input("stdin", format!("cannot be kept for a second reading: {error}"))
         };
-        let spool = if again { Some(tempfile::tempfile().map_err(failed)?) } else { None };
+        let spool = if again { Some(nameless(temp).map_err(failed)?) } else { None };
         let copy = spool.as_ref().map(File::try_clone).transpose().map_err(failed)?;
         let reader = Tee { reader: io::stdin(), copy };
         let fresh = Mutex::new(Some(Bytes::unpack("stdin".to_owned(), reader, AHEAD)?));
@@ -54,6 +59,7 @@ impl Origin {
                 let fresh = stdin.fresh.lock().unwrap_or_else(PoisonError::into_inner);
                 Ok(fresh.as_ref().map_or_else(Vec::new, |bytes| bytes.start().to_vec()))
             }
+            Self::Memory(_) => Ok(Vec::new()),
         }
     }
 
@@ -65,17 +71,18 @@ impl Origin {
                 Bytes::unpack(name.to_owned(), file, AHEAD)
             }
             Self::Stdin(stdin) => stdin.open(name),
+            Self::Memory(_) => Err(Bad::input(name, "has rows, but no bytes")),
         }
     }
 
     /// A file that can be read in any order: the input itself, or a nameless copy of what is inside.
-    pub fn seekable(&self, name: &str) -> Result<File, Bad> {
+    pub fn seekable(&self, name: &str, temp: Option<&Path>) -> Result<File, Bad> {
         let bytes = self.open(name)?;
         if let (Self::File(path), false) = (self, bytes.is_packed()) {
             return open_file(path).map_err(|what| Bad::input(name, what));
         }
         let copied = || -> io::Result<File> {
-            let mut file = tempfile::tempfile()?;
+            let mut file = nameless(temp)?;
             io::copy(&mut bytes.into_reader(), &mut file)?;
             Ok(file)
         };
@@ -98,6 +105,11 @@ impl Stdin {
     }
 }
 
+/// A file that vanishes when it is closed.
+fn nameless(folder: Option<&Path>) -> io::Result<File> {
+    folder.map_or_else(tempfile::tempfile, tempfile::tempfile_in)
+}
+
 /// Hands on what it reads, and writes it down.
 struct Tee<R> {
     reader: R,
@@ -111,5 +123,16 @@ impl<R: Read> Read for Tee<R> {
             copy.write_all(&buffer[..count])?;
         }
         Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_of_standard_input_goes_to_the_folder_that_was_named() {
+        let refused = Origin::stdin(true, Some(Path::new("/nowhere/at/all"))).err();
+        assert!(refused.is_some_and(|bad| bad.message.contains("second reading")));
     }
 }

@@ -11,7 +11,7 @@ use arrow_array::{
         TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
     },
 };
-use arrow_schema::{DataType, SchemaRef, TimeUnit};
+use arrow_schema::{DataType, Schema, SchemaRef, TimeUnit};
 use parquet::{
     arrow::{
         ARROW_SCHEMA_META_KEY, ArrowWriter, ProjectionMask,
@@ -47,31 +47,12 @@ impl Table {
         Ok(Self { file, metadata })
     }
 
-    pub fn columns(&self) -> Vec<String> {
-        self.schema().fields().iter().map(|field| field.name().clone()).collect()
-    }
-
     pub fn schema(&self) -> &SchemaRef {
         self.metadata.schema()
     }
 
     pub fn metadata(&self) -> &ParquetMetaData {
         self.metadata.metadata()
-    }
-
-    /// Whether there is a column of this name, or `a.b` leads to one.
-    pub fn has(&self, path: &str) -> bool {
-        let mut fields = self.schema().fields();
-        let mut path = path;
-        loop {
-            if fields.find(path).is_some() {
-                return true;
-            }
-            let Some((name, rest)) = path.split_once('.') else { return false };
-            let Some((_, field)) = fields.find(name) else { return false };
-            let DataType::Struct(inner) = field.data_type() else { return false };
-            (fields, path) = (inner, rest);
-        }
     }
 
     /// All rows, of the columns that `wanted` needs; of all columns without it.
@@ -110,6 +91,21 @@ impl Table {
         let bytes: i64 = groups.iter().map(|group| group.total_byte_size()).sum();
         let rows = self.metadata().file_metadata().num_rows().max(1);
         (BLOCK as i64 / (bytes / rows).max(1)).clamp(1, MOST as i64) as usize
+    }
+}
+
+/// Whether there is a column of this name, or `a.b` leads to one.
+pub fn has(schema: &Schema, path: &str) -> bool {
+    let mut fields = schema.fields();
+    let mut path = path;
+    loop {
+        if fields.find(path).is_some() {
+            return true;
+        }
+        let Some((name, rest)) = path.split_once('.') else { return false };
+        let Some((_, field)) = fields.find(name) else { return false };
+        let DataType::Struct(inner) = field.data_type() else { return false };
+        (fields, path) = (inner, rest);
     }
 }
 

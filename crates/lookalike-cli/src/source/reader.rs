@@ -121,6 +121,9 @@ impl Reader {
     }
 
     fn table(&mut self, number: usize, input: &Input, extent: Extent) -> Result<(), Gone> {
+        if let Origin::Memory(batches) = &input.origin {
+            return self.batches(number, batches);
+        }
         let wanted = input.wanted.as_ref().filter(|_| extent == Extent::Wanted);
         let opened = input
             .table()
@@ -145,6 +148,17 @@ impl Reader {
         Ok(())
     }
 
+    /// Rows that are there already, in pieces small enough to share out.
+    fn batches(&mut self, number: usize, batches: &[RecordBatch]) -> Result<(), Gone> {
+        for batch in batches {
+            for first in (0..batch.num_rows()).step_by(MOST) {
+                let batch = batch.slice(first, MOST.min(batch.num_rows() - first));
+                self.send(Piece::Rows { input: number, batch })?;
+            }
+        }
+        Ok(())
+    }
+
     fn file(&mut self, number: usize, input: &Input) -> Result<(), Gone> {
         let file = read_file(number, input);
         self.bytes += file.content.as_ref().map_or(0, Vec::len);
@@ -157,7 +171,7 @@ fn read_file(number: usize, input: &Input) -> TextFile {
     let content = read_text(&input.origin, &input.name);
     let metadata = match &input.origin {
         Origin::File(path) => path.metadata().ok(),
-        Origin::Stdin(_) => None,
+        Origin::Stdin(_) | Origin::Memory(_) => None,
     };
     let read = content.as_ref().map_or(0, |content| content.len() as u64);
     let modified = metadata.as_ref().and_then(|data| data.modified().ok());

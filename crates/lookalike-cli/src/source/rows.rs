@@ -9,6 +9,7 @@ use std::{
 };
 
 use anyhow::{Result, bail, ensure};
+use arrow_array::RecordBatch;
 use rayon::prelude::*;
 
 use super::{
@@ -39,6 +40,8 @@ pub struct RowOptions {
     pub html: bool,
     /// Everything will be read a second time, to write what is kept.
     pub again: bool,
+    /// Where what must be kept of it for that goes; the system's temporary folder by default.
+    pub temp: Option<PathBuf>,
 }
 
 impl From<&RowArgs> for RowOptions {
@@ -96,6 +99,11 @@ pub struct Batch<'a> {
 pub type OnBatch<'a> = &'a mut dyn FnMut(Batch<'_>) -> Result<()>;
 
 impl Row<'_> {
+    /// Which line or row of its input it is, from 1; 0 if it is all of it.
+    pub fn line(&self) -> u64 {
+        self.place.line.unwrap_or(0)
+    }
+
     /// Its text; nothing if it has features.
     pub fn text(&self) -> &str {
         match &self.content {
@@ -131,6 +139,15 @@ impl Rows {
                 rows.push(opened);
             }
         }
+        Ok(rows)
+    }
+
+    /// Rows that a program holds, under a name for messages.
+    pub fn in_memory(name: String, batches: Vec<RecordBatch>, options: RowOptions) -> Result<Self> {
+        let opened = Input::memory(name, batches, &options).map_err(Bad::error)?;
+        let (inputs, notes) = (Vec::new(), Vec::new());
+        let mut rows = Self { inputs, options, notes, items: Items::default() };
+        rows.push(opened);
         Ok(rows)
     }
 

@@ -1,13 +1,19 @@
 //! `lookalike dedup`: what of all this can go, because something alike stays?
 
+mod answer;
 mod decide;
 mod keep;
 mod outputs;
 mod page;
 
-use std::{process::ExitCode, time::Instant};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+    time::Instant,
+};
 
 use anyhow::{Result, ensure};
+use arrow_array::RecordBatch;
 use lookalike::{AlikePairs, How, TextPairs};
 use serde_json::{Value, json};
 
@@ -16,57 +22,20 @@ use crate::{
     args::{DedupArgs, Grouping, KeepRule, Kind},
     config::{Alike, Work},
     report::{Figure, Summary, counted, grouped, say},
-    source::{Kept, RowOptions, Rows, Skipped},
+    source::{Kept, Row, RowOptions, Rows, Skipped},
 };
+pub use answer::{Answer, Given, Id};
 use decide::{Decision, Tally};
 use keep::Preference;
 use outputs::Outputs;
 use page::Page;
 
-pub fn run(mut args: DedupArgs) -> Result<ExitCode> {
-    let start = Instant::now();
-    ensure!(args.kind != Some(Kind::Hash), "dedup reads texts; for fingerprints use pairs");
-    ensure!(
-        args.against.is_none() || args.group == Grouping::Star,
-        "--against removes what is alike something in OTHER; chains have no part in it: leave \
-         --group out"
-    );
-    let alike = Alike::new(&args.recipe, args.distance, &args.verify)?;
-    let work = Work::new(std::mem::take(&mut args.work))?;
-    let mut skipped = Skipped::unless(args.rows.strict);
-    let mut rows = Rows::open(&args.inputs, options(&args), &mut skipped)?;
-    let mut others = match &args.against {
-        Some(path) => Some(Rows::open(std::slice::from_ref(path), options(&args), &mut skipped)?),
-        None => None,
-    };
-    let mut outputs = Outputs::open(&args, &rows)?;
-    let mut preference = Preference::new(args.keep.clone());
-    let source = TextSource {
-        rows: &mut rows,
-        others: others.as_mut(),
-        skipped: &mut skipped,
-        talk: args.talk,
-    };
-    let found =
-        work.on_threads(|| source.search(&alike, &work, &mut |row| preference.note(row)))?;
-    let outcome = work.on_threads(|| Outcome::new(found, &preference, &args))?;
-    let allowed = outcome.decision.check(args.max_remove, &outcome.searched.ids);
-    if allowed.is_err() {
-        outputs.keep_all();
-    }
-    if let Some(page) = outputs.page.take() {
-        let mut all: Vec<&mut Rows> = [&mut rows].into_iter().chain(others.as_mut()).collect();
-        work.on_threads(|| {
-            outcome.page(&args, &alike, &preference, &skipped).write(&mut all, page)
-        })?;
-    }
-    let written = !outputs.are_none() || args.report.is_some();
-    let Searched { ids, .. } = &outcome.searched;
-    let kept = work.on_threads(|| outputs.write(&rows, &outcome.pairs, &outcome.decision, ids))?;
-    outcome.tell(&args, &skipped, kept, written, start);
-    match allowed {
-        Err(error) if args.output.is_some() => Err(error),
-        Err(error) if !args.talk.quiet => {
+pub fn run(args: DedupArgs) -> Result<ExitCode> {
+    let done = Done::of(args, Given::default())?;
+    done.tell();
+    match done.allowed {
+        Err(error) if done.args.output.is_some() => Err(error),
+        Err(error) if !done.args.talk.quiet => {
             say(&format!("note: {error}"));
             Ok(ExitCode::SUCCESS)
         }
@@ -74,13 +43,124 @@ pub fn run(mut args: DedupArgs) -> Result<ExitCode> {
     }
 }
 
-fn options(args: &DedupArgs) -> RowOptions {
+/// Everything `dedup` does, but for what it says in the end.
+struct Done {
+    args: DedupArgs,
+    outcome: Outcome,
+    skipped: Skipped,
+    /// What was written of the input, if it was asked for.
+    kept: Option<Kept>,
+    /// Whether anything was written at all.
+    written: bool,
+    /// Whether so many may be removed.
+    allowed: Result<()>,
+    /// The rows of the items, from 0, if a program handed them over.
+    rows: Vec<u32>,
+    seconds: f64,
+}
+
+impl Done {
+    fn of(mut args: DedupArgs, given: Given<'_>) -> Result<Self> {
+        let start = Instant::now();
+        ensure!(args.kind != Some(Kind::Hash), "dedup reads texts; for fingerprints use pairs");
+        ensure!(
+            args.against.is_none() || args.group == Grouping::Star,
+            "--against removes what is alike something in OTHER; chains have no part in it: leave \
+             --group out"
+        );
+        let Given { rows: given_rows, against, on_beat } = given;
+        let is_given = given_rows.is_some();
+        let alike = Alike::new(&args.recipe, args.distance, &args.verify)?;
+        let work = Work::new(std::mem::take(&mut args.work))?;
+        let mut skipped = Skipped::unless(args.rows.strict);
+        let mut rows = open(&args.inputs, given_rows, options(&args, &work), &mut skipped)?;
+        let mut others = match &args.against {
+            Some(path) => {
+                let paths = std::slice::from_ref(path);
+                Some(open(paths, against, options(&args, &work), &mut skipped)?)
+            }
+            None => None,
+        };
+        let mut outputs = Outputs::open(&args, &rows)?;
+        let mut preference = Preference::new(args.keep.clone());
+        let mut numbers = Vec::new();
+        let source = TextSource {
+            rows: &mut rows,
+            others: others.as_mut(),
+            skipped: &mut skipped,
+            talk: args.talk,
+            on_beat,
+        };
+        let mut on_row = |row: &Row<'_>| {
+            if is_given {
+                numbers.push(row.line().saturating_sub(1) as u32);
+            }
+            preference.note(row)
+        };
+        let found = work.on_threads(|| source.search(&alike, &work, &mut on_row))?;
+        let outcome = work.on_threads(|| Outcome::new(found, &preference, &args))?;
+        let allowed = outcome.decision.check(args.max_remove, &outcome.searched.ids);
+        if allowed.is_err() {
+            outputs.keep_all();
+        }
+        if let Some(page) = outputs.page.take() {
+            let mut all: Vec<&mut Rows> = [&mut rows].into_iter().chain(others.as_mut()).collect();
+            work.on_threads(|| {
+                outcome.page(&args, &alike, &preference, &skipped).write(&mut all, page)
+            })?;
+        }
+        let written = !outputs.are_none() || args.report.is_some();
+        let Searched { ids, .. } = &outcome.searched;
+        let kept =
+            work.on_threads(|| outputs.write(&rows, &outcome.pairs, &outcome.decision, ids))?;
+        let seconds = start.elapsed().as_secs_f64();
+        Ok(Self { args, outcome, skipped, kept, written, allowed, rows: numbers, seconds })
+    }
+
+    fn summary(&self) -> Summary<'_> {
+        Summary {
+            items: self.outcome.searched.own as u64,
+            skipped: &self.skipped,
+            seconds: self.seconds,
+            figures: self.outcome.figures(self.args.output.as_deref(), self.kept),
+            plan: None,
+        }
+    }
+
+    fn tell(&self) {
+        let Self { args, written, .. } = self;
+        self.summary().say_labelled(args.talk);
+        if !args.talk.quiet && !args.dry_run && !written {
+            say(
+                "nothing was written: -o KEPT writes what is kept, --report FILE.html shows the groups",
+            );
+        }
+    }
+}
+
+/// The rows of these files; or those a program handed over, under the name of the file.
+fn open(
+    paths: &[PathBuf],
+    given: Option<Vec<RecordBatch>>,
+    options: RowOptions,
+    skipped: &mut Skipped,
+) -> Result<Rows> {
+    match given {
+        None => Rows::open(paths, options, skipped),
+        Some(rows) => {
+            let name = paths.first().map_or_else(String::new, |path| path.display().to_string());
+            Rows::in_memory(name, rows, options)
+        }
+    }
+}
+
+fn options(args: &DedupArgs, work: &Work) -> RowOptions {
     let key = match &args.keep {
         KeepRule::Field { name, .. } => Some(name.clone()),
         _ => None,
     };
     let again = !args.dry_run && (args.output.is_some() || args.report.is_some());
-    RowOptions { key, again, ..RowOptions::from(&args.rows) }
+    RowOptions { key, again, temp: work.temp.clone(), ..RowOptions::from(&args.rows) }
 }
 
 /// All that is known once the search is done.
@@ -144,14 +224,7 @@ impl Outcome {
         }
     }
 
-    fn tell(
-        &self,
-        args: &DedupArgs,
-        skipped: &Skipped,
-        kept: Option<Kept>,
-        written: bool,
-        start: Instant,
-    ) {
+    fn figures(&self, output: Option<&Path>, kept: Option<Kept>) -> Vec<Figure> {
         let Self { searched: Searched { found, own, .. }, tally, decision, .. } = self;
         let (items, removed) = (*own as u64, decision.tally.total);
         let (largest, least) = decision.extremes();
@@ -176,11 +249,11 @@ impl Outcome {
         } else {
             format!(" and {} that could not be read", counted(others, "record"))
         };
-        let target = match (&args.output, kept) {
+        let target = match (output, kept) {
             (Some(path), Some(_)) => format!(" to {}", path.display()),
             _ => String::new(),
         };
-        let figures = vec![
+        vec![
             told("pairs", json!(tally.total), pairs_words(tally)),
             silent("pairs_by_level", by_level(tally)),
             told("groups", json!(groups), groups_words),
@@ -201,15 +274,7 @@ impl Outcome {
             silent("recall", recall(found)),
             silent("verified", json!(found.verified)),
             silent("spilled_bytes", json!(found.spilled)),
-        ];
-        let seconds = start.elapsed().as_secs_f64();
-        let summary = Summary { items, skipped, seconds, figures, plan: None };
-        summary.say_labelled(args.talk);
-        if !args.talk.quiet && !args.dry_run && !written {
-            say(
-                "nothing was written: -o KEPT writes what is kept, --report FILE.html shows the groups",
-            );
-        }
+        ]
     }
 }
 

@@ -1,0 +1,100 @@
+//! What does a program get that asks, instead of a person? All that was decided, and nothing said.
+
+use anyhow::Result;
+use arrow_array::RecordBatch;
+use lookalike::{
+    AlikePairs,
+    groups::{Group, Groups},
+};
+
+use super::Done;
+use crate::{
+    args::DedupArgs,
+    report::id_text,
+    source::{self, Ids},
+};
+
+/// What a program hands over besides arguments, and hears while it waits.
+pub struct Given<'a> {
+    /// Rows instead of the input files, whose name they take.
+    pub rows: Option<Vec<RecordBatch>>,
+    /// Rows instead of the file of `--against`.
+    pub against: Option<Vec<RecordBatch>>,
+    /// Called now and then, from any thread. If it unwinds, so does the run: the way to stop it.
+    pub on_beat: &'a (dyn Fn() + Sync),
+}
+
+impl Default for Given<'_> {
+    fn default() -> Self {
+        Self { rows: None, against: None, on_beat: &|| {} }
+    }
+}
+
+/// What `dedup` decided. Items go by number, in the order they were read: first those that could
+/// go, then those of `--against`.
+pub struct Answer {
+    /// How many items could go.
+    pub items: usize,
+    /// What goes, and for what.
+    pub groups: Groups,
+    /// All alike pairs; with `--against`, those of an item and one of the others.
+    pub pairs: AlikePairs,
+    /// The rows of the items that could go, from 0, if rows were handed over: some rows are no items.
+    pub rows: Vec<u32>,
+    /// The closing summary, as one JSON object.
+    pub summary: String,
+    /// What was skipped, a line each.
+    pub skipped: Vec<String>,
+    /// Why what is kept was not, or would not be, written.
+    pub refused: Option<anyhow::Error>,
+    ids: Ids,
+}
+
+/// The name of an item.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Id {
+    /// A number that the input gives, or of a line, from 1.
+    Number(u64),
+    /// A text that the input gives, or the name of a file.
+    Text(String),
+    /// A row without a name of its own, from 1.
+    Row(u64),
+}
+
+impl Answer {
+    /// Runs `dedup`.
+    pub fn of(args: DedupArgs, given: Given<'_>) -> Result<Self> {
+        let done = Done::of(args, given)?;
+        let summary = done.summary().json();
+        let Done { outcome, skipped, allowed, rows, .. } = done;
+        Ok(Self {
+            items: outcome.searched.own,
+            groups: outcome.decision.groups,
+            pairs: outcome.pairs,
+            rows,
+            summary,
+            skipped: skipped.lines().collect(),
+            refused: allowed.err(),
+            ids: outcome.searched.ids,
+        })
+    }
+
+    /// The name of an item.
+    pub fn id(&self, item: u32) -> Id {
+        match self.ids.at(item) {
+            source::Id::Number(number) => Id::Number(number),
+            source::Id::Given(text) => Id::Text(text.to_owned()),
+            source::Id::Line { number, .. } if !self.rows.is_empty() => Id::Row(number),
+            line => Id::Text(id_text(line).into_owned()),
+        }
+    }
+
+    /// The items that stay, in order.
+    pub fn kept(&self) -> impl Iterator<Item = u32> + '_ {
+        let mut removed = vec![false; self.items];
+        for Group { members, .. } in &self.groups {
+            members.iter().for_each(|member| removed[member.item as usize] = true);
+        }
+        (0..self.items as u32).filter(move |&item| !removed[item as usize])
+    }
+}
