@@ -53,7 +53,7 @@ fn add(hash: u64, slots: &mut [Counted], taken: &mut [u64]) {
     loop {
         let is_taken = taken[slot / 64] >> (slot % 64) & 1;
         let before = slots[slot];
-        if is_taken == 0 || before.hash == hash {
+        if (is_taken == 0) | (before.hash == hash) {
             taken[slot / 64] |= 1 << (slot % 64);
             slots[slot] = Counted { hash, count: before.count * is_taken as u32 + 1 };
             return;
