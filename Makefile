@@ -1,12 +1,27 @@
-.PHONY: test browser lint lint-bench quality bench bench-peers
+.PHONY: test test-python browser lint lint-bench quality bench bench-peers bench-python
 
-# All that must hold before a change goes in. Needs Rust, and Chromium to look at the report with,
-# which is installed if it is missing; LOOKALIKE_NO_BROWSER=1 goes without. The peers of the
-# benchmark are not built. Tests run every SIMD kernel this machine has, one after the other.
+# All that must hold before a change goes in. Needs Rust, Python 3.11 or later, and Chromium to look
+# at the report with, which is installed if it is missing; LOOKALIKE_NO_BROWSER=1 goes without it,
+# LOOKALIKE_NO_PYTHON=1 without the Python package. The peers of the benchmark are not built. Tests
+# run every SIMD kernel this machine has, one after the other.
 test: browser lint
-	cargo test --workspace
+	cargo test --workspace --profile tested
+	$(if $(LOOKALIKE_NO_PYTHON),,$(MAKE) test-python)
 	@echo
 	@echo "make test: all passed (format, clippy, documentation, tests)"
+
+# The Python package as its users get it: a wheel, installed into a fresh environment. The tests see
+# nothing of the source tree. Everything beneath the wheel was built for the tests before.
+PYTHON_ENV = $(or $(CARGO_TARGET_DIR),target)/python
+test-python:
+	rm -rf $(PYTHON_ENV)
+	python3 -m venv $(PYTHON_ENV)
+	$(PYTHON_ENV)/bin/pip install --quiet --requirement python/tests/requirements.txt
+	$(PYTHON_ENV)/bin/ruff check python bench/python_peers.py
+	$(PYTHON_ENV)/bin/ruff format --check python bench/python_peers.py
+	$(PYTHON_ENV)/bin/maturin build --quiet --profile tested --out $(PYTHON_ENV)/wheels
+	$(PYTHON_ENV)/bin/pip install --quiet --no-index $(PYTHON_ENV)/wheels/*.whl
+	$(PYTHON_ENV)/bin/pytest -q
 
 BROWSERS = chromium chromium-browser google-chrome
 AS_ROOT = $(if $(filter 0,$(shell id -u)),,sudo)
@@ -53,3 +68,12 @@ bench/.venv/installed:
 	python3 -m venv bench/.venv
 	bench/.venv/bin/pip install --quiet faiss-cpu numpy
 	touch $@
+
+# The Python package beside the packages people use today; writes bench/PYTHON.md.
+bench-python:
+	python3 -m venv bench/.venv-python
+	bench/.venv-python/bin/pip install --quiet maturin numpy pyarrow simhash datasketch rensa faiss-cpu
+	bench/.venv-python/bin/maturin build --release --out bench/.venv-python/wheels
+	bench/.venv-python/bin/pip install --quiet --no-index --force-reinstall --no-deps \
+		bench/.venv-python/wheels/*.whl
+	bench/.venv-python/bin/python bench/python_peers.py $(if $(QUICK),--docs 2000 --pairs 100000,--results bench/PYTHON.md)

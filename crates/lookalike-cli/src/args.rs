@@ -7,7 +7,8 @@ use std::{fmt::Display, path::PathBuf, str::FromStr};
 
 use clap::{Parser, Subcommand, ValueEnum};
 use lookalike::{
-    FeatureHash, Kernel, Level, Measure, Preset, Radius, Shingles, Similarity, Weighting, Width,
+    FeatureHash, Kernel, Level, Measure, PicturePreset, Preset, Radius, Shingles, Similarity,
+    Weighting, Width,
 };
 
 /// Finds near-duplicates: every pair within the radius it states, missing none.
@@ -29,9 +30,9 @@ pub enum Command {
     Bench(BenchCommand),
 }
 
-/// List all pairs of alike items: texts, or fingerprints that differ in few bits.
+/// List all pairs of alike items: texts, pictures, or fingerprints that differ in few bits.
 ///
-/// Texts come in folders, files, tables (.jsonl, .csv, .tsv, .parquet), web archives, or lines
+/// Pictures come in folders and files, told by their content. Texts come in folders, files, tables (.jsonl, .csv, .tsv, .parquet), web archives, or lines
 /// (--lines). Fingerprints come one a line (decimal, 0x hex or 0b binary; a tab and an id may follow),
 /// as NumPy .npy array (uint64, shape (n,) or (n, words), word 0 the least significant; or uint32 for
 /// 32 bits), or as lookalike hash writes them. All may be packed with gzip, zstd, bzip2 or xz. An item
@@ -40,6 +41,7 @@ pub enum Command {
 #[command(after_help = "\
 Examples:
   lookalike pairs corpus.jsonl -o pairs.parquet
+  lookalike pairs photos/ --orientations
   lookalike pairs hashes.txt --distance 3 -o pairs.csv
   zcat hashes.gz | lookalike pairs - --memory 2G > pairs.jsonl
   lookalike hash --lines texts.txt | lookalike pairs - --distance 33")]
@@ -76,6 +78,9 @@ pub struct PairsArgs {
     #[command(flatten)]
     pub verify: VerifyArgs,
 
+    #[command(flatten, next_help_heading = "Which pictures are alike")]
+    pub pictures: PictureArgs,
+
     #[command(flatten, next_help_heading = "How to search")]
     pub search: SearchArgs,
 
@@ -83,9 +88,9 @@ pub struct PairsArgs {
     pub talk: TalkArgs,
 }
 
-/// Remove near-duplicate texts: of each group of alike ones, one is kept.
+/// Remove near-duplicate texts or pictures: of each group of alike ones, one is kept.
 ///
-/// Texts come in folders, files, tables (.jsonl, .csv, .tsv, .parquet), web archives, or lines
+/// Pictures come in folders and files, told by their content. Texts come in folders, files, tables (.jsonl, .csv, .tsv, .parquet), web archives, or lines
 /// (--lines), each also packed with gzip, zstd, bzip2 or xz. What is kept has the format it came in;
 /// JSON lines pass byte for byte. The input is never changed. Every removed item was compared with the
 /// one kept in its stead (--removed and --report show both).
@@ -93,6 +98,7 @@ pub struct PairsArgs {
 #[command(after_help = "\
 Examples:
   lookalike dedup corpus.jsonl -o clean.jsonl --report report.html
+  lookalike dedup photos/ --report report.html
   lookalike dedup crawl/*.warc.gz --html --level copy --keep longest -o kept.warc.gz
   lookalike dedup train.parquet --against test.parquet --removed leaked.csv -o train-clean.parquet
   lookalike dedup posts.csv --field body --id post_id --keep score:desc --dry-run")]
@@ -146,14 +152,14 @@ pub struct DedupArgs {
     #[arg(long, value_name = "PART", default_value = "0.9", value_parser = part)]
     pub max_remove: f64,
 
-    /// What the input holds; texts so far
+    /// What the input holds; guessed if left out
     #[arg(long)]
     pub kind: Option<Kind>,
 
     #[command(flatten)]
     pub rows: RowArgs,
 
-    /// Largest number of bits in which the fingerprints of two alike texts may differ [default: the
+    /// Largest number of bits in which the fingerprints of two alike items may differ [default: the
     /// recipe's]
     #[arg(long, short = 'k', value_name = "K", value_parser = radius, help_heading = "Which texts are alike")]
     pub distance: Option<Radius>,
@@ -163,6 +169,9 @@ pub struct DedupArgs {
 
     #[command(flatten)]
     pub verify: VerifyArgs,
+
+    #[command(flatten, next_help_heading = "Which pictures are alike")]
+    pub pictures: PictureArgs,
 
     #[command(flatten, next_help_heading = "How to work")]
     pub work: WorkArgs,
@@ -219,12 +228,13 @@ impl FromStr for KeepRule {
 
 /// Tell whether two items are alike: exit code 0 if so, 1 if not.
 ///
-/// A and B are two fingerprints, the names of two text files, or two texts.
+/// A and B are two fingerprints, the names of two files (pictures or texts), or two texts.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   lookalike compare 0xff 0xfe
   lookalike compare draft.txt final.txt
+  lookalike compare a.jpg b.png --orientations
   paste one.txt other.txt | lookalike compare --stdin --kind text")]
 pub struct CompareArgs {
     /// The one
@@ -255,6 +265,9 @@ pub struct CompareArgs {
     #[command(flatten)]
     pub verify: VerifyArgs,
 
+    #[command(flatten)]
+    pub pictures: PictureArgs,
+
     /// With --stdin: go on after lines that cannot be read; their result is "-", tab, skipped
     #[arg(long)]
     pub skip_bad: bool,
@@ -268,9 +281,9 @@ pub struct CompareArgs {
     pub json: bool,
 }
 
-/// Make fingerprints of texts: one JSON line {"id":...,"fingerprint":"0x..."} each.
+/// Make fingerprints of texts or pictures: one JSON line {"id":...,"fingerprint":"0x..."} each.
 ///
-/// INPUT is a folder (every file in it is a text), a text file, rows (.jsonl .ndjson .csv .tsv
+/// INPUT is a folder (every file in it is a picture, or a text), a picture, a text file, rows (.jsonl .ndjson .csv .tsv
 /// .parquet), a web archive (.warc), or lines (--lines). All may be packed with gzip, zstd, bzip2 or
 /// xz. Files go by their path, rows by their id field or file:row, lines by their number, pages of
 /// a web archive by their address.
@@ -279,11 +292,16 @@ pub struct CompareArgs {
 Examples:
   lookalike hash --lines texts.txt -o prints.jsonl
   lookalike hash corpus.jsonl.gz --field body --id url
-  lookalike hash pages/ --html --features chars:5 --bits 64")]
+  lookalike hash pages/ --html --features chars:5 --bits 64
+  lookalike hash photos/ --recipe pdq -o prints.jsonl")]
 pub struct HashArgs {
     /// Folders and files; - is standard input
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
+
+    /// What the input holds; guessed if left out
+    #[arg(long)]
+    pub kind: Option<Kind>,
 
     #[command(flatten)]
     pub rows: RowArgs,
@@ -388,12 +406,12 @@ pub struct BenchPairsArgs {
     pub json: bool,
 }
 
-/// How a text becomes a fingerprint: a recipe, and what to change in it.
+/// How an item becomes a fingerprint: a recipe, and what to change in it.
 #[derive(clap::Args)]
 pub struct RecipeArgs {
-    /// The recipe to start from; see lookalike recipes
-    #[arg(long, value_name = "NAME", default_value = "words", value_parser = preset)]
-    pub recipe: &'static Preset,
+    /// The recipe to start from; see lookalike recipes [default: words for texts, pdq for pictures]
+    #[arg(long, value_name = "NAME", value_parser = recipe_name)]
+    pub recipe: Option<RecipeName>,
 
     /// What a text is made of: runs of N words, chars, bytes, code (with punctuation), blind (code
     /// without names) or dictionary (Chinese words)
@@ -429,6 +447,21 @@ pub struct RecipeArgs {
     /// Bits of a fingerprint: 32, 64, 128 or 256
     #[arg(long, value_parser = width)]
     pub bits: Option<Width>,
+}
+
+/// A recipe that comes with lookalike, for items of one kind.
+#[derive(Clone, Copy, Debug)]
+pub enum RecipeName {
+    Text(&'static Preset),
+    Picture(&'static PicturePreset),
+}
+
+/// How pictures are compared.
+#[derive(clap::Args, Clone, Copy, Debug, Default)]
+pub struct PictureArgs {
+    /// Find pictures that are turned by 90, 180 or 270 degrees or mirrored, too
+    #[arg(long)]
+    pub orientations: bool,
 }
 
 /// What an item is, and what of it is read.
@@ -499,7 +532,8 @@ pub struct WorkArgs {
 /// What two texts must have in common, besides fingerprints within the distance.
 #[derive(clap::Args, Default)]
 pub struct VerifyArgs {
-    /// How alike texts must be: copy, near or similar [default: the recipe's]
+    /// How alike items must be: copy, near or similar [default: similar for texts, copy for pictures:
+    /// 31, 48 and 72 of the 256 bits of pdq; look at similar pictures before you act]
     #[arg(long, value_name = "NAME", value_parser = parsed::<Level>)]
     pub level: Option<Level>,
 
@@ -549,6 +583,8 @@ pub enum Kind {
     Hash,
     /// Text
     Text,
+    /// Pictures
+    Image,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -599,8 +635,11 @@ impl Data {
     }
 }
 
-fn preset(name: &str) -> Result<&'static Preset, String> {
-    Preset::named(name).map_err(|error| error.to_string())
+fn recipe_name(name: &str) -> Result<RecipeName, String> {
+    match PicturePreset::named(name) {
+        Ok(preset) => Ok(RecipeName::Picture(preset)),
+        Err(_) => Preset::named(name).map(RecipeName::Text).map_err(|error| error.to_string()),
+    }
 }
 
 /// A value whose library type reads it and says what is wrong with it.

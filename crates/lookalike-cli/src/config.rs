@@ -7,13 +7,13 @@ use std::{
     sync::Arc,
 };
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use lookalike::{
-    AllPairs, Candidates, Kernel, Level, Model, Radius, Recipe, RecipeError, StopWords, TextSearch,
-    Verify, Width,
+    AllPairs, Candidates, Kernel, Level, Model, PicturePreset, PictureSearch, Preset, Radius,
+    Recipe, RecipeError, StopWords, TextSearch, Verify, Width,
 };
 
-use crate::args::{RecipeArgs, SearchArgs, VerifyArgs, WorkArgs};
+use crate::args::{PictureArgs, RecipeArgs, RecipeName, SearchArgs, VerifyArgs, WorkArgs};
 
 /// The radius for fingerprints of which nothing else is known.
 pub const USUAL_RADIUS: Radius = Radius::new(3);
@@ -113,7 +113,7 @@ impl Making {
     pub fn new(args: &RecipeArgs, distance: Option<Radius>) -> Result<Self> {
         let recipe = recipe(args)?;
         check(&recipe)?;
-        let preset = args.recipe;
+        let preset = text_preset(args)?;
         // A preset's radius is a share of its bits.
         let share = preset.radius.bits() * recipe.width.bits() / preset.recipe.width.bits();
         let radius = distance.unwrap_or(Radius::new(share));
@@ -132,7 +132,7 @@ pub struct Alike {
 
 impl Alike {
     pub fn new(recipe: &RecipeArgs, distance: Option<Radius>, verify: &VerifyArgs) -> Result<Self> {
-        let (usual, exact) = (recipe.recipe.verify, verify.exact);
+        let (usual, exact) = (text_preset(recipe)?.verify, verify.exact);
         let Making { recipe, radius } = Making::new(recipe, distance)?;
         let similarity = verify.level.map(Level::similarity).or(verify.similarity);
         let asked = similarity.is_some() || verify.measure.is_some();
@@ -173,9 +173,103 @@ impl Alike {
     }
 }
 
+/// When are two pictures alike?
+pub struct PicturesAlike {
+    pub preset: &'static PicturePreset,
+    pub radius: Radius,
+    pub pictures: PictureArgs,
+}
+
+impl PicturesAlike {
+    pub fn new(
+        recipe: &RecipeArgs,
+        distance: Option<Radius>,
+        verify: &VerifyArgs,
+        pictures: PictureArgs,
+    ) -> Result<Self> {
+        let preset = match recipe.recipe {
+            None => &PicturePreset::ALL[0],
+            Some(RecipeName::Picture(preset)) => preset,
+            Some(RecipeName::Text(preset)) => {
+                let names: Vec<_> =
+                    PicturePreset::ALL.iter().map(|preset| preset.recipe.name()).collect();
+                bail!(
+                    "--recipe {} is for texts; for pictures there is {}",
+                    preset.recipe.name,
+                    names.join(", ")
+                )
+            }
+        };
+        refuse_text_options(recipe, verify)?;
+        let radius = match (distance, verify.level) {
+            (Some(_), Some(_)) => {
+                bail!("--level and --distance both say how near pictures must be; give one")
+            }
+            (Some(radius), None) => radius,
+            (None, level) => level.map_or(preset.radius(), |level| preset.radius_of(level)),
+        };
+        check_radius(radius, preset.recipe.width)?;
+        Ok(Self { preset, radius, pictures })
+    }
+
+    /// When two pictures are alike, in words.
+    pub fn words(&self) -> String {
+        let turned = if self.pictures.orientations { ", in any orientation" } else { "" };
+        format!("within {} of {} bits{turned}", self.radius, self.preset.recipe.width.bits())
+    }
+
+    /// The library's options for this search.
+    pub fn search<'a>(&self, work: &Work, progress: &'a (dyn Fn(f64) + Sync)) -> PictureSearch<'a> {
+        let mut search = PictureSearch::new(&self.preset.recipe, self.radius)
+            .orientations(self.pictures.orientations)
+            .progress(progress);
+        if let Some(bytes) = work.memory {
+            search = search.memory(bytes);
+        }
+        if let Some(kernel) = work.kernel {
+            search = search.kernel(kernel);
+        }
+        search
+    }
+}
+
+/// What is said of words says nothing of pictures.
+fn refuse_text_options(recipe: &RecipeArgs, verify: &VerifyArgs) -> Result<()> {
+    let RecipeArgs { features, stop_words, weights, model, top, hash, seed, bits, recipe: _ } =
+        recipe;
+    let given = [
+        ("--features", features.is_some()),
+        ("--stop-words", stop_words.is_some()),
+        ("--weights", weights.is_some()),
+        ("--model", model.is_some()),
+        ("--top", top.is_some()),
+        ("--hash", hash.is_some()),
+        ("--seed", seed.is_some()),
+        ("--bits", bits.is_some()),
+        ("--similarity", verify.similarity.is_some()),
+        ("--measure", verify.measure.is_some()),
+    ];
+    match given.iter().find(|(_, given)| *given) {
+        Some((name, _)) => {
+            bail!("{name} is for texts; pictures have --recipe, --level and --distance")
+        }
+        None => Ok(()),
+    }
+}
+
+fn text_preset(args: &RecipeArgs) -> Result<&'static Preset> {
+    match args.recipe {
+        None => Ok(&Preset::ALL[0]),
+        Some(RecipeName::Text(preset)) => Ok(preset),
+        Some(RecipeName::Picture(preset)) => {
+            bail!("--recipe {} is for pictures, but these are texts", preset.recipe.name())
+        }
+    }
+}
+
 /// The recipe that was asked for, its model included; not yet checked.
 pub fn recipe(args: &RecipeArgs) -> Result<Recipe> {
-    let base = &args.recipe.recipe;
+    let base = &text_preset(args)?.recipe;
     let mut recipe = Recipe {
         features: args.features.unwrap_or(base.features),
         stop_words: args

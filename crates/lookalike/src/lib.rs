@@ -135,6 +135,8 @@
 //!
 //! - `dictionary`: Chinese words by dictionary, and the preset `keywords`. Off by default: it brings
 //!   some 5 MB of tables.
+//! - `image`: pictures, from files to alike pairs ([`pictures`], [`extract::image`]). Off by default: it
+//!   brings decoders.
 
 mod alike;
 mod equal;
@@ -149,6 +151,8 @@ mod keys;
 mod listing;
 mod model;
 pub mod pairs;
+#[cfg(feature = "image")]
+pub mod pictures;
 pub mod recipe;
 pub mod simhash;
 mod sorted;
@@ -168,6 +172,12 @@ pub use hash::{FeatureHash, HashError};
 pub use index::{IndexError, LinearIndex, Match, MutableIndex, Search, StaticIndex};
 pub use model::{Learner, Model, ModelError};
 pub use pairs::{AllPairs, Pair, Pairs, PairsError, Plan, all_pairs};
+#[cfg(feature = "image")]
+pub use pictures::{
+    PictureCloseness, PictureCollector, PictureDigest, PicturePairs, PictureSearch,
+};
+#[cfg(feature = "image")]
+pub use recipe::{PictureMethod, PicturePreset, PictureRecipe};
 pub use recipe::{Preset, Quality, Recipe, RecipeError, Weighting};
 pub use simhash::simhash;
 pub use stop_words::{Language, StopWords, StopWordsError};

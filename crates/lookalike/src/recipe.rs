@@ -5,6 +5,8 @@
 //! recipes must never be compared.
 
 mod counter;
+#[cfg(feature = "image")]
+mod picture;
 mod preset;
 #[cfg(test)]
 mod tests;
@@ -15,8 +17,8 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use crate::extract::Shingles;
 use crate::extract::text::collect_shingles;
+use crate::extract::{Runs, Shingles};
 use crate::features::{Features, WeightError};
 use crate::fingerprint::{Fingerprint, Width};
 use crate::hash::{FeatureHash, HashError, mix, seeded, spread};
@@ -25,6 +27,8 @@ use crate::simhash::simhash;
 use crate::stop_words::StopWords;
 use counter::{Counted, Counter};
 
+#[cfg(feature = "image")]
+pub use picture::{PictureMethod, PicturePreset, PicturePrints, PictureRecipe};
 pub use preset::{Preset, Quality};
 pub use weighting::Weighting;
 use weighting::log_weight;
@@ -186,10 +190,51 @@ impl Recipe {
         text: &str,
         mut hash: impl FnMut(&[u8]) -> [u64; WORDS],
     ) -> Option<Fingerprint<WORDS>> {
-        self.check_words::<WORDS>();
         let mut hashes = Vec::new();
         let left_out = |token: &[u8]| self.stop_words.contains(mix(token));
         self.features.extract_without(text, left_out, |bytes| hashes.push(hash(bytes)));
+        self.fingerprint_of_hashes(hashes)
+    }
+
+    /// The fingerprint of a text that the caller cut into tokens: stop words, runs of neighbours and
+    /// weights are the recipe's. `hash` may be the recipe's own, or the caller's. (With
+    /// [`FeatureHash::Mix`], [`fingerprint_of_tokens`](Self::fingerprint_of_tokens) is what a text
+    /// gets: it makes the hash of a run from those of its tokens.)
+    ///
+    /// ```
+    /// use lookalike::{FeatureHash, Preset, Recipe};
+    ///
+    /// let recipe = Recipe { hash: FeatureHash::Xxh3, ..Preset::named("bare").unwrap().recipe.clone() };
+    /// let hash = |bytes: &[u8]| recipe.hash.words::<2>(recipe.seed, bytes);
+    /// let cut = recipe.fingerprint_of_token_bytes(["to", "be", "or", "not"], hash);
+    /// assert_eq!(cut, recipe.fingerprint("to be, or NOT"));
+    /// ```
+    ///
+    /// # Panics
+    /// If `WORDS` is not the number of words of the recipe's width.
+    pub fn fingerprint_of_token_bytes<const WORDS: usize>(
+        &self,
+        tokens: impl IntoIterator<Item = impl AsRef<[u8]>>,
+        mut hash: impl FnMut(&[u8]) -> [u64; WORDS],
+    ) -> Option<Fingerprint<WORDS>> {
+        let mut runs = Runs::with_capacity(self.features, 0);
+        for token in tokens {
+            let token = token.as_ref();
+            if !self.stop_words.contains(mix(token)) {
+                runs.push(token);
+            }
+        }
+        let mut hashes = Vec::new();
+        runs.each(|bytes| hashes.push(hash(bytes)));
+        self.fingerprint_of_hashes(hashes)
+    }
+
+    /// The fingerprint of features by their hashes, repeats included.
+    fn fingerprint_of_hashes<const WORDS: usize>(
+        &self,
+        mut hashes: Vec<[u64; WORDS]>,
+    ) -> Option<Fingerprint<WORDS>> {
+        self.check_words::<WORDS>();
         hashes.sort_unstable();
         let counted = hashes
             .chunk_by(|a, b| a == b)
@@ -218,11 +263,23 @@ impl Recipe {
         &self,
         features: impl IntoIterator<Item = (impl AsRef<[u8]>, f64)>,
     ) -> Result<Option<Fingerprint<WORDS>>, WeightError> {
-        self.check_words::<WORDS>();
         let hashed = features
             .into_iter()
             .map(|(feature, weight)| (self.hash.words(self.seed, feature.as_ref()), weight));
-        let mut features = Features::from_floats_words(hashed)?;
+        self.fingerprint_of_weighted_hashes(hashed)
+    }
+
+    /// [`fingerprint_of_features`](Self::fingerprint_of_features) of features that are hashed
+    /// already, to as many words as a fingerprint has ([`spread`] makes them of one).
+    ///
+    /// # Panics
+    /// If `WORDS` is not the number of words of the recipe's width.
+    pub fn fingerprint_of_weighted_hashes<const WORDS: usize>(
+        &self,
+        hashes: impl IntoIterator<Item = ([u64; WORDS], f64)>,
+    ) -> Result<Option<Fingerprint<WORDS>>, WeightError> {
+        self.check_words::<WORDS>();
+        let mut features = Features::from_floats_words(hashes)?;
         if let Some(top) = self.top {
             features = heaviest(features.iter().map(|(&words, weight)| (words, weight)), top);
         }

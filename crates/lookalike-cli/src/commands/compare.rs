@@ -3,16 +3,17 @@
 use std::{io::Write, path::Path, process::ExitCode};
 
 use anyhow::{Context, Result, anyhow, ensure};
-use lookalike::{Fingerprint, Radius, Width};
+use lookalike::{Fingerprint, Level, Radius, Width};
 use rayon::prelude::*;
 use serde_json::json;
 
 use crate::{
-    args::{CompareArgs, Kind, OutputArgs},
-    config::{Alike, USUAL_RADIUS, check_radius},
+    args::{CompareArgs, Kind, OutputArgs, WorkArgs},
+    config::{Alike, PicturesAlike, USUAL_RADIUS, Work, check_radius},
     report::{Output, counted, json_line, say},
     source::{
-        Bad, LineText, LineTexts, Reason, Refusal, Skipped, is_number, parse_within, read_text,
+        Bad, LineText, LineTexts, Reason, Refusal, Skipped, are_pictures, is_number, parse_within,
+        read_picture, read_text,
     },
 };
 
@@ -102,8 +103,62 @@ impl Comparison {
     }
 }
 
+/// Compares two pictures by their names.
+fn compare_pictures(a: &str, b: &str, args: &CompareArgs) -> Result<ExitCode> {
+    let alike = PicturesAlike::new(&args.recipe, args.distance, &args.verify, args.pictures)?;
+    if args.kind.is_none() && !args.quiet {
+        say("comparing two pictures");
+    }
+    let search = alike.search(&Work::new(WorkArgs::default())?, &|_| {});
+    let digest = |name: &str| match read_picture(Path::new(name), &search) {
+        Ok((_, digest)) => Ok(digest),
+        Err(bad) => Err(bad.error()),
+    };
+    let (one, two) = (digest(a)?, digest(b)?);
+    let closeness = search.compare(&one, &two);
+    let levels = alike.preset.levels.iter().zip(Level::ALL);
+    let bits = alike.preset.recipe.width.bits();
+    let level = closeness.and_then(|closeness| {
+        levels.clone().find(|(radius, _)| radius.contains(closeness.distance))
+    });
+    let level = level.map(|(_, level)| level.name());
+    let is_alike = closeness.is_some_and(|closeness| alike.radius.contains(closeness.distance));
+    let verdict = if is_alike { "alike" } else { "different" };
+    let orientation = closeness.map(|closeness| closeness.orientation.name());
+    Output::print(&if args.json {
+        let fields = [
+            ("distance", json!(closeness.map(|closeness| closeness.distance))),
+            ("orientation", json!(orientation)),
+            ("level", json!(level)),
+            ("verdict", json!(verdict)),
+            ("bits", json!(bits)),
+            ("radius", json!(alike.radius.bits())),
+        ];
+        json_line(&fields) + "\n"
+    } else {
+        let distance = closeness.map_or_else(
+            || "none: too flat or too small for a fingerprint, and not the same bytes".to_owned(),
+            |closeness| format!("{} of {bits} bits", closeness.distance),
+        );
+        let level = level.map_or_else(String::new, |level| format!("level       {level}\n"));
+        let turned = match orientation {
+            Some(name) if args.pictures.orientations => format!("orientation {name}\n"),
+            _ => String::new(),
+        };
+        let rule = alike.words();
+        format!("distance    {distance}\n{level}{turned}verdict     {verdict} ({rule} is alike)\n")
+    })?;
+    Ok(if is_alike { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
 fn compare_two(a: &str, b: &str, args: &CompareArgs) -> Result<ExitCode> {
-    let kind = args.kind.unwrap_or_else(|| guess([a, b].into_iter()));
+    let kind = args.kind.unwrap_or_else(|| match are_pictures(&[a.into(), b.into()]) {
+        true => Kind::Image,
+        false => guess([a, b].into_iter()),
+    });
+    if kind == Kind::Image {
+        return compare_pictures(a, b, args);
+    }
     let comparison = Comparison::new(kind, args)?;
     let files = kind == Kind::Text && are_files(a, b)?;
     if args.kind.is_none() && !args.quiet {
@@ -162,6 +217,7 @@ fn compare_lines(args: &CompareArgs) -> Result<ExitCode> {
     let mut lines = LineTexts::open(Path::new("-")).map_err(Bad::error)?;
     let mut piece = lines.next_piece();
     let kind = args.kind.unwrap_or_else(|| guess(columns(&piece)));
+    ensure!(kind != Kind::Image, "--stdin is for texts and fingerprints; name two pictures");
     let comparison = Comparison::new(kind, args)?;
     if args.kind.is_none() && !args.quiet && !piece.is_empty() {
         say(&format!("comparing {}", name(kind)));
@@ -233,5 +289,6 @@ const fn name(kind: Kind) -> &'static str {
     match kind {
         Kind::Hash => "fingerprints",
         Kind::Text => "texts",
+        Kind::Image => "pictures",
     }
 }

@@ -1,21 +1,74 @@
-//! `lookalike hash`: what is the fingerprint of each of these texts?
+//! `lookalike hash`: what is the fingerprint of each of these texts or pictures?
 
 use std::{io::Write, path::Path, process::ExitCode, time::Instant};
 
 use anyhow::{Context, Result, bail};
-use lookalike::{Fingerprint, Recipe};
+use lookalike::{Fingerprint, Radius, Recipe};
 use rayon::prelude::*;
 use serde_json::json;
 
 use crate::{
-    args::HashArgs,
-    config::{Making, on_threads},
+    args::{HashArgs, Kind, PictureArgs, VerifyArgs, WorkArgs},
+    config::{Making, PicturesAlike, Work, on_threads},
     report::{Figure, Output, Progress, Summary, json_id, say},
-    source::{Content, Id, Reason, Row, RowOptions, Rows, Skipped},
+    source::{Bad, Content, Id, Pictures, Reason, Row, RowOptions, Rows, Skipped, are_pictures},
 };
 
 pub fn run(args: HashArgs) -> Result<ExitCode> {
     let start = Instant::now();
+    match args.kind {
+        Some(Kind::Hash) => bail!("these are fingerprints already; pairs finds the near ones"),
+        Some(Kind::Image) => pictures(args, start),
+        None if are_pictures(&args.inputs) => pictures(args, start),
+        _ => texts(args, start),
+    }
+}
+
+/// Every picture becomes a line.
+fn pictures(args: HashArgs, start: Instant) -> Result<ExitCode> {
+    let options = PictureArgs::default();
+    let alike = PicturesAlike::new(&args.recipe, None, &VerifyArgs::default(), options)?;
+    check_ending(args.output.output.as_deref())?;
+    let mut skipped = Skipped::unless(args.rows.strict);
+    let mut pictures = Pictures::open(&args.inputs, &mut skipped)?;
+    let mut output = Output::create(&args.output)?;
+    if !args.talk.quiet {
+        say(&format!("reading {}", pictures.what()));
+    }
+    let progress = Progress::new(args.talk.quiet);
+    let work = Work::new(WorkArgs { threads: args.threads, ..WorkArgs::default() })?;
+    let search = alike.search(&work, &|_| {});
+    let recipe = &alike.preset.recipe;
+    let (mut lines, mut flat) = (Vec::new(), Vec::new());
+    work.on_threads(|| {
+        pictures.read(&search, &mut skipped, &|| progress.read(1), &mut |item, digest| {
+            let name = item.path.display().to_string();
+            match digest.prints {
+                Some(prints) => {
+                    write_line(&mut lines, Id::Given(&name), &prints.upright.to_hex(recipe.width));
+                }
+                None => flat.push(name),
+            }
+            output.write_all(&lines).context("cannot write the fingerprints")?;
+            lines.clear();
+            Ok(())
+        })
+    })?;
+    for name in &flat {
+        let what = "too flat or too small, so it has no fingerprint";
+        skipped.note(Bad::item(name, Reason::NoFeatures, what), 1);
+    }
+    output.finish()?;
+    progress.clear();
+    if !args.talk.quiet {
+        pictures.notes().iter().for_each(|note| say(note));
+    }
+    let made = pictures.len() - flat.len() as u64;
+    summary(&args, recipe.to_string(), alike.radius, made, &skipped, start);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn texts(args: HashArgs, start: Instant) -> Result<ExitCode> {
     let Making { recipe, radius } = Making::new(&args.recipe, None)?;
     check_ending(args.output.output.as_deref())?;
     let mut skipped = Skipped::unless(args.rows.strict);
@@ -33,25 +86,27 @@ pub fn run(args: HashArgs) -> Result<ExitCode> {
     if !args.talk.quiet {
         rows.notes().iter().for_each(|note| say(note));
     }
-    let made = Figure {
-        name: "recipe",
-        value: json!(recipe.to_string()),
-        words: Some(recipe.to_string()),
-    };
+    summary(&args, recipe.to_string(), radius, items, &skipped, start);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn summary(
+    args: &HashArgs,
+    recipe: String,
+    radius: Radius,
+    items: u64,
+    skipped: &Skipped,
+    start: Instant,
+) {
+    let made = Figure { name: "recipe", value: json!(recipe), words: Some(recipe) };
     let alike = Figure {
         name: "radius",
         value: json!(radius.bits()),
         words: Some(format!("alike within {radius} bits: use pairs --distance {radius}")),
     };
-    let summary = Summary {
-        items,
-        skipped: &skipped,
-        seconds: start.elapsed().as_secs_f64(),
-        figures: vec![made, alike],
-        plan: None,
-    };
+    let seconds = start.elapsed().as_secs_f64();
+    let summary = Summary { items, skipped, seconds, figures: vec![made, alike], plan: None };
     summary.say(args.talk);
-    Ok(ExitCode::SUCCESS)
 }
 
 /// Writes a line for each item that has a fingerprint, and says how many.

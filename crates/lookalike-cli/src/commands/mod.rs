@@ -5,6 +5,7 @@ mod compare;
 pub mod dedup;
 mod hash;
 mod pairs;
+mod pictures;
 mod recipes;
 mod texts;
 

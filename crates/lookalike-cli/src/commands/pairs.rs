@@ -6,21 +6,25 @@ use anyhow::{Result, ensure};
 use lookalike::{AlikePairs, How, Pairs, Plan, TextPairs, Width};
 use serde_json::{Value, json};
 
-use super::texts::TextSource;
+use super::{
+    pictures::{PictureSource, figures as picture_figures, how_words},
+    texts::TextSource,
+};
 use crate::{
     args::{Kind, OutputArgs, PairsArgs, TalkArgs},
-    config::{Alike, Search, Work},
+    config::{Alike, PicturesAlike, Search, Work},
     report::{
         EqualPolicy, Figure, Output, PairWriter, Progress, Summary, TableFile, bytes, counted,
         json_line, say,
     },
-    source::{Expected, Fingerprints, Ids, RowOptions, Rows, Skipped, guess_kind},
+    source::{Expected, Fingerprints, Ids, Pictures, RowOptions, Rows, Skipped, guess_kind},
 };
 
 pub fn run(args: PairsArgs) -> Result<ExitCode> {
     let start = Instant::now();
     match args.kind.unwrap_or_else(|| guess_kind(&args.inputs, &args.rows)) {
         Kind::Text => texts(args, start),
+        Kind::Image => pictures(args, start),
         Kind::Hash => fingerprints(args, start),
     }
 }
@@ -68,6 +72,40 @@ fn texts(args: PairsArgs, start: Instant) -> Result<ExitCode> {
     let searched = work.on_threads(|| source.search(&alike, &work, &mut |_| Ok(())))?;
     let found = Found {
         figures: text_figures(&searched.found, &alike),
+        plan: searched.found.plan,
+        pairs: searched.found.pairs,
+        ids: searched.ids,
+        within: alike.words(),
+    };
+    report.write(&found, &skipped, start)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn pictures(args: PairsArgs, start: Instant) -> Result<ExitCode> {
+    ensure!(!args.plan, "--plan is for fingerprints; of pictures, the summary says how");
+    ensure!(
+        args.search.blocks.is_none(),
+        "--blocks is for fingerprints; leave it out for pictures"
+    );
+    let alike =
+        PicturesAlike::new(&args.recipe, args.search.distance, &args.verify, args.pictures)?;
+    let work = Work::new(args.search.work)?;
+    let mut skipped = Skipped::unless(args.rows.strict);
+    let mut pictures = Pictures::open(&args.inputs, &mut skipped)?;
+    let report = Report::open(args.output, args.equal.into(), args.talk)?;
+    let source = PictureSource {
+        pictures: &mut pictures,
+        others: None,
+        skipped: &mut skipped,
+        talk: args.talk,
+        on_beat: &|| {},
+    };
+    let searched = work.on_threads(|| source.search(&alike, &work))?;
+    let how = how_words(&searched.found);
+    let mut figures = picture_figures(&searched.found, &alike);
+    figures.push(Figure { name: "found", value: json!(searched.found.plan), words: Some(how) });
+    let found = Found {
+        figures,
         plan: searched.found.plan,
         pairs: searched.found.pairs,
         ids: searched.ids,

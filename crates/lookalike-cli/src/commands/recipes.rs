@@ -4,7 +4,7 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use lookalike::{Learner, Preset};
+use lookalike::{Learner, PicturePreset, Preset};
 use serde_json::json;
 
 use crate::{
@@ -17,8 +17,11 @@ use crate::{
 pub fn run(args: RecipesArgs) -> Result<ExitCode> {
     match args.command {
         Some(RecipesCommand::Learn(args)) => learn(args)?,
-        None if args.json => Output::print(&Preset::ALL.iter().map(json).collect::<String>())?,
-        None => Output::print(&table())?,
+        None if args.json => {
+            let pictures = PicturePreset::ALL.iter().map(picture_json);
+            Output::print(&Preset::ALL.iter().map(json).chain(pictures).collect::<String>())?;
+        }
+        None => Output::print(&(table() + &picture_table()))?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -55,6 +58,47 @@ fn row(cells: [String; 7], description: &str) -> String {
         "{name:<10} {bits:>4} {distance:>8}  {features:<12} {weights:<7} {verified:<27} \
          {quality:<15} {description}\n"
     )
+}
+
+fn picture_table() -> String {
+    let mut table =
+        "\nPICTURES   BITS  DISTANCE: COPY, NEAR, SIMILAR  P / R / F1      WHAT FOR\n".to_owned();
+    let mut sources = Vec::new();
+    for PicturePreset { recipe, levels, quality, description, .. } in PicturePreset::ALL {
+        sources.extend(quality.map(|quality| quality.source));
+        let levels = levels.map(|radius| radius.to_string()).join(", ");
+        let quality = quality.map_or("-".to_owned(), |quality| {
+            let figures = [quality.precision, quality.recall, quality.f1];
+            figures.map(|figure| format!("{figure:.2}")).join(" ")
+        });
+        let (name, bits) = (recipe.name(), recipe.width.bits());
+        table += &format!("{name:<10} {bits:>4}  {levels:<29} {quality:<15} {description}\n");
+    }
+    if let Some(source) = sources.first() {
+        table += &format!("\nP, R, F1 of copies: {source}.\n");
+    }
+    table
+}
+
+fn picture_json(preset: &PicturePreset) -> String {
+    let PicturePreset { recipe, levels, quality, description, .. } = preset;
+    let quality = quality.map(|quality| {
+        json!({
+            "precision": quality.precision, "recall": quality.recall, "f1": quality.f1,
+            "source": quality.source,
+        })
+    });
+    let fields = [
+        ("name", json!(recipe.name())),
+        ("kind", json!("image")),
+        ("bits", json!(recipe.width.bits())),
+        ("radius", json!(preset.radius().bits())),
+        ("levels", json!(levels.map(|radius| radius.bits()))),
+        ("version", json!(recipe.version)),
+        ("quality", json!(quality)),
+        ("description", json!(description)),
+    ];
+    json_line(&fields) + "\n"
 }
 
 fn json(preset: &Preset) -> String {

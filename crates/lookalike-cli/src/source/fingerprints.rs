@@ -10,6 +10,7 @@ use super::{
     hashes::{HashLines, looks_like_hashes},
     npy,
     npy::NpyRows,
+    pictures::are_pictures,
 };
 use crate::args::{Format, Kind, RowArgs};
 
@@ -81,12 +82,15 @@ impl Fingerprints {
     }
 }
 
-/// What inputs hold of which the user does not say: fingerprints if the first looks like it. Of
-/// standard input, the options tell.
+/// What inputs hold of which the user does not say: pictures or fingerprints if the first looks like
+/// it. Of standard input, the options tell.
 pub fn guess_kind(paths: &[PathBuf], rows: &RowArgs) -> Kind {
     let RowArgs { field, id, lines, format, html, .. } = rows;
     if *lines || *html || field.is_some() || id.is_some() || format.is_some() {
         return Kind::Text;
+    }
+    if are_pictures(paths) {
+        return Kind::Image;
     }
     match paths.first() {
         Some(path) if path == Path::new("-") => Kind::Hash,

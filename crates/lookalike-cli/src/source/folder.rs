@@ -42,6 +42,18 @@ pub fn walk(folder: &Path, skipped: &mut Skipped) -> anyhow::Result<Walked> {
     Ok(walked)
 }
 
+/// The first files of a folder, at most so many, in the order of [`walk`]: enough to tell what it
+/// holds.
+pub fn first_files(folder: &Path, most: usize) -> Vec<PathBuf> {
+    let is_shown = |entry: &walkdir::DirEntry| {
+        entry.depth() == 0 || !entry.file_name().to_string_lossy().starts_with('.')
+    };
+    let entries = WalkDir::new(folder).follow_links(true).sort_by_file_name().into_iter();
+    let files =
+        entries.filter_entry(is_shown).flatten().filter(|entry| entry.file_type().is_file());
+    files.take(most).map(walkdir::DirEntry::into_path).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;

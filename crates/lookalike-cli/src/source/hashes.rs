@@ -267,7 +267,7 @@ fn not_hashes(start: &[u8], kind: Option<Kind>) -> Option<String> {
     }
     let what = match kind {
         Some(Kind::Hash) => return None,
-        Some(Kind::Text) => "is text, as --kind says".to_owned(),
+        Some(Kind::Text | Kind::Image) => "is text, as --kind says".to_owned(),
         None => format!("looks like text (\"{}\")", shortened(&text_line(start)?)),
     };
     Some(format!("{what}; say --kind text to read texts, --kind hash if these are fingerprints"))

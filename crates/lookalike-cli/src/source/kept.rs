@@ -250,21 +250,27 @@ impl RecordWriter {
     }
 }
 
-fn copy(input: &Input, target: &Path) -> io::Result<()> {
+/// Copies a file, and makes the folders on its way.
+pub fn copy_file(path: &Path, target: &Path) -> io::Result<()> {
     if let Some(folder) = target.parent() {
         fs::create_dir_all(folder)?;
     }
+    fs::copy(path, target)?;
+    // A copy is as old as its original, so that the newest stays the newest.
+    let modified = path.metadata().and_then(|data| data.modified());
+    if let (Ok(modified), Ok(file)) = (modified, fs::File::open(target)) {
+        let _ = file.set_modified(modified);
+    }
+    Ok(())
+}
+
+fn copy(input: &Input, target: &Path) -> io::Result<()> {
     match &input.origin {
-        Origin::File(path) => {
-            fs::copy(path, target)?;
-            // A copy is as old as its original, so that the newest stays the newest.
-            let modified = path.metadata().and_then(|data| data.modified());
-            if let (Ok(modified), Ok(file)) = (modified, fs::File::open(target)) {
-                let _ = file.set_modified(modified);
-            }
-            Ok(())
-        }
+        Origin::File(path) => copy_file(path, target),
         Origin::Stdin(_) | Origin::Memory(_) => {
+            if let Some(folder) = target.parent() {
+                fs::create_dir_all(folder)?;
+            }
             let bytes =
                 input.origin.open(&input.name).map_err(|bad| io::Error::other(bad.error()))?;
             io::copy(&mut bytes.into_reader(), &mut fs::File::create(target)?).map(drop)

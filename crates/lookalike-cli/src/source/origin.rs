@@ -133,6 +133,6 @@ mod tests {
     #[test]
     fn what_is_kept_of_standard_input_goes_to_the_folder_that_was_named() {
         let refused = Origin::stdin(true, Some(Path::new("/nowhere/at/all"))).err();
-        assert!(refused.is_some_and(|bad| bad.message.contains("second reading")));
+        assert!(refused.is_some_and(|bad| bad.error().to_string().contains("second reading")));
     }
 }

@@ -27,6 +27,9 @@ pub enum Reason {
     WrongType,
     Broken,
     NotText,
+    NotAPicture,
+    Empty,
+    TooLarge,
     Missing,
     Input,
 }
@@ -44,6 +47,9 @@ impl Reason {
             Self::WrongType => "of another type",
             Self::Broken => "broken",
             Self::NotText => "not text",
+            Self::NotAPicture => "not a picture",
+            Self::Empty => "empty",
+            Self::TooLarge => "too large",
             Self::Missing => "missing rows",
             Self::Input => "unreadable input",
         }

@@ -3,10 +3,13 @@
 //! An extractor takes an item apart and hands out its features one after the other, repeats
 //! included: their bytes, or their hashes. It does not know how they are weighed or used.
 
+#[cfg(feature = "image")]
+pub mod image;
 pub mod text;
 
 use std::fmt;
 use std::num::NonZeroU32;
+use std::ops::Range;
 use std::str::FromStr;
 
 use crate::spelling::nearest;
@@ -127,22 +130,43 @@ impl Shingles {
         self,
         text: &str,
         left_out: impl Fn(&[u8]) -> bool,
-        mut on_feature: impl FnMut(&[u8]),
+        on_feature: impl FnMut(&[u8]),
     ) {
-        let (mut joined, mut tokens) = (Vec::with_capacity(text.len()), Vec::new());
+        let mut runs = Runs::with_capacity(self, text.len());
         self.unit.tokens(text, |token| {
-            if left_out(token) {
-                return;
+            if !left_out(token) {
+                runs.push(token);
             }
-            if !joined.is_empty() {
-                joined.extend_from_slice(self.unit.gap());
-            }
-            tokens.push(joined.len()..joined.len() + token.len());
-            joined.extend_from_slice(token);
         });
-        let size = self.size.get() as usize;
-        for run in tokens.windows(size.clamp(1, tokens.len().max(1))) {
-            on_feature(&joined[run[0].start..run[run.len() - 1].end]);
+        runs.each(on_feature);
+    }
+}
+
+/// Tokens one after the other, to be read as runs of neighbours.
+pub(crate) struct Runs {
+    shingles: Shingles,
+    joined: Vec<u8>,
+    tokens: Vec<Range<usize>>,
+}
+
+impl Runs {
+    pub(crate) fn with_capacity(shingles: Shingles, bytes: usize) -> Self {
+        Self { shingles, joined: Vec::with_capacity(bytes), tokens: Vec::new() }
+    }
+
+    pub(crate) fn push(&mut self, token: &[u8]) {
+        if !self.tokens.is_empty() {
+            self.joined.extend_from_slice(self.shingles.unit.gap());
+        }
+        self.tokens.push(self.joined.len()..self.joined.len() + token.len());
+        self.joined.extend_from_slice(token);
+    }
+
+    /// Calls back with the bytes of each run.
+    pub(crate) fn each(&self, mut on_feature: impl FnMut(&[u8])) {
+        let size = self.shingles.size.get() as usize;
+        for run in self.tokens.windows(size.clamp(1, self.tokens.len().max(1))) {
+            on_feature(&self.joined[run[0].start..run[run.len() - 1].end]);
         }
     }
 }

@@ -102,8 +102,10 @@ impl<const WORDS: usize> Join<'_, WORDS> {
         let layout = Layout::new(self.cover, lane, trunk, key_bits, items, self.radius);
         let partitions = Partitions::scatter(self.prints, &layout, dead, self.kernel, records);
         let walk = Walk { join: self, layout: &layout, lane: &self.cover.lanes[lane] };
-        let finished = AtomicU64::new(0);
+        let begun = AtomicU64::new(0);
         (0..1usize << key_bits).into_par_iter().with_max_len(1).for_each(|partition| {
+            // Before the work: if it unwinds here, all that has not begun ends at once.
+            progress(begun.fetch_add(1, Ordering::Relaxed) as f64 / (1u64 << key_bits) as f64);
             let runs: Vec<&[u64]> = partitions.runs(partition).collect();
             let Worker { levels, sink } =
                 &mut *lock(&workers[rayon::current_thread_index().unwrap_or(0)]);
@@ -113,8 +115,6 @@ impl<const WORDS: usize> Join<'_, WORDS> {
                 equal: 0,
             };
             walk.visit(place, &runs, levels, sink);
-            let finished = finished.fetch_add(1, Ordering::Relaxed) + 1;
-            progress(finished as f64 / (1u64 << key_bits) as f64);
         });
     }
 

@@ -111,7 +111,8 @@ impl<'a> AllPairs<'a> {
         self
     }
 
-    /// Called now and then, from any thread, with the part of the work that is done (0 to 1).
+    /// Called now and then, from any thread, with the part of the work that is done (0 to 1). If it
+    /// unwinds, so does the search, soon: the way to stop it.
     #[must_use]
     pub fn progress(mut self, progress: &'a (dyn Fn(f64) + Sync)) -> Self {
         self.progress = progress;
@@ -150,6 +151,7 @@ impl<'a> AllPairs<'a> {
         let strategy = self.strategy_for(&sample)?;
         let plan = Plan::new(&strategy, &sample, radius);
         let found = find::find(prints, &strategy, radius, self.kernel, self.progress);
+        (self.progress)(1.0);
         Ok(Pairs::new(found, plan, 0))
     }
 
@@ -305,4 +307,7 @@ pub enum PairsError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// Items could not be looked up.
+    #[error(transparent)]
+    Index(#[from] crate::IndexError),
 }

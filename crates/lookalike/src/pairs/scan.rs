@@ -22,11 +22,12 @@ pub(super) fn scan<const WORDS: usize>(
         .into_par_iter()
         .with_max_len(1)
         .map(|block| {
+            // Row blocks shrink towards the end: the part done is one of area. Told before the work:
+            // if it unwinds here, all that has not begun ends at once.
+            progress(1.0 - (1.0 - block as f64 / scan.blocks() as f64).powi(2));
             let mut pairs = Vec::new();
             scan.block(block, |_| prints.len(), |pair| pairs.push(pair));
             pairs.sort_unstable();
-            // Row blocks shrink towards the end: the part done is one of area.
-            progress(1.0 - (1.0 - (block + 1) as f64 / scan.blocks() as f64).powi(2));
             pairs
         })
         .collect();

@@ -105,6 +105,8 @@ impl Preset {
     pub fn named(name: &str) -> Result<&'static Self, RecipeError> {
         Self::ALL.iter().find(|preset| preset.recipe.name == name).ok_or_else(|| {
             let names = Self::ALL.iter().map(|preset| preset.recipe.name.as_ref());
+            #[cfg(feature = "image")]
+            let names = names.chain(super::PicturePreset::ALL.iter().map(|one| one.recipe.name()));
             RecipeError::Unknown { name: name.into(), nearest: nearest(name, names).unwrap_or("") }
         })
     }

@@ -135,7 +135,8 @@ impl<'a> TextSearch<'a> {
         self
     }
 
-    /// Called now and then, from any thread, with the part of the search that is done (0 to 1).
+    /// Called now and then, from any thread, with the part of the search that is done (0 to 1). If it
+    /// unwinds, so does the search, soon: the way to stop it.
     #[must_use]
     pub fn progress(mut self, progress: &'a (dyn Fn(f64) + Sync)) -> Self {
         self.progress = progress;

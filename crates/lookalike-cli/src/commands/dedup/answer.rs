@@ -68,14 +68,14 @@ impl Answer {
         let summary = done.summary().json();
         let Done { outcome, skipped, allowed, rows, .. } = done;
         Ok(Self {
-            items: outcome.searched.own,
+            items: outcome.results.own,
             groups: outcome.decision.groups,
             pairs: outcome.pairs,
             rows,
             summary,
             skipped: skipped.lines().collect(),
             refused: allowed.err(),
-            ids: outcome.searched.ids,
+            ids: outcome.results.ids,
         })
     }
 

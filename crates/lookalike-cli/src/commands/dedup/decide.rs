@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use lookalike::{
-    AlikePairs, Level,
+    AlikePairs, Level, Radius,
     groups::{self, Groups, Member},
 };
 
@@ -20,6 +20,36 @@ pub struct Decision {
     pub tally: Tally,
 }
 
+/// What decides how alike two items are called?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Levels {
+    /// The similarity of their contents.
+    Similarity,
+    /// The distance of their fingerprints: within so many bits they are a copy, near, similar.
+    Distance([Radius; 3]),
+}
+
+impl Levels {
+    pub fn of(self, distance: u32, similarity: Option<f32>) -> Option<Level> {
+        match self {
+            Self::Similarity => similarity.and_then(Level::of),
+            Self::Distance(radii) => {
+                let level = radii.iter().position(|radius| radius.contains(distance))?;
+                Some(Level::ALL[level])
+            }
+        }
+    }
+
+    /// The name of the level of a member.
+    pub fn name(self, member: &Member) -> &'static str {
+        match (self.of(member.distance, member.similarity), member.similarity) {
+            (Some(level), _) => level.name(),
+            (None, None) if self == Self::Similarity => "unverified",
+            (None, _) => "other",
+        }
+    }
+}
+
 /// How many were removed, by how alike they are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
@@ -31,7 +61,13 @@ pub struct Tally {
 impl Decision {
     /// Of each group of alike items, one stays: the first of them in `order`. Only the first `own`
     /// items can go.
-    pub fn new(own: usize, order: &[u32], pairs: &AlikePairs, grouping: Grouping) -> Result<Self> {
+    pub fn new(
+        own: usize,
+        order: &[u32],
+        pairs: &AlikePairs,
+        grouping: Grouping,
+        levels: Levels,
+    ) -> Result<Self> {
         let groups = match grouping {
             Grouping::Star => groups::star(order.len(), order, pairs)?,
             Grouping::Connected => groups::connected(order.len(), order, pairs)?,
@@ -40,7 +76,7 @@ impl Decision {
         let mut tally = Tally::default();
         for member in groups.iter().flat_map(|group| &group.members) {
             removed[member.item as usize] = true;
-            tally.add(member.similarity, 1);
+            tally.add(levels.of(member.distance, member.similarity), 1);
         }
         Ok(Self { groups, removed, tally })
     }
@@ -78,33 +114,25 @@ impl Decision {
     }
 }
 
-/// The name of the level of a member.
-pub fn level_name(member: &Member) -> &'static str {
-    match member.similarity {
-        None => "unverified",
-        Some(similarity) => Level::of(similarity).map_or("other", Level::name),
-    }
-}
-
 impl Tally {
-    pub fn add(&mut self, similarity: Option<f32>, count: u64) {
-        let level = similarity.and_then(Level::of);
+    pub fn add(&mut self, level: Option<Level>, count: u64) {
         let place = Level::ALL.iter().position(|&one| Some(one) == level).unwrap_or(3);
         self.total += count;
         self.levels[place] += count;
     }
 
     /// All alike pairs, those of equal items included.
-    pub fn of_pairs(pairs: &AlikePairs) -> Result<Self> {
+    pub fn of_pairs(pairs: &AlikePairs, levels: Levels) -> Result<Self> {
         let mut tally = Self::default();
         let size = |first: u32| pairs.equals(&first).len() as u64;
         for pair in pairs.near() {
             let pair = pair?;
-            tally.add(pair.similarity, size(pair.a) * size(pair.b));
+            let level = levels.of(pair.distance, pair.similarity);
+            tally.add(level, size(pair.a) * size(pair.b));
         }
         for group in pairs.equal_groups() {
             let items = group.len() as u64;
-            tally.add(pairs.equal_similarity(), items * (items - 1) / 2);
+            tally.add(levels.of(0, pairs.equal_similarity()), items * (items - 1) / 2);
         }
         Ok(tally)
     }

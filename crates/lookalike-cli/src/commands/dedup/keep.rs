@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 
 use crate::{
     args::KeepRule,
-    source::{Key, Row},
+    source::{Key, PictureItem, Row},
 };
 
 /// What a rule needs to know of the items, by number.
@@ -40,6 +40,19 @@ impl Preference {
                 ),
             },
             KeepRule::Field { .. } => self.keys.push(row.key.clone()),
+        }
+        Ok(())
+    }
+
+    /// Notes the next item, a picture.
+    pub fn note_picture(&mut self, picture: &PictureItem) -> Result<()> {
+        self.items += 1;
+        match &self.rule {
+            KeepRule::First | KeepRule::Last => {}
+            KeepRule::Largest => self.sizes.push(picture.bytes as i64),
+            KeepRule::Newest => self.sizes.push(picture.modified.unwrap_or(i64::MIN)),
+            KeepRule::Longest => bail!("--keep longest is for texts; use largest"),
+            KeepRule::Field { .. } => bail!("--keep by a field is for rows; use largest or newest"),
         }
         Ok(())
     }

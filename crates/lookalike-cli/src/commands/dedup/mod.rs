@@ -12,20 +12,25 @@ use std::{
     time::Instant,
 };
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use arrow_array::RecordBatch;
 use lookalike::{AlikePairs, How, TextPairs};
 use serde_json::{Value, json};
 
-use super::texts::{Searched, TextSource};
+use super::{
+    pictures::{self, PictureSource, SearchedPictures},
+    texts::{Searched, TextSource},
+};
 use crate::{
     args::{DedupArgs, Grouping, KeepRule, Kind},
-    config::{Alike, Work},
-    report::{Figure, Summary, counted, grouped, say},
-    source::{Kept, Row, RowOptions, Rows, Skipped},
+    config::{Alike, PicturesAlike, Work},
+    report::{Figure, Output, Summary, counted, grouped, html::Scale, say},
+    source::{
+        Ids, Kept, KeptOutput, PictureItem, Pictures, Row, RowOptions, Rows, Skipped, are_pictures,
+    },
 };
 pub use answer::{Answer, Given, Id};
-use decide::{Decision, Tally};
+use decide::{Decision, Levels, Tally};
 use keep::Preference;
 use outputs::Outputs;
 use page::Page;
@@ -62,64 +67,55 @@ struct Done {
 impl Done {
     fn of(mut args: DedupArgs, given: Given<'_>) -> Result<Self> {
         let start = Instant::now();
-        ensure!(args.kind != Some(Kind::Hash), "dedup reads texts; for fingerprints use pairs");
+        let pictures = given.rows.is_none() && are_pictures(&args.inputs);
+        let guess = if pictures { Kind::Image } else { Kind::Text };
+        let kind = args.kind.unwrap_or(guess);
+        ensure!(kind != Kind::Hash, "dedup reads texts and pictures; for fingerprints use pairs");
         ensure!(
             args.against.is_none() || args.group == Grouping::Star,
             "--against removes what is alike something in OTHER; chains have no part in it: leave \
              --group out"
         );
-        let Given { rows: given_rows, against, on_beat } = given;
-        let is_given = given_rows.is_some();
-        let alike = Alike::new(&args.recipe, args.distance, &args.verify)?;
         let work = Work::new(std::mem::take(&mut args.work))?;
         let mut skipped = Skipped::unless(args.rows.strict);
-        let mut rows = open(&args.inputs, given_rows, options(&args, &work), &mut skipped)?;
-        let mut others = match &args.against {
-            Some(path) => {
-                let paths = std::slice::from_ref(path);
-                Some(open(paths, against, options(&args, &work), &mut skipped)?)
-            }
-            None => None,
+        let found = match kind {
+            Kind::Image => search_pictures(&args, given, &work, &mut skipped)?,
+            _ => search_texts(&args, given, &work, &mut skipped)?,
         };
-        let mut outputs = Outputs::open(&args, &rows)?;
-        let mut preference = Preference::new(args.keep.clone());
-        let mut numbers = Vec::new();
-        let source = TextSource {
-            rows: &mut rows,
-            others: others.as_mut(),
-            skipped: &mut skipped,
-            talk: args.talk,
-            on_beat,
-        };
-        let mut on_row = |row: &Row<'_>| {
-            if is_given {
-                numbers.push(row.line().saturating_sub(1) as u32);
-            }
-            preference.note(row)
-        };
-        let found = work.on_threads(|| source.search(&alike, &work, &mut on_row))?;
-        let outcome = work.on_threads(|| Outcome::new(found, &preference, &args))?;
-        let allowed = outcome.decision.check(args.max_remove, &outcome.searched.ids);
+        Self::finish(args, found, &work, skipped, start)
+    }
+
+    /// Decides what goes, and writes everything.
+    fn finish(
+        args: DedupArgs,
+        found: Found,
+        work: &Work,
+        skipped: Skipped,
+        start: Instant,
+    ) -> Result<Self> {
+        let Found { results, mut source, preference, mut outputs, rows } = found;
+        let outcome = work.on_threads(|| Outcome::new(results, &preference, &args))?;
+        let Results { ids, told, .. } = &outcome.results;
+        let allowed = outcome.decision.check(args.max_remove, ids);
         if allowed.is_err() {
             outputs.keep_all();
         }
         if let Some(page) = outputs.page.take() {
-            let mut all: Vec<&mut Rows> = [&mut rows].into_iter().chain(others.as_mut()).collect();
-            work.on_threads(|| {
-                outcome.page(&args, &alike, &preference, &skipped).write(&mut all, page)
-            })?;
+            let content = outcome.page(&args, &preference, &skipped);
+            work.on_threads(|| source.write_page(content, page))?;
         }
         let written = !outputs.are_none() || args.report.is_some();
-        let Searched { ids, .. } = &outcome.searched;
-        let kept =
-            work.on_threads(|| outputs.write(&rows, &outcome.pairs, &outcome.decision, ids))?;
+        let write_kept = |keep: &dyn Fn(u32) -> bool, kept| source.write_kept(keep, kept);
+        let kept = work.on_threads(|| {
+            outputs.write(&write_kept, &outcome.pairs, &outcome.decision, told.levels, ids)
+        })?;
         let seconds = start.elapsed().as_secs_f64();
-        Ok(Self { args, outcome, skipped, kept, written, allowed, rows: numbers, seconds })
+        Ok(Self { args, outcome, skipped, kept, written, allowed, rows, seconds })
     }
 
     fn summary(&self) -> Summary<'_> {
         Summary {
-            items: self.outcome.searched.own as u64,
+            items: self.outcome.results.own as u64,
             skipped: &self.skipped,
             seconds: self.seconds,
             figures: self.outcome.figures(self.args.output.as_deref(), self.kept),
@@ -136,6 +132,104 @@ impl Done {
             );
         }
     }
+}
+
+/// What a search found, with all that is needed to decide and to write.
+struct Found {
+    results: Results,
+    source: Source,
+    preference: Preference,
+    outputs: Outputs,
+    /// The rows of the items, from 0, if a program handed them over.
+    rows: Vec<u32>,
+}
+
+fn search_texts(
+    args: &DedupArgs,
+    given: Given<'_>,
+    work: &Work,
+    skipped: &mut Skipped,
+) -> Result<Found> {
+    let Given { rows: given_rows, against, on_beat } = given;
+    let is_given = given_rows.is_some();
+    let alike = Alike::new(&args.recipe, args.distance, &args.verify)?;
+    let mut rows = open(&args.inputs, given_rows, options(args, work), skipped)?;
+    let mut others = match &args.against {
+        Some(path) => {
+            let paths = std::slice::from_ref(path);
+            Some(open(paths, against, options(args, work), skipped)?)
+        }
+        None => None,
+    };
+    let outputs = Outputs::open(args, |output| rows.open_kept(output))?;
+    let mut preference = Preference::new(args.keep.clone());
+    let mut numbers = Vec::new();
+    let source =
+        TextSource { rows: &mut rows, others: others.as_mut(), skipped, talk: args.talk, on_beat };
+    let mut on_row = |row: &Row<'_>| {
+        if is_given {
+            numbers.push(row.line().saturating_sub(1) as u32);
+        }
+        preference.note(row)
+    };
+    let Searched { found, ids, own, items } =
+        work.on_threads(|| source.search(&alike, work, &mut on_row))?;
+    let told = Told {
+        recipe: alike.recipe.to_string(),
+        alike: alike.words(),
+        how: how_words(&found),
+        figures: text_figures(&found),
+        levels: Levels::Similarity,
+        scale: page::scale(&alike),
+    };
+    let results = Results { pairs: found.pairs, ids, own, items, told };
+    let source = Source::Texts { rows, others };
+    Ok(Found { results, source, preference, outputs, rows: numbers })
+}
+
+fn search_pictures(
+    args: &DedupArgs,
+    given: Given<'_>,
+    work: &Work,
+    skipped: &mut Skipped,
+) -> Result<Found> {
+    let alike = PicturesAlike::new(&args.recipe, args.distance, &args.verify, args.pictures)?;
+    if given.rows.is_some() || given.against.is_some() {
+        bail!("pictures are read from files and folders, not from rows");
+    }
+    let mut own = Pictures::open(&args.inputs, skipped)?;
+    let mut others = match &args.against {
+        Some(path) => Some(Pictures::open(std::slice::from_ref(path), skipped)?),
+        None => None,
+    };
+    let outputs = Outputs::open(args, |output| {
+        Ok(KeptOutput::Folder(own.open_kept(output.output.as_deref())?))
+    })?;
+    let source = PictureSource {
+        pictures: &mut own,
+        others: others.as_mut(),
+        skipped,
+        talk: args.talk,
+        on_beat: given.on_beat,
+    };
+    let SearchedPictures { found, ids, items, own: count } =
+        work.on_threads(|| source.search(&alike, work))?;
+    let mut preference = Preference::new(args.keep.clone());
+    items[..count].iter().try_for_each(|item| preference.note_picture(item))?;
+    let how = pictures::how_words(&found);
+    let mut figures = pictures::figures(&found, &alike);
+    figures.push(Figure { name: "found", value: json!(found.plan), words: Some(how.clone()) });
+    let told = Told {
+        recipe: alike.preset.recipe.to_string(),
+        alike: alike.words(),
+        how,
+        figures,
+        levels: Levels::Distance(alike.preset.levels),
+        scale: Scale::Distance { radius: alike.radius.bits() },
+    };
+    let results = Results { pairs: found.pairs, ids, own: count, items: items.len(), told };
+    let source = Source::Pictures { own, items };
+    Ok(Found { results, source, preference, outputs, rows: Vec::new() })
 }
 
 /// The rows of these files; or those a program handed over, under the name of the file.
@@ -163,9 +257,67 @@ fn options(args: &DedupArgs, work: &Work) -> RowOptions {
     RowOptions { key, again, temp: work.temp.clone(), ..RowOptions::from(&args.rows) }
 }
 
+/// Where the items came from: needed once more, to show and to copy them.
+#[expect(clippy::large_enum_variant, reason = "there is one in a run")]
+enum Source {
+    Texts {
+        rows: Rows,
+        others: Option<Rows>,
+    },
+    Pictures {
+        own: Pictures,
+        #[expect(dead_code, reason = "the report and the keep rules for pictures read them")]
+        items: Vec<PictureItem>,
+    },
+}
+
+impl Source {
+    fn write_page(&mut self, page: Page<'_>, output: Output) -> Result<()> {
+        match self {
+            Self::Texts { rows, others } => {
+                let mut all: Vec<&mut Rows> = [rows].into_iter().chain(others.as_mut()).collect();
+                page.write(&mut all, output)
+            }
+            Self::Pictures { .. } => page.write(&mut [], output),
+        }
+    }
+
+    fn write_kept(&self, keep: &dyn Fn(u32) -> bool, output: KeptOutput) -> Result<Kept> {
+        match (self, output) {
+            (Self::Texts { rows, .. }, output) => rows.write_kept(keep, output),
+            (Self::Pictures { own, .. }, KeptOutput::Folder(folder)) => {
+                own.write_kept(keep, folder)
+            }
+            (Self::Pictures { .. }, _) => unreachable!("kept pictures go to a folder"),
+        }
+    }
+}
+
+/// What a search found, whatever the items are.
+struct Results {
+    pairs: AlikePairs,
+    ids: Ids,
+    /// How many items can go; the others follow.
+    own: usize,
+    items: usize,
+    told: Told,
+}
+
+/// What there is to tell of a search.
+struct Told {
+    recipe: String,
+    /// When two items are alike.
+    alike: String,
+    /// How pairs were found.
+    how: String,
+    figures: Vec<Figure>,
+    levels: Levels,
+    scale: Scale,
+}
+
 /// All that is known once the search is done.
 struct Outcome {
-    searched: Searched,
+    results: Results,
     /// The pairs that decide: all, or with `--against` those that cross over.
     pairs: AlikePairs,
     /// How many pairs, by level.
@@ -174,33 +326,29 @@ struct Outcome {
 }
 
 impl Outcome {
-    fn new(mut searched: Searched, preference: &Preference, args: &DedupArgs) -> Result<Self> {
-        let own = searched.own;
-        let pairs = std::mem::take(&mut searched.found.pairs);
+    fn new(mut results: Results, preference: &Preference, args: &DedupArgs) -> Result<Self> {
+        let own = results.own;
+        let pairs = std::mem::take(&mut results.pairs);
         if args.against.is_none() {
-            return Self::of(searched, pairs, &preference.order(), args);
+            return Self::of(results, pairs, &preference.order(), args);
         }
-        let order = (own as u32..searched.items as u32).chain(0..own as u32);
-        Self::of(searched, pairs.crossing(own)?, &order.collect::<Vec<_>>(), args)
+        let order = (own as u32..results.items as u32).chain(0..own as u32);
+        Self::of(results, pairs.crossing(own)?, &order.collect::<Vec<_>>(), args)
     }
 
-    fn of(searched: Searched, pairs: AlikePairs, order: &[u32], args: &DedupArgs) -> Result<Self> {
-        let decision = Decision::new(searched.own, order, &pairs, args.group)?;
-        Ok(Self { searched, tally: Tally::of_pairs(&pairs)?, pairs, decision })
+    fn of(results: Results, pairs: AlikePairs, order: &[u32], args: &DedupArgs) -> Result<Self> {
+        let levels = results.told.levels;
+        let decision = Decision::new(results.own, order, &pairs, args.group, levels)?;
+        Ok(Self { tally: Tally::of_pairs(&pairs, levels)?, results, pairs, decision })
     }
 
-    fn page<'a>(
-        &'a self,
-        args: &DedupArgs,
-        alike: &'a Alike,
-        preference: &Preference,
-        skipped: &Skipped,
-    ) -> Page<'a> {
+    fn page(&self, args: &DedupArgs, preference: &Preference, skipped: &Skipped) -> Page<'_> {
+        let Told { recipe, alike, how, scale, .. } = &self.results.told;
         let names: Vec<_> = args.inputs.iter().map(|path| path.display().to_string()).collect();
         let mut facts = vec![
-            ("recipe".to_owned(), alike.recipe.to_string()),
-            ("alike".to_owned(), alike.words()),
-            ("found".to_owned(), how_words(&self.searched.found)),
+            ("recipe".to_owned(), recipe.clone()),
+            ("alike".to_owned(), alike.clone()),
+            ("found".to_owned(), how.clone()),
             ("pairs".to_owned(), pairs_words(&self.tally)),
         ];
         if let Some(other) = &args.against {
@@ -215,17 +363,17 @@ impl Outcome {
         };
         Page {
             title: names.join(", "),
-            items: self.searched.own as u64,
+            items: self.results.own as u64,
             facts,
             why,
-            alike,
+            scale: scale.clone(),
             groups: &self.decision.groups,
-            ids: &self.searched.ids,
+            ids: &self.results.ids,
         }
     }
 
     fn figures(&self, output: Option<&Path>, kept: Option<Kept>) -> Vec<Figure> {
-        let Self { searched: Searched { found, own, .. }, tally, decision, .. } = self;
+        let Self { results: Results { told: searched, own, .. }, tally, decision, .. } = self;
         let (items, removed) = (*own as u64, decision.tally.total);
         let (largest, least) = decision.extremes();
         let part = 100.0 * removed as f64 / items.max(1) as f64;
@@ -253,7 +401,7 @@ impl Outcome {
             (Some(path), Some(_)) => format!(" to {}", path.display()),
             _ => String::new(),
         };
-        vec![
+        let mut figures = vec![
             told("pairs", json!(tally.total), pairs_words(tally)),
             silent("pairs_by_level", by_level(tally)),
             told("groups", json!(groups), groups_words),
@@ -266,15 +414,9 @@ impl Outcome {
                 json!(items - removed),
                 format!("{}{also}{target}", grouped(items - removed)),
             ),
-            silent("crowded", json!(found.crowded)),
-            silent("short", json!(found.short)),
-            silent("empty", json!(found.empty)),
-            told("found", json!(found.plan), how_words(found)),
-            silent("exact", json!(found.how == How::Exact)),
-            silent("recall", recall(found)),
-            silent("verified", json!(found.verified)),
-            silent("spilled_bytes", json!(found.spilled)),
-        ]
+        ];
+        figures.extend(searched.figures.iter().cloned());
+        figures
     }
 }
 
@@ -307,6 +449,20 @@ fn how_words(found: &TextPairs) -> String {
         words += &format!("; {} without words, alike nothing", counted(found.empty.into(), "text"));
     }
     words
+}
+
+fn text_figures(found: &TextPairs) -> Vec<Figure> {
+    let silent = |name, value| Figure { name, value, words: None };
+    vec![
+        silent("crowded", json!(found.crowded)),
+        silent("short", json!(found.short)),
+        silent("empty", json!(found.empty)),
+        Figure { words: Some(how_words(found)), ..silent("found", json!(found.plan)) },
+        silent("exact", json!(found.how == How::Exact)),
+        silent("recall", recall(found)),
+        silent("verified", json!(found.verified)),
+        silent("spilled_bytes", json!(found.spilled)),
+    ]
 }
 
 fn recall(found: &TextPairs) -> Value {

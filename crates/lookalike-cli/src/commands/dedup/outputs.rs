@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use lookalike::AlikePairs;
 
-use super::decide::{Decision, level_name};
+use super::decide::{Decision, Levels};
 use crate::{
     args::{DedupArgs, Equal, OutputArgs},
     report::{EqualPolicy, GroupWriter, Output, PairWriter, RemovedRow, RemovedWriter, TableFile},
-    source::{Ids, Kept, KeptOutput, Rows},
+    source::{Ids, Kept, KeptOutput},
 };
 
 /// The outputs that were asked for, open.
@@ -28,9 +28,15 @@ struct Table {
     file: TableFile,
 }
 
+/// Writes the items for which a test is true to an open place.
+pub type WriteKept<'a> = &'a (dyn Fn(&dyn Fn(u32) -> bool, KeptOutput) -> Result<Kept> + Sync);
+
 impl Outputs {
-    /// Opens what was asked for; nothing for a dry run.
-    pub fn open(args: &DedupArgs, rows: &Rows) -> Result<Self> {
+    /// Opens what was asked for; nothing for a dry run. `open_kept` opens the place for what is kept.
+    pub fn open(
+        args: &DedupArgs,
+        open_kept: impl FnOnce(&OutputArgs) -> Result<KeptOutput>,
+    ) -> Result<Self> {
         if args.dry_run {
             return Ok(Self::default());
         }
@@ -47,7 +53,7 @@ impl Outputs {
         };
         let kept = args.output.as_deref().map(|path| {
             let output = named(path).map(Path::to_owned);
-            rows.open_kept(&OutputArgs { output, force: args.force })
+            open_kept(&OutputArgs { output, force: args.force })
         });
         Ok(Self {
             kept: kept.transpose()?,
@@ -74,9 +80,10 @@ impl Outputs {
     /// Writes everything but the page; what is kept last, when nothing else can fail any more.
     pub fn write(
         self,
-        rows: &Rows,
+        write_kept: WriteKept<'_>,
         pairs: &AlikePairs,
         decision: &Decision,
+        levels: Levels,
         ids: &Ids,
     ) -> Result<Option<Kept>> {
         if let Some(Table { output, file }) = self.pairs {
@@ -93,10 +100,10 @@ impl Outputs {
             writer.finish()?;
         }
         if let Some(Table { output, file }) = self.removed {
-            write_removed(RemovedWriter::new(output, file, ids)?, decision)?;
+            write_removed(RemovedWriter::new(output, file, ids)?, decision, levels)?;
         }
         let keep = |item| decision.keeps(item);
-        self.kept.map(|kept| rows.write_kept(&keep, kept)).transpose()
+        self.kept.map(|kept| write_kept(&keep, kept)).transpose()
     }
 }
 
@@ -110,7 +117,7 @@ fn create(path: &Path, force: bool) -> Result<Output> {
 }
 
 /// What is removed, in the order of the input, each with the item it is alike to.
-fn write_removed(mut writer: RemovedWriter<'_>, decision: &Decision) -> Result<()> {
+fn write_removed(mut writer: RemovedWriter<'_>, decision: &Decision, levels: Levels) -> Result<()> {
     let members = decision.groups.iter().flat_map(|group| &group.members);
     let mut members: Vec<_> = members.collect();
     members.sort_unstable_by_key(|member| member.item);
@@ -120,7 +127,7 @@ fn write_removed(mut writer: RemovedWriter<'_>, decision: &Decision) -> Result<(
             keep: member.alike,
             distance: member.distance,
             similarity: member.similarity,
-            level: level_name(member),
+            level: levels.name(member),
         })?;
     }
     writer.finish()

@@ -28,7 +28,7 @@ pub struct Page<'a> {
     pub facts: Vec<(String, String)>,
     /// Why the kept ones are kept.
     pub why: String,
-    pub alike: &'a Alike,
+    pub scale: Scale,
     pub groups: &'a Groups,
     pub ids: &'a Ids,
 }
@@ -36,7 +36,7 @@ pub struct Page<'a> {
 impl Page<'_> {
     /// Writes the page. `rows` are all that were searched, one after the other.
     pub fn write(self, rows: &mut [&mut Rows], mut output: Output) -> Result<()> {
-        let mut overview = Overview::new(scale(self.alike));
+        let mut overview = Overview::new(self.scale.clone());
         for group in self.groups {
             overview.add(group.members.iter().map(closeness));
         }
@@ -117,7 +117,8 @@ fn closeness(member: &Member) -> Closeness {
     Closeness { distance: member.distance, similarity: member.similarity }
 }
 
-fn scale(alike: &Alike) -> Scale {
+/// On what scale texts are compared.
+pub fn scale(alike: &Alike) -> Scale {
     let level = |level: Level| html::Level { name: level.name(), from: level.similarity().get() };
     match alike.verify {
         Some(verify) => Scale::Similarity {

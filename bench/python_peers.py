@@ -1,0 +1,288 @@
+"""The Python package beside its peers, in one run: texts to fingerprints, and all pairs.
+
+    bench/.venv-python/bin/python bench/python_peers.py [--seconds 2] [--results bench/PYTHON.md]
+
+Every row is measured by the best of several rounds, ours and theirs in turn, so that a busy machine
+slows both. Nothing is asserted here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import lookalike
+import numpy
+import pyarrow
+from lookalike.compat import simhash as compat
+from lookalike.compat import simhash_py
+
+#: What the issue of speed was decided by: at least so many times as fast.
+TARGETS = {
+    "PyPI simhash": 30,
+    "datasketch MinHash-128": 20,
+    "rensa RMinHash-128": 5,
+    "compat Simhash": 10,
+}
+
+
+def documents(count: int, words: int, seed: int) -> list[str]:
+    """Texts of words as frequent as in a language, of some length."""
+    rng = random.Random(seed)
+    letters = "etaoinshrdlucmfwypvbgkjqxz"
+    vocabulary = ["".join(rng.choices(letters, k=rng.randint(2, 10))) for _ in range(20_000)]
+    weights = [1 / (rank + 3) for rank in range(len(vocabulary))]
+    return [
+        " ".join(rng.choices(vocabulary, weights, k=rng.randint(words // 2, words * 3 // 2)))
+        for _ in range(count)
+    ]
+
+
+def best(calls: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
+    """The least seconds of each, taken in turn."""
+    least = dict.fromkeys(calls, float("inf"))
+    for _ in range(rounds):
+        for name, call in calls.items():
+            start = time.perf_counter()
+            call()
+            least[name] = min(least[name], time.perf_counter() - start)
+    return least
+
+
+class Table:
+    """The rows, printed as they come and kept for the results."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[str, ...]] = []
+
+    def add(self, *cells: str) -> None:
+        self.rows.append(cells)
+        print(" | ".join(cells), flush=True)
+
+    def markdown(self, *head: str) -> str:
+        lines = [head, ("---",) * len(head), *self.rows]
+        return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+
+
+def texts_row(table: Table, docs: list[str], rounds: int) -> None:
+    """Texts to fingerprints: megabytes a second, on one thread and on all."""
+    megabytes = sum(map(len, docs)) / 1e6
+    few = docs[: max(1, len(docs) // 50)]
+    share = sum(map(len, few)) / 1e6
+    column = pyarrow.array(docs)
+    ours = best(
+        {
+            "list, all cores": lambda: lookalike.fingerprints(docs),
+            "list, 1 thread": lambda: lookalike.fingerprints(docs, threads=1),
+            "Arrow, all cores": lambda: lookalike.fingerprints(column),
+        },
+        rounds,
+    )
+    table.add(
+        "lookalike.fingerprints, list", f"{megabytes / ours['list, all cores']:.0f} MB/s", "", ""
+    )
+    one = megabytes / ours["list, 1 thread"]
+    table.add("the same, 1 thread", f"{one:.0f} MB/s", "", "")
+    table.add("the same, Arrow", f"{megabytes / ours['Arrow, all cores']:.0f} MB/s", "", "")
+    fast = megabytes / ours["list, all cores"]
+
+    peers: dict[str, Callable[[], object]] = {}
+    if simhash := peer("simhash"):
+        peers["PyPI simhash"] = lambda: [simhash.Simhash(doc) for doc in few]
+    if datasketch := peer("datasketch"):
+
+        def minhashes() -> None:
+            for doc in few:
+                made = datasketch.MinHash(num_perm=128)
+                made.update_batch([word.encode() for word in doc.split()])
+
+        peers["datasketch MinHash-128"] = minhashes
+    if rensa := peer("rensa"):
+
+        def rensas() -> None:
+            for doc in few:
+                made = rensa.RMinHash(num_perm=128, seed=42)
+                made.update(doc.split())
+
+        peers["rensa RMinHash-128"] = rensas
+    for name, seconds in best(peers, rounds).items():
+        theirs = share / seconds
+        ratio = fast / theirs
+        table.add(name, f"{theirs:.2f} MB/s", f"{ratio:.0f}x", f">= {TARGETS[name]}x")
+    if simhash := peer("simhash"):
+        both = best(
+            {
+                "theirs": lambda: [simhash.Simhash(doc) for doc in few],
+                "ours": lambda: [compat.Simhash(doc) for doc in few],
+            },
+            rounds,
+        )
+        ratio = both["theirs"] / both["ours"]
+        table.add(
+            "compat Simhash against PyPI simhash",
+            f"{share / both['ours']:.1f} MB/s",
+            f"{ratio:.0f}x",
+            f">= {TARGETS['compat Simhash']}x",
+        )
+    command_row(table, docs, column, rounds)
+
+
+def command_row(table: Table, docs: list[str], column: pyarrow.Array, rounds: int) -> None:
+    """Arrow in Python against the command line on the same texts in Parquet."""
+    import pyarrow.parquet
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "docs.parquet"
+        pyarrow.parquet.write_table(pyarrow.table({"text": column}), file, compression="none")
+        run = [
+            sys.executable,
+            "-m",
+            "lookalike",
+            "hash",
+            file,
+            "-o",
+            os.devnull,
+            "--quiet",
+            "--force",
+        ]
+        nothing = [sys.executable, "-m", "lookalike", "--version"]
+        both = best(
+            {
+                "command": lambda: subprocess.run(run, check=True, capture_output=True),
+                "start": lambda: subprocess.run(nothing, check=True, capture_output=True),
+                "arrow": lambda: lookalike.fingerprints(column),
+            },
+            rounds,
+        )
+    megabytes = sum(map(len, docs)) / 1e6
+    command = megabytes / (both["command"] - both["start"])
+    ratio = megabytes / both["arrow"] / command
+    table.add(
+        "lookalike hash, Parquet (without starting)",
+        f"{command:.0f} MB/s",
+        f"{ratio:.2f}x",
+        ">= 0.8x",
+    )
+
+
+def pairs_row(table: Table, count: int, rounds: int) -> None:
+    """All pairs within 3 of 64 bits: the package, the engine, seomoz' interface, faiss."""
+    rng = numpy.random.default_rng(1)
+    prints = rng.integers(0, 2**64, count, dtype=numpy.uint64)
+    near = rng.choice(count, count // 100, replace=False)
+    prints[near] = prints[(near + 1) % count] ^ (
+        numpy.uint64(1) << rng.integers(0, 64, len(near)).astype(numpy.uint64)
+    )
+    listed = prints.tolist()
+    with tempfile.TemporaryDirectory() as folder:
+        numpy.save(Path(folder) / "prints.npy", prints)
+        ours = best(
+            {
+                "find_all": lambda: lookalike.find_all(prints),
+                "compat": lambda: simhash_py.find_all(listed, 5, 3),
+            },
+            rounds,
+        )
+        engine = engine_seconds(count)
+    table.add(f"find_all, {count:,} of 64 bits, k = 3", f"{1e3 * ours['find_all']:.0f} ms", "", "")
+    if engine is not None:
+        table.add(
+            "the engine itself (lookalike bench pairs)",
+            f"{1e3 * engine:.0f} ms",
+            f"{ours['find_all'] / engine:.2f}x its time",
+            "<= 1.10x",
+        )
+    table.add(
+        "compat simhash_py.find_all, a list of ints",
+        f"{1e3 * ours['compat']:.0f} ms",
+        f"{1.6 / ours['compat']:.0f}x of the published 1.6 s",
+        ">= 20x",
+    )
+    if faiss := peer("faiss"):
+        index = faiss.IndexBinaryMultiHash(64, 4, 16)
+        codes = prints.view(numpy.uint8).reshape(-1, 8)
+        few = codes[: count // 50]
+        start = time.perf_counter()
+        index.add(codes)
+        added = time.perf_counter() - start
+        start = time.perf_counter()
+        index.range_search(few, 4)
+        searched = (time.perf_counter() - start) * count / len(few)
+        table.add(
+            "faiss IndexBinaryMultiHash (4 x 16), exact for k = 3",
+            f"{added + searched:.1f} s",
+            f"{(added + searched) / ours['find_all']:.0f}x",
+            ">= 20x",
+        )
+
+
+def engine_seconds(count: int) -> float | None:
+    """What the same search takes without Python."""
+    import json
+
+    run = [sys.executable, "-m", "lookalike", "bench", "pairs", "--random", str(count), "--json"]
+    least = None
+    for _ in range(5):
+        done = subprocess.run(run, capture_output=True, text=True)
+        if done.returncode:
+            return None
+        seconds = json.loads(done.stdout or done.stderr)["seconds"]
+        least = seconds if least is None else min(least, seconds)
+    return least
+
+
+def peer(name: str):  # type: ignore[no-untyped-def]
+    """A peer, if it is installed."""
+    try:
+        return __import__(name)
+    except ImportError:
+        print(f"{name} is not installed; left out", file=sys.stderr)
+        return None
+
+
+def versions() -> str:
+    """Who was measured."""
+    names = ["lookalike", "simhash", "datasketch", "rensa", "faiss-cpu", "numpy", "pyarrow"]
+    found = []
+    for name in names:
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            continue
+    return ", ".join(found)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--docs", type=int, default=20_000)
+    parser.add_argument("--words", type=int, default=300)
+    parser.add_argument("--pairs", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--results", type=Path)
+    args = parser.parse_args()
+    table = Table()
+    texts_row(table, documents(args.docs, args.words, seed=1), args.rounds)
+    pairs_row(table, args.pairs, args.rounds)
+    if args.results:
+        machine = (
+            f"{os.cpu_count()} cores of {platform.machine()}, Python {platform.python_version()}"
+        )
+        head = f"# The Python package beside its peers\n\n`make bench-python` wrote this: {machine}; {versions()}. Texts: {args.docs:,} of {args.words} words on average; the best of {args.rounds} rounds, all taken in turn. Peers work on one thread, as they come; `lookalike` on all cores, unless said.\n\n"
+        args.results.write_text(
+            head + table.markdown("what", "measured", "lookalike is", "aim"), "utf-8"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+//! Which pictures of some files are alike? The part that `dedup` and `pairs` share: reading and
+//! searching.
+
+use anyhow::Result;
+use lookalike::{How, PicturePairs};
+use serde_json::json;
+
+use crate::{
+    args::TalkArgs,
+    config::{PicturesAlike, Work},
+    report::{Figure, Progress, counted, say},
+    source::{Ids, PictureItem, Pictures, Skipped},
+};
+
+/// What was found among pictures, and what is known of them.
+pub struct SearchedPictures {
+    pub found: PicturePairs,
+    pub ids: Ids,
+    /// By number; first those of the inputs, then the others.
+    pub items: Vec<PictureItem>,
+    /// How many of them are of the inputs.
+    pub own: usize,
+}
+
+/// A search over pictures, and over other pictures if there are any.
+pub struct PictureSource<'a> {
+    pub pictures: &'a mut Pictures,
+    pub others: Option<&'a mut Pictures>,
+    pub skipped: &'a mut Skipped,
+    pub talk: TalkArgs,
+    /// Called now and then, from any thread; may unwind to stop the run.
+    pub on_beat: &'a (dyn Fn() + Sync),
+}
+
+impl PictureSource<'_> {
+    /// Reads everything and finds what is alike.
+    pub fn search(mut self, alike: &PicturesAlike, work: &Work) -> Result<SearchedPictures> {
+        self.introduce();
+        let progress = Progress::new(self.talk.quiet);
+        let on_progress = |part| {
+            (self.on_beat)();
+            progress.searched(part);
+        };
+        let search = alike.search(work, &on_progress);
+        let mut collector = search.collector();
+        let mut items = Vec::new();
+        let on_file = || {
+            (self.on_beat)();
+            progress.read(1);
+        };
+        let mut read = |pictures: &mut Pictures| {
+            pictures.read(&search, self.skipped, &on_file, &mut |item, digest| {
+                items.push(item);
+                Ok(collector.push(digest)?)
+            })
+        };
+        let mut ids = read(self.pictures)?;
+        let own = ids.len() as usize;
+        if let Some(others) = self.others.as_deref_mut() {
+            ids = ids.followed_by(read(others)?);
+        }
+        let found = collector.finish()?;
+        progress.clear();
+        self.tell_notes();
+        Ok(SearchedPictures { found, ids, items, own })
+    }
+
+    fn introduce(&self) {
+        if !self.talk.quiet {
+            say(&format!("reading {}", self.pictures.what()));
+            if let Some(others) = &self.others {
+                say(&format!("against {}", others.what()));
+            }
+        }
+    }
+
+    fn tell_notes(&self) {
+        if !self.talk.quiet {
+            let others = self.others.as_ref().map_or(&[][..], |others| others.notes());
+            self.pictures.notes().iter().chain(others).for_each(|note| say(note));
+        }
+    }
+}
+
+/// How the pairs were found, in words.
+pub fn how_words(found: &PicturePairs) -> String {
+    let mut words = match found.how {
+        How::Exact => format!("exact, by {}", found.plan),
+        How::Recall(recall) => {
+            format!("{:.1} % of all, as expected of {}", 100.0 * recall, found.plan)
+        }
+    };
+    if found.flat > 0 {
+        words += &format!(
+            "; {} too flat or too small for a fingerprint, compared by exact content",
+            counted(found.flat.into(), "picture")
+        );
+    }
+    words
+}
+
+/// What programs want to know of a search.
+pub fn figures(found: &PicturePairs, alike: &PicturesAlike) -> Vec<Figure> {
+    let silent = |name, value| Figure { name, value, words: None };
+    vec![
+        silent("recipe", json!(alike.preset.recipe.to_string())),
+        silent("distance", json!(alike.radius.bits())),
+        silent("orientations", json!(alike.pictures.orientations)),
+        silent("flat", json!(found.flat)),
+        silent("exact", json!(found.how == How::Exact)),
+    ]
+}

@@ -1,0 +1,282 @@
+//! Which pictures do the inputs of a command hold? Files told by their content, digested in parallel.
+//!
+//! A picture is decoded, digested and let go on one thread: never more of them are in memory than
+//! there are threads.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    io::Read,
+    path::{Path, PathBuf},
+    time::UNIX_EPOCH,
+};
+
+use anyhow::{Context, Result, bail, ensure};
+use lookalike::{
+    PictureDigest, PictureSearch,
+    extract::image::{DecodeError, PictureFormat},
+};
+use rayon::prelude::*;
+
+use super::{Bad, Ids, Kept, Reason, Skipped, bytes::name_of, folder};
+use crate::report::{FolderOutput, counted, grouped};
+
+/// Digests are handed on in batches of so many files.
+const BATCH: usize = 1 << 10;
+
+/// Larger files are no pictures to look at.
+const LARGEST: u64 = 1 << 30;
+
+/// How many files of a folder tell what it holds.
+const LOOKED_AT: usize = 200;
+
+/// The files of one command that may be pictures.
+pub struct Pictures {
+    files: Vec<PictureFile>,
+    notes: Vec<String>,
+    /// Which files were pictures, once they are read.
+    items: Vec<bool>,
+}
+
+/// A file that may be a picture.
+pub struct PictureFile {
+    pub path: PathBuf,
+    /// What it is called in ids and messages.
+    pub name: String,
+    /// Where a kept file goes in the output folder.
+    relative: PathBuf,
+    /// Found in a folder; such a file need not be a picture.
+    walked: bool,
+}
+
+/// What is known of a picture besides its fingerprints.
+#[derive(Clone, Debug)]
+#[expect(dead_code, reason = "the report and the keep rules for pictures read them")]
+pub struct PictureItem {
+    pub path: PathBuf,
+    /// As shown.
+    pub width: u32,
+    pub height: u32,
+    pub format: PictureFormat,
+    /// Of the file.
+    pub bytes: u64,
+    /// When the file was last changed, in seconds since 1970, if that is known.
+    pub modified: Option<i64>,
+}
+
+/// Takes pictures as they are read, in order.
+pub type OnPicture<'a> = &'a mut dyn FnMut(PictureItem, PictureDigest) -> Result<()>;
+
+impl Pictures {
+    /// Lists all inputs, so that a wrong name is noticed before any work is done.
+    pub fn open(paths: &[PathBuf], skipped: &mut Skipped) -> Result<Self> {
+        let mut pictures = Self { files: Vec::new(), notes: Vec::new(), items: Vec::new() };
+        for path in paths {
+            if path == Path::new("-") {
+                bail!("-: pictures are read from files and folders, not from standard input");
+            } else if path.is_dir() {
+                pictures.open_folder(path, skipped)?;
+            } else {
+                super::bytes::open_file(path)
+                    .map_err(|what| Bad::input(&name_of(path), what).error())?;
+                let relative = path.file_name().map(PathBuf::from).unwrap_or_default();
+                pictures.push(path, relative, false);
+            }
+        }
+        Ok(pictures)
+    }
+
+    /// What is read, in words.
+    pub fn what(&self) -> String {
+        match self.files.as_slice() {
+            [file] => format!("the picture {}", file.name),
+            files => format!("pictures of {}", counted(files.len() as u64, "file")),
+        }
+    }
+
+    /// How many pictures were read.
+    pub fn len(&self) -> u64 {
+        self.items.iter().filter(|is_item| **is_item).count() as u64
+    }
+
+    /// What the user should know of what was left out.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Decodes every picture and hands on what is kept of it, in order.
+    pub fn read(
+        &mut self,
+        search: &PictureSearch<'_>,
+        skipped: &mut Skipped,
+        on_file: &(dyn Fn() + Sync),
+        on_picture: OnPicture<'_>,
+    ) -> Result<Ids> {
+        let mut ids = Ids::new(self.files.iter().map(|file| file.name.clone()).collect());
+        let (mut others, mut number) = (0_u64, 0);
+        self.items.clear();
+        for batch in self.files.chunks(BATCH) {
+            let looked: Vec<_> = batch
+                .par_iter()
+                .map(|file| {
+                    let digested = digest(file, search);
+                    on_file();
+                    digested
+                })
+                .collect();
+            for (file, looked) in batch.iter().zip(looked) {
+                ids.start_input(number);
+                number += 1;
+                self.items.push(looked.is_ok());
+                match looked {
+                    Ok((item, digest)) => {
+                        ids.push_input();
+                        on_picture(item, digest)?;
+                    }
+                    Err((Reason::NotAPicture, _)) if file.walked => others += 1,
+                    Err((reason, what)) => skipped.add(Bad::item(&file.name, reason, what))?,
+                }
+            }
+        }
+        if others > 0 {
+            let are = if others == 1 { "file is no picture" } else { "files are no pictures" };
+            self.notes.push(format!("note: {} {are}, and left out", grouped(others)));
+        }
+        Ok(ids)
+    }
+
+    /// Copies the pictures for which `keep` is true, and files that could not be read, to a folder.
+    pub fn write_kept(&self, keep: &dyn Fn(u32) -> bool, output: FolderOutput) -> Result<Kept> {
+        let (mut done, mut item) = (Kept::default(), 0);
+        for (file, &is_item) in self.files.iter().zip(&self.items) {
+            let kept = !is_item || keep(item);
+            let count = match (is_item, kept) {
+                (false, _) => &mut done.others,
+                (true, true) => &mut done.kept,
+                (true, false) => &mut done.removed,
+            };
+            *count += 1;
+            item += u32::from(is_item);
+            if kept {
+                super::kept::copy_file(&file.path, &output.path().join(&file.relative))
+                    .with_context(|| format!("{}: cannot be copied", file.name))?;
+            }
+        }
+        output.finish()?;
+        Ok(done)
+    }
+
+    /// Opens the folder for what is kept, before work starts.
+    pub fn open_kept(&self, target: Option<&Path>) -> Result<FolderOutput> {
+        let mut taken = BTreeMap::new();
+        for file in &self.files {
+            if let Some(other) = taken.insert(&file.relative, &file.name) {
+                bail!(
+                    "{other} and {} would both be kept as {}; give the folder they are in",
+                    file.name,
+                    file.relative.display()
+                );
+            }
+        }
+        FolderOutput::create(target.context("kept files go to a folder; name one with -o")?)
+    }
+
+    fn open_folder(&mut self, path: &Path, skipped: &mut Skipped) -> Result<()> {
+        let folder::Walked { files, hidden } = folder::walk(path, skipped)?;
+        let name = path.display();
+        if hidden > 0 {
+            let files = if hidden == 1 { "file or folder is" } else { "files and folders are" };
+            self.notes.push(format!("note: {} hidden {files} left out of {name}", grouped(hidden)));
+        }
+        ensure!(!files.is_empty(), "{name}: there are no files in this folder");
+        for file in files {
+            let relative = file.strip_prefix(path).unwrap_or(&file).to_owned();
+            self.push(&file, relative, true);
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, path: &Path, relative: PathBuf, walked: bool) {
+        let (path, name) = (path.to_owned(), name_of(path));
+        self.files.push(PictureFile { path, name, relative, walked });
+    }
+}
+
+/// Whether inputs are pictures, by their first bytes: most files of a folder, or the first file.
+pub fn are_pictures(paths: &[PathBuf]) -> bool {
+    match paths.first() {
+        Some(path) if path == Path::new("-") => false,
+        Some(path) if path.is_dir() => {
+            let files = folder::first_files(path, LOOKED_AT);
+            let pictures = files.iter().filter(|file| starts_like_picture(file)).count();
+            2 * pictures > files.len()
+        }
+        Some(path) => starts_like_picture(path),
+        None => false,
+    }
+}
+
+fn starts_like_picture(path: &Path) -> bool {
+    let mut start = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(32).read_to_end(&mut start));
+    read.is_ok() && PictureFormat::of_content(&start).is_some()
+}
+
+/// Decodes one picture of a file that the user named.
+pub fn read_picture(
+    path: &Path,
+    search: &PictureSearch<'_>,
+) -> Result<(PictureItem, PictureDigest), Bad> {
+    let name = name_of(path);
+    let file = PictureFile { path: path.to_owned(), name, relative: PathBuf::new(), walked: false };
+    digest(&file, search).map_err(|(reason, what)| Bad::item(&file.name, reason, what))
+}
+
+fn digest(
+    file: &PictureFile,
+    search: &PictureSearch<'_>,
+) -> Result<(PictureItem, PictureDigest), (Reason, String)> {
+    let unreadable = |error| (Reason::Input, format!("cannot be read: {error}"));
+    let mut opened = File::open(&file.path).map_err(unreadable)?;
+    let facts = opened.metadata().map_err(unreadable)?;
+    if facts.len() > LARGEST {
+        let what = format!("{} bytes, more than the {LARGEST} allowed", facts.len());
+        return Err((Reason::TooLarge, what));
+    }
+    let mut start = Vec::with_capacity(facts.len() as usize + 1);
+    // What is no picture is not read to its end.
+    (&mut opened).take(64).read_to_end(&mut start).map_err(unreadable)?;
+    if !start.is_empty() && PictureFormat::of_content(&start).is_none() {
+        let error = search.decoder().decode(&start).err();
+        let what = error.map_or_else(String::new, |error| error.to_string());
+        return Err((Reason::NotAPicture, what));
+    }
+    opened.take(LARGEST).read_to_end(&mut start).map_err(unreadable)?;
+    let digest = search.digest(&start).map_err(|error| (reason(&error), error.to_string()))?;
+    let item = PictureItem {
+        path: file.path.clone(),
+        width: digest.width,
+        height: digest.height,
+        format: digest.format,
+        bytes: facts.len(),
+        modified: modified(&facts),
+    };
+    Ok((item, digest))
+}
+
+fn modified(facts: &fs::Metadata) -> Option<i64> {
+    let time = facts.modified().ok()?;
+    Some(match time.duration_since(UNIX_EPOCH) {
+        Ok(after) => after.as_secs() as i64,
+        Err(before) => -(before.duration().as_secs() as i64),
+    })
+}
+
+fn reason(error: &DecodeError) -> Reason {
+    match error {
+        DecodeError::Empty => Reason::Empty,
+        DecodeError::NotAPicture { .. } => Reason::NotAPicture,
+        DecodeError::TooManyPixels { .. } | DecodeError::TooMuchMemory { .. } => Reason::TooLarge,
+        _ => Reason::Broken,
+    }
+}

@@ -1,0 +1,126 @@
+//! What can go? The command line, and its `dedup` over files or rows in memory.
+
+use std::{ffi::OsString, process::ExitCode};
+
+use lookalike::AlikePair;
+use lookalike_cli::{Given, Id};
+use pyo3::{prelude::*, types::PyTuple};
+
+use crate::{
+    error::{self, OrRaise},
+    table,
+    work::interruptible,
+};
+
+/// What `dedup` decided.
+#[pyclass(frozen, module = "lookalike._native")]
+pub struct Answer {
+    inner: lookalike_cli::Answer,
+}
+
+/// Runs `lookalike dedup` with these arguments, over files or over rows.
+#[pyfunction]
+#[pyo3(signature = (args, rows=None, against=None))]
+pub fn dedup(
+    py: Python<'_>,
+    args: Vec<OsString>,
+    rows: Option<&Bound<'_, PyAny>>,
+    against: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Answer> {
+    let rows = rows.map(table::rows).transpose()?;
+    let against = against.map(table::rows).transpose()?;
+    let answer = interruptible(py, |stop| {
+        let on_beat = || stop.check();
+        lookalike_cli::dedup(args, Given { rows, against, on_beat: &on_beat })
+    })?;
+    answer.map(|inner| Answer { inner }).map_err(|failed| error::command_line(&failed))
+}
+
+/// Runs the command line and says how it ended.
+#[pyfunction]
+pub fn run(py: Python<'_>, args: Vec<OsString>) -> u8 {
+    let code = py.detach(|| lookalike_cli::run(args));
+    // What the command line promises: done or alike, different, error.
+    [0, 1].into_iter().find(|&known| ExitCode::from(known) == code).unwrap_or(2)
+}
+
+#[pymethods]
+impl Answer {
+    /// How many items could go.
+    #[getter]
+    fn items(&self) -> usize {
+        self.inner.items
+    }
+
+    /// Each group: the number and id of the keeper, and the members: number, id, number and id of
+    /// what they are alike, distance, similarity.
+    fn groups<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
+        let id = |item: u32| self.id(py, item);
+        let group = |group: &lookalike::groups::Group| {
+            let member = |member: &lookalike::groups::Member| {
+                (id(member.item)?, id(member.alike)?, member.distance, member.similarity)
+                    .into_pyobject(py)
+            };
+            let members: PyResult<Vec<_>> = group.members.iter().map(member).collect();
+            (id(group.keep)?, members?).into_pyobject(py)
+        };
+        self.inner.groups.iter().map(group).collect()
+    }
+
+    /// Every alike pair: two ids, distance, similarity.
+    fn pairs<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
+        let pair = |pair: AlikePair| {
+            (self.id(py, pair.a)?, self.id(py, pair.b)?, pair.distance, pair.similarity)
+                .into_pyobject(py)
+        };
+        self.inner.pairs.to_vec().or_raise()?.into_iter().map(pair).collect()
+    }
+
+    /// The rows that stay, from 0, if rows were handed over; else the ids of the items that stay.
+    fn kept<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        self.inner.kept().map(|item| self.row_or_id(py, item)).collect()
+    }
+
+    /// The same of what goes.
+    fn removed<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let members = self.inner.groups.iter().flat_map(|group| &group.members);
+        let mut members: Vec<u32> = members.map(|member| member.item).collect();
+        members.sort_unstable();
+        members.into_iter().map(|item| self.row_or_id(py, item)).collect()
+    }
+
+    /// The closing summary as JSON.
+    #[getter]
+    fn summary(&self) -> &str {
+        &self.inner.summary
+    }
+
+    /// What was skipped, a line each.
+    #[getter]
+    fn skipped(&self) -> Vec<String> {
+        self.inner.skipped.clone()
+    }
+
+    /// Why so many may not be removed.
+    #[getter]
+    fn refused(&self) -> Option<String> {
+        self.inner.refused.as_ref().map(lookalike_cli::message)
+    }
+}
+
+impl Answer {
+    fn id<'py>(&self, py: Python<'py>, item: u32) -> PyResult<Bound<'py, PyAny>> {
+        Ok(match self.inner.id(item) {
+            Id::Number(number) => number.into_pyobject(py)?.into_any(),
+            Id::Row(number) => (number - 1).into_pyobject(py)?.into_any(),
+            Id::Text(text) => text.into_pyobject(py)?.into_any(),
+        })
+    }
+
+    fn row_or_id<'py>(&self, py: Python<'py>, item: u32) -> PyResult<Bound<'py, PyAny>> {
+        match self.inner.rows.get(item as usize) {
+            Some(row) => Ok(row.into_pyobject(py)?.into_any()),
+            None => self.id(py, item),
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! What does Python raise? One class for each kind of error, with the message of the command line.
+
+use std::{error::Error, fmt::Display};
+
+use lookalike::{
+    ExtractError, FingerprintError, HashError, IndexError, ModelError, PairsError, RecipeError,
+    StopWordsError, WeightError,
+};
+use lookalike_cli::ArgumentError;
+use pyo3::{prelude::*, types::PyModule};
+
+/// An error of the library, and the class in `lookalike.errors` that stands for it.
+pub trait Kind: Error {
+    const CLASS: &'static str;
+}
+
+macro_rules! kinds {
+    ($($error:ty => $class:literal),* $(,)?) => {
+        $(impl Kind for $error { const CLASS: &'static str = $class; })*
+    };
+}
+
+kinds! {
+    ExtractError => "ExtractError",
+    FingerprintError => "FingerprintError",
+    HashError => "HashError",
+    IndexError => "SearchError",
+    ModelError => "ModelError",
+    PairsError => "PairsError",
+    RecipeError => "RecipeError",
+    StopWordsError => "StopWordsError",
+    WeightError => "WeightError",
+}
+
+/// Turns an error of the library into the exception that stands for it.
+pub trait OrRaise<T> {
+    fn or_raise(self) -> PyResult<T>;
+}
+
+impl<T, E: Kind> OrRaise<T> for Result<T, E> {
+    fn or_raise(self) -> PyResult<T> {
+        self.map_err(|error| exception(E::CLASS, &with_causes(&error)))
+    }
+}
+
+/// An error of the command line.
+pub fn command_line(error: &anyhow::Error) -> PyErr {
+    exception(class_of(error), &lookalike_cli::message(error))
+}
+
+/// The exception of this class of `lookalike.errors`.
+pub fn exception(class: &str, message: &dyn Display) -> PyErr {
+    Python::attach(|py| {
+        let made = PyModule::import(py, "lookalike.errors")
+            .and_then(|errors| errors.getattr(class)?.call1((message.to_string(),)));
+        made.map_or_else(|error| error, PyErr::from_value)
+    })
+}
+
+/// The class of the first cause that has one. What the command line says of an option begins with it.
+fn class_of(error: &anyhow::Error) -> &'static str {
+    if error.is::<ArgumentError>() || error.to_string().starts_with("--") {
+        return "OptionError";
+    }
+    let class = |cause: &(dyn Error + 'static)| {
+        [
+            cause.is::<RecipeError>().then_some(RecipeError::CLASS),
+            cause.is::<HashError>().then_some(HashError::CLASS),
+            cause.is::<StopWordsError>().then_some(StopWordsError::CLASS),
+            cause.is::<ModelError>().then_some(ModelError::CLASS),
+            cause.is::<PairsError>().then_some(PairsError::CLASS),
+        ]
+        .into_iter()
+        .flatten()
+        .next()
+    };
+    error.chain().find_map(class).unwrap_or("InputError")
+}
+
+fn with_causes(error: &dyn Error) -> String {
+    let mut message = error.to_string();
+    let mut cause = error.source();
+    while let Some(deeper) = cause {
+        let said = deeper.to_string();
+        if !message.contains(&said) {
+            message += &format!(": {said}");
+        }
+        cause = deeper.source();
+    }
+    message
+}

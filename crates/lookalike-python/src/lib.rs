@@ -1,0 +1,46 @@
+//! The Python package's native half: `lookalike._native`.
+//!
+//! It turns Python's objects into the library's and back, lets other Python threads run while the
+//! library works, and stops the work on Ctrl-C. Public names, defaults and documentation are in
+//! `python/lookalike`; logic is in the crates `lookalike` and `lookalike-cli`.
+//!
+//! | file | question |
+//! |---|---|
+//! | `recipe.rs` | How do texts, tokens and features become fingerprints? |
+//! | `texts.rs` | Which texts does a list, an iterator or an Arrow column hold? |
+//! | `pictures.rs` | What does a picture look like, in bits? |
+//! | `pairs.rs`, `index.rs` | Which fingerprints are near each other, or near this one? |
+//! | `model.rs` | How rare are features elsewhere? |
+//! | `dedup.rs`, `table.rs` | What can go? The command line's `dedup`, over rows in memory or files. |
+//! | `compat.rs` | What do the packages `simhash` and `simhash-py` compute? |
+//! | `prints.rs`, `arrow.rs` | How do fingerprints and Arrow data cross the border? |
+//! | `work.rs`, `error.rs` | How is work run and stopped? What does Python raise? |
+
+mod arrow;
+mod compat;
+mod dedup;
+mod error;
+mod index;
+mod model;
+mod pairs;
+mod pictures;
+mod prints;
+mod recipe;
+mod table;
+mod texts;
+mod work;
+
+/// The native half of the package `lookalike`. Use the package.
+#[pyo3::pymodule(name = "_native")]
+mod native {
+    #[pymodule_export]
+    use crate::{
+        compat::{compute, near_values, simhash_ascii, simhash_text, simhash_weighted},
+        dedup::{Answer, dedup, run},
+        index::Index,
+        model::Model,
+        pairs::find_all,
+        pictures::{picture_presets, pictures},
+        recipe::{Recipe, presets},
+    };
+}

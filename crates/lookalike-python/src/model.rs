@@ -1,0 +1,64 @@
+//! How rare are features elsewhere?
+
+use std::{path::PathBuf, sync::Arc};
+
+use lookalike::Learner;
+use pyo3::{
+    prelude::*,
+    types::{PyBytes, PyString},
+};
+
+use crate::{error::OrRaise, recipe::Recipe};
+
+/// A corpus model.
+#[pyclass(frozen, module = "lookalike._native")]
+pub struct Model {
+    pub inner: Arc<lookalike::Model>,
+}
+
+#[pymethods]
+impl Model {
+    /// Learns from texts.
+    #[staticmethod]
+    fn learn(texts: &Bound<'_, PyAny>, recipe: &Bound<'_, Recipe>) -> PyResult<Self> {
+        let mut learner = Learner::new(&recipe.get().inner);
+        for text in texts.try_iter()? {
+            learner.add(&text?.cast::<PyString>()?.to_string_lossy());
+            texts.py().check_signals()?;
+        }
+        Ok(Self { inner: Arc::new(learner.finish()) })
+    }
+
+    /// Reads a file.
+    #[staticmethod]
+    fn open(path: PathBuf) -> PyResult<Self> {
+        lookalike::Model::open(&path).or_raise().map(|model| Self { inner: Arc::new(model) })
+    }
+
+    /// Reads what `to_bytes` wrote.
+    #[staticmethod]
+    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
+        lookalike::Model::read(bytes).or_raise().map(|model| Self { inner: Arc::new(model) })
+    }
+
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let mut bytes = Vec::new();
+        self.inner.write(&mut bytes).or_raise()?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// Writes a file.
+    fn save(&self, path: PathBuf) -> PyResult<()> {
+        self.inner.save(&path).or_raise()
+    }
+
+    #[getter]
+    fn texts(&self) -> u32 {
+        self.inner.texts()
+    }
+
+    #[getter]
+    fn features(&self) -> &str {
+        self.inner.features_name()
+    }
+}

@@ -1,0 +1,70 @@
+//! Which fingerprints differ in at most so many bits?
+
+use lookalike::{AllPairs, Pair, PairsError, Radius};
+use pyo3::{exceptions::PyMemoryError, prelude::*, types::PyByteArray};
+
+use crate::{
+    error::OrRaise,
+    prints::{for_words, many, to_bytes, width},
+    work::{self, interruptible},
+};
+
+/// More pairs than this are not made: they would take 48 GB.
+const MOST: u64 = 1 << 32;
+
+/// All pairs as triples of 32-bit numbers: two positions and the distance.
+///
+/// `first`: items with equal fingerprints are tied to the first of them only.
+#[pyfunction]
+#[pyo3(signature = (prints, bits, distance, blocks=None, *, first=false, memory=None, threads=None))]
+#[expect(clippy::too_many_arguments, reason = "Python names them")]
+pub fn find_all<'py>(
+    py: Python<'py>,
+    prints: &Bound<'py, PyAny>,
+    bits: u32,
+    distance: u32,
+    blocks: Option<u32>,
+    first: bool,
+    memory: Option<u64>,
+    threads: Option<usize>,
+) -> PyResult<Bound<'py, PyByteArray>> {
+    let width = width(bits)?;
+    if distance > bits {
+        return Err(PairsError::Radius { radius: distance, bits }).or_raise();
+    }
+    let pool = work::pool(threads)?;
+    let pairs = for_words!(width.words(), W => {
+        let prints = many::<W>(prints, width)?;
+        interruptible(py, |stop| {
+            let on_progress = |_| stop.check();
+            let mut options = AllPairs::new(Radius::new(distance)).progress(&on_progress);
+            if let Some(blocks) = blocks {
+                options = options.blocks(blocks);
+            }
+            if let Some(bytes) = memory {
+                options = options.memory(bytes);
+            }
+            pool.install(|| options.run(&prints))
+        })?
+    });
+    let pairs = pairs.or_raise()?;
+    let mut found: Vec<[u32; 3]> = Vec::new();
+    let mut push = |pair: Pair| found.push([pair.a, pair.b, pair.distance]);
+    if first {
+        pairs.near().iter().copied().for_each(&mut push);
+        for group in pairs.equal_groups() {
+            group[1..].iter().for_each(|&b| push(Pair { a: group[0], b, distance: 0 }));
+        }
+        found.sort_unstable();
+    } else {
+        let count = pairs.count();
+        if count > MOST {
+            return Err(PyMemoryError::new_err(format!(
+                "{count} pairs, most of them of equal fingerprints, are too many; \
+                 equal=\"first\" ties each to the first of its equals"
+            )));
+        }
+        pairs.for_each(push);
+    }
+    to_bytes(py, &found)
+}

@@ -1,0 +1,118 @@
+//! What does a picture look like, in bits?
+
+use std::{fs, path::PathBuf};
+
+use lookalike::{
+    Fingerprint, PicturePreset, PictureRecipe, Width,
+    extract::image::{Decoder, Picture, Pixels},
+};
+use pyo3::{
+    exceptions::{PyTypeError, PyValueError},
+    prelude::*,
+    pybacked::PyBackedBytes,
+    types::{PyByteArray, PyBytes},
+};
+use rayon::prelude::*;
+
+use crate::{
+    error::OrRaise,
+    prints::{for_words, to_bytes},
+    work::{self, on_pool},
+};
+
+/// Pictures that are worked on between two looks at signals.
+const ROUND: usize = 64;
+
+/// A picture, where it is.
+enum Source {
+    File(PathBuf),
+    /// What a file holds.
+    Bytes(PyBackedBytes),
+    Pixels(Picture),
+}
+
+/// Fingerprints as words, a byte for each that is 1 where there is none, and of each that could not
+/// be read its number and why.
+type Many<'py> = (Bound<'py, PyByteArray>, Bound<'py, PyByteArray>, Vec<(usize, String)>);
+
+/// The fingerprints of pictures: paths, bytes of files, or pixels as (width, height, channels, bytes).
+#[pyfunction]
+#[pyo3(signature = (sources, recipe, threads=None))]
+pub fn pictures<'py>(
+    py: Python<'py>,
+    sources: &Bound<'py, PyAny>,
+    recipe: &str,
+    threads: Option<usize>,
+) -> PyResult<Many<'py>> {
+    let recipe = &PicturePreset::named(recipe).or_raise()?.recipe;
+    let pool = work::pool(threads)?;
+    let mut made: Vec<Result<Option<Fingerprint<4>>, String>> = Vec::new();
+    let mut sources = sources.try_iter()?;
+    loop {
+        let round = sources.by_ref().take(ROUND).map(|source| Source::of(&source?));
+        let round: Vec<Source> = round.collect::<PyResult<_>>()?;
+        if round.is_empty() {
+            break;
+        }
+        let print = |source: &Source| source.print(recipe);
+        made.extend(on_pool(py, &pool, || round.par_iter().map(print).collect::<Vec<_>>()));
+        py.check_signals()?;
+    }
+    let empty: Vec<u8> = made.iter().map(|print| u8::from(!matches!(print, Ok(Some(_))))).collect();
+    let failed = made.iter().enumerate().filter_map(|(at, print)| Some((at, print.clone().err()?)));
+    let failed: Vec<(usize, String)> = failed.collect();
+    let words = for_words!(recipe.width.words(), W => {
+        let narrow = |print: Fingerprint<4>| std::array::from_fn::<u64, W, _>(|word| print.0[word]);
+        let prints = made.into_iter().map(|print| print.ok().flatten().unwrap_or_default());
+        to_bytes(py, &prints.map(narrow).collect::<Vec<_>>())?
+    });
+    Ok((words, to_bytes(py, &empty)?, failed))
+}
+
+/// Every preset for pictures: name, bits, the distances of copy, near and similar, what it is good for.
+#[pyfunction]
+pub fn picture_presets() -> Vec<(&'static str, u32, [u32; 3], &'static str)> {
+    let listed = PicturePreset::ALL.iter().map(|preset| {
+        let PictureRecipe { width, .. } = preset.recipe;
+        let levels = preset.levels.map(|radius| radius.bits());
+        (preset.recipe.name(), Width::bits(width), levels, preset.description)
+    });
+    listed.collect()
+}
+
+impl Source {
+    fn of(source: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if source.is_instance_of::<PyBytes>() || source.is_instance_of::<PyByteArray>() {
+            return Ok(Self::Bytes(source.extract()?));
+        }
+        if let Ok((width, height, channels, bytes)) =
+            source.extract::<(usize, usize, usize, PyBackedBytes)>()
+        {
+            let pixels = match channels {
+                1 => Pixels::gray(width, height, bytes.to_vec()),
+                _ => Pixels::rgb(width, height, bytes.to_vec()),
+            };
+            let wrong = || PyValueError::new_err(format!("{width} x {height}: not so many pixels"));
+            return pixels.ok_or_else(wrong).map(|pixels| Self::Pixels(Picture::of_pixels(pixels)));
+        }
+        let name = source.get_type();
+        source.extract().map(Self::File).map_err(|_| {
+            PyTypeError::new_err(format!("a picture is a path, bytes or a PIL image, not {name}"))
+        })
+    }
+
+    fn print(&self, recipe: &PictureRecipe) -> Result<Option<Fingerprint<4>>, String> {
+        let decoder = Decoder { colour: recipe.method.needs_colour(), ..Decoder::default() };
+        let decode = |bytes: &[u8]| decoder.decode(bytes).map_err(|error| error.to_string());
+        let of = |picture: &Picture| recipe.prints(picture, false).map(|prints| prints.upright);
+        match self {
+            Self::Pixels(picture) => Ok(of(picture)),
+            Self::Bytes(bytes) => Ok(of(&decode(bytes)?)),
+            Self::File(path) => {
+                let named = |what: String| format!("{}: {what}", path.display());
+                let bytes = fs::read(path).map_err(|error| named(error.to_string()))?;
+                Ok(of(&decode(&bytes).map_err(named)?))
+            }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Which texts does a list, an iterator or an Arrow column hold? They are handed on in batches large
+//! enough to keep all threads busy, and small enough to stop between them.
+
+use std::borrow::Cow;
+
+use arrow_array::{Array, ArrayRef, cast::AsArray};
+use arrow_schema::DataType;
+use lookalike::{Fingerprint, Recipe, recipe::Scratch};
+use pyo3::{
+    exceptions::PyTypeError,
+    prelude::*,
+    types::{PyFloat, PyIterator, PyString},
+};
+use rayon::prelude::*;
+
+use crate::arrow;
+
+/// A batch is handed on when it has so many items, or so many bytes.
+const ITEMS: usize = 1 << 14;
+const BYTES: usize = 1 << 23;
+
+/// A thread takes at least so many items.
+const SHARE: usize = 16;
+
+/// Where texts come from.
+pub enum Texts<'py> {
+    Arrow(Vec<ArrayRef>),
+    Objects(Bound<'py, PyIterator>),
+}
+
+/// Some items that follow each other.
+pub struct Batch<'a, const WORDS: usize>(Vec<Entry<'a, WORDS>>);
+
+enum Entry<'a, const WORDS: usize> {
+    Text(Cow<'a, str>),
+    /// Features, which are Python's, are fingerprinted while they are read.
+    Made(Option<Fingerprint<WORDS>>),
+}
+
+impl<const WORDS: usize> Batch<'_, WORDS> {
+    /// The fingerprint of each item, on all threads.
+    pub fn fingerprints(&self, recipe: &Recipe) -> Vec<Option<Fingerprint<WORDS>>> {
+        let make = |scratch: &mut Scratch<WORDS>, entry: &Entry<'_, WORDS>| match entry {
+            Entry::Text(text) => recipe.fingerprint_with(text, scratch),
+            Entry::Made(print) => *print,
+        };
+        self.0.par_iter().with_min_len(SHARE).map_init(Scratch::new, make).collect()
+    }
+}
+
+impl<'py> Texts<'py> {
+    pub fn of(items: &Bound<'py, PyAny>) -> PyResult<Self> {
+        if items.is_instance_of::<PyString>() {
+            return Err(PyTypeError::new_err("one text is no list of texts; use simhash(text)"));
+        }
+        match arrow::chunks(items)? {
+            Some(chunks) => Ok(Self::Arrow(chunks)),
+            None => Ok(Self::Objects(items.try_iter()?)),
+        }
+    }
+
+    /// Calls back with everything there is, in order.
+    pub fn each_batch<const WORDS: usize>(
+        self,
+        of_features: impl Fn(&Bound<'py, PyAny>) -> PyResult<Option<Fingerprint<WORDS>>>,
+        mut on_batch: impl FnMut(Batch<'_, WORDS>) -> PyResult<()>,
+    ) -> PyResult<()> {
+        match self {
+            Self::Arrow(chunks) => {
+                for chunk in &chunks {
+                    for first in (0..chunk.len()).step_by(ITEMS) {
+                        let piece = chunk.slice(first, ITEMS.min(chunk.len() - first));
+                        on_batch(Batch(column(&piece)?))?;
+                    }
+                }
+                Ok(())
+            }
+            Self::Objects(mut iterator) => loop {
+                let objects = next_objects(&mut iterator)?;
+                if objects.is_empty() {
+                    return Ok(());
+                }
+                let entries: PyResult<Vec<_>> =
+                    objects.iter().map(|object| entry(object, &of_features)).collect();
+                on_batch(Batch(entries?))?;
+            },
+        }
+    }
+}
+
+/// The next objects: as many as make a batch.
+fn next_objects<'py>(iterator: &mut Bound<'py, PyIterator>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let mut objects = Vec::new();
+    let mut bytes = 0;
+    while objects.len() < ITEMS && bytes < BYTES {
+        let Some(object) = iterator.next() else { break };
+        let object = object?;
+        bytes += object.cast::<PyString>().map_or(0, |text| text.len().unwrap_or(0));
+        objects.push(object);
+    }
+    Ok(objects)
+}
+
+fn entry<'a, 'py, const WORDS: usize>(
+    object: &'a Bound<'py, PyAny>,
+    of_features: &impl Fn(&Bound<'py, PyAny>) -> PyResult<Option<Fingerprint<WORDS>>>,
+) -> PyResult<Entry<'a, WORDS>> {
+    if let Ok(text) = object.cast::<PyString>() {
+        // Text that is not valid Unicode is replaced, as the command line does.
+        return Ok(Entry::Text(text.to_string_lossy()));
+    }
+    if is_missing(object) { Ok(Entry::Made(None)) } else { of_features(object).map(Entry::Made) }
+}
+
+/// `None`, or what pandas puts in place of it.
+pub fn is_missing(object: &Bound<'_, PyAny>) -> bool {
+    object.is_none()
+        || object.cast::<PyFloat>().is_ok_and(|number| number.value().is_nan())
+        || object.get_type().name().is_ok_and(|name| name == "NAType")
+}
+
+fn column<const WORDS: usize>(array: &ArrayRef) -> PyResult<Vec<Entry<'_, WORDS>>> {
+    fn entries<'a, const WORDS: usize>(
+        texts: impl Iterator<Item = Option<&'a str>>,
+    ) -> Vec<Entry<'a, WORDS>> {
+        texts.map(|text| text.map_or(Entry::Made(None), |text| Entry::Text(text.into()))).collect()
+    }
+    Ok(match array.data_type() {
+        DataType::Utf8 => entries(array.as_string::<i32>().iter()),
+        DataType::LargeUtf8 => entries(array.as_string::<i64>().iter()),
+        DataType::Utf8View => entries(array.as_string_view().iter()),
+        DataType::Null => entries((0..array.len()).map(|_| None)),
+        DataType::Dictionary(_, _) => {
+            let dictionary = array.as_any_dictionary();
+            let values = column::<WORDS>(dictionary.values())?;
+            let text = |key: usize| match &values[key] {
+                Entry::Text(Cow::Borrowed(text)) => Some(*text),
+                _ => None,
+            };
+            let keys = dictionary.normalized_keys();
+            entries(
+                keys.into_iter().enumerate().map(
+                    |(row, key)| {
+                        if array.is_null(row) { None } else { text(key) }
+                    },
+                ),
+            )
+        }
+        DataType::Struct(_) => {
+            return Err(PyTypeError::new_err("this is a table; give one column of it"));
+        }
+        other => return Err(PyTypeError::new_err(format!("a column of {other} holds no texts"))),
+    })
+}

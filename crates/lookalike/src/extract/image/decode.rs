@@ -1,0 +1,318 @@
+//! What is in these bytes, and may we decode it?
+//!
+//! [`Decoder`] tells the format by content, refuses what is too large before it allocates anything,
+//! and gives a reason for all that it cannot read. A file can claim any size in a few bytes, so the
+//! limits are checked against what its header says.
+
+use std::{fmt, io::Cursor, panic::AssertUnwindSafe};
+
+use image::{
+    DynamicImage, ImageDecoder, ImageError,
+    codecs::{
+        bmp::BmpDecoder, gif::GifDecoder, jpeg::JpegDecoder, png::PngDecoder, tiff::TiffDecoder,
+        webp::WebPDecoder,
+    },
+    error::LimitErrorKind,
+};
+
+use super::{Orientation, Picture, Pixels};
+
+/// The formats of pictures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum PictureFormat {
+    /// JPEG, baseline or progressive.
+    Jpeg,
+    /// PNG; of an animation, the picture that stands for it.
+    Png,
+    /// WebP, lossy or not; of an animation, the first picture.
+    WebP,
+    /// GIF; of an animation, the first picture.
+    Gif,
+    /// Windows bitmap.
+    Bmp,
+    /// TIFF; of several pages, the first.
+    Tiff,
+    /// No file: pixels from elsewhere.
+    Raw,
+}
+
+impl PictureFormat {
+    /// Every format that can be decoded.
+    pub const ALL: [Self; 6] =
+        [Self::Jpeg, Self::Png, Self::WebP, Self::Gif, Self::Bmp, Self::Tiff];
+
+    /// The format of something that starts like this; its first 12 bytes tell.
+    ///
+    /// ```
+    /// use lookalike::extract::image::PictureFormat;
+    ///
+    /// assert_eq!(PictureFormat::of_content(b"GIF89a..."), Some(PictureFormat::Gif));
+    /// assert_eq!(PictureFormat::of_content(b"<html>"), None);
+    /// ```
+    pub fn of_content(start: &[u8]) -> Option<Self> {
+        let starts = |magic: &[u8]| start.starts_with(magic);
+        if starts(b"\xff\xd8\xff") {
+            Some(Self::Jpeg)
+        } else if starts(b"\x89PNG\r\n\x1a\n") {
+            Some(Self::Png)
+        } else if starts(b"RIFF") && start.get(8..12) == Some(b"WEBP") {
+            Some(Self::WebP)
+        } else if starts(b"GIF87a") || starts(b"GIF89a") {
+            Some(Self::Gif)
+        } else if starts(b"II*\0") || starts(b"MM\0*") || starts(b"II+\0") || starts(b"MM\0+") {
+            Some(Self::Tiff)
+        } else if starts(b"BM") && is_bmp_header(start) {
+            Some(Self::Bmp)
+        } else {
+            None
+        }
+    }
+
+    /// What it is called.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Jpeg => "JPEG",
+            Self::Png => "PNG",
+            Self::WebP => "WebP",
+            Self::Gif => "GIF",
+            Self::Bmp => "BMP",
+            Self::Tiff => "TIFF",
+            Self::Raw => "pixels",
+        }
+    }
+}
+
+impl fmt::Display for PictureFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Two letters are no magic: the sizes of the headers must make sense, too.
+fn is_bmp_header(start: &[u8]) -> bool {
+    let size = start.get(14..18).and_then(|bytes| bytes.try_into().ok()).map(u32::from_le_bytes);
+    matches!(size, Some(12 | 16 | 40 | 52 | 56 | 64 | 108 | 124))
+}
+
+/// How much a picture may cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Pixels that a file may claim to have.
+    pub pixels: u64,
+    /// Bytes that decoding may take at any time, the decoded pixels included.
+    pub bytes: u64,
+}
+
+impl Default for Limits {
+    /// 2^28 pixels (a square of 16,384) and 512 MiB.
+    fn default() -> Self {
+        Self { pixels: 1 << 28, bytes: 512 << 20 }
+    }
+}
+
+/// Turns the bytes of a file into pixels.
+///
+/// ```
+/// use lookalike::extract::image::{DecodeError, Decoder};
+///
+/// let decoder = Decoder::default();
+/// assert_eq!(decoder.decode(b""), Err(DecodeError::Empty));
+/// assert_eq!(decoder.decode(b"<html>").unwrap_err().to_string(), "not a picture (starts with \"<html>\")");
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Decoder {
+    /// What must not be exceeded.
+    pub limits: Limits,
+    /// Whether colours are wanted; without them, decoding may be faster.
+    pub colour: bool,
+}
+
+impl Decoder {
+    /// Decodes a picture, as a viewer shows it: turned as its EXIF orientation says, on white if it
+    /// is transparent, the first one of an animation.
+    pub fn decode(&self, bytes: &[u8]) -> Result<Picture, DecodeError> {
+        if bytes.is_empty() {
+            return Err(DecodeError::Empty);
+        }
+        let format = PictureFormat::of_content(bytes)
+            .ok_or_else(|| DecodeError::NotAPicture { start: start_of(bytes) })?;
+        // Decoders are fuzzed, but not ours: one that panics on a broken file costs that file only.
+        std::panic::catch_unwind(AssertUnwindSafe(|| self.decode_as(format, bytes)))
+            .unwrap_or_else(|_| Err(broken(format, "the decoder gave up")))
+    }
+
+    fn decode_as(&self, format: PictureFormat, bytes: &[u8]) -> Result<Picture, DecodeError> {
+        let input = Cursor::new(bytes);
+        let failed = |error| reason(format, error);
+        match format {
+            PictureFormat::Jpeg => self.read(format, JpegDecoder::new(input).map_err(failed)?),
+            PictureFormat::Png => {
+                let decoder = PngDecoder::with_limits(input, self.image_limits());
+                self.read(format, decoder.map_err(failed)?)
+            }
+            PictureFormat::WebP => self.read(format, WebPDecoder::new(input).map_err(failed)?),
+            PictureFormat::Gif => self.read(format, GifDecoder::new(input).map_err(failed)?),
+            PictureFormat::Bmp => self.read(format, BmpDecoder::new(input).map_err(failed)?),
+            PictureFormat::Tiff => self.read(format, TiffDecoder::new(input).map_err(failed)?),
+            PictureFormat::Raw => Err(broken(format, "pixels are no file")),
+        }
+    }
+
+    fn read(
+        &self,
+        format: PictureFormat,
+        mut decoder: impl ImageDecoder,
+    ) -> Result<Picture, DecodeError> {
+        let (width, height) = decoder.dimensions();
+        self.check_size(width, height, decoder.total_bytes())?;
+        let failed = |error| reason(format, error);
+        decoder.set_limits(self.image_limits()).map_err(failed)?;
+        // A broken EXIF block says nothing; the picture is shown as it is stored.
+        let orientation = decoder.orientation().map_or(1, |orientation| orientation.to_exif());
+        let orientation = Orientation::of_exif(orientation.into()).unwrap_or(Orientation::UPRIGHT);
+        let decoded = DynamicImage::from_decoder(decoder).map_err(failed)?;
+        let pixels = pixels(decoded).ok_or_else(|| broken(format, "it has no pixels"))?;
+        Ok(shown(width, height, format, pixels, orientation))
+    }
+
+    fn check_size(&self, width: u32, height: u32, bytes: u64) -> Result<(), DecodeError> {
+        let pixels = u64::from(width) * u64::from(height);
+        if pixels > self.limits.pixels {
+            let limit = self.limits.pixels;
+            return Err(DecodeError::TooManyPixels { width, height, limit });
+        }
+        if bytes > self.limits.bytes {
+            return Err(DecodeError::TooMuchMemory { limit: self.limits.bytes });
+        }
+        Ok(())
+    }
+
+    fn image_limits(&self) -> image::Limits {
+        let mut limits = image::Limits::no_limits();
+        limits.max_alloc = Some(self.limits.bytes);
+        limits
+    }
+}
+
+/// The picture as a viewer shows it.
+fn shown(
+    width: u32,
+    height: u32,
+    format: PictureFormat,
+    pixels: Pixels,
+    orientation: Orientation,
+) -> Picture {
+    let swap = orientation.transposes();
+    let (width, height) = if swap { (height, width) } else { (width, height) };
+    Picture { width, height, format, pixels: pixels.turned(orientation) }
+}
+
+/// Gray or coloured bytes; what is transparent is white.
+fn pixels(decoded: DynamicImage) -> Option<Pixels> {
+    let (width, height) = (decoded.width() as usize, decoded.height() as usize);
+    match decoded {
+        DynamicImage::ImageLuma8(_) | DynamicImage::ImageLuma16(_) => {
+            Pixels::gray(width, height, decoded.into_luma8().into_raw())
+        }
+        _ if decoded.color().has_alpha() => {
+            let bytes = decoded.into_rgba8().into_raw();
+            let on_white = |&[red, green, blue, alpha]: &[u8; 4]| {
+                let rest = (255 - u32::from(alpha)) * 255;
+                let mix =
+                    |value: u8| ((u32::from(value) * u32::from(alpha) + rest + 127) / 255) as u8;
+                [mix(red), mix(green), mix(blue)]
+            };
+            let bytes = bytes.as_chunks::<4>().0.iter().flat_map(on_white).collect();
+            Pixels::rgb(width, height, bytes)
+        }
+        _ => Pixels::rgb(width, height, decoded.into_rgb8().into_raw()),
+    }
+}
+
+/// Why there is no picture.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DecodeError {
+    /// There is nothing.
+    #[error("empty: it has no bytes")]
+    Empty,
+    /// No known format starts like this.
+    #[error("not a picture (starts with {start})")]
+    NotAPicture {
+        /// Its first bytes, quoted.
+        start: String,
+    },
+    /// More pixels than allowed.
+    #[error("{width} x {height} pixels, more than the {limit} allowed")]
+    TooManyPixels {
+        /// Pixels of a row, as the file says.
+        width: u32,
+        /// Rows, as the file says.
+        height: u32,
+        /// Pixels allowed.
+        limit: u64,
+    },
+    /// More memory than allowed.
+    #[error("takes more than the {limit} bytes of memory allowed to decode")]
+    TooMuchMemory {
+        /// Bytes allowed.
+        limit: u64,
+    },
+    /// It stops before its end.
+    #[error("cut off: the {format} ends too early")]
+    CutOff {
+        /// What it starts like.
+        format: PictureFormat,
+    },
+    /// It is not what it starts like, or uses something that is not supported.
+    #[error("broken {format}: {what}")]
+    Broken {
+        /// What it starts like.
+        format: PictureFormat,
+        /// What the decoder says.
+        what: String,
+    },
+}
+
+fn broken(format: PictureFormat, what: impl fmt::Display) -> DecodeError {
+    DecodeError::Broken { format, what: what.to_string() }
+}
+
+fn reason(format: PictureFormat, error: ImageError) -> DecodeError {
+    if let ImageError::Limits(limit) = &error
+        && limit.kind() == LimitErrorKind::InsufficientMemory
+    {
+        return DecodeError::TooMuchMemory { limit: Limits::default().bytes };
+    }
+    if ends_early(&error) {
+        return DecodeError::CutOff { format };
+    }
+    // Decoders repeat the format, and may tell much: one line is enough.
+    let what = match &error {
+        ImageError::Decoding(cause) => {
+            std::error::Error::source(cause).map_or_else(|| cause.to_string(), ToString::to_string)
+        }
+        error => error.to_string(),
+    };
+    let what = what.lines().next().unwrap_or_default();
+    broken(format, what.chars().take(120).collect::<String>())
+}
+
+fn ends_early(error: &ImageError) -> bool {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        let end = std::io::ErrorKind::UnexpectedEof;
+        if error.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == end) {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}
+
+/// The first bytes, for a message.
+fn start_of(bytes: &[u8]) -> String {
+    let start = &bytes[..bytes.len().min(8)];
+    format!("\"{}\"", start.escape_ascii())
+}

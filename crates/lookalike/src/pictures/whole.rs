@@ -1,0 +1,63 @@
+//! Which whole pictures are alike, in any orientation?
+
+use std::collections::BTreeMap;
+
+use super::{Found, PictureDigest, PictureSearch, narrow};
+use crate::{
+    AlikePair, AllPairs, Fingerprint, Pair, PairsError, Search, StaticIndex,
+    extract::image::Orientation,
+};
+
+/// Pairs of pictures whose fingerprints are within the radius; a turned pair has the distance of its
+/// best orientation.
+pub(super) fn find<const WORDS: usize>(
+    search: &PictureSearch<'_>,
+    digests: &[PictureDigest],
+) -> Result<Found, PairsError> {
+    let prints: Vec<Fingerprint<WORDS>> = digests
+        .iter()
+        .flat_map(|digest| &digest.prints)
+        .map(|prints| narrow(&prints.upright))
+        .collect();
+    let mut options = AllPairs::new(search.radius).kernel(search.kernel).progress(search.progress);
+    if let Some(bytes) = search.memory {
+        options = options.memory(bytes);
+    }
+    let upright = options.run(&prints)?;
+    let plan = upright.plan().to_string();
+    let mut pairs = Vec::new();
+    upright.for_each(|Pair { a, b, distance }| {
+        pairs.push(AlikePair { a, b, distance, similarity: None });
+    });
+    if search.orientations {
+        pairs = with_turned(search, digests, &prints, pairs)?;
+    }
+    Ok(Found { pairs, plan })
+}
+
+/// Adds the pairs of which the later picture is alike the earlier one when it is turned.
+fn with_turned<const WORDS: usize>(
+    search: &PictureSearch<'_>,
+    digests: &[PictureDigest],
+    prints: &[Fingerprint<WORDS>],
+    pairs: Vec<AlikePair>,
+) -> Result<Vec<AlikePair>, PairsError> {
+    let mut nearest: BTreeMap<(u32, u32), u32> =
+        pairs.iter().map(|pair| ((pair.a, pair.b), pair.distance)).collect();
+    let index = StaticIndex::build(prints, search.radius)?;
+    for orientation in &Orientation::ALL[1..] {
+        let queries: Vec<Fingerprint<WORDS>> = digests
+            .iter()
+            .filter_map(|digest| digest.prints.as_ref()?.turned.as_deref())
+            .map(|turned| narrow(&turned[orientation.index()]))
+            .collect();
+        index.par_search_batch(&queries, search.radius, |later, found| {
+            if (found.id as usize) < later {
+                let known = nearest.entry((found.id, later as u32)).or_insert(found.distance);
+                *known = found.distance.min(*known);
+            }
+        })?;
+    }
+    let pair = |((a, b), distance)| AlikePair { a, b, distance, similarity: None };
+    Ok(nearest.into_iter().map(pair).collect())
+}

@@ -1,0 +1,52 @@
+"""Near-duplicates: everything within the radius you state, missing nothing.
+
+>>> import lookalike
+>>> texts = [
+...     "The ferry to the island leaves at nine in the morning from the north end.",
+...     "Boil the potatoes in their skins, let them cool, and slice them thin.",
+...     "The ferry to the island leaves at ten in the morning, from the north end!",
+... ]
+>>> lookalike.dedup(texts).kept
+[0, 1]
+
+Start with :func:`dedup` for texts, rows, tables and files; with :func:`fingerprints`,
+:func:`find_all` and :class:`Index` to build something of your own. :mod:`lookalike.compat` has
+drop-in modules for two SimHash packages. NumPy and Arrow are used when they are there; neither is
+needed. Everything is written down in docs/python.md.
+"""
+
+from importlib.metadata import version as _version
+
+from . import errors
+from ._dedup import AlikePair, Dedup, Group, Member, dedup, report
+from ._index import Index, Match
+from ._pictures import picture, pictures
+from ._prints import distance, find_all
+from ._recipe import Model, Preset, Recipe, fingerprints, recipes, simhash
+from .errors import LookalikeError
+
+__version__ = _version("lookalike")
+
+__all__ = [
+    "AlikePair",
+    "Dedup",
+    "Group",
+    "Index",
+    "LookalikeError",
+    "Match",
+    "Member",
+    "Model",
+    "Preset",
+    "Recipe",
+    "__version__",
+    "dedup",
+    "distance",
+    "errors",
+    "find_all",
+    "fingerprints",
+    "picture",
+    "pictures",
+    "recipes",
+    "report",
+    "simhash",
+]

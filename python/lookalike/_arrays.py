@@ -1,0 +1,128 @@
+"""How do fingerprints and pairs look in Python? NumPy arrays if NumPy is there, else lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    #: Fingerprints: 64-bit words, masked where a text has no features.
+    Prints = np.ma.MaskedArray[Any, np.dtype[np.uint64]]
+    #: Rows of two numbers and a distance.
+    Triples = np.ndarray[tuple[int, int], np.dtype[np.uint32]]
+
+
+def installed(name: str) -> Any:
+    """A package, if it is there."""
+    try:
+        return import_module(name)
+    except ImportError:
+        return None
+
+
+numpy: Any = installed("numpy")
+
+#: The numbers of words a fingerprint may have.
+WIDTHS = (1, 2, 4)
+
+
+def prints_from(words: bytearray, empty: bytearray, bits: int) -> Prints:
+    """Fingerprints from what the native half hands over."""
+    width = max(1, bits // 64)
+    if numpy is None:
+        cut = (words[at : at + 8 * width] for at in range(0, len(words), 8 * width))
+        numbers = (int.from_bytes(word, "little") for word in cut)
+        listed: Any = [None if none else print for print, none in zip(numbers, empty, strict=True)]
+        return listed
+    data = numpy.frombuffer(words, dtype="<u8")
+    mask = numpy.frombuffer(empty, dtype=bool)
+    if width > 1:
+        data = data.reshape(-1, width)
+        mask = numpy.repeat(mask[:, None], width, axis=1)
+    prints: Prints = numpy.ma.MaskedArray(data, mask=mask)
+    return prints
+
+
+def triples_from(numbers: bytearray) -> Triples:
+    """Rows of three numbers from what the native half hands over."""
+    if numpy is None:
+        flat = memoryview(numbers).cast("I").tolist()
+        listed: Any = list(zip(flat[::3], flat[1::3], flat[2::3], strict=True))
+        return listed
+    triples: Triples = numpy.frombuffer(numbers, dtype="<u4").reshape(-1, 3)
+    return triples
+
+
+class Given:
+    """Fingerprints that a caller gave: a buffer of words or a list of ints, without empty ones."""
+
+    def __init__(self, prints: Any, bits: int | None = None) -> None:
+        #: Where the others stand, if some are empty.
+        self.positions: Any = None
+        #: The words of a fingerprint, if they are an array.
+        self.words: int | None = None
+        if hasattr(prints, "to_numpy") and numpy is not None:
+            prints = prints.to_numpy()
+        if numpy is not None and isinstance(prints, numpy.ndarray) and prints.dtype != object:
+            self.prints, self.words = self._of_array(prints)
+            self.bits = bits or 64 * self.words
+        else:
+            self.prints = self._of_list(prints)
+            self.bits = bits or _bits_of(self.prints)
+
+    def _of_array(self, array: Any) -> tuple[Any, int]:
+        width = array.shape[1] if array.ndim == 2 else 1
+        if array.ndim not in (1, 2) or width not in WIDTHS:
+            raise ValueError(
+                f"fingerprints have the shape (n,) or (n, words) with 1, 2 or 4 words, "
+                f"not {array.shape}"
+            )
+        if array.dtype.kind not in "ui" or array.dtype.itemsize not in (4, 8):
+            raise TypeError(f"fingerprints are uint64 (or int64, uint32), not {array.dtype}")
+        if isinstance(array, numpy.ma.MaskedArray):
+            mask = numpy.ma.getmaskarray(array)
+            mask = mask.any(axis=1) if mask.ndim == 2 else mask
+            array = array.data
+            if mask.any():
+                self.positions = numpy.flatnonzero(~mask).astype(numpy.uint32)
+                array = array[self.positions]
+        if array.dtype == numpy.int64:
+            array = array.view(numpy.uint64)
+        elif array.dtype == numpy.int32:
+            array = array.view(numpy.uint32)
+        # In C order, in the byte order of the machine: what the native half can copy at once.
+        return numpy.ascontiguousarray(array, dtype=numpy.uint64), width
+
+    def _of_list(self, prints: Iterable[int | None]) -> list[int]:
+        listed = list(prints)
+        if None in listed:
+            self.positions = [at for at, print in enumerate(listed) if print is not None]
+            if numpy is not None:
+                self.positions = numpy.array(self.positions, dtype=numpy.uint32)
+        return [print for print in listed if print is not None]
+
+    def restore(self, triples: Triples, columns: Sequence[int]) -> Triples:
+        """Counts the empty ones again, in these columns of rows of three."""
+        if self.positions is None:
+            return triples
+        if numpy is None:
+            moved: Any = [
+                tuple(self.positions[n] if at in columns else n for at, n in enumerate(row))
+                for row in triples
+            ]
+            return moved
+        for column in columns:
+            triples[:, column] = self.positions[triples[:, column]]
+        return triples
+
+
+def _bits_of(prints: list[int]) -> int:
+    """The least of 64, 128 and 256 that holds all; other things are refused elsewhere."""
+    try:
+        widest = max((int(print).bit_length() for print in prints), default=0)
+    except (TypeError, ValueError):
+        return 64
+    return next((bits for bits in (64, 128) if widest <= bits), 256)

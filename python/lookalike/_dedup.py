@@ -1,0 +1,336 @@
+"""What of all this can go, because something alike stays? The command line's ``dedup``."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from . import _native
+from ._arrays import installed
+from ._recipe import Model, Recipe, objects_of
+from .errors import OptionError, RemovalError
+
+#: What an item is called: the id it came with, the name of its file, or the number of its row.
+Id: TypeAlias = int | str
+
+#: The names of a text field, if none is given.
+USUAL = ("text", "content", "body")
+
+
+class Member(NamedTuple):
+    """An item that goes."""
+
+    id: Id
+    #: The item it was compared with: what is kept, or with ``group="connected"`` a neighbour.
+    alike: Id
+    distance: int
+    #: From 0 to 1; ``None`` if nothing was verified.
+    similarity: float | None
+
+
+class Group(NamedTuple):
+    """Items that go together."""
+
+    #: The one that stays.
+    keep: Id
+    members: list[Member]
+
+
+class AlikePair(NamedTuple):
+    """Two items that are alike."""
+
+    a: Id
+    b: Id
+    distance: int
+    similarity: float | None
+
+
+class Dedup:
+    """What :func:`dedup` decided. Nothing was changed."""
+
+    def __init__(self, answer: _native.Answer, data: Any) -> None:
+        self._answer = answer
+        self._data = data
+        #: The figures of the run, as the command line prints them with ``--json``.
+        self.summary: dict[str, Any] = json.loads(answer.summary)
+        #: What could not be read, a line each.
+        self.skipped: list[str] = answer.skipped
+
+    @cached_property
+    def groups(self) -> list[Group]:
+        """Who goes, and for whom; in the order of what is kept."""
+        return [
+            Group(keep, [Member(*member) for member in members])
+            for keep, members in self._answer.groups()
+        ]
+
+    @cached_property
+    def pairs(self) -> list[AlikePair]:
+        """All alike pairs, in order."""
+        return [AlikePair(*pair) for pair in self._answer.pairs()]
+
+    @cached_property
+    def kept(self) -> list[Any]:
+        """What stays: the numbers of rows, from 0; of files, the ids."""
+        return self._answer.kept()
+
+    @cached_property
+    def removed(self) -> list[Any]:
+        """What goes: the numbers of rows, from 0; of files, the ids."""
+        return self._answer.removed()
+
+    @property
+    def rows(self) -> Any:
+        """The rows that stay, in the kind they came in: a list, or a table."""
+        if self._data is None:
+            raise TypeError("files have no rows here; output= writes what is kept")
+        return _taken(self._data, self.kept)
+
+    @property
+    def exact(self) -> bool:
+        """Whether every alike pair was found; if not, ``summary["recall"]`` of them are expected."""
+        return bool(self.summary["exact"])
+
+    def __repr__(self) -> str:
+        items, removed = self._answer.items, self.summary["removed"]
+        return f"<Dedup of {items} items: {removed} can go, in {len(self.groups)} groups>"
+
+
+def dedup(
+    data: Any,
+    *,
+    against: Any = None,
+    recipe: str | Recipe = "words",
+    distance: int | None = None,
+    level: Literal["copy", "near", "similar"] | None = None,
+    similarity: float | None = None,
+    measure: Literal["jaccard", "mixed", "containment"] | None = None,
+    verify: bool = True,
+    exact: bool = False,
+    keep: str = "first",
+    group: Literal["star", "connected"] = "star",
+    max_remove: float = 0.9,
+    field: str | None = None,
+    id: str | None = None,
+    html: bool = False,
+    strict: bool = False,
+    lines: bool = False,
+    format: str | None = None,
+    output: str | os.PathLike[str] | None = None,
+    report: str | os.PathLike[str] | None = None,
+    force: bool = False,
+    threads: int | None = None,
+    memory: int | str | None = None,
+    **changes: Any,
+) -> Dedup:
+    """Find near-duplicates: of each group of alike items, one is kept.
+
+    ``data`` is a list of texts, of dicts, or of features; a table of pandas, polars or Arrow; or
+    files: a path, or a list of :class:`pathlib.Path`. (In a list, a ``str`` is a text.)
+
+    >>> texts = [
+    ...     "The ferry to the island leaves at nine in the morning from the north end.",
+    ...     "Boil the potatoes in their skins, let them cool, and slice them thin.",
+    ...     "The ferry to the island leaves at ten in the morning, from the north end!",
+    ... ]
+    >>> result = dedup(texts)
+    >>> result
+    <Dedup of 3 items: 1 can go, in 1 groups>
+    >>> result.kept, result.removed
+    ([0, 1], [2])
+    >>> result.groups[0].keep, result.groups[0].members[0].id
+    (0, 2)
+
+    Options are those of ``lookalike dedup``, with the same defaults: ``field`` and ``id`` name
+    columns, ``keep`` is ``first``, ``last``, ``longest``, ``largest``, ``newest`` or ``FIELD:asc`` or
+    ``FIELD:desc``; ``level``, ``similarity`` and ``distance`` say how alike; ``verify=False`` compares
+    fingerprints only; ``against`` is other data: what is alike something in it goes, and nothing
+    else. ``report`` writes a page to look at; ``output`` writes what is kept of files. ``changes`` are
+    what :class:`Recipe` takes.
+
+    More than ``max_remove`` of all items are not removed: :class:`~lookalike.errors.RemovalError`
+    says which group did it.
+    """
+    options = {
+        "distance": distance,
+        "level": level,
+        "similarity": similarity,
+        "measure": measure,
+        "no_verify": not verify,
+        "exact": exact,
+        "keep": keep,
+        "group": group,
+        "max_remove": max_remove,
+        "field": field,
+        "id": id,
+        "html": html,
+        "strict": strict,
+        "lines": lines,
+        "format": format,
+        "output": output,
+        "report": report,
+        "force": force,
+        "threads": threads,
+        "memory": memory,
+    }
+    recipe = recipe.replace(**changes) if isinstance(recipe, Recipe) else Recipe(recipe, **changes)
+    recipe._native.check()
+    wanted = _Wanted(field, id, keep.rpartition(":")[0] or None, recipe.extractor)
+    with ExitStack() as stack:
+        args = [*_flags(options), *_flags(_recipe_options(recipe, stack)), "--quiet"]
+        paths = _paths(data)
+        if against is not None:
+            other = _paths(against)
+            args.append(f"--against={other[0] if other else 'against'}")
+            if other and len(other) > 1:
+                raise OptionError("against: give one path, a folder if there are several files")
+            against = None if other else wanted.table(against)
+        if paths is not None:
+            answer = _native.dedup([*args, "--", *paths], None, against)
+            return _allowed(Dedup(answer, None))
+        if output is not None:
+            raise OptionError("output= is for files; .rows of the result is what is kept of rows")
+        data = data if _is_table(data) or isinstance(data, list) else list(objects_of(data))
+        answer = _native.dedup([*args, "--", "rows"], wanted.table(data), against)
+        return _allowed(Dedup(answer, data))
+
+
+def report(data: Any, path: str | os.PathLike[str], **options: Any) -> Dedup:
+    """Run :func:`dedup`, and write a page that shows the groups and what differs.
+
+    The page is one file that needs nothing else: open it in a browser, or send it to somebody.
+    """
+    return dedup(data, report=path, **options)
+
+
+def _allowed(result: Dedup) -> Dedup:
+    refused = result._answer.refused
+    if refused is not None:
+        raise RemovalError(refused)
+    return result
+
+
+def _flags(options: Mapping[str, Any]) -> Iterator[str]:
+    """Options as the command line takes them."""
+    for name, value in options.items():
+        flag = "--" + name.replace("_", "-")
+        if value is True:
+            yield flag
+        elif value is not None and value is not False:
+            yield f"{flag}={os.fspath(value) if isinstance(value, os.PathLike) else value}"
+
+
+def _recipe_options(recipe: Recipe, stack: ExitStack) -> dict[str, Any]:
+    """A recipe as options; what the command line reads from files is written to some."""
+    choices = dict(recipe._choices)
+    if callable(choices["hash"]) or choices.pop("tokenizer") is not None:
+        raise OptionError(
+            "dedup cannot call a hash or a tokenizer of yours; give an extractor=, or use "
+            "fingerprints() and find_all()"
+        )
+    del choices["extractor"]
+    choices["recipe"] = choices.pop("name")
+    model, words = choices["model"], choices["stop_words"]
+    if model is not None or isinstance(words, list):
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        if isinstance(model, Model):
+            choices["model"] = folder / "model"
+            model.save(choices["model"])
+        if isinstance(words, list):
+            choices["stop_words"] = folder / "words"
+            choices["stop_words"].write_text("\n".join(words), encoding="utf-8")
+    return choices
+
+
+def _paths(data: Any) -> list[str] | None:
+    """The paths of files; ``None`` if the data are here."""
+    if isinstance(data, str | os.PathLike):
+        return [os.fsdecode(data)]
+    listed = data if isinstance(data, list | tuple) else ()
+    if listed and all(isinstance(one, os.PathLike) for one in listed):
+        return [os.fsdecode(one) for one in listed]
+    return None
+
+
+def _is_table(data: Any) -> bool:
+    return hasattr(data, "columns") or hasattr(data, "column_names")
+
+
+class _Wanted:
+    """Which columns are handed over."""
+
+    def __init__(self, field: str | None, id: str | None, key: str | None, extractor: Any) -> None:
+        self.field, self.id, self.key = field, id or "id", key
+        self.extractor = extractor
+
+    def table(self, data: Any) -> Any:
+        """What the native half reads: Arrow data, or names and lists."""
+        if _is_table(data):
+            return self._of_table(data)
+        rows = list(objects_of(data))
+        first = next((row for row in rows if row is not None), None)
+        if isinstance(first, Mapping):
+            return self._of_dicts(rows)
+        return [(self.field or "text", self._extracted(rows))]
+
+    def _of_table(self, data: Any) -> Any:
+        names = [str(name) for name in getattr(data, "column_names", getattr(data, "columns", ()))]
+        field = self._field_among(names)
+        ours = [name for name in names if self._is_wanted(name, field)]
+        if self.extractor is not None:
+            columns = [(name, list(objects_of(data[name]))) for name in ours]
+            return [(name, self._extracted(v) if name == field else v) for name, v in columns]
+        if not any(field == name or field.startswith(name + ".") for name in names):
+            # What there is instead is told by who looks for it.
+            ours = names
+        if type(data).__module__.startswith("pandas") and installed("pyarrow") is None:
+            return [(name, data[name].tolist()) for name in ours]
+        return data.select(ours) if hasattr(data, "column_names") else data[ours]
+
+    def _of_dicts(self, rows: list[Any]) -> list[tuple[str, list[Any]]]:
+        names = {name: None for row in rows[:1000] if row is not None for name in row}
+        field = self._field_among(list(names))
+        paths = [field, self.id, *([self.key] if self.key else [])]
+        columns = {path: [_value(row, path) for row in rows] for path in paths}
+        columns[field] = self._extracted(columns[field])
+        missing = all(value is None for value in columns[field])
+        if missing and field not in names:
+            return [(name, [None] * len(rows)) for name in names]
+        return [(p, v) for p, v in columns.items() if p == field or any(x is not None for x in v)]
+
+    def _extracted(self, values: list[Any]) -> list[Any]:
+        if self.extractor is None:
+            return values
+        return [None if value is None else self.extractor(value) for value in values]
+
+    def _field_among(self, names: list[str]) -> str:
+        return self.field or next((name for name in USUAL if name in names), USUAL[0])
+
+    def _is_wanted(self, name: str, field: str) -> bool:
+        paths = [path for path in (field, self.id, self.key) if path]
+        return any(path == name or path.startswith(name + ".") for path in paths)
+
+
+def _value(row: Any, path: str) -> Any:
+    """A field of a row; ``a.b`` is field b of the field a."""
+    if not isinstance(row, Mapping):
+        return None
+    if path in row:
+        return row[path]
+    name, _, rest = path.partition(".")
+    return _value(row[name], rest) if rest and name in row else None
+
+
+def _taken(data: Any, rows: list[int]) -> Any:
+    """These rows, in the kind they came in."""
+    if hasattr(data, "iloc"):
+        return data.iloc[rows]
+    if hasattr(data, "column_names"):
+        return data.take(rows)
+    return data[rows] if _is_table(data) else [data[row] for row in rows]

@@ -1,0 +1,98 @@
+"""Fingerprints that are there already: how far apart are they, and which are near each other?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from . import _native
+from ._arrays import WIDTHS, Given, numpy, triples_from
+
+if TYPE_CHECKING:
+    from ._arrays import Triples
+
+
+def distance(a: Any, b: Any) -> Any:
+    """The number of bits in which two fingerprints differ.
+
+    A fingerprint is an int, or an array of its 1, 2 or 4 words.
+
+    >>> distance(0b1011, 0b0001)
+    2
+    >>> prints = fingerprints(["to be or not to be", "to be or to be not"])
+    >>> distance(prints[0], prints[1]) == distance(simhash("to be or not to be"), prints[1])
+    True
+
+    Of many at once, an array of the shape (n, words): the distance of each.
+
+    >>> distance(prints, prints[0]).tolist()[0]
+    0
+    """
+    if _is_int(a) and _is_int(b):
+        return (int(a) ^ int(b)).bit_count()
+    if numpy is None:
+        raise TypeError("without NumPy, fingerprints are ints")
+    width = next(_words(side).shape[-1] for side in (a, b) if not _is_int(side))
+    one, two = (_words(side, width) for side in (a, b))
+    bits = numpy.bitwise_count(one ^ two).sum(axis=-1, dtype=numpy.uint32)
+    return int(bits) if bits.ndim == 0 else bits
+
+
+def _is_int(print: Any) -> bool:
+    return hasattr(print, "__index__") and getattr(print, "ndim", 0) == 0
+
+
+def _words(print: Any, width: int | None = None) -> Any:
+    """The words of fingerprints, along the last axis."""
+    if _is_int(print) and width is not None:
+        print = numpy.frombuffer(int(print).to_bytes(8 * width, "little"), dtype="<u8")
+    words = numpy.asarray(getattr(print, "data", print) if _is_masked(print) else print)
+    if words.dtype.kind not in "ui" and words.size:
+        raise TypeError(f"fingerprints are uint64, not {words.dtype}")
+    if words.ndim not in (1, 2) or words.shape[-1] not in WIDTHS:
+        raise ValueError(
+            f"a fingerprint has 1, 2 or 4 words, many have the shape (n, words), not {words.shape}; "
+            "of 64-bit fingerprints in one array, give prints[:, None]"
+        )
+    return words.astype(numpy.uint64, copy=False)
+
+
+def _is_masked(print: Any) -> bool:
+    return isinstance(print, numpy.ma.MaskedArray)
+
+
+def find_all(
+    hashes: Any,
+    distance: int = 3,
+    blocks: int | None = None,
+    *,
+    bits: int | None = None,
+    equal: Literal["all", "first"] = "all",
+    memory: int | None = None,
+    threads: int | None = None,
+) -> Triples:
+    """All pairs of fingerprints that differ in at most ``distance`` bits, missing none.
+
+    Fingerprints are an array as :func:`fingerprints` makes it, or ints. The answer has a row for each
+    pair, in order: two positions, the smaller first, and the distance.
+
+    >>> find_all([0b0000, 0b1111_0000, 0b0111, 0b1111_0000]).tolist()
+    [[0, 2, 3], [1, 3, 0]]
+
+    The fastest exact plan is chosen; ``blocks`` forces the classic one (more blocks than the
+    distance). The answer is the same. A thousand equal fingerprints make half a million pairs:
+    ``equal="first"`` ties each to the first of its equals only. ``memory`` is a limit in bytes;
+    what does not fit goes to temporary files. Without NumPy the answer is a list of tuples.
+    """
+    if equal not in ("all", "first"):
+        raise ValueError(f'equal is "all" or "first", not {equal!r}')
+    given = Given(hashes, bits)
+    found = _native.find_all(
+        given.prints,
+        given.bits,
+        distance,
+        blocks,
+        first=equal == "first",
+        memory=memory,
+        threads=threads,
+    )
+    return given.restore(triples_from(found), columns=(0, 1))

@@ -1,0 +1,380 @@
+"""Recipes: which choices decide the bits of a fingerprint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from . import _native
+from ._arrays import installed, prints_from
+
+if TYPE_CHECKING:
+    from ._arrays import Prints
+
+#: A thing that items are made of: text, bytes, or an int that is its hash already.
+Feature: TypeAlias = str | bytes | int
+#: What an item is made of, with weights or without.
+Features: TypeAlias = Mapping[Any, float] | Iterable[Feature | tuple[Feature, float]]
+#: Hashes the bytes of a feature; the lowest 64 bits count.
+Hash: TypeAlias = Callable[[bytes], int]
+
+
+class Model:
+    """How rare features are in common texts, for recipes that weigh by it (``tfidf``).
+
+    >>> model = Model.learn(["the cat sat", "the dog sat", "the end"], recipe="words")
+    >>> model.texts
+    3
+    >>> simhash("the cat", recipe="words", weights="tfidf", model=model) is not None
+    True
+    """
+
+    __slots__ = ("_native",)
+
+    def __init__(self, native: _native.Model) -> None:
+        self._native = native
+
+    @classmethod
+    def learn(
+        cls, texts: Iterable[str], recipe: str | Recipe = "keywords", **changes: Any
+    ) -> Model:
+        """Learn from a sample of texts. The model belongs to the features and the hash of the recipe."""
+        return cls(_native.Model.learn(texts, recipe_of(recipe, changes)._native))
+
+    @classmethod
+    def open(cls, path: Any) -> Model:
+        """Read a file that :meth:`save` or ``lookalike recipes learn`` wrote."""
+        return cls(_native.Model.open(path))
+
+    def save(self, path: Any) -> None:
+        """Write a file, for :meth:`open` and for ``--model`` on the command line."""
+        self._native.save(path)
+
+    @property
+    def texts(self) -> int:
+        """How many texts it was learned from."""
+        return self._native.texts
+
+    @property
+    def features(self) -> str:
+        """What it knows: features and hash, as in ``words:1, mix``."""
+        return self._native.features
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Model):
+            return NotImplemented
+        return self._native.to_bytes() == other._native.to_bytes()
+
+    def __hash__(self) -> int:
+        return hash((self.texts, self.features))
+
+    def __repr__(self) -> str:
+        return f"<Model of {self.features}, from {self.texts} texts>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _model_from_bytes, (self._native.to_bytes(),)
+
+
+def _model_from_bytes(data: bytes) -> Model:
+    return Model(_native.Model.from_bytes(data))
+
+
+class Recipe:
+    """Everything that decides the bits: start from a preset, and change what you like.
+
+    >>> Recipe("words")
+    Recipe(words: words:1, log, mix, 128 bits, version 1)
+    >>> Recipe("words", features="chars:4", bits=64)
+    Recipe(own: chars:4, log, mix, 64 bits, version 1)
+
+    ``features`` is ``words:N``, ``chars:N``, ``bytes:N``, ``code:N``, ``blind:N`` or
+    ``dictionary:N``; ``weights`` is ``set``, ``tf``, ``log`` or ``tfidf`` (needs a ``model``);
+    ``hash`` is ``mix``, ``xxh3``, ``murmur3-64``, ``murmur3-128``, ``jenkins``, ``md5-first8`` or
+    ``md5-last8``; ``bits`` is 32, 64, 128 or 256; ``top`` lets only so many features count, 0 all;
+    ``stop_words`` are languages (``"en,zh"``), words of your own in a list, or ``"none"``.
+
+    Three choices can be functions of yours. They run one text after the other, not in parallel:
+
+    - ``hash`` takes the bytes of a feature and returns an int, of which the lowest 64 bits count.
+    - ``tokenizer`` takes a text and returns its tokens; runs of them are features as ever.
+    - ``extractor`` takes any item and returns its features: a dict of weights, a list of
+      ``(feature, weight)``, or a list of features.
+
+    >>> Recipe("bare", tokenizer=str.split).simhash("a b c") == simhash("a b c", recipe="bare")
+    True
+    """
+
+    __slots__ = ("_choices", "_hash", "_native", "extractor", "model", "tokenizer")
+
+    def __init__(
+        self,
+        name: str = "words",
+        *,
+        features: str | None = None,
+        stop_words: str | Iterable[str] | None = None,
+        weights: str | None = None,
+        model: Model | None = None,
+        top: int | None = None,
+        hash: str | Hash | None = None,
+        seed: int | None = None,
+        bits: int | None = None,
+        tokenizer: Callable[[str], Iterable[str]] | None = None,
+        extractor: Callable[[Any], Features] | None = None,
+    ) -> None:
+        if stop_words is not None and not isinstance(stop_words, str):
+            stop_words = list(stop_words)
+        self._choices: dict[str, Any] = {
+            "features": features,
+            "stop_words": stop_words,
+            "weights": weights,
+            "model": model,
+            "top": top,
+            "hash": hash,
+            "seed": seed,
+            "bits": bits,
+            "tokenizer": tokenizer,
+            "extractor": extractor,
+            "name": name,
+        }
+        self._hash = hash if callable(hash) else None
+        self.model = model
+        self.tokenizer = tokenizer
+        self.extractor = extractor
+        self._native = _native.Recipe(
+            name,
+            features=features,
+            stop_words=stop_words if isinstance(stop_words, str) else None,
+            own_words="\n".join(stop_words) if isinstance(stop_words, list) else None,
+            weights=weights,
+            model=model._native if model else None,
+            top=top,
+            hash=hash if isinstance(hash, str) else None,
+            seed=seed,
+            bits=bits,
+        )
+
+    @property
+    def name(self) -> str:
+        """The preset's name, or ``own`` if anything was changed."""
+        return "own" if self._is_python else self._native.name
+
+    @property
+    def features(self) -> str:
+        """What a text is made of."""
+        return self._native.features
+
+    @property
+    def weights(self) -> str:
+        """How much a feature counts."""
+        return self._native.weights
+
+    @property
+    def hash(self) -> str | Hash:
+        """How a feature becomes bits: a name, or your function."""
+        return self._hash or self._native.hash
+
+    @property
+    def seed(self) -> int:
+        """The seed of the hash."""
+        return self._native.seed
+
+    @property
+    def bits(self) -> int:
+        """How many bits a fingerprint has."""
+        return self._native.bits
+
+    @property
+    def top(self) -> int | None:
+        """Only so many features count; ``None`` for all."""
+        return self._native.top
+
+    @property
+    def version(self) -> int:
+        """Raised whenever the same choices give other bits."""
+        return self._native.version
+
+    @property
+    def distance(self) -> int:
+        """Texts at most this far apart are taken for alike."""
+        return self._native.distance
+
+    @property
+    def _is_python(self) -> bool:
+        return bool(self._hash or self.tokenizer or self.extractor)
+
+    def replace(self, **changes: Any) -> Recipe:
+        """The same recipe, but for these choices."""
+        unknown = changes.keys() - self._choices.keys()
+        if unknown:
+            raise TypeError(f"a recipe has no {', '.join(sorted(unknown))}")
+        return Recipe(**(self._choices | changes))
+
+    def simhash(self, item: Any) -> int | None:
+        """The fingerprint of one item; see :func:`simhash`."""
+        native, own_hash = self._native, self._hash
+        if self.extractor is not None:
+            return native.simhash_features(_plain(self.extractor(item)), own_hash)
+        if not isinstance(item, str):
+            return native.simhash_features(_plain(item), own_hash)
+        if self.tokenizer is not None:
+            return native.simhash_tokens(self.tokenizer(item), own_hash)
+        if own_hash is not None:
+            return native.simhash_hashed(item, own_hash)
+        return native.simhash_text(item)
+
+    def fingerprints(self, items: Any, threads: int | None = None) -> Prints:
+        """The fingerprints of many items; see :func:`fingerprints`."""
+        items = column_of(items)
+        if not self._is_python:
+            return prints_from(*self._native.fingerprints(items, threads), self.bits)
+        words, empty = bytearray(), bytearray()
+        size = 8 * max(1, self.bits // 64)
+        for item in objects_of(items):
+            print = None if item is None else self.simhash(item)
+            words += (print or 0).to_bytes(size, "little")
+            empty.append(print is None)
+        return prints_from(words, empty, self.bits)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Recipe):
+            return NotImplemented
+        ours = (self._hash, self.tokenizer, self.extractor)
+        return self._native == other._native and ours == (
+            other._hash,
+            other.tokenizer,
+            other.extractor,
+        )
+
+    def __hash__(self) -> int:
+        return hash((str(self), self._hash, self.tokenizer, self.extractor))
+
+    def __str__(self) -> str:
+        named = {"hash": self._hash, "tokenizer": self.tokenizer, "extractor": self.extractor}
+        own = [f"own {name}" for name, function in named.items() if function]
+        return ", ".join([self._native.text, *own])
+
+    def __repr__(self) -> str:
+        return f"Recipe({self})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _recipe_from, (self._choices,)
+
+
+def _recipe_from(choices: dict[str, Any]) -> Recipe:
+    return Recipe(**choices)
+
+
+def recipe_of(recipe: str | Recipe, changes: Mapping[str, Any]) -> Recipe:
+    """The recipe that was asked for."""
+    if isinstance(recipe, str):
+        return Recipe(recipe, **changes) if changes else _preset(recipe)
+    return recipe.replace(**changes) if changes else recipe
+
+
+@lru_cache(maxsize=32)
+def _preset(name: str) -> Recipe:
+    return Recipe(name)
+
+
+def _plain(features: Any) -> Any:
+    return dict(features) if isinstance(features, Mapping) else features
+
+
+def column_of(items: Any) -> Any:
+    """A column that the native half can read: Arrow data, or anything to go through."""
+    library = type(items).__module__.partition(".")[0]
+    if library == "numpy":
+        return items.tolist()
+    if library == "pandas" and not _is_arrow_series(items):
+        return items.tolist()
+    return items
+
+
+def _is_arrow_series(series: Any) -> bool:
+    """Whether pandas can hand this over as Arrow data: for that, it needs pyarrow."""
+    if series.dtype == object or not hasattr(series, "__arrow_c_stream__"):
+        return False
+    return installed("pyarrow") is not None
+
+
+def objects_of(items: Any) -> Iterable[Any]:
+    """The same, one Python object after the other."""
+    for way in ("to_pylist", "to_list", "tolist"):
+        if hasattr(items, way):
+            listed: Iterable[Any] = getattr(items, way)()
+            return listed
+    untouched: Iterable[Any] = iter(items)
+    return untouched
+
+
+def simhash(item: str | Features, recipe: str | Recipe = "words", **changes: Any) -> int | None:
+    """The fingerprint of a text, or of features; ``None`` if it has none.
+
+    >>> hex(simhash("to be or not to be", recipe="simhash64"))
+    '0x247801a025ad981'
+    >>> simhash("...") is None
+    True
+
+    Features are a dict of weights, a list of ``(feature, weight)``, or a list of features that count
+    once. A feature is a str or bytes, or an int that is its hash already.
+
+    >>> soup = simhash({"water": 5, "salt": 1, "carrot": 3, "leek": 3})
+    >>> more = simhash([("water", 5), ("carrot", 3), ("leek", 3)])
+    >>> cake = simhash(["flour", "sugar", "butter"])
+    >>> distance(soup, more) < distance(soup, cake)
+    True
+    >>> hex(simhash([0xABCD, 0xBCDE, 0xCDEF], bits=64))
+    '0xadcf'
+
+    ``changes`` are what :class:`Recipe` takes: ``simhash(text, features="chars:4", bits=64)``.
+    """
+    return recipe_of(recipe, changes).simhash(item)
+
+
+def fingerprints(
+    items: Any, recipe: str | Recipe = "words", *, threads: int | None = None, **changes: Any
+) -> Prints:
+    """The fingerprints of many texts, in parallel.
+
+    ``items`` is a list, a generator, a NumPy array, an Arrow array, or a column of pandas or polars;
+    of texts, or of features as :func:`simhash` takes them. The answer is a masked array of 64-bit
+    words, of the shape (n,) or (n, words), word 0 the least significant. What has no features is
+    masked: it is like nothing, not like everything else without features.
+
+    >>> prints = fingerprints(["to be or not to be", "", "to be, or NOT to be"], recipe="simhash64")
+    >>> prints.shape, prints.mask.tolist()
+    ((3,), [False, True, False])
+    >>> int(prints[2]) == simhash("to be or not to be", recipe="simhash64")
+    True
+    >>> fingerprints(["two words", "of 64 bits each"]).shape
+    (2, 2)
+
+    Without NumPy it is a list of ints, ``None`` where there is no fingerprint.
+    """
+    return recipe_of(recipe, changes).fingerprints(items, threads)
+
+
+class Preset(NamedTuple):
+    """A recipe that comes with lookalike, and what is known of it."""
+
+    name: str
+    bits: int
+    #: Texts at most this far apart are taken for alike.
+    distance: int
+    features: str
+    weights: str
+    #: What else must be true of two texts; ``None`` if the distance decides alone.
+    verify: str | None
+    #: Precision, recall and F1 on labelled texts, where that was measured.
+    quality: tuple[float, float, float] | None
+    description: str
+
+
+def recipes() -> list[Preset]:
+    """The presets, the default first.
+
+    >>> [preset.name for preset in recipes()][:3]
+    ['words', 'bare', 'simhash64']
+    """
+    return [Preset(*preset) for preset in _native.presets()]

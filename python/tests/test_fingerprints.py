@@ -1,0 +1,192 @@
+"""Texts from anywhere: lists, generators, columns of every library; the same fingerprints."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import lookalike
+import numpy
+import pandas
+import polars
+import pyarrow
+import pytest
+from lookalike import Model, Recipe, distance, fingerprints, simhash
+
+TEXTS = [
+    "The ferry to the island leaves at nine in the morning.",
+    "",
+    "去岛上的渡船每天早上九点从港口北端出发。",
+    None,
+    "x",
+    "Паром на остров отходит каждое утро. " * 50,
+]
+
+COLUMNS: dict[str, Callable[[list[str | None]], Any]] = {
+    "list": list,
+    "tuple": tuple,
+    "generator": lambda texts: (text for text in texts),
+    "numpy": lambda texts: numpy.array(texts, dtype=object),
+    "pandas": pandas.Series,
+    "pandas object": lambda texts: pandas.Series(texts, dtype=object),
+    "pandas category": lambda texts: pandas.Series(texts).astype("category"),
+    "polars": polars.Series,
+    "polars category": lambda texts: polars.Series(texts, dtype=polars.Categorical),
+    "arrow": pyarrow.array,
+    "arrow large": lambda texts: pyarrow.array(texts, pyarrow.large_string()),
+    "arrow view": lambda texts: pyarrow.array(texts, pyarrow.string_view()),
+    "arrow dictionary": lambda texts: pyarrow.array(texts).dictionary_encode(),
+    "arrow chunks": lambda texts: pyarrow.chunked_array([texts[:2], texts[2:]]),
+    "arrow slice": lambda texts: pyarrow.array(["before", *texts])[1:],
+}
+
+
+def as_int(print: Any) -> int | None:
+    if print is numpy.ma.masked:
+        return None
+    words = numpy.ma.atleast_1d(print)
+    if numpy.ma.getmaskarray(words).any():
+        return None
+    return sum(int(word) << 64 * at for at, word in enumerate(words.data))
+
+
+@pytest.mark.parametrize("bits", [32, 64, 128, 256])
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_a_column_of_any_kind_has_the_fingerprints_of_its_texts(kind: str, bits: int) -> None:
+    prints = fingerprints(COLUMNS[kind](TEXTS), bits=bits)
+    assert prints.dtype == numpy.uint64
+    assert prints.shape == ((6,) if bits <= 64 else (6, bits // 64))
+    expected = [None if text is None else simhash(text, bits=bits) for text in TEXTS]
+    assert [as_int(print) for print in prints] == expected
+    assert [print is None for print in expected] == [False, True, False, True, False, False]
+
+
+def test_many_batches_keep_their_order() -> None:
+    texts = [f"number {n} of many texts" if n % 7 else "" for n in range(40_000)]
+    prints = fingerprints(texts, recipe="simhash64", threads=2)
+    for at in [0, 1, 16_383, 16_384, 39_999]:
+        assert as_int(prints[at]) == simhash(texts[at], recipe="simhash64")
+    assert prints.mask.sum() == len(range(0, 40_000, 7))
+    assert (prints == fingerprints(pyarrow.array(texts), recipe="simhash64")).all()
+
+
+def test_nothing_has_no_fingerprints() -> None:
+    assert fingerprints([]).shape == (0, 2)
+    assert fingerprints([], bits=64).shape == (0,)
+    assert fingerprints(pyarrow.array([], pyarrow.string())).shape == (0, 2)
+
+
+def test_text_that_is_not_unicode_is_replaced() -> None:
+    assert simhash("broken \ud800 text") == simhash("broken \ufffd text")
+    assert as_int(fingerprints(["broken \ud800 text"])[0]) == simhash("broken \ufffd text")
+
+
+def test_features_stand_beside_texts() -> None:
+    items = [{"water": 5, "salt": 0.5}, "water salt", [("salt", 0.5), ("water", 5)], ["water"], []]
+    prints = [as_int(print) for print in fingerprints(items)]
+    assert prints[0] == prints[2] != prints[1]
+    assert prints[3] == simhash(["water"])
+    assert prints[4] is None
+
+
+def test_a_hash_of_yours_decides_the_bits() -> None:
+    def fnv(data: bytes) -> int:
+        hash = 0xCBF29CE484222325
+        for byte in data:
+            hash = (hash ^ byte) * 0x100000001B3 % 2**64
+        return hash
+
+    own = Recipe("simhash64", hash=fnv)
+    assert own.simhash("one") == fnv(b"one")
+    assert own.simhash(["one"]) == fnv(b"one")
+    assert own.simhash([b"one"]) == fnv(b"one")
+    big = Recipe("simhash64", hash=lambda data: (1 << 70) + fnv(data))
+    assert big.simhash("one") == fnv(b"one")
+    negative = Recipe("simhash64", hash=lambda data: -1)
+    assert negative.simhash("one") == 2**64 - 1
+    assert [as_int(p) for p in fingerprints(["one", None, ""], own)] == [fnv(b"one"), None, None]
+
+
+def test_a_tokenizer_of_yours_makes_the_tokens() -> None:
+    text = "to be or not to be"
+    for name in ["words", "bare", "simhash64"]:
+        for hash in ["mix", "xxh3"]:
+            recipe = Recipe(name, hash=hash)
+            assert recipe.replace(tokenizer=str.split).simhash(text) == recipe.simhash(text)
+    commas = Recipe("words", tokenizer=lambda text: text.split(","))
+    assert commas.simhash("a b,c") == Recipe("words").simhash(["a b", "c"])
+    stopped = Recipe("bare", tokenizer=str.split, stop_words=["or", "not"])
+    assert stopped.simhash(text) == simhash("to be to be", recipe="bare")
+
+
+def test_an_extractor_of_yours_takes_any_item() -> None:
+    recipe = Recipe(
+        bits=64, extractor=lambda number: {f"bit {n}": 1 for n in range(8) if number >> n & 1}
+    )
+    prints = fingerprints([0b1111_0000, 0b1111_0001, 0b0000_1110, 0], recipe)
+    assert distance(int(prints[0]), int(prints[1])) < distance(int(prints[0]), int(prints[2]))
+    assert prints[3] is numpy.ma.masked
+
+
+@pytest.mark.parametrize("choice", ["hash", "tokenizer", "extractor"])
+def test_what_your_function_raises_is_raised(choice: str) -> None:
+    def fail(_: Any) -> Any:
+        raise LookupError("mine")
+
+    recipe = Recipe(**{choice: fail})  # type: ignore[arg-type]
+    with pytest.raises(LookupError, match="mine"):
+        recipe.simhash("some text")
+    with pytest.raises(LookupError, match="mine"):
+        fingerprints(["some text"], recipe)
+
+
+def test_a_hash_that_is_no_number_is_refused() -> None:
+    with pytest.raises(TypeError, match="a hash is an int"):
+        Recipe(hash=lambda data: "text").simhash("some text")  # type: ignore[arg-type, return-value]
+
+
+@pytest.mark.parametrize(
+    ("items", "message"),
+    [
+        ("one text", "one text is no list of texts"),
+        (pyarrow.array([1, 2]), "a column of Int64 holds no texts"),
+        (pyarrow.table({"text": ["a"]}), "give one column"),
+        ([3], "an item is a text, or features"),
+        ([["a", 2.5]], "a feature is a str, bytes or an int"),
+        ([[("a", 1, 2)]], "is no .feature, weight."),
+    ],
+)
+def test_what_is_no_text_is_refused_in_words(items: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        fingerprints(items)
+
+
+def test_recipes_are_told_apart_and_travel() -> None:
+    recipe = Recipe("bare", bits=64, stop_words=["the", "a"], top=10)
+    assert pickle.loads(pickle.dumps(recipe)) == recipe
+    assert recipe != recipe.replace(stop_words=["the"])
+    assert hash(recipe) == hash(recipe.replace())
+    assert str(Recipe()) == "words: words:1, log, mix, 128 bits, version 1"
+    assert Recipe("bare").distance == 33 and Recipe("bare", bits=256).distance == 66
+    assert Recipe(tokenizer=str.split).name == "own"
+    with pytest.raises(TypeError, match="a recipe has no bitz"):
+        recipe.replace(bitz=3)
+
+
+def test_a_model_weighs_by_rarity_and_travels(tmp_path: Any) -> None:
+    texts = ["the cat sat", "the dog sat", "the end of the cat"] * 3
+    model = Model.learn(texts, recipe="words")
+    assert (model.texts, model.features) == (9, "words:1, mix")
+    recipe = Recipe("words", weights="tfidf", model=model)
+    plain = Recipe("words")
+    assert recipe.simhash("the zebra") != plain.simhash("the zebra")
+    model.save(tmp_path / "common.model")
+    assert Model.open(tmp_path / "common.model") == model
+    assert pickle.loads(pickle.dumps(recipe)) == recipe
+    with pytest.raises(
+        lookalike.errors.RecipeError, match="needs a corpus model; make one with Model"
+    ):
+        simhash("text", recipe="keywords")
+    with pytest.raises(lookalike.errors.RecipeError, match="the corpus model is of"):
+        simhash("text", weights="tfidf", features="words:2", model=model)
