@@ -1,4 +1,4 @@
-.PHONY: test test-python browser lint lint-bench quality bench bench-peers bench-python
+.PHONY: test soak test-python browser lint lint-bench quality bench bench-peers bench-python
 
 # All that must hold before a change goes in. Needs Rust, Python 3.11 or later, and Chromium to look
 # at the report with, which is installed if it is missing; LOOKALIKE_NO_BROWSER=1 goes without it,
@@ -9,6 +9,10 @@ test: browser lint
 	$(if $(LOOKALIKE_NO_PYTHON),,$(MAKE) test-python)
 	@echo
 	@echo "make test: all passed (format, clippy, documentation, tests)"
+
+# Kills a process that writes to a collection, 2,000 times, and looks what is left.
+soak:
+	LOOKALIKE_TEST_CYCLES=2000 cargo test --profile tested --package lookalike --test it -- collection::what_was_acknowledged
 
 # The Python package as its users get it: a wheel, installed into a fresh environment. The tests see
 # nothing of the source tree. Everything beneath the wheel was built for the tests before.
@@ -66,7 +70,7 @@ bench-peers: bench/.venv/installed
 
 bench/.venv/installed:
 	python3 -m venv bench/.venv
-	bench/.venv/bin/pip install --quiet faiss-cpu numpy
+	bench/.venv/bin/pip install --quiet faiss-cpu numpy usearch
 	touch $@
 
 # The Python package beside the packages people use today; writes bench/PYTHON.md.

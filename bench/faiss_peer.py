@@ -2,6 +2,7 @@
 
     faiss_peer.py flat FILE.npy RADIUS QUERIES           the first QUERIES items are the queries
     faiss_peer.py multihash FILE.npy RADIUS QUERIES.npy
+    faiss_peer.py hnsw-EF|usearch-EF FILE.npy RADIUS QUERIES.npy    the nearest 50 of each query
 
 Prints JSON lines: first {"version", "bytes", "seconds"} when ready, then {"seconds", "pairs",
 "checksum"} for each turn (see src/turn.rs). One thread. An item is not its own neighbour when
@@ -21,6 +22,8 @@ def main(kind, file, radius, queries):
     items = read(file)
     own = kind == "flat"
     queries = items[: int(queries)] if own else read(queries)
+    if "-" in kind:
+        return graph(*kind.split("-"), items, int(radius), queries)
     index, ready = prepare(kind, items)
     say(version=faiss.__version__, **ready)
     for _ in sys.stdin:
@@ -29,6 +32,43 @@ def main(kind, file, radius, queries):
         limits, _, found = index.range_search(queries, int(radius) + 1)
         seconds = time.perf_counter() - start
         say(seconds=seconds, **answer(limits, found, own))
+
+
+# Graphs know the nearest so many, not all within a radius: more than nearly every answer.
+NEAREST = 50
+
+
+def graph(kind, breadth, items, radius, queries):
+    """A graph index, searched as broadly as `breadth` says; what is beyond the radius is dropped."""
+    bits = 8 * items.shape[1]
+    if kind == "hnsw":
+        index = faiss.IndexBinaryHNSW(bits, 16)
+        index.hnsw.efConstruction = 64
+        index.add(items)
+        index.hnsw.efSearch = int(breadth)
+        version = "faiss " + faiss.__version__
+        search = lambda: index.search(queries, NEAREST)
+    else:
+        import usearch
+        from usearch.index import Index, MetricKind
+
+        index = Index(ndim=bits, metric=MetricKind.Hamming, dtype="b1", expansion_search=int(breadth))
+        index.add(np.arange(len(items)), items, threads=1)
+        version = "usearch " + usearch.__version__
+
+        def search():
+            found = index.search(queries, NEAREST, threads=1)
+            keys = np.where(np.arange(found.keys.shape[1]) < found.counts[:, None], found.keys, -1)
+            return found.distances, keys.astype(np.int64)
+
+    say(version=version)
+    for _ in sys.stdin:
+        start = time.perf_counter()
+        distances, keys = search()
+        seconds = time.perf_counter() - start
+        near = (distances <= radius) & (keys >= 0)
+        limits = np.concatenate([[0], np.cumsum(near.sum(axis=1))])
+        say(seconds=seconds, **answer(limits, keys[near], False))
 
 
 def read(file):

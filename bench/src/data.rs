@@ -53,6 +53,42 @@ pub fn queries<const WORDS: usize>(of: Planted, count: u64) -> Vec<Fingerprint<W
         .collect()
 }
 
+/// Random fingerprints, and crowds around a few of them: pages of one template, spam, blank pictures.
+#[derive(Clone, Copy)]
+pub struct Crowded {
+    /// Items that are near nobody.
+    pub strangers: u64,
+    /// How many crowds.
+    pub crowds: u64,
+    /// Items of a crowd, each about 4 bits from its centre: few of them are within 3 of each other.
+    pub crowd: u64,
+}
+
+impl Crowded {
+    /// The fingerprints: strangers, then crowd after crowd.
+    pub fn prints(&self) -> Vec<Fingerprint<1>> {
+        (0..self.strangers + self.crowds * self.crowd).map(|item| self.print(item)).collect()
+    }
+
+    fn print(&self, item: u64) -> Fingerprint<1> {
+        match item.checked_sub(self.strangers) {
+            None => random(b"stranger", item),
+            Some(member) => {
+                let draws = Draws { seed: b"crowd", item };
+                let Fingerprint([centre]) = random(b"centre", member / self.crowd);
+                Fingerprint([(0..4).fold(centre, |bits, draw| bits ^ 1 << draws.below(draw, 64))])
+            }
+        }
+    }
+
+    /// Queries within 3 bits of an item, of the crowds as often as these have items.
+    pub fn queries(&self, count: u64) -> Vec<Fingerprint<1>> {
+        let items = self.strangers + self.crowds * self.crowd;
+        let target = |query| Draws { seed: b"crowded", item: query }.below(0, items);
+        (0..count).map(|query| change(self.print(target(query)), query + items, 3)).collect()
+    }
+}
+
 /// Fingerprints as real text makes them: unbalanced bits, and boilerplate that decides some bits
 /// for all items that share it without making these items near.
 #[derive(Clone, Copy)]

@@ -1,5 +1,6 @@
 //! The rows of the table, in its order; one file for each kind of work.
 
+mod collection;
 pub mod memory;
 mod pairs;
 mod queries;
@@ -70,6 +71,21 @@ pub const ROWS: &[Work] = &[
     Work { name: "scan-128", about: "exhaustive scan, 128 bit, k=32", run: scan::run },
     Work { name: "votes", about: "voting kernels against the plain loop", run: votes::run },
     Work { name: "texts", about: "texts to fingerprints, against gaoya", run: texts::run },
+    Work {
+        name: "collection-10m",
+        about: "10M in a durable collection, k=3, against faiss MultiHash",
+        run: collection::ten_million,
+    },
+    Work {
+        name: "collection-wide",
+        about: "1M in a collection, 256 bit, k=31, against faiss flat",
+        run: collection::wide,
+    },
+    Work {
+        name: "crowds",
+        about: "crowds of nearly equal items, against graph indexes",
+        run: collection::crowded,
+    },
     Work {
         name: "memory-100m",
         about: "100M pairs, k=3: peak memory",

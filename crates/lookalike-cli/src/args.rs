@@ -3,12 +3,20 @@
 //! Only names, defaults and the reading of single values. What values mean together is checked in
 //! [`config`](crate::config).
 
+mod index;
+
 use std::{fmt::Display, path::PathBuf, str::FromStr};
 
 use clap::{Parser, Subcommand, ValueEnum};
 use lookalike::{
     FeatureHash, Kernel, Level, Measure, PicturePreset, Preset, Radius, Shingles, Similarity,
     Weighting, Width,
+};
+
+pub use index::{
+    IndexAddArgs, IndexBackupArgs, IndexCommand, IndexCreateArgs, IndexExportArgs, IndexFolderArgs,
+    IndexGroupsArgs, IndexImportArgs, IndexMakeArgs, IndexRemoveArgs, IndexSearchArgs,
+    IndexStatsArgs,
 };
 
 /// Finds near-duplicates: every pair within the radius it states, missing none.
@@ -25,6 +33,8 @@ pub enum Command {
     Pairs(PairsArgs),
     Compare(CompareArgs),
     Hash(HashArgs),
+    #[command(subcommand)]
+    Index(IndexCommand),
     Recipes(RecipesArgs),
     #[command(subcommand)]
     Bench(BenchCommand),
@@ -407,7 +417,7 @@ pub struct BenchPairsArgs {
 }
 
 /// How an item becomes a fingerprint: a recipe, and what to change in it.
-#[derive(clap::Args)]
+#[derive(clap::Args, Clone)]
 pub struct RecipeArgs {
     /// The recipe to start from; see lookalike recipes [default: words for texts, pdq for pictures]
     #[arg(long, value_name = "NAME", value_parser = recipe_name)]
@@ -447,6 +457,22 @@ pub struct RecipeArgs {
     /// Bits of a fingerprint: 32, 64, 128 or 256
     #[arg(long, value_parser = width)]
     pub bits: Option<Width>,
+}
+
+impl RecipeArgs {
+    /// Whether the user said nothing at all.
+    pub fn is_default(&self) -> bool {
+        let Self { recipe, features, stop_words, weights, model, top, hash, seed, bits } = self;
+        recipe.is_none()
+            && features.is_none()
+            && stop_words.is_none()
+            && weights.is_none()
+            && model.is_none()
+            && top.is_none()
+            && hash.is_none()
+            && seed.is_none()
+            && bits.is_none()
+    }
 }
 
 /// A recipe that comes with lookalike, for items of one kind.

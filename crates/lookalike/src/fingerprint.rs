@@ -66,6 +66,20 @@ impl<const WORDS: usize> Fingerprint<WORDS> {
         rest.is_empty().then(|| Self(words.map(u64::from_le_bytes)))
     }
 
+    /// The same bits in a type of another size: zeros are added, or words cut off, at the upper end.
+    /// For callers that learn the width at run time and keep all of them in the widest type.
+    ///
+    /// ```
+    /// use lookalike::Fingerprint;
+    ///
+    /// let wide: Fingerprint<4> = Fingerprint([7]).resize();
+    /// assert_eq!(wide, Fingerprint([7, 0, 0, 0]));
+    /// assert_eq!(wide.resize::<1>(), Fingerprint([7]));
+    /// ```
+    pub fn resize<const TO: usize>(&self) -> Fingerprint<TO> {
+        Fingerprint(std::array::from_fn(|word| self.0.get(word).copied().unwrap_or(0)))
+    }
+
     /// Cuts the lowest `width` bits into `parts` equal segments, least significant first.
     ///
     /// A segment is a number, so it holds at most 64 bits; `parts` must divide the width.

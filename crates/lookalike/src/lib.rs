@@ -139,6 +139,8 @@
 //!   brings decoders.
 
 mod alike;
+#[cfg(feature = "collection")]
+pub mod collection;
 mod equal;
 pub mod extract;
 pub mod features;
@@ -164,6 +166,10 @@ mod vectors;
 pub mod verify;
 
 pub use alike::{AlikePair, AlikePairs};
+#[cfg(feature = "collection")]
+pub use collection::{
+    About, Added, Collection, CollectionError, Found, Maker, NewItem, StoredItem,
+};
 pub use extract::{ExtractError, Shingles, Unit};
 pub use features::{Feature, Features, WeightError};
 pub use fingerprint::{Fingerprint, FingerprintError, Radius, Width};

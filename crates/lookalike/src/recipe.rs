@@ -8,6 +8,8 @@ mod counter;
 #[cfg(feature = "image")]
 mod picture;
 mod preset;
+#[cfg(feature = "collection")]
+pub(crate) mod stored;
 #[cfg(test)]
 mod tests;
 mod weighting;
@@ -298,8 +300,10 @@ impl Recipe {
     /// ```
     pub fn fingerprint_any(&self, text: &str) -> Option<Fingerprint<4>> {
         match self.width {
-            Width::Bits32 | Width::Bits64 => self.fingerprint::<1>(text).map(widen),
-            Width::Bits128 => self.fingerprint::<2>(text).map(widen),
+            Width::Bits32 | Width::Bits64 => {
+                self.fingerprint::<1>(text).map(|print| print.resize())
+            }
+            Width::Bits128 => self.fingerprint::<2>(text).map(|print| print.resize()),
             Width::Bits256 => self.fingerprint(text),
         }
     }
@@ -312,9 +316,11 @@ impl Recipe {
     ) -> Result<Option<Fingerprint<4>>, WeightError> {
         Ok(match self.width {
             Width::Bits32 | Width::Bits64 => {
-                self.fingerprint_of_features::<1>(features)?.map(widen)
+                self.fingerprint_of_features::<1>(features)?.map(|print| print.resize())
             }
-            Width::Bits128 => self.fingerprint_of_features::<2>(features)?.map(widen),
+            Width::Bits128 => {
+                self.fingerprint_of_features::<2>(features)?.map(|print| print.resize())
+            }
             Width::Bits256 => self.fingerprint_of_features(features)?,
         })
     }
@@ -467,10 +473,6 @@ fn heaviest<const WORDS: usize>(
     let mut features = Features::new();
     weighted.into_iter().for_each(|(words, weight)| features.push_words(words, weight));
     features
-}
-
-fn widen<const WORDS: usize>(print: Fingerprint<WORDS>) -> Fingerprint<4> {
-    Fingerprint(std::array::from_fn(|word| print.0.get(word).copied().unwrap_or(0)))
 }
 
 /// Why there is no such recipe.

@@ -87,6 +87,32 @@ impl StopWords {
     }
 }
 
+/// As they are stored: the names of languages, or the hashes of words of one's own.
+#[cfg(feature = "collection")]
+impl StopWords {
+    pub(crate) fn to_json(&self) -> serde_json::Value {
+        match &self.0 {
+            Lists::BuiltIn(_) => self.to_string().into(),
+            Lists::Own(words) => words.to_vec().into(),
+        }
+    }
+
+    pub(crate) fn from_json(value: &serde_json::Value) -> Option<Self> {
+        if let Some(names) = value.as_str() {
+            return if names.is_empty() {
+                Some(Self::NONE)
+            } else {
+                names.replace(' ', ",").parse().ok()
+            };
+        }
+        let words: Option<Vec<u64>> =
+            value.as_array()?.iter().map(serde_json::Value::as_u64).collect();
+        let mut words = words?;
+        words.sort_unstable();
+        Some(Self(Lists::Own(words.into())))
+    }
+}
+
 impl Default for StopWords {
     fn default() -> Self {
         Self::NONE

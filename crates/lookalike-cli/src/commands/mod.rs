@@ -4,6 +4,7 @@ mod bench;
 mod compare;
 pub mod dedup;
 mod hash;
+mod index;
 mod pairs;
 mod pictures;
 mod recipes;
@@ -21,6 +22,7 @@ pub fn run(command: Command) -> Result<ExitCode> {
         Command::Pairs(args) => pairs::run(args),
         Command::Compare(args) => compare::run(args),
         Command::Hash(args) => hash::run(args),
+        Command::Index(command) => index::run(command),
         Command::Recipes(args) => recipes::run(args),
         Command::Bench(BenchCommand::Pairs(args)) => bench::run(args),
     }

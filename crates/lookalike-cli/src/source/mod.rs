@@ -31,7 +31,7 @@ mod skipped;
 mod tests;
 mod warc;
 
-use bytes::Bytes;
+pub use bytes::Bytes;
 pub use field::{Content, Key};
 pub use fingerprints::{Expected, Fingerprints, guess_kind};
 use fingerprints::{OnPiece, PIECE};

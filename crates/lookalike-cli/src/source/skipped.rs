@@ -4,9 +4,6 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, anyhow};
 
-/// How many skipped items are listed one by one.
-const LISTED: usize = 20;
-
 /// Something that cannot be used: where, why, and what to do about it.
 #[derive(Debug)]
 pub struct Bad {
@@ -31,6 +28,8 @@ pub enum Reason {
     Empty,
     TooLarge,
     Missing,
+    NotThere,
+    ThereAlready,
     Input,
 }
 
@@ -51,6 +50,8 @@ impl Reason {
             Self::Empty => "empty",
             Self::TooLarge => "too large",
             Self::Missing => "missing rows",
+            Self::NotThere => "not there",
+            Self::ThereAlready => "there already",
             Self::Input => "unreadable input",
         }
     }
@@ -88,6 +89,9 @@ pub struct Skipped {
 }
 
 impl Skipped {
+    /// How many skipped items are listed one by one.
+    pub const LISTED: usize = 20;
+
     /// `go_on` is `--skip-bad`; without it the first bad item is an error.
     pub fn new(go_on: bool) -> Self {
         Self::stopping((!go_on).then_some("or --skip-bad to go on without it"))
@@ -120,8 +124,16 @@ impl Skipped {
     pub fn note(&mut self, bad: Bad, items: u64) {
         *self.counts.entry(bad.reason).or_default() += items;
         self.listable += 1;
-        if self.listed.len() < LISTED {
+        if self.listed.len() < Self::LISTED {
             self.listed.push(bad.message);
+        }
+    }
+
+    /// Counts more of a kind that is listed already.
+    pub fn note_more(&mut self, reason: Reason, items: u64) {
+        if items > 0 {
+            *self.counts.entry(reason).or_default() += items;
+            self.listable += items;
         }
     }
 

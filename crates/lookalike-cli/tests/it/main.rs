@@ -6,6 +6,7 @@ mod bench;
 mod compare;
 mod dedup;
 mod hash;
+mod index;
 mod library;
 mod pairs_in;
 mod pairs_out;

@@ -20,20 +20,22 @@ use super::IndexError;
 const MAGIC: [u8; 8] = *b"LOOKALIK";
 
 /// The format written and read here.
-pub(super) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 1;
 
 /// The bytes before the list of sections, and of one entry of that list.
 const HEADER_BYTES: usize = 64;
 const ENTRY_BYTES: usize = 32;
 
 /// Sections start at multiples of this: a cache line, and more than any number's alignment.
-pub(super) const ALIGNMENT: u64 = 64;
+pub(crate) const ALIGNMENT: u64 = 64;
 
 /// Which index is in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Static = 1,
     Mutable = 2,
+    /// What the items of a collection's run are called; the run's index stands beside it.
+    Names = 3,
 }
 
 impl Kind {
@@ -41,19 +43,27 @@ impl Kind {
         match self {
             Self::Static => "static",
             Self::Mutable => "mutable",
+            Self::Names => "collection's",
         }
     }
 }
 
 /// What a section holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Content {
+pub(crate) enum Content {
     Plan,
     Fingerprints,
     Directory(u32),
     Checks(u32),
     Ids(u32),
     Live,
+    Owners,
+    Sequences,
+    NameBases,
+    NameEnds,
+    Names,
+    Tags,
+    Places,
 }
 
 impl Content {
@@ -66,6 +76,13 @@ impl Content {
             Self::Checks(table) => [4, table],
             Self::Ids(table) => [5, table],
             Self::Live => [6, 0],
+            Self::Owners => [7, 0],
+            Self::Sequences => [8, 0],
+            Self::NameBases => [9, 0],
+            Self::NameEnds => [10, 0],
+            Self::Names => [11, 0],
+            Self::Tags => [12, 0],
+            Self::Places => [13, 0],
         }
     }
 
@@ -77,6 +94,13 @@ impl Content {
             [4, table] => Self::Checks(table),
             [5, table] => Self::Ids(table),
             [6, 0] => Self::Live,
+            [7, 0] => Self::Owners,
+            [8, 0] => Self::Sequences,
+            [9, 0] => Self::NameBases,
+            [10, 0] => Self::NameEnds,
+            [11, 0] => Self::Names,
+            [12, 0] => Self::Tags,
+            [13, 0] => Self::Places,
             _ => return None,
         })
     }
@@ -91,13 +115,18 @@ impl fmt::Display for Content {
             Self::Checks(table) => write!(f, "table {table} (checks)"),
             Self::Ids(table) => write!(f, "table {table} (ids)"),
             Self::Live => write!(f, "the list of live items"),
+            Self::Owners => write!(f, "the items of fingerprints"),
+            Self::Sequences => write!(f, "the sequence numbers"),
+            Self::NameBases | Self::NameEnds => write!(f, "the ends of ids"),
+            Self::Names => write!(f, "the ids"),
+            Self::Tags | Self::Places => write!(f, "the table of ids"),
         }
     }
 }
 
 /// What the header says about the whole index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct About {
+pub(crate) struct About {
     pub kind: Kind,
     /// 64-bit words of a fingerprint.
     pub words: u32,
@@ -108,7 +137,7 @@ pub(super) struct About {
 
 /// One stretch of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Section {
+pub(crate) struct Section {
     pub content: Content,
     pub start: u64,
     pub bytes: u64,
@@ -117,13 +146,13 @@ pub(super) struct Section {
 
 /// A header that was read and found whole.
 #[derive(Clone, Debug)]
-pub(super) struct Header {
+pub(crate) struct Header {
     pub about: About,
     pub sections: Vec<Section>,
 }
 
 /// Where sections of these sizes start, and where the last one ends.
-pub(super) fn starts(sizes: impl IntoIterator<Item = u64>) -> (Vec<u64>, u64) {
+pub(crate) fn starts(sizes: impl IntoIterator<Item = u64>) -> (Vec<u64>, u64) {
     let sizes: Vec<u64> = sizes.into_iter().collect();
     let mut end = (HEADER_BYTES + ENTRY_BYTES * sizes.len()) as u64;
     let mut place = |size| {
@@ -137,7 +166,7 @@ pub(super) fn starts(sizes: impl IntoIterator<Item = u64>) -> (Vec<u64>, u64) {
 
 /// Writes a file under a temporary name beside `path`, then renames it: a reader sees the old file
 /// or the new one, never a part.
-pub(super) fn write(
+pub(crate) fn write(
     path: &Path,
     about: About,
     contents: &[(Content, &[u8])],
@@ -169,7 +198,7 @@ pub(super) fn write(
 }
 
 /// Replaces the file at `path` by what `content` writes, or leaves it as it was.
-pub(super) fn replace(
+pub(crate) fn replace(
     path: &Path,
     content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), IndexError> {
@@ -215,9 +244,21 @@ fn header_checksum(bytes: &[u8]) -> u64 {
     xxh3_64(&[&bytes[..CHECKSUM], &bytes[HEADER_BYTES..]].concat())
 }
 
+/// The checksum of the header of an index file: it covers those of all sections, so two files with
+/// the same one are the same.
+#[cfg(feature = "collection")]
+pub(crate) fn checksum_of_header(path: &Path) -> Result<u64, IndexError> {
+    let mut header = [0; HEADER_BYTES];
+    std::fs::File::open(path)
+        .and_then(|mut file| io::Read::read_exact(&mut file, &mut header))
+        .map_err(|source| IndexError::Io { path: path.into(), action: "reading", source })?;
+    let (_, checksum) = header.split_at(CHECKSUM);
+    Ok(checksum.try_into().map_or(0, u64::from_le_bytes))
+}
+
 /// Reads the header of `bytes`, the whole file, and refuses anything but an index of this kind and
 /// width, of this format, at its full length. Sections are not looked into.
-pub(super) fn read_header(
+pub(crate) fn read_header(
     path: &Path,
     bytes: &[u8],
     kind: Kind,
@@ -255,7 +296,7 @@ pub(super) fn read_header(
             expected: length,
         });
     }
-    let kinds = [Kind::Static, Kind::Mutable];
+    let kinds = [Kind::Static, Kind::Mutable, Kind::Names];
     let found_kind = kinds.into_iter().find(|kind| *kind as u32 == found_kind);
     let found_kind = found_kind.ok_or_else(|| damaged("an unknown kind of index"))?;
     if found_kind != kind {
@@ -340,7 +381,7 @@ impl Header {
 }
 
 /// Little-endian numbers, one after the other.
-pub(super) struct Numbers<'a>(pub &'a [u8]);
+pub(crate) struct Numbers<'a>(pub &'a [u8]);
 
 impl Numbers<'_> {
     pub fn u32(&mut self) -> Option<u32> {

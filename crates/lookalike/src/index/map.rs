@@ -11,7 +11,7 @@ use memmap2::{Mmap, MmapMut};
 use super::IndexError;
 
 /// Maps a whole file for reading.
-pub(super) fn map_file(path: &Path) -> Result<Mmap, IndexError> {
+pub(crate) fn map_file(path: &Path) -> Result<Mmap, IndexError> {
     let failed = |action| move |source| IndexError::Io { path: path.into(), action, source };
     let file = File::open(path).map_err(failed("opening the index"))?;
     // SAFETY: the map is read as integers for which every bit pattern is valid, and every offset

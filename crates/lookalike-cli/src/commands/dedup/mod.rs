@@ -5,6 +5,7 @@ mod decide;
 mod keep;
 mod outputs;
 mod page;
+mod seen;
 
 use std::{
     path::{Path, PathBuf},
@@ -14,7 +15,7 @@ use std::{
 
 use anyhow::{Result, bail, ensure};
 use arrow_array::RecordBatch;
-use lookalike::{AlikePairs, How, TextPairs};
+use lookalike::{AlikePairs, Collection, How, TextPairs};
 use serde_json::{Value, json};
 
 use super::{
@@ -78,8 +79,10 @@ impl Done {
         );
         let work = Work::new(std::mem::take(&mut args.work))?;
         let mut skipped = Skipped::unless(args.rows.strict);
-        let found = match kind {
-            Kind::Image => search_pictures(&args, given, &work, &mut skipped)?,
+        let collection = args.against.as_deref().filter(|path| Collection::is_at(path));
+        let found = match (kind, collection) {
+            (_, Some(folder)) => seen::search(&args, folder, given, &work, &mut skipped)?,
+            (Kind::Image, _) => search_pictures(&args, given, &work, &mut skipped)?,
             _ => search_texts(&args, given, &work, &mut skipped)?,
         };
         Self::finish(args, found, &work, skipped, start)
@@ -183,7 +186,7 @@ fn search_texts(
         scale: page::scale(&alike),
     };
     let results = Results { pairs: found.pairs, ids, own, items, told };
-    let source = Source::Texts { rows, others };
+    let source = Source::Texts { rows, others: others.map(Box::new) };
     Ok(Found { results, source, preference, outputs, rows: numbers })
 }
 
@@ -258,11 +261,10 @@ fn options(args: &DedupArgs, work: &Work) -> RowOptions {
 }
 
 /// Where the items came from: needed once more, to show and to copy them.
-#[expect(clippy::large_enum_variant, reason = "there is one in a run")]
 enum Source {
     Texts {
         rows: Rows,
-        others: Option<Rows>,
+        others: Option<Box<Rows>>,
     },
     Pictures {
         own: Pictures,
@@ -275,7 +277,8 @@ impl Source {
     fn write_page(&mut self, page: Page<'_>, output: Output) -> Result<()> {
         match self {
             Self::Texts { rows, others } => {
-                let mut all: Vec<&mut Rows> = [rows].into_iter().chain(others.as_mut()).collect();
+                let mut all: Vec<&mut Rows> =
+                    [rows].into_iter().chain(others.as_deref_mut()).collect();
                 page.write(&mut all, output)
             }
             Self::Pictures { .. } => page.write(&mut [], output),

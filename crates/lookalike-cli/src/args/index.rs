@@ -1,0 +1,267 @@
+//! What can a user write after `lookalike index`?
+
+use std::path::PathBuf;
+
+use clap::Subcommand;
+use lookalike::Radius;
+
+use super::{Kind, OutputArgs, PictureArgs, RecipeArgs, RowArgs, TalkArgs, radius};
+
+/// Remember items in a folder, and ask it what was seen before.
+#[derive(Subcommand)]
+pub enum IndexCommand {
+    Create(IndexCreateArgs),
+    Add(IndexAddArgs),
+    Remove(IndexRemoveArgs),
+    Search(IndexSearchArgs),
+    Groups(IndexGroupsArgs),
+    Stats(IndexStatsArgs),
+    /// Compare every byte with its checksum, and the search tables with the records
+    Verify(IndexFolderArgs),
+    /// Merge the search tables, which makes searches faster after many changes, and give space back
+    Compact(IndexFolderArgs),
+    Export(IndexExportArgs),
+    Import(IndexImportArgs),
+    Backup(IndexBackupArgs),
+}
+
+/// What a new collection is of.
+#[derive(clap::Args)]
+pub struct IndexMakeArgs {
+    /// What the items are; guessed from the input if left out
+    #[arg(long)]
+    pub kind: Option<Kind>,
+
+    /// Of a new collection: the widest distance it can be searched within [default: the recipe's, 3
+    /// for fingerprints]
+    #[arg(long, value_name = "K", value_parser = radius)]
+    pub max_distance: Option<Radius>,
+
+    /// Of a new collection; one that is there knows its own
+    #[command(flatten, next_help_heading = "How items become fingerprints")]
+    pub recipe: RecipeArgs,
+}
+
+/// Make a new, empty collection.
+///
+/// It remembers the recipe it is made with; everything added or searched is read by it. Texts are
+/// compared by their fingerprints alone, so the recipe is bare unless you say otherwise.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  lookalike index create seen
+  lookalike index create seen --recipe simhash64 --max-distance 3
+  lookalike index create hashes --kind hash --bits 256 --max-distance 31")]
+pub struct IndexCreateArgs {
+    /// The folder of the collection: a new one
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+
+    #[command(flatten)]
+    pub make: IndexMakeArgs,
+}
+
+/// Add items to a collection; it is made if it is not there.
+///
+/// INPUT is all that the other commands read. An item whose id is there is left out, and said so.
+/// With --skip-near only what is new is added; the rest is listed with what it is near to: a dedup
+/// that remembers.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  lookalike index add seen monday.jsonl
+  lookalike index add seen tuesday.jsonl --skip-near > seen-before.jsonl
+  lookalike index add hashes hashes.txt --kind hash --max-distance 3")]
+pub struct IndexAddArgs {
+    /// The folder of the collection
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+
+    /// Folders and files; - is standard input
+    #[arg(required = true, value_name = "INPUT")]
+    pub inputs: Vec<PathBuf>,
+
+    /// Add only what has nothing near it; list the rest as JSON lines {"id","match","distance"}
+    #[arg(long, conflicts_with = "update")]
+    pub skip_near: bool,
+
+    /// Replace items whose id is there
+    #[arg(long)]
+    pub update: bool,
+
+    /// With --skip-near: what is near [default: the recipe's distance, or the widest]
+    #[arg(long, short = 'k', value_name = "K", value_parser = radius, requires = "skip_near")]
+    pub distance: Option<Radius>,
+
+    #[command(flatten)]
+    pub output: OutputArgs,
+
+    #[command(flatten)]
+    pub rows: RowArgs,
+
+    #[command(flatten)]
+    pub make: IndexMakeArgs,
+
+    /// Threads to use [default: all cores]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+
+    #[command(flatten)]
+    pub talk: TalkArgs,
+}
+
+/// Remove items from a collection, by their ids.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  lookalike index remove seen article-17 article-18
+  lookalike index remove seen --ids gone.txt")]
+pub struct IndexRemoveArgs {
+    /// The folder of the collection
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+
+    /// Ids
+    #[arg(value_name = "ID", required_unless_present = "ids")]
+    pub items: Vec<String>,
+
+    /// A file with an id a line; - is standard input
+    #[arg(long, value_name = "FILE")]
+    pub ids: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub talk: TalkArgs,
+}
+
+/// Find what of a collection is near the items of INPUT, nearest first.
+///
+/// On a terminal a table, else a JSON line {"query","id","distance","sequence"} for each match.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  lookalike index search seen new.jsonl
+  lookalike index search seen --text 'the ferry leaves at nine' --distance 20
+  lookalike index search hashes --fingerprint 0xff --limit 3")]
+pub struct IndexSearchArgs {
+    /// The folder of the collection
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+
+    /// Folders and files; - is standard input
+    #[arg(value_name = "INPUT", required_unless_present_any = ["text", "fingerprint"])]
+    pub inputs: Vec<PathBuf>,
+
+    /// Search for this text
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["inputs", "fingerprint"])]
+    pub text: Option<String>,
+
+    /// Search for this fingerprint: decimal, 0x hex or 0b binary
+    #[arg(long, value_name = "BITS", conflicts_with = "inputs")]
+    pub fingerprint: Option<String>,
+
+    /// Largest number of bits in which a match may differ [default: the recipe's distance, or the
+    /// widest of the collection]
+    #[arg(long, short = 'k', value_name = "K", value_parser = radius)]
+    pub distance: Option<Radius>,
+
+    #[command(flatten)]
+    pub pictures: PictureArgs,
+
+    /// At most so many matches of each item
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub limit: usize,
+
+    #[command(flatten)]
+    pub output: OutputArgs,
+
+    #[command(flatten)]
+    pub rows: RowArgs,
+
+    /// Threads to use [default: all cores]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+
+    #[command(flatten)]
+    pub talk: TalkArgs,
+}
+
+/// List groups of items that are near the first of them, as JSON lines.
+#[derive(clap::Args)]
+pub struct IndexGroupsArgs {
+    /// The folder of the collection
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+
+    /// Largest number of bits in which items of a group may differ from its first [default: as search]
+    #[arg(long, short = 'k', value_name = "K", value_parser = radius)]
+    pub distance: Option<Radius>,
+
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Tell what is in a collection, and what it takes.
+#[derive(clap::Args)]
+pub struct IndexStatsArgs {
+    /// The folder of the collection
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+
+    /// Print it as one line of JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A whole collection.
+#[derive(clap::Args)]
+pub struct IndexFolderArgs {
+    /// The folder of the collection
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+
+    /// No notes; errors only
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// Write all items as JSON lines, which import, pairs and others read.
+#[derive(clap::Args)]
+pub struct IndexExportArgs {
+    /// The folder of the collection
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Add the items of an export to a collection.
+#[derive(clap::Args)]
+pub struct IndexImportArgs {
+    /// The folder of the collection
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+
+    /// Files that export wrote, also packed; - is standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub inputs: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub talk: TalkArgs,
+}
+
+/// Copy a collection to a new folder, ready to be opened.
+#[derive(clap::Args)]
+pub struct IndexBackupArgs {
+    /// The folder of the collection
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+
+    /// The folder of the copy: a new one
+    #[arg(value_name = "TO")]
+    pub to: PathBuf,
+
+    /// No notes; errors only
+    #[arg(long, short)]
+    pub quiet: bool,
+}

@@ -1,0 +1,269 @@
+//! `lookalike index`: what was seen before? A collection, and all that can be done with it.
+
+mod add;
+mod prints;
+mod search;
+
+use std::{
+    io::{self, BufRead, BufWriter, Write},
+    path::Path,
+    process::ExitCode,
+    time::Instant,
+};
+
+use anyhow::{Context, Result, ensure};
+use lookalike::{About, Collection, CollectionError, Maker, Preset, Radius, collection::Stats};
+use serde_json::json;
+
+use crate::{
+    args::{
+        IndexBackupArgs, IndexCommand, IndexCreateArgs, IndexExportArgs, IndexFolderArgs,
+        IndexGroupsArgs, IndexImportArgs, IndexRemoveArgs, IndexStatsArgs,
+    },
+    report::{Figure, Output, Summary, bytes, counted, grouped, json_line, say},
+    source::{Bad, Bytes, Reason, Skipped},
+};
+
+pub use prints::fingerprint;
+
+pub fn run(command: IndexCommand) -> Result<ExitCode> {
+    match command {
+        IndexCommand::Create(args) => create(&args),
+        IndexCommand::Add(args) => add::run(args),
+        IndexCommand::Remove(args) => remove(&args),
+        IndexCommand::Search(args) => search::run(args),
+        IndexCommand::Groups(args) => groups(&args),
+        IndexCommand::Stats(args) => stats(&args),
+        IndexCommand::Verify(args) => verify(&args),
+        IndexCommand::Compact(args) => compact(&args),
+        IndexCommand::Export(args) => export(&args),
+        IndexCommand::Import(args) => import(&args),
+        IndexCommand::Backup(args) => backup(&args),
+    }?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Opens a collection to change it, and says what was noticed.
+fn open(folder: &Path, quiet: bool) -> Result<Collection> {
+    told(Collection::open(folder)?, quiet)
+}
+
+/// Opens a collection to search it; for writing only if it must be set right first.
+pub fn open_to_read(folder: &Path, quiet: bool) -> Result<Collection> {
+    match Collection::open_read_only(folder) {
+        Err(CollectionError::NotClosed { .. }) => open(folder, quiet),
+        opened => told(opened?, quiet),
+    }
+}
+
+fn told(collection: Collection, quiet: bool) -> Result<Collection> {
+    if !quiet {
+        collection.notes().iter().for_each(|note| say(&format!("note: {note}")));
+    }
+    Ok(collection)
+}
+
+/// The radius of a search: what was asked for, else the recipe's, else the widest.
+pub fn usual_radius(about: &About, asked: Option<Radius>) -> Radius {
+    let of_recipe = match &about.maker {
+        Maker::Text(recipe) => {
+            Preset::ALL.iter().find(|preset| preset.recipe == *recipe).map(|preset| preset.radius)
+        }
+        _ => None,
+    };
+    asked.unwrap_or_else(|| of_recipe.unwrap_or(about.max_radius).min(about.max_radius))
+}
+
+fn create(args: &IndexCreateArgs) -> Result<()> {
+    let about = prints::about(&args.make, None)?;
+    let collection = Collection::create(&args.folder, about)?;
+    say(&format!("{}: a new collection of {}", args.folder.display(), what(collection.about())));
+    Ok(())
+}
+
+/// What a collection is of, in words.
+fn what(about: &About) -> String {
+    let (bits, radius) = (about.width.bits(), about.max_radius);
+    match &about.maker {
+        Maker::Text(recipe) => format!("texts ({recipe}), to be searched within {radius} bits"),
+        maker if *maker == Maker::GIVEN => {
+            format!("fingerprints of {bits} bits, to be searched within {radius}")
+        }
+        maker => format!("items ({maker}), to be searched within {radius} bits"),
+    }
+}
+
+fn remove(args: &IndexRemoveArgs) -> Result<()> {
+    let start = Instant::now();
+    let collection = open(&args.folder, args.talk.quiet)?;
+    let mut ids = args.items.clone();
+    if let Some(path) = &args.ids {
+        let lines: io::Result<Vec<String>> = reader(path)?.lines().collect();
+        ids.extend(lines.with_context(|| format!("{}: cannot be read", path.display()))?);
+    }
+    let mut skipped = Skipped::unless(false);
+    let mut removed = 0;
+    for ids in ids.chunks(1 << 16) {
+        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        for (id, was_there) in ids.iter().zip(collection.remove_many(&ids)?) {
+            removed += u64::from(was_there);
+            if !was_there {
+                skipped.note(Bad::item(id, Reason::NotThere, "no such item"), 1);
+            }
+        }
+    }
+    summary(
+        ids.len() as u64,
+        &skipped,
+        start,
+        vec![figure("removed", removed, counted(removed, "item") + " removed"), left(&collection)],
+    )
+    .say(args.talk);
+    Ok(())
+}
+
+fn groups(args: &IndexGroupsArgs) -> Result<()> {
+    let collection = open_to_read(&args.folder, false)?;
+    let radius = usual_radius(collection.about(), args.distance);
+    let mut output = BufWriter::new(Output::create(&args.output)?);
+    for (number, group) in (1..).zip(collection.groups(radius)?) {
+        let members: Vec<_> = group
+            .members
+            .iter()
+            .map(|found| json_line(&[("id", json!(found.id)), ("distance", json!(found.distance))]))
+            .collect();
+        let (keep, members) = (json!(group.keep), members.join(","));
+        writeln!(output, "{{\"group\":{number},\"keep\":{keep},\"members\":[{members}]}}")?;
+    }
+    finish(output)
+}
+
+fn stats(args: &IndexStatsArgs) -> Result<()> {
+    let collection = open_to_read(&args.folder, args.json)?;
+    let about = collection.about();
+    let Stats { items, fingerprints, next_sequence, runs, memory_bytes, file_bytes, plan } =
+        collection.stats();
+    Output::print(&if args.json {
+        let fields = [
+            ("items", json!(items)),
+            ("fingerprints", json!(fingerprints)),
+            ("recipe", json!(about.maker.to_string())),
+            ("bits", json!(about.width.bits())),
+            ("max_distance", json!(about.max_radius.bits())),
+            ("next_sequence", json!(next_sequence)),
+            ("runs", json!(runs)),
+            ("memory_bytes", json!(memory_bytes)),
+            ("file_bytes", json!(file_bytes)),
+            ("plan", json!(plan)),
+        ];
+        json_line(&fields) + "\n"
+    } else {
+        let lines = [
+            ("holds", what(about)),
+            ("items", grouped(items)),
+            ("prints", grouped(fingerprints)),
+            ("memory", format!("{} in {}", bytes(memory_bytes), counted(runs as u64, "run"))),
+            ("file", bytes(file_bytes)),
+            ("search", plan),
+        ];
+        lines.iter().map(|(name, words)| format!("{name:<8}{words}\n")).collect()
+    })
+}
+
+fn verify(args: &IndexFolderArgs) -> Result<()> {
+    let collection = open(&args.folder, args.quiet)?;
+    collection.verify()?;
+    if !args.quiet {
+        say(&format!(
+            "{}: {}, all as written",
+            args.folder.display(),
+            counted(collection.len(), "item")
+        ));
+    }
+    Ok(())
+}
+
+fn compact(args: &IndexFolderArgs) -> Result<()> {
+    let collection = open(&args.folder, args.quiet)?;
+    let before = collection.stats();
+    collection.compact()?;
+    let after = collection.stats();
+    if !args.quiet {
+        say(&format!(
+            "{}: {} in {} instead of {}, {} instead of {}",
+            args.folder.display(),
+            counted(after.items, "item"),
+            counted(after.runs as u64, "run"),
+            before.runs,
+            bytes(after.file_bytes),
+            bytes(before.file_bytes),
+        ));
+    }
+    Ok(())
+}
+
+fn export(args: &IndexExportArgs) -> Result<()> {
+    let collection = open_to_read(&args.folder, false)?;
+    let mut output = BufWriter::new(Output::create(&args.output)?);
+    collection.export(&mut output)?;
+    finish(output)
+}
+
+fn import(args: &IndexImportArgs) -> Result<()> {
+    let start = Instant::now();
+    let collection = open(&args.folder, args.talk.quiet)?;
+    let mut skipped = Skipped::unless(false);
+    let (mut stored, mut existing) = (0, 0);
+    for path in &args.inputs {
+        let name = path.display().to_string();
+        let on_refused = |error| skipped.note(Bad::item(&name, Reason::Broken, error), 1);
+        let imported = collection.import(reader(path)?, on_refused)?;
+        stored += imported.stored;
+        existing += imported.existing;
+    }
+    summary(
+        stored + existing,
+        &skipped,
+        start,
+        vec![
+            figure("added", stored, counted(stored, "item") + " added"),
+            figure("existing", existing, format!("{} there already", grouped(existing))),
+            left(&collection),
+        ],
+    )
+    .say(args.talk);
+    Ok(())
+}
+
+fn backup(args: &IndexBackupArgs) -> Result<()> {
+    let collection = open_to_read(&args.folder, args.quiet)?;
+    ensure!(!args.to.exists(), "{}: already there; name a new folder", args.to.display());
+    collection.backup(&args.to)?;
+    if !args.quiet {
+        say(&format!("{}: {}", args.to.display(), counted(collection.len(), "item")));
+    }
+    Ok(())
+}
+
+/// A file, unpacked, or standard input.
+fn reader(path: &Path) -> Result<Box<dyn BufRead + Send>> {
+    Ok(Bytes::open(path).map_err(Bad::error)?.into_reader())
+}
+
+fn finish(output: BufWriter<Output>) -> Result<()> {
+    output.into_inner().map_err(|error| error.into_error())?.finish()
+}
+
+/// How many items there are now.
+fn left(collection: &Collection) -> Figure {
+    let items = collection.len();
+    figure("collection", items, counted(items, "item") + " in the collection")
+}
+
+fn figure(name: &'static str, value: u64, words: String) -> Figure {
+    Figure { name, value: json!(value), words: Some(words) }
+}
+
+fn summary(items: u64, skipped: &Skipped, start: Instant, figures: Vec<Figure>) -> Summary<'_> {
+    Summary { items, skipped, seconds: start.elapsed().as_secs_f64(), figures, plan: None }
+}

@@ -1,0 +1,288 @@
+//! Which fingerprints do these inputs have, made as the collection makes them?
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, ensure};
+use lookalike::{About, Fingerprint, Maker, PicturePreset, PictureSearch, Preset, Recipe, Width};
+use rayon::prelude::*;
+
+use crate::{
+    args::{IndexMakeArgs, Kind, PictureArgs, RecipeArgs, RecipeName, RowArgs, VerifyArgs},
+    config::{Making, PicturesAlike, USUAL_RADIUS},
+    report::{Progress, counted, id_text, say},
+    source::{
+        Content, Expected, Fingerprints, Pictures, Reason, Row, RowOptions, Rows, Skipped,
+        guess_kind,
+    },
+};
+
+/// An item with its fingerprints: one, but for a picture that is looked for in every orientation.
+pub struct Named {
+    pub id: String,
+    pub prints: Vec<Fingerprint<4>>,
+}
+
+/// Takes items as they are read.
+pub type OnItems<'a> = &'a mut (dyn FnMut(Vec<Named>) -> Result<()> + Send);
+
+/// Texts of a collection are compared by their fingerprints alone; this recipe is made for it.
+const TEXT_RECIPE: &str = "bare";
+
+/// What a new collection is of: as the user says, or as the inputs look.
+pub fn about(make: &IndexMakeArgs, inputs: Option<(&[PathBuf], &RowArgs)>) -> Result<About> {
+    let guessed = || inputs.map_or(Kind::Text, |(paths, rows)| guess_kind(paths, rows));
+    let named = make.recipe.recipe.map(|name| match name {
+        RecipeName::Text(_) => Kind::Text,
+        RecipeName::Picture(_) => Kind::Image,
+    });
+    Ok(match make.kind.or(named).unwrap_or_else(guessed) {
+        Kind::Text => {
+            let Making { recipe, radius } = text_making(make)?;
+            About::texts(recipe, radius)
+        }
+        Kind::Image => {
+            let (verify, pictures) = (VerifyArgs::default(), PictureArgs::default());
+            let alike = PicturesAlike::new(&make.recipe, make.max_distance, &verify, pictures)?;
+            About {
+                maker: Maker::Named(alike.preset.recipe.to_string().into()),
+                width: alike.preset.recipe.width,
+                max_radius: alike.radius,
+            }
+        }
+        Kind::Hash => {
+            let width = match (make.recipe.bits, inputs) {
+                (Some(bits), _) => bits,
+                (None, Some((paths, _))) => width_of(paths)?,
+                (None, None) => Width::Bits64,
+            };
+            About::given(width, make.max_distance.unwrap_or(USUAL_RADIUS))
+        }
+    })
+}
+
+fn text_making(make: &IndexMakeArgs) -> Result<Making> {
+    let usual = RecipeName::Text(Preset::named(TEXT_RECIPE)?);
+    let recipe = RecipeArgs { recipe: make.recipe.recipe.or(Some(usual)), ..make.recipe.clone() };
+    Making::new(&recipe, make.max_distance)
+}
+
+/// The width of the fingerprints of these files.
+fn width_of(paths: &[PathBuf]) -> Result<Width> {
+    ensure!(
+        paths.iter().all(|path| path.as_os_str() != "-"),
+        "a new collection needs the width of its fingerprints, which standard input does not tell; \
+         use --bits"
+    );
+    let expected = Expected { kind: Some(Kind::Hash), bits: None };
+    Ok(Fingerprints::open(paths, expected, &mut Skipped::new(true))?.width)
+}
+
+/// Refuses what the user says of a collection that is there, if it is of something else.
+pub fn check(make: &IndexMakeArgs, held: &About) -> Result<()> {
+    if let Some(radius) = make.max_distance {
+        ensure!(
+            radius == held.max_radius,
+            "--max-distance {radius}, but the collection was made for {}; leave it out",
+            held.max_radius
+        );
+    }
+    let says_nothing = make.recipe.is_default() && make.kind.is_none();
+    if says_nothing {
+        return Ok(());
+    }
+    let said = about(
+        &IndexMakeArgs {
+            max_distance: Some(held.max_radius),
+            kind: make.kind,
+            recipe: make.recipe.clone(),
+        },
+        None,
+    )?;
+    let same = said.maker == held.maker && (said.width == held.width || said.maker == Maker::GIVEN);
+    ensure!(
+        same,
+        "the collection is of \"{}\", {} bits, not of \"{}\", {} bits; they cannot be compared",
+        held.maker,
+        held.width.bits(),
+        said.maker,
+        said.width.bits()
+    );
+    Ok(())
+}
+
+/// Inputs of a collection's kind.
+pub enum Source {
+    Texts(Rows, Recipe),
+    Hashes(Fingerprints),
+    Pictures(Pictures, PictureSearch<'static>),
+}
+
+impl Source {
+    pub fn open(
+        paths: &[PathBuf],
+        rows: &RowArgs,
+        about: &About,
+        pictures: PictureArgs,
+        skipped: &mut Skipped,
+    ) -> Result<Self> {
+        Ok(match &about.maker {
+            Maker::Text(recipe) => {
+                Self::Texts(Rows::open(paths, RowOptions::from(rows), skipped)?, recipe.clone())
+            }
+            maker if *maker == Maker::GIVEN => {
+                let expected = Expected { kind: Some(Kind::Hash), bits: Some(about.width) };
+                Self::Hashes(Fingerprints::open(paths, expected, skipped)?)
+            }
+            maker => {
+                let name = maker.to_string();
+                let preset = PicturePreset::ALL
+                    .iter()
+                    .find(|preset| preset.recipe.to_string() == name)
+                    .with_context(|| {
+                        format!("this version does not make fingerprints of {name}")
+                    })?;
+                let search = PictureSearch::new(&preset.recipe, preset.radius())
+                    .orientations(pictures.orientations);
+                Self::Pictures(Pictures::open(paths, skipped)?, search)
+            }
+        })
+    }
+
+    /// What is read, in words.
+    pub fn what(&self) -> String {
+        match self {
+            Self::Texts(rows, _) => rows.what(),
+            Self::Hashes(prints) => format!("fingerprints of {} bits", prints.width.bits()),
+            Self::Pictures(pictures, _) => pictures.what(),
+        }
+    }
+
+    /// Reads every item in order. What has no fingerprint is skipped, and said so.
+    pub fn read(
+        self,
+        skipped: &mut Skipped,
+        progress: &Progress,
+        on_items: OnItems<'_>,
+    ) -> Result<()> {
+        let notes = match self {
+            Self::Texts(rows, recipe) => read_texts(rows, &recipe, skipped, progress, on_items)?,
+            Self::Hashes(prints) => read_hashes(prints, skipped, progress, on_items)?,
+            Self::Pictures(pictures, search) => {
+                read_pictures(pictures, &search, skipped, progress, on_items)?
+            }
+        };
+        progress.clear();
+        notes.iter().for_each(|note| say(note));
+        Ok(())
+    }
+}
+
+fn read_texts(
+    mut rows: Rows,
+    recipe: &Recipe,
+    skipped: &mut Skipped,
+    progress: &Progress,
+    on_items: OnItems<'_>,
+) -> Result<Vec<String>> {
+    rows.read(skipped, &mut |mut batch| {
+        progress.read(batch.rows.len());
+        let prints: Vec<_> = batch.rows.par_iter().map(|row| fingerprint(row, recipe)).collect();
+        let mut items = Vec::with_capacity(prints.len());
+        for (number, print) in prints.into_iter().enumerate() {
+            match print {
+                None => {
+                    let what = format!("no {} in it, so it has no fingerprint", recipe.features);
+                    batch.refuse(number, Reason::NoFeatures, what);
+                }
+                Some(print) => {
+                    let id = id_text(batch.ids.at(batch.first + number as u32)).into_owned();
+                    items.push(Named { id, prints: vec![print] });
+                }
+            }
+        }
+        on_items(items)
+    })?;
+    Ok(rows.notes().to_vec())
+}
+
+/// The fingerprint of a row; `None` if it has no features.
+pub fn fingerprint(row: &Row<'_>, recipe: &Recipe) -> Option<Fingerprint<4>> {
+    match &row.content {
+        Content::Text(text) => recipe.fingerprint_any(text),
+        Content::Features(features) => {
+            let features = features.iter().map(|(feature, weight)| (feature, *weight));
+            recipe.fingerprint_any_of_features(features).ok().flatten()
+        }
+    }
+}
+
+fn read_hashes(
+    source: Fingerprints,
+    skipped: &mut Skipped,
+    progress: &Progress,
+    on_items: OnItems<'_>,
+) -> Result<Vec<String>> {
+    match source.width {
+        Width::Bits32 | Width::Bits64 => read_words::<1>(source, skipped, progress, on_items),
+        Width::Bits128 => read_words::<2>(source, skipped, progress, on_items),
+        Width::Bits256 => read_words::<4>(source, skipped, progress, on_items),
+    }
+}
+
+/// Names of fingerprints are known once all are read.
+fn read_words<const WORDS: usize>(
+    source: Fingerprints,
+    skipped: &mut Skipped,
+    progress: &Progress,
+    on_items: OnItems<'_>,
+) -> Result<Vec<String>> {
+    let mut prints: Vec<Fingerprint<WORDS>> = Vec::new();
+    let ids = source.read(skipped, &mut |piece| {
+        progress.read(piece.len());
+        prints.extend_from_slice(piece);
+        Ok(())
+    })?;
+    for (piece, prints) in prints.chunks(PIECE).enumerate() {
+        let first = (piece * PIECE) as u32;
+        let items = (first..).zip(prints).map(|(number, print)| Named {
+            id: id_text(ids.at(number)).into_owned(),
+            prints: vec![print.resize()],
+        });
+        on_items(items.collect())?;
+    }
+    Ok(Vec::new())
+}
+
+/// Fingerprints that are handed on at once.
+const PIECE: usize = 1 << 14;
+
+fn read_pictures(
+    mut pictures: Pictures,
+    search: &PictureSearch<'_>,
+    skipped: &mut Skipped,
+    progress: &Progress,
+    on_items: OnItems<'_>,
+) -> Result<Vec<String>> {
+    let mut items = Vec::new();
+    let mut flat = 0;
+    pictures.read(search, skipped, &|| progress.read(1), &mut |item, digest| {
+        match digest.prints {
+            None => flat += 1,
+            Some(prints) => {
+                let prints = prints.turned.map_or(vec![prints.upright], |turned| turned.to_vec());
+                items.push(Named { id: item.path.display().to_string(), prints });
+            }
+        }
+        if items.len() >= PIECE {
+            on_items(std::mem::take(&mut items))?;
+        }
+        Ok(())
+    })?;
+    on_items(items)?;
+    let mut notes = pictures.notes().to_vec();
+    if flat > 0 {
+        let pictures = counted(flat, "picture");
+        notes.push(format!("note: {pictures} too flat or too small for a fingerprint, left out"));
+    }
+    Ok(notes)
+}

@@ -1,0 +1,162 @@
+//! `lookalike index search`: what of a collection is near these?
+
+use std::{
+    io::{BufWriter, IsTerminal, Write},
+    time::Instant,
+};
+
+use anyhow::{Context, Result, bail};
+use lookalike::{Collection, Fingerprint, Maker, Radius, collection::Found};
+use serde_json::json;
+
+use super::{figure, finish, open_to_read, prints, prints::Named, summary, usual_radius};
+use crate::{
+    args::IndexSearchArgs,
+    config::on_threads,
+    report::{Output, Progress, grouped, json_line, say},
+    source::Skipped,
+};
+
+/// The widest column of a table.
+const WIDEST: usize = 60;
+
+pub fn run(args: IndexSearchArgs) -> Result<()> {
+    let start = Instant::now();
+    let collection = open_to_read(&args.folder, args.talk.quiet)?;
+    let radius = usual_radius(collection.about(), args.distance);
+    let mut skipped = Skipped::unless(args.rows.strict);
+    let as_table = args.output.output.is_none() && std::io::stdout().is_terminal();
+    let mut searching = Searching {
+        collection: &collection,
+        radius,
+        limit: args.limit,
+        output: BufWriter::new(Output::create(&args.output)?),
+        as_table,
+        queries: 0,
+        matches: 0,
+        alone: 0,
+    };
+    on_threads(args.threads, || match given(&args, &collection)? {
+        Some(query) => searching.search(&[query]),
+        None => {
+            let source = prints::Source::open(
+                &args.inputs,
+                &args.rows,
+                collection.about(),
+                args.pictures,
+                &mut skipped,
+            )?;
+            if !args.talk.quiet {
+                say(&format!("reading {}", source.what()));
+            }
+            let progress = Progress::new(args.talk.quiet);
+            source.read(&mut skipped, &progress, &mut |items| searching.search(&items))
+        }
+    })?;
+    let Searching { output, queries, matches, alone, .. } = searching;
+    finish(output)?;
+    let found = format!("{} within {radius} bits, exact", matches_words(matches));
+    let figures = vec![
+        figure("matches", matches, found),
+        figure("without", alone, format!("{} without any", grouped(alone))),
+    ];
+    summary(queries, &skipped, start, figures).say(args.talk);
+    Ok(())
+}
+
+fn matches_words(matches: u64) -> String {
+    if matches == 1 { "1 match".to_owned() } else { format!("{} matches", grouped(matches)) }
+}
+
+/// The query that stands on the command line itself.
+fn given(args: &IndexSearchArgs, collection: &Collection) -> Result<Option<Named>> {
+    let about = collection.about();
+    let (id, print) = match (&args.text, &args.fingerprint) {
+        (Some(text), _) => {
+            let Maker::Text(recipe) = &about.maker else {
+                bail!("--text: the collection is not of texts, but of {}", about.maker);
+            };
+            let print = recipe.fingerprint_any(text);
+            (text, print.with_context(|| format!("--text: no {} in it", recipe.features))?)
+        }
+        (_, Some(bits)) => (bits, Fingerprint::parse(bits, about.width).context("--fingerprint")?),
+        _ => return Ok(None),
+    };
+    Ok(Some(Named { id: id.clone(), prints: vec![print] }))
+}
+
+/// A search under way.
+struct Searching<'a> {
+    collection: &'a Collection,
+    radius: Radius,
+    limit: usize,
+    output: BufWriter<Output>,
+    as_table: bool,
+    queries: u64,
+    matches: u64,
+    /// Queries without any match.
+    alone: u64,
+}
+
+impl Searching<'_> {
+    fn search(&mut self, items: &[Named]) -> Result<()> {
+        let queries: Vec<_> = items.iter().flat_map(|item| &item.prints).copied().collect();
+        let mut found = self.collection.search_many(&queries, self.radius, self.limit)?.into_iter();
+        for item in items {
+            let found = nearest(found.by_ref().take(item.prints.len()), self.limit);
+            self.queries += 1;
+            self.matches += found.len() as u64;
+            self.alone += u64::from(found.is_empty());
+            if self.as_table {
+                self.write_table(&item.id, &found)?;
+            } else {
+                self.write_lines(&item.id, &found)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write_lines(&mut self, query: &str, found: &[Found]) -> Result<()> {
+        for found in found {
+            let line = json_line(&[
+                ("query", json!(query)),
+                ("id", json!(found.id)),
+                ("distance", json!(found.distance)),
+                ("sequence", json!(found.sequence)),
+            ]);
+            writeln!(self.output, "{line}")?;
+        }
+        Ok(())
+    }
+
+    fn write_table(&mut self, query: &str, found: &[Found]) -> Result<()> {
+        let query = short(query);
+        if found.is_empty() {
+            writeln!(self.output, "{query}\n     nothing within {} bits", self.radius)?;
+        } else {
+            writeln!(self.output, "{query}")?;
+        }
+        for found in found {
+            writeln!(self.output, "{:>4} {}", found.distance, short(&found.id))?;
+        }
+        Ok(())
+    }
+}
+
+/// What any fingerprint of one item found: nearest first, then by sequence number, each once.
+fn nearest(of_prints: impl Iterator<Item = Vec<Found>>, limit: usize) -> Vec<Found> {
+    let mut found: Vec<Found> = of_prints.flatten().collect();
+    Found::sort(&mut found);
+    found.truncate(limit);
+    found
+}
+
+/// A name that fits a line and cannot upset a terminal.
+fn short(name: &str) -> String {
+    let shown: String =
+        name.chars().map(|c| if c.is_control() { ' ' } else { c }).take(WIDEST + 1).collect();
+    match shown.char_indices().nth(WIDEST) {
+        Some((end, _)) => format!("{}…", &shown[..end]),
+        None => shown,
+    }
+}

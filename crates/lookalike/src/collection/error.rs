@@ -1,0 +1,150 @@
+//! What can go wrong with a collection, in words that say what to do.
+
+use std::{io, path::PathBuf, sync::Arc};
+
+use crate::{IndexError, RecipeError};
+
+/// Why a collection could not be opened, changed, searched or copied.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CollectionError {
+    /// There is no collection in this folder.
+    #[error("{}: no collection here ({what}); create one first", path.display())]
+    Missing {
+        /// The folder.
+        path: PathBuf,
+        /// What was looked for.
+        what: String,
+    },
+    /// There is something in this folder already.
+    #[error("{}: already there; name a folder that does not exist or is empty", path.display())]
+    Exists {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Another process has it open.
+    #[error(
+        "{}: the collection is open in {}; close it there first (the lock is on this file)",
+        path.display(),
+        holder.map_or("another process".to_owned(), |id| format!("process {id}"))
+    )]
+    Locked {
+        /// The file that is locked.
+        path: PathBuf,
+        /// The process that has it, if it could be told.
+        holder: Option<u32>,
+    },
+    /// Opened for reading only.
+    #[error("{}: opened for reading only; nothing can be changed", path.display())]
+    ReadOnly {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// It was not closed, and setting it right takes the right to write.
+    #[error("{}: was not closed properly; open it once for writing, which sets it right", path.display())]
+    NotClosed {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Written by a newer version.
+    #[error("{}: written in format {found}, this program reads up to {reads}; use a newer lookalike", path.display())]
+    Version {
+        /// The folder.
+        path: PathBuf,
+        /// Its format.
+        found: u64,
+        /// The newest format that can be read.
+        reads: u64,
+    },
+    /// The records are not what was written.
+    #[error("{}: {what}: the collection is damaged; restore it from a backup", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What differs.
+        what: String,
+    },
+    /// The records are older than what was acknowledged.
+    #[error(
+        "{}: holds {found} commits, but {expected} were acknowledged: the last ones are lost; \
+         restore a backup, or remove the file \"head\" beside it to go on without them",
+        path.display()
+    )]
+    RolledBack {
+        /// The file of the records.
+        path: PathBuf,
+        /// Commits in it.
+        found: u64,
+        /// Commits that were acknowledged.
+        expected: u64,
+    },
+    /// The system refused to read or write.
+    #[error("{}: {action}: {source}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What was being done.
+        action: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The store of the records refused.
+    #[error("{}: {action}: {source}; nothing was changed", path.display())]
+    Store {
+        /// The file.
+        path: PathBuf,
+        /// What was being done.
+        action: &'static str,
+        /// What it said.
+        source: Box<redb::Error>,
+    },
+    /// The fingerprints are of another making.
+    #[error(
+        "the collection holds fingerprints of \"{collection}\", these are of \"{given}\"; they cannot be compared"
+    )]
+    Recipe {
+        /// What the collection holds.
+        collection: String,
+        /// What was given.
+        given: String,
+    },
+    /// The recipe that is stored cannot be used.
+    #[error("the recipe of the collection: {0}")]
+    StoredRecipe(#[from] RecipeError),
+    /// The radius is wider than a fingerprint.
+    #[error("a radius of {radius} bits is more than the {bits} of a fingerprint")]
+    TooWide {
+        /// What was asked for.
+        radius: u32,
+        /// Bits of a fingerprint.
+        bits: u32,
+    },
+    /// An item that cannot be stored.
+    #[error("item \"{id}\": {what}")]
+    Item {
+        /// Its id, shortened.
+        id: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// A line of an export that cannot be read.
+    #[error("line {line}: {what}")]
+    Line {
+        /// The line, from 1.
+        line: u64,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The search tables.
+    #[error(transparent)]
+    Index(#[from] IndexError),
+    /// The pairs for groups.
+    #[error("making groups: {source}")]
+    Groups {
+        /// What went wrong.
+        source: Box<crate::PairsError>,
+    },
+    /// Several changes were to be made at once, and all of them failed for this.
+    #[error("{0}")]
+    Shared(Arc<CollectionError>),
+}

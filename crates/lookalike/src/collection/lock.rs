@@ -1,0 +1,87 @@
+//! Who may use the folder?
+//!
+//! One process that writes, or any number that read. The lock is the system's, on the file `lock`:
+//! it ends with the process, however that ends. The file names the process for people.
+
+use std::{
+    fs::{File, OpenOptions, TryLockError},
+    io::{self, Read, Seek, Write},
+    path::Path,
+};
+
+use super::CollectionError;
+
+/// Holds the folder until it is dropped.
+#[derive(Debug)]
+pub struct Lock {
+    file: File,
+    exclusive: bool,
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        if self.exclusive {
+            // Whoever comes next shall not read the name of a process that is gone.
+            let _ = self.file.set_len(0);
+        }
+    }
+}
+
+impl Lock {
+    /// For the one process that writes.
+    pub fn exclusive(folder: &Path) -> Result<Self, CollectionError> {
+        let path = folder.join("lock");
+        let failed = |source| CollectionError::Io { path: path.clone(), action: "locking", source };
+        let mut options = OpenOptions::new();
+        let mut file = options
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .map_err(failed)?;
+        lock(file.try_lock(), &path, &mut file)?;
+        // For people only: if it cannot be written, the lock still holds.
+        let _ = file.set_len(0).and_then(|()| write!(file, "{}", std::process::id()));
+        Ok(Self { file, exclusive: true })
+    }
+
+    /// For a process that only reads. A folder that cannot be written needs no lock file.
+    pub fn shared(folder: &Path) -> Result<Option<Self>, CollectionError> {
+        let path = folder.join("lock");
+        let mut file = match File::open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            other => other.map_err(|source| CollectionError::Io {
+                path: path.clone(),
+                action: "locking",
+                source,
+            })?,
+        };
+        lock(file.try_lock_shared(), &path, &mut file)?;
+        Ok(Some(Self { file, exclusive: false }))
+    }
+}
+
+fn lock(
+    locked: Result<(), TryLockError>,
+    path: &Path,
+    file: &mut File,
+) -> Result<(), CollectionError> {
+    match locked {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => {
+            Err(CollectionError::Locked { path: path.into(), holder: holder(file) })
+        }
+        Err(TryLockError::Error(source)) => {
+            Err(CollectionError::Io { path: path.into(), action: "locking", source })
+        }
+    }
+}
+
+/// The process that wrote its number into the file.
+fn holder(file: &mut File) -> Option<u32> {
+    let mut text = String::new();
+    file.rewind().ok()?;
+    file.take(16).read_to_string(&mut text).ok()?;
+    text.trim().parse().ok()
+}

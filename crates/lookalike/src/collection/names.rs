@@ -1,0 +1,322 @@
+//! What are the items of a run called, and which of them has this id?
+//!
+//! [`Names`] holds ids and sequence numbers of items by their position in a run, and a hash table
+//! to look ids up, in flat arrays: the same in memory and in a mapped file.
+
+use std::{ops::Range, path::Path, sync::Arc};
+
+use bytemuck::Pod;
+use memmap2::Mmap;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use crate::{
+    IndexError,
+    index::{
+        file::{self, About, Content, Header, Kind},
+        map::map_file,
+    },
+};
+
+/// How an id is looked up: by its hash, seeded so that nobody can make ids that collide.
+pub fn hash(id: &str, seed: u64) -> u64 {
+    xxh3_64_with_seed(id.as_bytes(), seed)
+}
+
+/// Ids and sequence numbers, by position.
+pub struct Names {
+    /// Whose fingerprint it is, by the fingerprint's position; empty if each item has one.
+    owners: Array<u32>,
+    sequences: Array<u64>,
+    /// Where the ids of each 65,536 items start, and from there where each id ends.
+    bases: Array<u64>,
+    ends: Array<u32>,
+    ids: Array<u8>,
+    /// The table: a byte of the hash, 0 where nothing is, and the position of the item.
+    tags: Array<u8>,
+    places: Array<u32>,
+}
+
+/// Numbers that were made here, or lie in a mapped file.
+enum Array<T> {
+    Made(Vec<T>),
+    Mapped(Arc<Mmap>, Range<usize>),
+}
+
+impl<T: Pod> std::ops::Deref for Array<T> {
+    type Target = [T];
+
+    #[inline]
+    fn deref(&self) -> &[T] {
+        match self {
+            Self::Made(numbers) => numbers,
+            Self::Mapped(map, range) => bytemuck::cast_slice(&map[range.clone()]),
+        }
+    }
+}
+
+const BLOCK: usize = 1 << 16;
+
+/// Collects names, item by item.
+#[derive(Default)]
+pub struct NamesBuilder {
+    owners: Vec<u32>,
+    sequences: Vec<u64>,
+    bases: Vec<u64>,
+    ends: Vec<u32>,
+    ids: Vec<u8>,
+    hashes: Vec<u64>,
+}
+
+impl NamesBuilder {
+    /// Adds an item that has so many fingerprints.
+    pub fn push(&mut self, id: &str, hash: u64, sequence: u64, prints: usize) {
+        let item = self.sequences.len();
+        if item.is_multiple_of(BLOCK) {
+            self.bases.push(self.ids.len() as u64);
+        }
+        self.ids.extend(id.as_bytes());
+        // Below 65,536 ids of less than 32 KiB each.
+        self.ends.push((self.ids.len() as u64 - self.bases[item / BLOCK]) as u32);
+        self.sequences.push(sequence);
+        self.hashes.push(hash);
+        self.owners.extend(std::iter::repeat_n(item as u32, prints));
+    }
+
+    pub fn finish(self) -> Names {
+        let Self { mut owners, sequences, bases, ends, ids, hashes } = self;
+        if owners.len() == sequences.len() {
+            owners = Vec::new();
+        }
+        let (tags, places) = table(&hashes);
+        Names {
+            owners: Array::Made(owners),
+            sequences: Array::Made(sequences),
+            bases: Array::Made(bases),
+            ends: Array::Made(ends),
+            ids: Array::Made(ids),
+            tags: Array::Made(tags),
+            places: Array::Made(places),
+        }
+    }
+}
+
+/// A table of three quarters of its slots taken.
+fn table(hashes: &[u64]) -> (Vec<u8>, Vec<u32>) {
+    let slots = hashes.len() * 4 / 3 + 1;
+    let (mut tags, mut places) = (vec![0; slots], vec![0; slots]);
+    for (item, &hash) in hashes.iter().enumerate() {
+        let mut slot = first_slot(hash, slots);
+        while tags[slot] != 0 {
+            slot = next_slot(slot, slots);
+        }
+        tags[slot] = tag(hash);
+        places[slot] = item as u32;
+    }
+    (tags, places)
+}
+
+/// The upper half of the hash, scaled to the number of slots.
+#[inline]
+fn first_slot(hash: u64, slots: usize) -> usize {
+    ((u128::from(hash) * slots as u128) >> 64) as usize
+}
+
+#[inline]
+fn next_slot(slot: usize, slots: usize) -> usize {
+    if slot + 1 == slots { 0 } else { slot + 1 }
+}
+
+/// The lowest byte of the hash, but never 0.
+#[inline]
+fn tag(hash: u64) -> u8 {
+    (hash as u8).max(1)
+}
+
+impl Names {
+    /// How many items there are.
+    pub fn len(&self) -> usize {
+        self.sequences.len()
+    }
+
+    /// Whose fingerprint stands at this position.
+    #[inline]
+    pub fn owner(&self, slot: u32) -> u32 {
+        if self.owners.is_empty() { slot } else { self.owners[slot as usize] }
+    }
+
+    /// Where the fingerprints of an item stand.
+    pub fn slots(&self, item: u32) -> Range<usize> {
+        if self.owners.is_empty() {
+            return item as usize..item as usize + 1;
+        }
+        let start = self.owners.partition_point(|&owner| owner < item);
+        start..start + self.owners[start..].partition_point(|&owner| owner == item)
+    }
+
+    /// Whether an item may have several fingerprints here.
+    pub fn has_owners(&self) -> bool {
+        !self.owners.is_empty()
+    }
+
+    #[inline]
+    pub fn sequence(&self, item: u32) -> u64 {
+        self.sequences[item as usize]
+    }
+
+    /// The item of this sequence number.
+    pub fn with_sequence(&self, sequence: u64) -> Option<u32> {
+        self.sequences.binary_search(&sequence).ok().map(|item| item as u32)
+    }
+
+    pub fn id(&self, item: u32) -> &str {
+        let item = item as usize;
+        let base = self.bases[item / BLOCK];
+        let start = if item.is_multiple_of(BLOCK) { 0 } else { self.ends[item - 1] };
+        let range =
+            (base + u64::from(start)) as usize..(base + u64::from(self.ends[item])) as usize;
+        // Checked when it came in; a mapped file was compared with its checksum.
+        self.ids.get(range).and_then(|id| str::from_utf8(id).ok()).unwrap_or_default()
+    }
+
+    /// The item of this id, whose hash it is.
+    pub fn find(&self, id: &str, hash: u64) -> Option<u32> {
+        let slots = self.tags.len();
+        let mut slot = first_slot(hash, slots);
+        for _ in 0..slots {
+            match self.tags[slot] {
+                0 => return None,
+                found if found == tag(hash) && self.id(self.places[slot]) == id => {
+                    return Some(self.places[slot]);
+                }
+                _ => slot = next_slot(slot, slots),
+            }
+        }
+        None
+    }
+
+    /// Bytes in memory, or in the mapped file.
+    pub fn memory_bytes(&self) -> usize {
+        self.parts().iter().map(|(_, bytes)| bytes.len()).sum()
+    }
+
+    fn parts(&self) -> [(Content, &[u8]); 7] {
+        [
+            (Content::Owners, bytemuck::cast_slice(&self.owners)),
+            (Content::Sequences, bytemuck::cast_slice(&self.sequences)),
+            (Content::NameBases, bytemuck::cast_slice(&self.bases)),
+            (Content::NameEnds, bytemuck::cast_slice(&self.ends)),
+            (Content::Names, &self.ids),
+            (Content::Tags, &self.tags),
+            (Content::Places, bytemuck::cast_slice(&self.places)),
+        ]
+    }
+
+    /// Writes them to a file, and says the checksum of its header.
+    pub fn save(&self, path: &Path) -> Result<u64, IndexError> {
+        let about = About { kind: Kind::Names, words: 0, max_radius: 0, items: self.len() as u64 };
+        file::write(path, about, &self.parts())?;
+        file::checksum_of_header(path)
+    }
+
+    /// Maps a file after comparing every byte with its checksum. `prints` is how many fingerprints
+    /// its index has.
+    pub fn open(path: &Path, prints: usize) -> Result<Self, IndexError> {
+        let map = Arc::new(map_file(path)?);
+        let header = file::read_header(path, &map, Kind::Names, 0)?;
+        header.verify(path, &map)?;
+        let names = Self {
+            owners: mapped(path, &map, &header, Content::Owners)?,
+            sequences: mapped(path, &map, &header, Content::Sequences)?,
+            bases: mapped(path, &map, &header, Content::NameBases)?,
+            ends: mapped(path, &map, &header, Content::NameEnds)?,
+            ids: mapped(path, &map, &header, Content::Names)?,
+            tags: mapped(path, &map, &header, Content::Tags)?,
+            places: mapped(path, &map, &header, Content::Places)?,
+        };
+        if names.fit(prints) {
+            return Ok(names);
+        }
+        let what = "the sections have not the size of the items".to_owned();
+        Err(IndexError::Damaged { path: path.into(), what })
+    }
+
+    /// Whether no position leads beyond an array: with checksums that agree, only a file of
+    /// another make could.
+    fn fit(&self, prints: usize) -> bool {
+        let items = self.len();
+        let owned = if self.owners.is_empty() { items } else { self.owners.len() };
+        owned == prints
+            && self.owners.iter().all(|&owner| (owner as usize) < items)
+            && self.owners.is_sorted()
+            && self.ends.len() == items
+            && self.bases.len() == items.div_ceil(BLOCK)
+            && !self.tags.is_empty()
+            && self.tags.len() == self.places.len()
+            && (items == 0 || self.places.iter().all(|&place| (place as usize) < items))
+    }
+}
+
+fn mapped<T: Pod>(
+    path: &Path,
+    map: &Arc<Mmap>,
+    header: &Header,
+    content: Content,
+) -> Result<Array<T>, IndexError> {
+    let section = header.section(path, content)?;
+    let bytes = section.of(path, map)?;
+    if bytemuck::try_cast_slice::<u8, T>(bytes).is_err() {
+        let what = format!("{content} has no whole number of entries");
+        return Err(IndexError::Damaged { path: path.into(), what });
+    }
+    let start = section.start as usize;
+    Ok(Array::Mapped(map.clone(), start..start + bytes.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_id_is_found_in_memory_and_in_a_file() {
+        let ids: Vec<String> = (0..70_000).map(|item| format!("item {item}")).collect();
+        let mut builder = NamesBuilder::default();
+        for (item, id) in ids.iter().enumerate() {
+            builder.push(id, hash(id, 3), 10 + 2 * item as u64, 1 + item % 2);
+        }
+        let made = builder.finish();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("names");
+        made.save(&path).unwrap();
+        let opened = Names::open(&path, 105_000).unwrap();
+        for names in [made, opened] {
+            for (item, id) in ids.iter().enumerate() {
+                assert_eq!(names.find(id, hash(id, 3)), Some(item as u32));
+                assert_eq!(names.id(item as u32), id);
+                assert_eq!(names.with_sequence(10 + 2 * item as u64), Some(item as u32));
+            }
+            assert_eq!(names.find("item 70000", hash("item 70000", 3)), None);
+            assert_eq!(names.with_sequence(11), None);
+            assert_eq!(
+                [names.owner(0), names.owner(1), names.owner(2), names.owner(3)],
+                [0, 1, 1, 2]
+            );
+        }
+    }
+
+    #[test]
+    fn no_names_are_no_trouble() {
+        let names = NamesBuilder::default().finish();
+        assert_eq!((names.len(), names.find("a", 1)), (0, None));
+    }
+
+    #[test]
+    fn names_of_other_fingerprints_are_refused() {
+        let mut builder = NamesBuilder::default();
+        builder.push("a", 1, 1, 1);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("names");
+        builder.finish().save(&path).unwrap();
+        assert!(Names::open(&path, 1).is_ok());
+        assert!(Names::open(&path, 2).is_err());
+    }
+}

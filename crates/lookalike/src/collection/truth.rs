@@ -1,0 +1,470 @@
+//! Where are the records, and what do they say?
+//!
+//! The truth of a collection is one file of redb, a store with transactions: tables of records by
+//! sequence number, of removed items that still stand in the files of runs, and of documents about
+//! the whole. What is read is compared with its checksum. Nothing here knows how items are searched.
+
+use std::{
+    ops::{ControlFlow, RangeBounds},
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::{Path, PathBuf},
+    sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
+};
+
+use redb::{
+    Builder, Database, DatabaseError, ReadOnlyDatabase, ReadTransaction, ReadableDatabase,
+    ReadableTable, TableDefinition, WriteTransaction,
+};
+use serde_json::Value;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::{
+    CollectionError, StoredItem,
+    about::{About, FORMAT, Saved, State},
+    record::{self, Record},
+};
+use crate::Model;
+
+/// Records by sequence number.
+const ITEMS: TableDefinition<u64, &[u8]> = TableDefinition::new("items");
+
+/// Removed items that stand in the file of a run, and the checksums their records had.
+const REMOVED: TableDefinition<u64, u64> = TableDefinition::new("removed");
+
+/// Documents about the whole: `about`, `model`, `state`, `runs`; each after its checksum.
+const DOCUMENTS: TableDefinition<&str, &[u8]> = TableDefinition::new("documents");
+
+/// Memory for pages of the file.
+const CACHE_BYTES: usize = 32 << 20;
+
+/// Records that are copied in one commit.
+const COPIED: usize = 1 << 16;
+
+/// The store of a collection.
+pub struct Truth {
+    path: PathBuf,
+    store: RwLock<Store>,
+}
+
+enum Store {
+    Writing(Database),
+    Reading(ReadOnlyDatabase),
+    /// Between two openings, or after one that failed.
+    Closed,
+}
+
+/// All that is told about the whole.
+pub struct Documents {
+    pub about: About,
+    pub token: u64,
+    pub state: State,
+    pub saved: Saved,
+}
+
+/// Takes records and their sequence numbers as they are read, until it breaks off.
+pub type OnRecord<'a> =
+    &'a mut dyn FnMut(u64, &Record<'_>) -> Result<ControlFlow<()>, CollectionError>;
+
+/// What one commit changes.
+pub struct Changes<'a> {
+    /// Sealed records in order of their sequence numbers.
+    pub records: Vec<(u64, &'a [u8])>,
+    /// Sequence numbers of items to be removed.
+    pub removed: &'a [u64],
+    /// The state before; the state after is worked out from it.
+    pub state: State,
+    /// The sequence number the next item will get.
+    pub next: u64,
+    /// The sum of the checksums of the new records.
+    pub ledger: u64,
+    /// Items before this one stand in files.
+    pub saved_end: u64,
+}
+
+impl Truth {
+    /// A new store with nothing in it.
+    pub fn create(path: &Path, about: &About, token: u64) -> Result<Self, CollectionError> {
+        let truth = Self { path: path.into(), store: RwLock::new(Store::Closed) };
+        let database = truth.guarded("creating", || Ok(builder().create(path)?))?;
+        truth.guarded("creating", || {
+            let transaction = database.begin_write()?;
+            transaction.open_table(ITEMS)?;
+            transaction.open_table(REMOVED)?;
+            write(&transaction, "about", about.to_json(token).to_string().as_bytes())?;
+            if let Some(model) = about.model() {
+                let mut bytes = Vec::new();
+                model.write(&mut bytes).map_err(|error| Failure::Damaged(error.to_string()))?;
+                write(&transaction, "model", &bytes)?;
+            }
+            write(&transaction, "state", State::default().to_json().to_string().as_bytes())?;
+            write(&transaction, "runs", Saved::default().to_json().to_string().as_bytes())?;
+            Ok(transaction.commit()?)
+        })?;
+        *truth.exclusive() = Store::Writing(database);
+        Ok(truth)
+    }
+
+    /// The store for the one process that writes. After a crash it is set right first.
+    pub fn open(path: &Path) -> Result<Self, CollectionError> {
+        let truth = Self { path: path.into(), store: RwLock::new(Store::Closed) };
+        truth.reopen()?;
+        Ok(truth)
+    }
+
+    /// The store for a process that only reads.
+    pub fn open_read_only(path: &Path) -> Result<Self, CollectionError> {
+        let truth = Self { path: path.into(), store: RwLock::new(Store::Closed) };
+        let opened = truth.guarded("opening", || match builder().open_read_only(path) {
+            Err(DatabaseError::RepairAborted) => Ok(None),
+            other => Ok(Some(other?)),
+        })?;
+        let folder = || path.parent().unwrap_or(path).to_owned();
+        let opened = opened.ok_or_else(|| CollectionError::NotClosed { path: folder() })?;
+        *truth.exclusive() = Store::Reading(opened);
+        Ok(truth)
+    }
+
+    /// Closes the store and opens it again: after a failed write it takes no other.
+    pub fn reopen(&self) -> Result<(), CollectionError> {
+        let mut store = self.exclusive();
+        *store = Store::Closed;
+        *store = Store::Writing(self.guarded("opening", || Ok(builder().open(&self.path)?))?);
+        Ok(())
+    }
+
+    /// All that is told about the whole.
+    pub fn documents(&self) -> Result<Documents, CollectionError> {
+        let reading = self.read("reading", |reading| {
+            let model = match read(reading, "model")? {
+                None => None,
+                Some(bytes) => Some(
+                    Model::read(bytes.as_slice())
+                        .map_err(|error| Failure::Damaged(error.to_string()))?,
+                ),
+            };
+            let about = document(reading, "about")?;
+            let format = about.get("format").and_then(Value::as_u64).unwrap_or(0);
+            if format > FORMAT {
+                return Ok(Err(format));
+            }
+            let damaged = |what: &str| Failure::Damaged(format!("{what} cannot be understood"));
+            let (about, token) =
+                About::from_json(&about, model).ok_or_else(|| damaged("what it is of"))?;
+            let state = State::from_json(&document(reading, "state")?);
+            let saved = Saved::from_json(&document(reading, "runs")?);
+            Ok(Ok(Documents {
+                about,
+                token,
+                state: state.ok_or_else(|| damaged("its state"))?,
+                saved: saved.ok_or_else(|| damaged("the list of runs"))?,
+            }))
+        })?;
+        let path = self.path.parent().unwrap_or(&self.path).to_owned();
+        reading.map_err(|found| CollectionError::Version { path, found, reads: FORMAT })
+    }
+
+    /// The item of this sequence number, which must be there.
+    pub fn item(&self, sequence: u64, words: usize) -> Result<StoredItem, CollectionError> {
+        self.read("reading", |reading| {
+            let table = reading.open_table(ITEMS)?;
+            let bytes = table.get(sequence)?.ok_or_else(|| {
+                Failure::Damaged(format!("the record of item {sequence} is missing"))
+            })?;
+            Ok(whole(bytes.value(), sequence, words)?.to_item(sequence))
+        })
+    }
+
+    /// Calls `on_record` with every record of a range of sequence numbers, in order.
+    pub fn for_each(
+        &self,
+        range: impl RangeBounds<u64>,
+        words: usize,
+        on_record: OnRecord<'_>,
+    ) -> Result<(), CollectionError> {
+        let mut refused = None;
+        self.read("reading", |reading| {
+            for entry in reading.open_table(ITEMS)?.range(range)? {
+                let (sequence, bytes) = entry?;
+                let record = whole(bytes.value(), sequence.value(), words)?;
+                match on_record(sequence.value(), &record) {
+                    Ok(ControlFlow::Continue(())) => {}
+                    Ok(ControlFlow::Break(())) => break,
+                    Err(error) => {
+                        refused = Some(error);
+                        break;
+                    }
+                }
+            }
+            Ok(())
+        })?;
+        refused.map_or(Ok(()), Err)
+    }
+
+    /// Copies all records, as they are at this moment, to an empty store.
+    pub fn copy_to(&self, copy: Self) -> Result<(), CollectionError> {
+        let mut refused = None;
+        self.read("reading", |reading| {
+            let state = State::from_json(&document(reading, "state")?).unwrap_or_default();
+            let mut records: Vec<(u64, Vec<u8>)> = Vec::new();
+            let table = reading.open_table(ITEMS)?;
+            let mut entries = table.range::<u64>(..)?.peekable();
+            while let Some(entry) = entries.next() {
+                let (sequence, bytes) = entry?;
+                let (sequence, record) = (sequence.value(), bytes.value());
+                if record::checksum(record, sequence).is_none() {
+                    return Err(differs(sequence));
+                }
+                records.push((sequence, record.to_vec()));
+                if records.len() == COPIED || entries.peek().is_none() {
+                    if let Err(error) = copy.append(&records) {
+                        refused = Some(error);
+                        return Ok(());
+                    }
+                    records.clear();
+                }
+            }
+            refused = copy.set_state(state).err();
+            Ok(())
+        })?;
+        refused.map_or(Ok(()), Err)
+    }
+
+    fn append(&self, records: &[(u64, Vec<u8>)]) -> Result<(), CollectionError> {
+        self.write("writing the copy", |writing| {
+            let mut table = writing.open_table(ITEMS)?;
+            for (sequence, record) in records {
+                table.insert(sequence, record.as_slice())?;
+            }
+            Ok(())
+        })
+    }
+
+    fn set_state(&self, state: State) -> Result<(), CollectionError> {
+        self.write("writing the copy", |writing| {
+            write(writing, "state", state.to_json().to_string().as_bytes())
+        })
+    }
+
+    /// Removed items that stand in files, with the checksums of their records.
+    pub fn removed(&self) -> Result<Vec<(u64, u64)>, CollectionError> {
+        self.read("reading", |reading| {
+            let table = reading.open_table(REMOVED)?;
+            let pairs = table.iter()?.map(|entry| {
+                let (sequence, checksum) = entry?;
+                Ok((sequence.value(), checksum.value()))
+            });
+            pairs.collect()
+        })
+    }
+
+    /// Changes everything at once, or nothing. Says the state after, and the checksums of the
+    /// records that were removed.
+    pub fn commit(&self, changes: &Changes<'_>) -> Result<(State, Vec<u64>), CollectionError> {
+        self.write("writing", |writing| {
+            let Changes { records, removed, state, next, ledger, saved_end } = changes;
+            let mut state = State {
+                commits: state.commits + 1,
+                next: *next,
+                items: state.items + records.len() as u64 - removed.len() as u64,
+                ledger: state.ledger.wrapping_add(*ledger),
+            };
+            let mut table = writing.open_table(ITEMS)?;
+            for (sequence, record) in records {
+                table.insert(sequence, *record)?;
+            }
+            let mut stones = writing.open_table(REMOVED)?;
+            let mut checksums = Vec::with_capacity(removed.len());
+            for &sequence in *removed {
+                let record = table.remove(sequence)?;
+                let checksum = record.and_then(|record| record::checksum(record.value(), sequence));
+                let damaged = || format!("the record of item {sequence} is missing or damaged");
+                let checksum = checksum.ok_or_else(|| Failure::Damaged(damaged()))?;
+                if sequence < *saved_end {
+                    stones.insert(sequence, checksum)?;
+                }
+                state.ledger = state.ledger.wrapping_sub(checksum);
+                checksums.push(checksum);
+            }
+            drop((table, stones));
+            write(writing, "state", state.to_json().to_string().as_bytes())?;
+            Ok((state, checksums))
+        })
+    }
+
+    /// Notes which runs stand in files from now on, and which of their items are gone.
+    pub fn commit_saved(
+        &self,
+        saved: &Saved,
+        removed: impl Iterator<Item = (u64, u64)>,
+    ) -> Result<(), CollectionError> {
+        self.write("writing", |writing| {
+            let mut stones = writing.open_table(REMOVED)?;
+            stones.retain(|_, _| false)?;
+            for (sequence, checksum) in removed {
+                stones.insert(sequence, checksum)?;
+            }
+            drop(stones);
+            write(writing, "runs", saved.to_json().to_string().as_bytes())
+        })
+    }
+
+    /// Gives free space in the file back to the system.
+    pub fn compact(&self) -> Result<(), CollectionError> {
+        let mut store = self.exclusive();
+        let Store::Writing(database) = &mut *store else { return Err(self.closed()) };
+        self.guarded("compacting", || {
+            database.compact()?;
+            Ok(())
+        })
+    }
+
+    /// Whether every page of the file is what was written.
+    pub fn is_whole(&self) -> Result<bool, CollectionError> {
+        let mut store = self.exclusive();
+        match &mut *store {
+            Store::Writing(database) => {
+                self.guarded("verifying", || Ok(database.check_integrity()?))
+            }
+            Store::Reading(_) => Ok(true),
+            Store::Closed => Err(self.closed()),
+        }
+    }
+
+    /// What is used of the file and the file itself, in bytes.
+    pub fn file_bytes(&self) -> u64 {
+        self.path.metadata().map_or(0, |file| file.len())
+    }
+
+    fn read<T>(
+        &self,
+        action: &'static str,
+        work: impl FnOnce(&ReadTransaction) -> Result<T, Failure>,
+    ) -> Result<T, CollectionError> {
+        let store = self.shared();
+        self.guarded(action, || {
+            let transaction = match &*store {
+                Store::Writing(database) => database.begin_read()?,
+                Store::Reading(database) => database.begin_read()?,
+                Store::Closed => return Err(Failure::Closed),
+            };
+            work(&transaction)
+        })
+    }
+
+    fn write<T>(
+        &self,
+        action: &'static str,
+        work: impl FnOnce(&WriteTransaction) -> Result<T, Failure>,
+    ) -> Result<T, CollectionError> {
+        let store = self.shared();
+        self.guarded(action, || {
+            let Store::Writing(database) = &*store else { return Err(Failure::Closed) };
+            let transaction = database.begin_write()?;
+            let done = work(&transaction)?;
+            transaction.commit()?;
+            Ok(done)
+        })
+    }
+
+    /// Runs `work`; a panic of the store over a damaged file is an error like any other.
+    fn guarded<T>(
+        &self,
+        action: &'static str,
+        work: impl FnOnce() -> Result<T, Failure>,
+    ) -> Result<T, CollectionError> {
+        let path = || self.path.clone();
+        match catch_unwind(AssertUnwindSafe(work)) {
+            Ok(Ok(done)) => Ok(done),
+            Ok(Err(Failure::Closed)) => Err(self.closed()),
+            Ok(Err(Failure::Damaged(what))) => Err(CollectionError::Damaged { path: path(), what }),
+            Ok(Err(Failure::Store(source))) => Err(self.explained(action, source)),
+            Err(_) => {
+                let what = "its structure cannot be followed".to_owned();
+                Err(CollectionError::Damaged { path: path(), what })
+            }
+        }
+    }
+
+    fn explained(&self, action: &'static str, source: Box<redb::Error>) -> CollectionError {
+        let path = self.path.clone();
+        match *source {
+            redb::Error::Corrupted(what) => CollectionError::Damaged { path, what },
+            redb::Error::DatabaseAlreadyOpen => CollectionError::Locked { path, holder: None },
+            redb::Error::Io(source) if source.kind() == std::io::ErrorKind::InvalidData => {
+                CollectionError::Damaged { path, what: source.to_string() }
+            }
+            _ => CollectionError::Store { path, action, source },
+        }
+    }
+
+    fn closed(&self) -> CollectionError {
+        CollectionError::ReadOnly { path: self.path.parent().unwrap_or(&self.path).to_owned() }
+    }
+
+    fn shared(&self) -> RwLockReadGuard<'_, Store> {
+        self.store.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn exclusive(&self) -> RwLockWriteGuard<'_, Store> {
+        self.store.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn builder() -> Builder {
+    let mut builder = Builder::new();
+    builder.set_cache_size(CACHE_BYTES);
+    builder
+}
+
+/// What stopped the work on the store.
+enum Failure {
+    Store(Box<redb::Error>),
+    Damaged(String),
+    Closed,
+}
+
+macro_rules! failures {
+    ($($error:ident),*) => {
+        $(impl From<redb::$error> for Failure {
+            fn from(error: redb::$error) -> Self {
+                Self::Store(Box::new(error.into()))
+            }
+        })*
+    };
+}
+
+failures!(CommitError, CompactionError, DatabaseError, StorageError, TableError, TransactionError);
+
+fn whole(bytes: &[u8], sequence: u64, words: usize) -> Result<Record<'_>, Failure> {
+    Record::read(bytes, sequence, words).ok_or_else(|| differs(sequence))
+}
+
+fn differs(sequence: u64) -> Failure {
+    Failure::Damaged(format!("the record of item {sequence} differs from its checksum"))
+}
+
+/// Writes a document after its checksum.
+fn write(transaction: &WriteTransaction, name: &str, document: &[u8]) -> Result<(), Failure> {
+    let bytes = [&xxh3_64(document).to_le_bytes(), document].concat();
+    transaction.open_table(DOCUMENTS)?.insert(name, bytes.as_slice())?;
+    Ok(())
+}
+
+/// Reads a document, if it is there.
+fn read(transaction: &ReadTransaction, name: &str) -> Result<Option<Vec<u8>>, Failure> {
+    let table = transaction.open_table(DOCUMENTS)?;
+    let Some(bytes) = table.get(name)? else { return Ok(None) };
+    let document = bytes
+        .value()
+        .split_first_chunk()
+        .filter(|(checksum, document)| xxh3_64(document) == u64::from_le_bytes(**checksum));
+    let differs = || Failure::Damaged(format!("the document \"{name}\" differs from its checksum"));
+    Ok(Some(document.ok_or_else(differs)?.1.to_vec()))
+}
+
+/// Reads a document that must be there.
+fn document(transaction: &ReadTransaction, name: &str) -> Result<Value, Failure> {
+    let missing = || Failure::Damaged(format!("the document \"{name}\" is missing"));
+    let bytes = read(transaction, name)?.ok_or_else(missing)?;
+    serde_json::from_slice(&bytes).map_err(|error| Failure::Damaged(error.to_string()))
+}

@@ -1,0 +1,426 @@
+//! What a collection survives: processes that die, disks that fill up, bytes that change, folders
+//! that cannot be written, files of older versions.
+
+use std::{
+    fs::{self, OpenOptions},
+    io::{BufRead, BufReader, Write},
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use lookalike::{
+    About, Collection, CollectionError, Fingerprint, NewItem, Radius, StoredItem, Width,
+};
+
+/// Tells a test that it is a child, and which folder it works in.
+const CHILD: &str = "LOOKALIKE_TEST_CHILD";
+
+/// How often a process is killed; `make soak` sets more.
+const CYCLES: &str = "LOOKALIKE_TEST_CYCLES";
+
+fn about() -> About {
+    About::given(Width::Bits64, Radius::new(3))
+}
+
+/// A folder in memory if the system has such a place, where nothing waits for a disk.
+fn folder() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap()
+}
+
+fn print(number: u64) -> Fingerprint<4> {
+    Fingerprint([number.wrapping_mul(0x9e37_79b9_7f4a_7c15)]).resize()
+}
+
+fn all(collection: &Collection) -> Vec<StoredItem> {
+    let mut items = Vec::new();
+    let keep = |item| {
+        items.push(item);
+        ControlFlow::Continue(())
+    };
+    collection.for_each(keep).unwrap();
+    items
+}
+
+/// Inserts items and removes them again, in small and large steps, saving and compacting now and
+/// then, and says on stdout what it is about to do and when it is done, until it is killed.
+#[test]
+#[ignore = "runs as a child of the test below"]
+fn child_that_writes_until_it_is_killed() {
+    let Some(folder) = std::env::var_os(CHILD) else { return };
+    let collection = Collection::open(folder).unwrap();
+    let start = collection.stats().next_sequence;
+    let mut out = std::io::stdout().lock();
+    for step in start.. {
+        let ids: Vec<String> =
+            (0..1 + step % 7 * (step % 3) * 40).map(|n| format!("{step}/{n}")).collect();
+        let prints = [print(step)];
+        let items: Vec<_> = ids.iter().map(|id| NewItem::new(id, &prints)).collect();
+        writeln!(out, "add {step} {}", ids.len()).unwrap();
+        collection.insert_many(&items).unwrap();
+        writeln!(out, "done").unwrap();
+        if step % 4 == 1 {
+            writeln!(out, "remove {step}").unwrap();
+            collection.remove(&ids[0]).unwrap();
+            writeln!(out, "done").unwrap();
+        }
+        if step % 11 == 2 {
+            collection.snapshot().unwrap();
+        }
+        if step % 29 == 3 {
+            collection.compact().unwrap();
+        }
+    }
+}
+
+/// What a child said: everything it was told is done, and what it was about to do.
+#[derive(Default)]
+struct Said {
+    done: Vec<String>,
+    pending: Option<String>,
+}
+
+fn listen(child: &mut Child, moment: Duration) -> Said {
+    let output = child.stdout.take().unwrap();
+    let killer = {
+        let (id, deadline) = (child.id(), Instant::now() + moment);
+        std::thread::spawn(move || {
+            std::thread::sleep(deadline.saturating_duration_since(Instant::now()));
+            // By number: the child itself is being listened to.
+            Command::new("kill").args(["-9", &id.to_string()]).status().unwrap();
+        })
+    };
+    let mut said = Said::default();
+    for line in BufReader::new(output).lines().map_while(Result::ok) {
+        match line.split(' ').next() {
+            Some("add" | "remove") => said.pending = Some(line),
+            Some("done") => said.done.extend(said.pending.take()),
+            _ => {}
+        }
+    }
+    killer.join().unwrap();
+    child.wait().unwrap();
+    said
+}
+
+/// The ids that must be there after these steps.
+fn expected(steps: &[String]) -> std::collections::BTreeSet<String> {
+    let mut ids = std::collections::BTreeSet::new();
+    for step in steps {
+        let mut words = step.split(' ');
+        match (words.next(), words.next(), words.next()) {
+            (Some("add"), Some(step), Some(count)) => {
+                ids.extend((0..count.parse::<u64>().unwrap()).map(|n| format!("{step}/{n}")));
+            }
+            (_, Some(step), _) => {
+                ids.remove(&format!("{step}/0"));
+            }
+            _ => {}
+        }
+    }
+    ids
+}
+
+#[cfg(unix)]
+#[test]
+fn what_was_acknowledged_survives_a_killed_process() {
+    let cycles: u64 = std::env::var(CYCLES).ok().and_then(|text| text.parse().ok()).unwrap_or(200);
+    let folder = folder();
+    let mut path = folder.path().join("0");
+    let mut steps: Vec<String> = Vec::new();
+    for cycle in 0..cycles {
+        if cycle.is_multiple_of(50) {
+            // A large one would spend the test in opening it.
+            path = folder.path().join(cycle.to_string());
+            steps.clear();
+            drop(Collection::create(&path, about()).unwrap());
+        }
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args([
+                "--ignored",
+                "--exact",
+                "collection::child_that_writes_until_it_is_killed",
+                "--nocapture",
+            ])
+            .env(CHILD, &path)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let said = listen(&mut child, Duration::from_micros(5_000 + cycle * 7_919 % 60_000));
+        steps.extend(said.done);
+        let collection = Collection::open(&path).unwrap();
+        let found: std::collections::BTreeSet<String> =
+            all(&collection).into_iter().map(|item| item.id).collect();
+        // What was under way may have happened as a whole, or not at all.
+        if found != expected(&steps) {
+            steps.extend(said.pending.clone());
+            assert_eq!(found, expected(&steps), "cycle {cycle}, after {:?}", said.pending);
+        }
+        collection.verify().unwrap();
+    }
+}
+
+/// A small collection with files of runs, items since, and items gone.
+fn small(path: &Path) -> Vec<StoredItem> {
+    let collection = Collection::create(path, about()).unwrap();
+    for number in 0..6 {
+        let prints = [print(number)];
+        let item = NewItem { payload: Some("[1]"), inserted: Some(7), ..NewItem::new("", &prints) };
+        collection.insert(NewItem { id: &format!("item {number}"), ..item }).unwrap();
+    }
+    collection.compact().unwrap();
+    collection.remove("item 2").unwrap();
+    collection.insert(NewItem { inserted: Some(8), ..NewItem::new("last", &[print(1)]) }).unwrap();
+    all(&collection)
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(self::files(&path));
+        } else {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files
+}
+
+/// Whether everything that can be asked is answered as it should be, or refused.
+fn answers(path: &Path, items: &[StoredItem]) -> Result<(), CollectionError> {
+    let collection = Collection::open_read_only(path)?;
+    assert_eq!(collection.len(), items.len() as u64);
+    for item in items {
+        let found = collection.search(&item.fingerprints[0], Radius::new(0), 9)?;
+        assert!(found.iter().any(|found| found.id == item.id && found.sequence == item.sequence));
+        if let Some(stored) = collection.get(&item.id)? {
+            assert_eq!(stored, *item);
+        } else {
+            panic!("{} is not found", item.id);
+        }
+    }
+    assert_eq!(collection.search(&print(77), Radius::new(3), 9)?, []);
+    assert_eq!(collection.search(&print(2), Radius::new(3), 9)?, []);
+    assert!(!collection.contains("item 2"));
+    Ok(())
+}
+
+/// Every byte is changed once, in every file. What is read is as it was, or is refused.
+#[test]
+fn a_changed_byte_is_noticed_or_harmless() {
+    // The store prints where it gives up; thousands of such lines help nobody.
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let folder = folder();
+    let path = folder.path().join("small");
+    let items = small(&path);
+    let (mut refused, mut harmless) = (0, 0);
+    let mut wrong = Vec::new();
+    for file in files(&path) {
+        let bytes = fs::read(&file).unwrap();
+        let mut changed = bytes.clone();
+        for at in 0..bytes.len() {
+            changed[at] ^= 1 << (at % 8);
+            write_byte(&file, at, changed[at]);
+            let outcome =
+                std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| answers(&path, &items)));
+            match outcome {
+                Ok(Ok(())) => harmless += 1,
+                Ok(Err(_)) => refused += 1,
+                Err(_) => wrong.push((file.clone(), at)),
+            }
+            changed[at] = bytes[at];
+            write_byte(&file, at, bytes[at]);
+        }
+    }
+    std::panic::set_hook(hook);
+    assert_eq!(wrong, [], "{refused} refused, {harmless} harmless");
+    assert!(refused > 1000 && harmless > 1000, "{refused} refused, {harmless} harmless");
+    answers(&path, &items).unwrap();
+}
+
+fn write_byte(file: &Path, at: usize, byte: u8) {
+    use std::io::{Seek, SeekFrom};
+    let mut file = OpenOptions::new().write(true).open(file).unwrap();
+    file.seek(SeekFrom::Start(at as u64)).unwrap();
+    file.write_all(&[byte]).unwrap();
+}
+
+/// Fills a small disk, step by step, at every kind of write; runs where such a disk is mounted.
+#[test]
+#[ignore = "runs as a child of the test below"]
+fn child_that_fills_the_disk() {
+    let Some(folder) = std::env::var_os(CHILD).map(PathBuf::from) else { return };
+    let ballast = folder.join("ballast");
+    fs::write(&ballast, vec![1; 13 << 20]).unwrap();
+    let collection = Collection::create(folder.join("collection"), about()).unwrap();
+    let mut acknowledged = 0;
+    let mut insert = |count: u64| {
+        let first = acknowledged;
+        let ids: Vec<String> = (first..first + count).map(|n| format!("item {n}")).collect();
+        let prints: Vec<_> = (first..first + count).map(|n| [print(n)]).collect();
+        let items: Vec<_> =
+            ids.iter().zip(&prints).map(|(id, prints)| NewItem::new(id, prints)).collect();
+        let inserted = collection.insert_many(&items);
+        acknowledged += if inserted.is_ok() { count } else { 0 };
+        inserted.map(|_| acknowledged)
+    };
+    let error = std::iter::repeat_with(|| insert(500)).find_map(Result::err).unwrap();
+    assert!(error.to_string().contains("No space left"), "{error}");
+    // Smaller and smaller steps, until nothing fits at all.
+    for count in [50, 5] {
+        while insert(count).is_ok() {}
+    }
+    let known = |collection: &Collection, count: u64| {
+        assert_eq!(collection.len(), count);
+        for number in 0..count {
+            let found = collection.search(&print(number), Radius::new(0), 1).unwrap();
+            assert_eq!(found[0].id, format!("item {number}"));
+        }
+    };
+    let count = insert(0).unwrap_or_else(|_| collection.len());
+    known(&collection, count);
+    // Neither of these may fit; both leave everything as it is.
+    let _ = collection.snapshot();
+    let _ = collection.compact();
+    known(&collection, count);
+    fs::remove_file(&ballast).unwrap();
+    let count = insert(500).unwrap();
+    collection.snapshot().unwrap();
+    collection.remove("item 0").unwrap();
+    collection.compact().unwrap();
+    collection.verify().unwrap();
+    drop(collection);
+    let collection = Collection::open(folder.join("collection")).unwrap();
+    assert_eq!(collection.len(), count - 1);
+    collection.verify().unwrap();
+    println!("the disk was full");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_loses_nothing_that_was_acknowledged() {
+    let folder = folder();
+    let path = folder.path().to_str().unwrap();
+    let child = std::env::current_exe().unwrap();
+    let script = format!(
+        "mount -t tmpfs -o size=16m none '{path}' && '{}' --ignored --exact --nocapture \
+         collection::child_that_fills_the_disk; code=$?; umount '{path}'; exit $code",
+        child.display()
+    );
+    // Root may mount; others may in a world of their own, on most systems.
+    let ways =
+        [vec!["sh", "-c"], vec!["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"]];
+    for way in ways {
+        let output = Command::new(way[0]).args(&way[1..]).arg(&script).env(CHILD, path).output();
+        let Ok(output) = output else { continue };
+        let said = String::from_utf8_lossy(&output.stdout);
+        if said.contains("running 1 test") {
+            assert!(output.status.success() && said.contains("the disk was full"), "{output:?}");
+            return;
+        }
+    }
+    println!("skipped: this system lets nobody mount a small disk");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_that_cannot_be_written_can_be_searched() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = folder();
+    let path = folder.path().join("small");
+    let items = small(&path);
+    let set = |mode| {
+        for file in files(&path) {
+            fs::set_permissions(file, PermissionsExt::from_mode(mode & 0o666)).unwrap();
+        }
+        for folder in [path.join("runs"), path.clone()] {
+            fs::set_permissions(folder, PermissionsExt::from_mode(mode)).unwrap();
+        }
+    };
+    set(0o555);
+    answers(&path, &items).unwrap();
+    set(0o755);
+    answers(&path, &items).unwrap();
+}
+
+#[test]
+fn a_half_written_snapshot_is_made_anew_and_said_so() {
+    let folder = folder();
+    let path = folder.path().join("small");
+    let items = small(&path);
+    let file = &files(&path.join("runs"))[0];
+    let bytes = fs::read(file).unwrap();
+    fs::write(file, &bytes[..bytes.len() / 2]).unwrap();
+    let collection = Collection::open(&path).unwrap();
+    let notes = collection.notes().join("\n");
+    assert!(notes.contains("search tables made anew"), "{notes}");
+    assert!(notes.contains(file.to_str().unwrap()), "{notes}");
+    assert_eq!(all(&collection), items);
+    collection.compact().unwrap();
+    drop(collection);
+    assert_eq!(Collection::open(&path).unwrap().notes(), [""; 0]);
+    answers(&path, &items).unwrap();
+}
+
+/// One collection of every format there ever was. They must open for ever.
+#[test]
+fn collections_of_every_format_open() {
+    let formats = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/collections");
+    let mut seen = 0;
+    for entry in fs::read_dir(formats).unwrap() {
+        let kept = entry.unwrap().path();
+        if !kept.is_dir() {
+            continue;
+        }
+        let folder = folder();
+        let path = folder.path().join("copy");
+        copy(&kept, &path);
+        let collection = Collection::open(&path).unwrap();
+        assert_eq!(collection.notes(), [""; 0], "{}", kept.display());
+        collection.verify().unwrap();
+        let mut export = Vec::new();
+        collection.export(&mut export).unwrap();
+        let expected = fs::read_to_string(kept.with_extension("jsonl")).unwrap();
+        assert_eq!(String::from_utf8(export).unwrap(), expected);
+        seen += 1;
+    }
+    assert!(seen >= 1);
+}
+
+fn copy(from: &Path, to: &Path) {
+    if from.is_dir() {
+        fs::create_dir_all(to).unwrap();
+        for entry in fs::read_dir(from).unwrap() {
+            let path = entry.unwrap().path();
+            copy(&path, &to.join(path.file_name().unwrap()));
+        }
+    } else {
+        fs::copy(from, to).unwrap();
+    }
+}
+
+/// Writes a collection of the present format, to be kept with those of older ones. To be run once
+/// for each new format: `cargo test -p lookalike --test it -- --ignored make_a_collection_to_keep`.
+#[test]
+#[ignore = "writes into the repository"]
+fn make_a_collection_to_keep() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/collections/format-1");
+    if !path.exists() {
+        small(&path);
+        let collection = Collection::open(&path).unwrap();
+        collection.compact().unwrap();
+        let several = [print(8), print(9)];
+        let item = NewItem { inserted: Some(9), ..NewItem::new("Grüße", &several) };
+        collection.insert(item).unwrap();
+        collection.remove("item 4").unwrap();
+        let mut export = Vec::new();
+        collection.export(&mut export).unwrap();
+        fs::write(path.with_extension("jsonl"), export).unwrap();
+    }
+}
