@@ -30,7 +30,7 @@ pub struct Search {
 pub struct Work {
     pub threads: Option<usize>,
     pub memory: Option<u64>,
-    pub temp: Option<PathBuf>,
+    temp: Option<PathBuf>,
     kernel: Option<Kernel>,
 }
 

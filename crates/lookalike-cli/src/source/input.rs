@@ -59,7 +59,7 @@ impl Input {
     }
 
     pub fn stdin(options: &RowOptions) -> Result<(Self, Option<String>), Bad> {
-        let origin = Origin::stdin(options.again, options.temp.as_deref())?;
+        let origin = Origin::stdin(options.again)?;
         let start = origin.start("stdin")?;
         let format = options.format.unwrap_or_else(|| Format::of_content(&start, true));
         Self::new("stdin".to_owned(), origin, format, PathBuf::from("stdin")).with_layout(options)
@@ -120,7 +120,7 @@ impl Input {
                 (wanted, note)
             }
             Format::Parquet => {
-                let schema = self.schema(options.temp.as_deref())?;
+                let schema = self.schema()?;
                 let columns: Vec<_> =
                     schema.fields().iter().map(|field| field.name().clone()).collect();
                 let (wanted, note) = choose(&columns);
@@ -135,7 +135,7 @@ impl Input {
     }
 
     /// The columns of a table, which is unpacked for it if need be.
-    fn schema(&mut self, temp: Option<&Path>) -> Result<SchemaRef, Bad> {
+    fn schema(&mut self) -> Result<SchemaRef, Bad> {
         let packed = match &self.origin {
             Origin::File(_) => self.origin.open(&self.name)?.is_packed(),
             Origin::Stdin(_) => true,
@@ -146,7 +146,7 @@ impl Input {
             }
         };
         if packed {
-            self.copy = Some(self.origin.seekable(&self.name, temp)?);
+            self.copy = Some(self.origin.seekable(&self.name)?);
         }
         Ok(self.table()?.schema().clone())
     }
@@ -155,7 +155,7 @@ impl Input {
     pub fn table(&self) -> Result<Table, Bad> {
         let file = match &self.copy {
             Some(copy) => copy.try_clone().map_err(|error| Bad::input(&self.name, error))?,
-            None => self.origin.seekable(&self.name, None)?,
+            None => self.origin.seekable(&self.name)?,
         };
         Table::open(file).map_err(|what| Bad::input(&self.name, what))
     }

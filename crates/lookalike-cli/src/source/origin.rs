@@ -35,12 +35,12 @@ pub struct Stdin {
 }
 
 impl Origin {
-    /// Standard input. `again`: it will be read a second time, and is kept in `temp` for that.
-    pub fn stdin(again: bool, temp: Option<&Path>) -> Result<Self, Bad> {
+    /// Standard input. `again`: it will be read a second time.
+    pub fn stdin(again: bool) -> Result<Self, Bad> {
         let failed = |error: io::Error| {
             Bad::input("stdin", format!("cannot be kept for a second reading: {error}"))
         };
-        let spool = if again { Some(nameless(temp).map_err(failed)?) } else { None };
+        let spool = if again { Some(tempfile::tempfile().map_err(failed)?) } else { None };
         let copy = spool.as_ref().map(File::try_clone).transpose().map_err(failed)?;
         let reader = Tee { reader: io::stdin(), copy };
         let fresh = Mutex::new(Some(Bytes::unpack("stdin".to_owned(), reader, AHEAD)?));
@@ -76,13 +76,13 @@ impl Origin {
     }
 
     /// A file that can be read in any order: the input itself, or a nameless copy of what is inside.
-    pub fn seekable(&self, name: &str, temp: Option<&Path>) -> Result<File, Bad> {
+    pub fn seekable(&self, name: &str) -> Result<File, Bad> {
         let bytes = self.open(name)?;
         if let (Self::File(path), false) = (self, bytes.is_packed()) {
             return open_file(path).map_err(|what| Bad::input(name, what));
         }
         let copied = || -> io::Result<File> {
-            let mut file = nameless(temp)?;
+            let mut file = tempfile::tempfile()?;
             io::copy(&mut bytes.into_reader(), &mut file)?;
             Ok(file)
         };
@@ -105,11 +105,6 @@ impl Stdin {
     }
 }
 
-/// A file that vanishes when it is closed.
-fn nameless(folder: Option<&Path>) -> io::Result<File> {
-    folder.map_or_else(tempfile::tempfile, tempfile::tempfile_in)
-}
-
 /// Hands on what it reads, and writes it down.
 struct Tee<R> {
     reader: R,
@@ -123,16 +118,5 @@ impl<R: Read> Read for Tee<R> {
             copy.write_all(&buffer[..count])?;
         }
         Ok(count)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_kept_of_standard_input_goes_to_the_folder_that_was_named() {
-        let refused = Origin::stdin(true, Some(Path::new("/nowhere/at/all"))).err();
-        assert!(refused.is_some_and(|bad| bad.error().to_string().contains("second reading")));
     }
 }

@@ -40,8 +40,6 @@ pub struct RowOptions {
     pub html: bool,
     /// Everything will be read a second time, to write what is kept.
     pub again: bool,
-    /// Where what must be kept of it for that goes; the system's temporary folder by default.
-    pub temp: Option<PathBuf>,
 }
 
 impl From<&RowArgs> for RowOptions {

@@ -251,31 +251,3 @@ fn rows_may_carry_features_with_weights() {
     let prints = folder.run("hash in.jsonl --field features --quiet");
     assert_eq!((prints.exit, prints.stdout.lines().count()), (0, 3), "{}", prints.stderr);
 }
-
-#[test]
-fn memory_and_threads_change_no_byte_of_any_output() {
-    // Near copies of one text, some of them twice: thousands of pairs, more than are held at least.
-    let near = |item: u32| FERRY.replace("nine", &format!("n{}", item % 120));
-    let texts: Vec<_> = (0..150).map(|item| ("x", item * 37 % 91, near(item))).collect();
-    let folder = Folder::with("in.jsonl", rows(&texts));
-    for rule in ["--keep first", "--keep score:desc", "--group connected", "--against in.jsonl"] {
-        let run = |how: &str| {
-            let ran = folder.run(&format!(
-                "dedup in.jsonl --force --max-remove 1 -o out.jsonl --pairs p.jsonl --groups g.jsonl \
-                 --removed r.jsonl --json {rule} {how}"
-            ));
-            assert_eq!(ran.exit, 0, "{}", ran.stderr);
-            let spilled = !ran.stderr.contains("\"spilled_bytes\":0,");
-            let outputs =
-                ["out.jsonl", "p.jsonl", "g.jsonl", "r.jsonl"].map(|name| folder.read(name));
-            (outputs, spilled)
-        };
-        let (expected, spilled) = run("--threads 1");
-        assert!(!spilled && expected[1].len() > 100_000, "{rule}");
-        for how in ["--threads 3", "--memory 4K", "--memory 64K --threads 3"] {
-            let (found, spilled) = run(how);
-            assert!(found == expected, "{rule} {how}");
-            assert_eq!(spilled, how.contains("memory"), "{rule} {how}");
-        }
-    }
-}

@@ -156,12 +156,9 @@ fn search_texts(
     let Given { rows: given_rows, against, on_beat } = given;
     let is_given = given_rows.is_some();
     let alike = Alike::new(&args.recipe, args.distance, &args.verify)?;
-    let mut rows = open(&args.inputs, given_rows, options(args, work), skipped)?;
+    let mut rows = open(&args.inputs, given_rows, args, skipped)?;
     let mut others = match &args.against {
-        Some(path) => {
-            let paths = std::slice::from_ref(path);
-            Some(open(paths, against, options(args, work), skipped)?)
-        }
+        Some(path) => Some(open(std::slice::from_ref(path), against, args, skipped)?),
         None => None,
     };
     let outputs = Outputs::open(args, |output| rows.open_kept(output))?;
@@ -239,25 +236,25 @@ fn search_pictures(
 fn open(
     paths: &[PathBuf],
     given: Option<Vec<RecordBatch>>,
-    options: RowOptions,
+    args: &DedupArgs,
     skipped: &mut Skipped,
 ) -> Result<Rows> {
     match given {
-        None => Rows::open(paths, options, skipped),
+        None => Rows::open(paths, options(args), skipped),
         Some(rows) => {
             let name = paths.first().map_or_else(String::new, |path| path.display().to_string());
-            Rows::in_memory(name, rows, options)
+            Rows::in_memory(name, rows, options(args))
         }
     }
 }
 
-fn options(args: &DedupArgs, work: &Work) -> RowOptions {
+fn options(args: &DedupArgs) -> RowOptions {
     let key = match &args.keep {
         KeepRule::Field { name, .. } => Some(name.clone()),
         _ => None,
     };
     let again = !args.dry_run && (args.output.is_some() || args.report.is_some());
-    RowOptions { key, again, temp: work.temp.clone(), ..RowOptions::from(&args.rows) }
+    RowOptions { key, again, ..RowOptions::from(&args.rows) }
 }
 
 /// Where the items came from: needed once more, to show and to copy them.

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::{
     super::index::{self, fingerprint},
-    Found, Given, Levels, Outputs, Preference, Results, Source, Told, open, options,
+    Found, Given, Levels, Outputs, Preference, Results, Source, Told, open,
 };
 use crate::{
     args::DedupArgs,
@@ -52,7 +52,7 @@ pub fn search(
     let radius = index::usual_radius(collection.about(), args.distance);
     let Given { rows: given_rows, on_beat, .. } = given;
     let is_given = given_rows.is_some();
-    let mut rows = open(&args.inputs, given_rows, options(args, work), skipped)?;
+    let mut rows = open(&args.inputs, given_rows, args, skipped)?;
     let outputs = Outputs::open(args, |output| rows.open_kept(output))?;
     let mut preference = Preference::new(args.keep.clone());
     let mut numbers = Vec::new();
