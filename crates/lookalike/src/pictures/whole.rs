@@ -19,7 +19,8 @@ pub(super) fn find<const WORDS: usize>(
         .flat_map(|digest| &digest.prints)
         .map(|prints| prints.upright.resize())
         .collect();
-    let mut options = AllPairs::new(search.radius).kernel(search.kernel).progress(search.progress);
+    let widest = search.second.map_or(search.radius, |second| second.radius.max(search.radius));
+    let mut options = AllPairs::new(widest).kernel(search.kernel).progress(search.progress);
     if let Some(bytes) = search.memory {
         options = options.memory(bytes);
     }
