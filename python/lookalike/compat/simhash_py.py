@@ -87,4 +87,8 @@ def find_all(hashes: Any, number_of_blocks: int, different_bits: int) -> list[tu
             f"{number_of_blocks} blocks cannot find hashes within {different_bits} bits; "
             "use more blocks than bits, and at most 64"
         )
-    return _native.near_values(Given(hashes, 64).prints, different_bits)
+    if hasattr(hashes, "dtype"):
+        hashes = Given(hashes, 64).prints
+    elif not isinstance(hashes, list):
+        hashes = list(hashes)
+    return _native.near_values(hashes, different_bits)
