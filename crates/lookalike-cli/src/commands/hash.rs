@@ -3,15 +3,16 @@
 use std::{io::Write, path::Path, process::ExitCode, time::Instant};
 
 use anyhow::{Context, Result, bail};
-use lookalike::{Fingerprint, Radius, Recipe};
+use lookalike::{Radius, Recipe};
 use rayon::prelude::*;
 use serde_json::json;
 
+use super::index::fingerprint;
 use crate::{
     args::{HashArgs, Kind, PictureArgs, VerifyArgs, WorkArgs},
     config::{Making, PicturesAlike, Work, on_threads},
     report::{Figure, Output, Progress, Summary, json_id, say},
-    source::{Bad, Content, Id, Pictures, Reason, Row, RowOptions, Rows, Skipped, are_pictures},
+    source::{Bad, Id, Pictures, Reason, RowOptions, Rows, Skipped, are_pictures},
 };
 
 pub fn run(args: HashArgs) -> Result<ExitCode> {
@@ -140,16 +141,6 @@ fn write_all(
         Ok(())
     })?;
     Ok(written)
-}
-
-fn fingerprint(row: &Row<'_>, recipe: &Recipe) -> Option<Fingerprint<4>> {
-    match &row.content {
-        Content::Text(text) => recipe.fingerprint_any(text),
-        Content::Features(features) => {
-            let features = features.iter().map(|(feature, weight)| (feature, *weight));
-            recipe.fingerprint_any_of_features(features).ok().flatten()
-        }
-    }
 }
 
 fn write_line(lines: &mut Vec<u8>, id: Id<'_>, print: &str) {

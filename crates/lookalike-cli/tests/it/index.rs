@@ -191,3 +191,18 @@ fn wrong_folders_recipes_and_widths_are_told_apart() {
     let first = folder.run("index search seen --text ...");
     assert!(first.stderr.contains("--text: no words:2 in it"), "{}", first.stderr);
 }
+
+#[test]
+fn dedup_removes_what_a_collection_knows() {
+    let folder = Folder::with("news.jsonl", NEWS).and("later.jsonl", LATER);
+    folder.run("index add seen news.jsonl");
+    let ran = folder.run("dedup later.jsonl --against seen -o new.jsonl --removed gone.jsonl");
+    assert_eq!((ran.exit, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
+    assert_eq!(folder.read("new.jsonl"), LATER.split_inclusive('\n').nth(1).unwrap());
+    let gone = folder.read("gone.jsonl");
+    assert!(gone.starts_with("{\"id\":\"d\",\"keep\":\"a\",\"distance\":0,"), "{gone}");
+    assert!(ran.stderr.contains("exact, by a collection of 2 items"), "{}", ran.stderr);
+    let ran = folder.run("dedup later.jsonl --against seen --report page.html");
+    assert_eq!(ran.exit, 2);
+    assert!(ran.stderr.contains("use --removed"), "{}", ran.stderr);
+}

@@ -60,6 +60,8 @@ const BLOCK: usize = 1 << 16;
 #[derive(Default)]
 pub struct NamesBuilder {
     owners: Vec<u32>,
+    /// Whether an item came that has not one fingerprint.
+    has_owners: bool,
     sequences: Vec<u64>,
     bases: Vec<u64>,
     ends: Vec<u32>,
@@ -68,6 +70,15 @@ pub struct NamesBuilder {
 }
 
 impl NamesBuilder {
+    /// Makes room for so many more items and bytes of ids: memory that grows step by step is
+    /// touched, and so paid for, several times.
+    pub fn reserve(&mut self, items: usize, bytes: usize) {
+        self.sequences.reserve(items);
+        self.ends.reserve(items);
+        self.ids.reserve(bytes);
+        self.hashes.reserve(items);
+    }
+
     /// Adds an item that has so many fingerprints.
     pub fn push(&mut self, id: &str, hash: u64, sequence: u64, prints: usize) {
         let item = self.sequences.len();
@@ -79,14 +90,18 @@ impl NamesBuilder {
         self.ends.push((self.ids.len() as u64 - self.bases[item / BLOCK]) as u32);
         self.sequences.push(sequence);
         self.hashes.push(hash);
-        self.owners.extend(std::iter::repeat_n(item as u32, prints));
+        // As long as each item has one, a fingerprint's position is its owner's.
+        if prints != 1 && self.owners.is_empty() {
+            self.owners.extend(0..item as u32);
+            self.has_owners = true;
+        }
+        if self.has_owners {
+            self.owners.extend(std::iter::repeat_n(item as u32, prints));
+        }
     }
 
     pub fn finish(self) -> Names {
-        let Self { mut owners, sequences, bases, ends, ids, hashes } = self;
-        if owners.len() == sequences.len() {
-            owners = Vec::new();
-        }
+        let Self { owners, has_owners: _, sequences, bases, ends, ids, hashes } = self;
         let (tags, places) = table(&hashes);
         Names {
             owners: Array::Made(owners),
@@ -169,11 +184,22 @@ impl Names {
     }
 
     pub fn id(&self, item: u32) -> &str {
+        self.id_at(self.id_range(item))
+    }
+
+    /// Where an id stands: a place in memory, and another one after it to be read. Whoever wants
+    /// many ids asks for all places first, so that memory is waited for once.
+    #[inline]
+    pub fn id_range(&self, item: u32) -> Range<usize> {
         let item = item as usize;
         let base = self.bases[item / BLOCK];
         let start = if item.is_multiple_of(BLOCK) { 0 } else { self.ends[item - 1] };
-        let range =
-            (base + u64::from(start)) as usize..(base + u64::from(self.ends[item])) as usize;
+        (base + u64::from(start)) as usize..(base + u64::from(self.ends[item])) as usize
+    }
+
+    /// The id at a place that [`id_range`](Self::id_range) said.
+    #[inline]
+    pub fn id_at(&self, range: Range<usize>) -> &str {
         // Checked when it came in; a mapped file was compared with its checksum.
         self.ids.get(range).and_then(|id| str::from_utf8(id).ok()).unwrap_or_default()
     }
@@ -192,6 +218,11 @@ impl Names {
             }
         }
         None
+    }
+
+    /// Bytes of all ids.
+    pub fn id_bytes(&self) -> usize {
+        self.ids.len()
     }
 
     /// Bytes in memory, or in the mapped file.

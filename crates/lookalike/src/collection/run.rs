@@ -147,8 +147,23 @@ impl<const WORDS: usize> RunBuilder<WORDS> {
         Ok(Run { index: index?, names, ledger })
     }
 
-    /// Adds all items of a run that are still there. `seed` is that of the hashes of ids.
-    pub fn extend_from(&mut self, shelved: &Shelved<WORDS>, seed: u64) {
+    /// Adds all items of some runs that are still there. `seed` is that of the hashes of ids.
+    pub fn extend_from_all(&mut self, runs: &[Shelved<WORDS>], seed: u64) {
+        let sum = |count: fn(&Run<WORDS>) -> usize| -> usize {
+            runs.iter().map(|shelved| count(&shelved.run)).sum()
+        };
+        self.prints.reserve(sum(|run| run.index.len()));
+        self.names.reserve(sum(|run| run.names.len()), sum(|run| run.names.id_bytes()));
+        runs.iter().for_each(|shelved| self.extend_from(shelved, seed));
+    }
+
+    /// Makes room for so many items that are about to come.
+    pub fn reserve(&mut self, items: usize) {
+        self.prints.reserve(items);
+        self.names.reserve(items, 0);
+    }
+
+    fn extend_from(&mut self, shelved: &Shelved<WORDS>, seed: u64) {
         let (names, prints) = (&shelved.run.names, shelved.run.index.prints());
         let living = (0..names.len() as u32).filter(|&item| !shelved.removed.contains(item));
         for item in living {

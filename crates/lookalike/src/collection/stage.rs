@@ -285,6 +285,11 @@ pub struct Staging {
 }
 
 impl Staging {
+    /// How many items were staged.
+    pub fn len(&self) -> usize {
+        self.staged.len()
+    }
+
     /// Fills in the checksums of all records, and says their sum.
     pub fn seal<const WORDS: usize>(&self, wishes: &mut [Wish<WORDS>]) -> u64 {
         let living = self.staged.iter().filter(|staged| !staged.gone);

@@ -31,7 +31,7 @@ use crate::Radius;
 const SMALL: usize = if cfg!(test) { 4 } else { 1024 };
 
 /// So many runs of one size become one of the next size.
-const FAN: usize = 4;
+const FAN: usize = 8;
 
 /// Items that may be in no file yet, at least; or a quarter of all.
 const MOST_UNSAVED: usize = if cfg!(test) { 24 } else { 1 << 16 };
@@ -199,8 +199,9 @@ impl<const WORDS: usize> Store<WORDS> {
         }
         let mut builder = RunBuilder::new();
         if let Some(small) = next.runs.pop_if(|last| last.len() < SMALL && last.saved.is_none()) {
-            builder.extend_from(&small, self.token);
+            builder.extend_from_all(&[small], self.token);
         }
+        builder.reserve(staging.len());
         for new in staging.records(&wishes) {
             let checksum = super::record::checksum(new.record, new.sequence).unwrap_or_default();
             builder.push(new.id, new.hash, new.sequence, checksum, new.prints.iter().copied());
@@ -254,7 +255,7 @@ impl<const WORDS: usize> Store<WORDS> {
     /// One run instead of some; none if all their items are gone.
     fn merged(&self, runs: &[Shelved<WORDS>]) -> Result<Option<Shelved<WORDS>>, CollectionError> {
         let mut builder = RunBuilder::new();
-        runs.iter().for_each(|run| builder.extend_from(run, self.token));
+        builder.extend_from_all(runs, self.token);
         if builder.is_empty() {
             return Ok(None);
         }
@@ -413,7 +414,7 @@ fn crowded<const WORDS: usize>(runs: &[Shelved<WORDS>]) -> Option<usize> {
     (smaller || sizes.len() - start >= FAN).then_some(start)
 }
 
-/// Runs of one size have the same; four of them make the next.
+/// Runs of one size have the same; eight of them make the next.
 fn size(items: usize) -> u32 {
     (items / SMALL).checked_ilog(FAN).map_or(0, |size| size + 1)
 }

@@ -48,10 +48,6 @@ impl<const WORDS: usize> View<WORDS> {
         self.runs[place.run].run.names.sequence(place.item)
     }
 
-    pub fn id(&self, place: Place) -> &str {
-        self.runs[place.run].run.names.id(place.item)
-    }
-
     /// The fingerprints of an item.
     pub fn prints(&self, place: Place) -> &[Fingerprint<WORDS>] {
         let run = &self.runs[place.run].run;
@@ -86,12 +82,26 @@ impl<const WORDS: usize> View<WORDS> {
             hits.dedup_by_key(|hit| (hit.query, hit.sequence));
         }
         hits.sort_unstable_by_key(|hit| (hit.query, hit.distance, hit.sequence));
-        let mut found: Vec<Vec<Found>> = vec![Vec::new(); queries.len()];
+        Ok(self.named(queries.len(), &hits, limit))
+    }
+
+    /// What was found by each query, from hits in order, at most `limit` each.
+    fn named(&self, queries: usize, hits: &[Hit], limit: usize) -> Vec<Vec<Found>> {
+        let names = |hit: &Hit| &self.runs[hit.place.run].run.names;
+        let places: Vec<_> = hits.iter().map(|hit| names(hit).id_range(hit.place.item)).collect();
+        let mut found: Vec<Vec<Found>> = vec![Vec::new(); queries];
+        let mut start = 0;
         for of_query in hits.chunk_by(|one, two| one.query == two.query) {
-            let nearest = &of_query[..of_query.len().min(limit)];
-            found[of_query[0].query as usize] = nearest.iter().map(|hit| self.found(hit)).collect();
+            let nearest = of_query.iter().zip(&places[start..]).take(limit);
+            let named = nearest.map(|(hit, place)| Found {
+                id: names(hit).id_at(place.clone()).to_owned(),
+                sequence: hit.sequence,
+                distance: hit.distance,
+            });
+            found[of_query[0].query as usize] = named.collect();
+            start += of_query.len();
         }
-        Ok(found)
+        found
     }
 
     fn hits(&self, queries: &[Fingerprint<WORDS>], radius: Radius) -> Result<Vec<Hit>, IndexError> {
@@ -104,18 +114,15 @@ impl<const WORDS: usize> View<WORDS> {
                     hits.push(Hit {
                         query: query as u32,
                         distance: found.distance,
-                        sequence: names.sequence(item),
+                        sequence: 0,
                         place: Place { run, item },
                     });
                 }
             })?;
         }
+        // All at once: memory is waited for once.
+        hits.iter_mut().for_each(|hit| hit.sequence = self.sequence(hit.place));
         Ok(hits)
-    }
-
-    fn found(&self, hit: &Hit) -> Found {
-        let id = self.id(hit.place).to_owned();
-        Found { id, sequence: hit.sequence, distance: hit.distance }
     }
 
     /// Every item that is there: its sequence number, its id, its fingerprints.

@@ -5,6 +5,7 @@ mod decide;
 mod keep;
 mod outputs;
 mod page;
+mod seen;
 
 use std::{
     path::{Path, PathBuf},
@@ -14,7 +15,7 @@ use std::{
 
 use anyhow::{Result, bail, ensure};
 use arrow_array::RecordBatch;
-use lookalike::{AlikePairs, How, TextPairs};
+use lookalike::{AlikePairs, Collection, How, TextPairs};
 use serde_json::{Value, json};
 
 use super::{
@@ -78,8 +79,10 @@ impl Done {
         );
         let work = Work::new(std::mem::take(&mut args.work))?;
         let mut skipped = Skipped::unless(args.rows.strict);
-        let found = match kind {
-            Kind::Image => search_pictures(&args, given, &work, &mut skipped)?,
+        let collection = args.against.as_deref().filter(|path| Collection::is_at(path));
+        let found = match (kind, collection) {
+            (_, Some(folder)) => seen::search(&args, folder, given, &work, &mut skipped)?,
+            (Kind::Image, _) => search_pictures(&args, given, &work, &mut skipped)?,
             _ => search_texts(&args, given, &work, &mut skipped)?,
         };
         Self::finish(args, found, &work, skipped, start)
@@ -255,7 +258,6 @@ fn options(args: &DedupArgs) -> RowOptions {
 }
 
 /// Where the items came from: needed once more, to show and to copy them.
-#[expect(clippy::large_enum_variant, reason = "there is one in a run")]
 enum Source {
     Texts {
         rows: Rows,

@@ -24,6 +24,8 @@ use crate::{
     source::{Bad, Bytes, Reason, Skipped},
 };
 
+pub use prints::fingerprint;
+
 pub fn run(command: IndexCommand) -> Result<ExitCode> {
     match command {
         IndexCommand::Create(args) => create(&args),
