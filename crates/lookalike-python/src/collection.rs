@@ -31,6 +31,9 @@ enum Way {
 /// An item: its id, its fingerprint (an int) or text, and JSON to remember with it.
 type Given<'py> = (String, Bound<'py, PyAny>, Option<String>);
 
+/// An item that is there: its fingerprint, its JSON, and when it came.
+type Item<'py> = (Bound<'py, PyAny>, Option<String>, u64);
+
 /// Whether an item was stored, and what was near if that is why not.
 type Stored = (bool, Vec<(String, u32)>);
 
@@ -109,11 +112,7 @@ impl Collection {
     }
 
     /// An item: its fingerprint, payload, and when it was inserted, in milliseconds since 1970.
-    fn get<'py>(
-        &self,
-        py: Python<'py>,
-        id: &str,
-    ) -> PyResult<Option<(Bound<'py, PyAny>, Option<String>, u64)>> {
+    fn get<'py>(&self, py: Python<'py>, id: &str) -> PyResult<Option<Item<'py>>> {
         let Some(item) = self.with(py, |inner| inner.get(id))?.or_raise()? else { return Ok(None) };
         let print = item.fingerprints.first().copied().unwrap_or_default();
         Ok(Some((to_int(py, print)?, item.payload, item.inserted)))
