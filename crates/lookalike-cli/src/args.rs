@@ -30,6 +30,7 @@ pub struct Args {
 #[derive(Subcommand)]
 pub enum Command {
     Dedup(DedupArgs),
+    Undo(UndoArgs),
     Pairs(PairsArgs),
     Compare(CompareArgs),
     Hash(HashArgs),
@@ -91,6 +92,9 @@ pub struct PairsArgs {
     #[command(flatten, next_help_heading = "Which pictures are alike")]
     pub pictures: PictureArgs,
 
+    #[command(flatten)]
+    pub cache: CacheArgs,
+
     #[command(flatten, next_help_heading = "How to search")]
     pub search: SearchArgs,
 
@@ -102,8 +106,9 @@ pub struct PairsArgs {
 ///
 /// Pictures come in folders and files, told by their content. Texts come in folders, files, tables (.jsonl, .csv, .tsv, .parquet), web archives, or lines
 /// (--lines), each also packed with gzip, zstd, bzip2 or xz. What is kept has the format it came in;
-/// JSON lines pass byte for byte. The input is never changed. Every removed item was compared with the
-/// one kept in its stead (--removed and --report show both).
+/// JSON lines pass byte for byte. The input is not changed, unless --move, --link, --trash or --delete
+/// says so. Every removed item was compared with the one kept in its stead (--removed and --report
+/// show both).
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -111,7 +116,8 @@ Examples:
   lookalike dedup photos/ --report report.html
   lookalike dedup crawl/*.warc.gz --html --level copy --keep longest -o kept.warc.gz
   lookalike dedup train.parquet --against test.parquet --removed leaked.csv -o train-clean.parquet
-  lookalike dedup posts.csv --field body --id post_id --keep score:desc --dry-run")]
+  lookalike dedup posts.csv --field body --id post_id --keep score:desc --dry-run
+  lookalike dedup photos/ --keep best --move double/ --report report.html")]
 pub struct DedupArgs {
     /// Folders and files; - is standard input
     #[arg(required = true, value_name = "INPUT")]
@@ -141,18 +147,27 @@ pub struct DedupArgs {
     #[arg(long)]
     pub force: bool,
 
-    /// Write nothing; say what would be removed
+    /// Write nothing; say what would be removed. With --move, --link, --trash or --delete, print what
+    /// would be done to which file
     #[arg(long)]
     pub dry_run: bool,
+
+    #[command(
+        flatten,
+        next_help_heading = "What is done to the files that go (nothing, unless asked)"
+    )]
+    pub act: ActArgs,
 
     /// Remove what is alike something in OTHER, and nothing else
     #[arg(long, value_name = "OTHER")]
     pub against: Option<PathBuf>,
 
-    /// Which one of a group is kept: first, last, longest (text), largest (bytes), newest (file), or by
-    /// a field: FIELD:asc (smallest first) or FIELD:desc
-    #[arg(long, value_name = "RULE", default_value = "first", value_parser = parsed::<KeepRule>)]
-    pub keep: KeepRule,
+    /// Which one of a group is kept: first, last, longest (text), largest (bytes), newest or oldest
+    /// (file), best (picture: pixels, then bytes), path:PATTERN (those whose path fits; * is anything),
+    /// or by a field: FIELD:asc (smallest first) or FIELD:desc. Several, with commas between: the next
+    /// decides between equals
+    #[arg(long, value_name = "RULE", default_value = "first", value_parser = parsed::<KeepRules>)]
+    pub keep: KeepRules,
 
     /// Who goes together: star (each alike the one that is kept) or connected (chains, too)
     #[arg(long, value_name = "HOW", default_value = "star")]
@@ -183,11 +198,65 @@ pub struct DedupArgs {
     #[command(flatten, next_help_heading = "Which pictures are alike")]
     pub pictures: PictureArgs,
 
+    #[command(flatten)]
+    pub cache: CacheArgs,
+
     #[command(flatten, next_help_heading = "How to work")]
     pub work: WorkArgs,
 
     #[command(flatten)]
     pub talk: TalkArgs,
+}
+
+/// What is done to files that go. Each is checked just before: it must be as it was when it was read,
+/// and so must the one that stays.
+#[derive(clap::Args)]
+pub struct ActArgs {
+    /// Move them to this folder, under the paths they had
+    #[arg(long = "move", value_name = "DIR", group = "act")]
+    pub move_to: Option<PathBuf>,
+
+    /// Replace those that are equal to the kept file, byte by byte, by hard links to it; others stay
+    #[arg(long, group = "act")]
+    pub link: bool,
+
+    /// Put them in the trash
+    #[arg(long, group = "act")]
+    pub trash: bool,
+
+    /// Delete them; this cannot be undone
+    #[arg(long, group = "act")]
+    pub delete: bool,
+
+    /// Where to write down what is done, for lookalike undo [default: a new file in
+    /// ~/.local/state/lookalike/journals]
+    #[arg(long, value_name = "FILE", requires = "act")]
+    pub journal: Option<PathBuf>,
+}
+
+/// Undo what dedup did to files: bring back what was moved or put in the trash, and make files of
+/// links again.
+///
+/// JOURNAL is what dedup --move, --link or --trash wrote. Nothing that appeared since is overwritten;
+/// what cannot be brought back is listed, and the exit code is 2. Undoing twice does no harm. Without
+/// JOURNAL, lists the journals kept.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  lookalike undo
+  lookalike undo ~/.local/state/lookalike/journals/20260102-030405-678.jsonl --dry-run")]
+pub struct UndoArgs {
+    /// The journal to undo
+    #[arg(value_name = "JOURNAL")]
+    pub journal: Option<PathBuf>,
+
+    /// Say what would be brought back, and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+
+    /// Errors only
+    #[arg(long, short)]
+    pub quiet: bool,
 }
 
 /// Who goes together?
@@ -199,7 +268,11 @@ pub enum Grouping {
     Connected,
 }
 
-/// Which item of a group is kept?
+/// Which item of a group is kept? Rules in order: of those equal by the first, the second decides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeepRules(pub Vec<KeepRule>);
+
+/// One rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeepRule {
     First,
@@ -207,6 +280,11 @@ pub enum KeepRule {
     Longest,
     Largest,
     Newest,
+    Oldest,
+    /// Of pictures, the one with the most pixels, then bytes.
+    Best,
+    /// Those whose id fits a pattern.
+    Path(PathPattern),
     /// By a field: the smallest value first, or the largest.
     Field {
         name: String,
@@ -214,26 +292,100 @@ pub enum KeepRule {
     },
 }
 
+impl FromStr for KeepRules {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let rules: Result<Vec<_>, _> = text.split(',').map(str::parse).collect();
+        let rules = rules?;
+        let fields = rules.iter().filter(|rule| matches!(rule, KeepRule::Field { .. })).count();
+        if fields > 1 {
+            return Err("one field can decide, not two".to_owned());
+        }
+        Ok(Self(rules))
+    }
+}
+
 impl FromStr for KeepRule {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        Ok(match (text, text.rsplit_once(':')) {
-            ("first", _) => Self::First,
-            ("last", _) => Self::Last,
-            ("longest", _) => Self::Longest,
-            ("largest", _) => Self::Largest,
-            ("newest", _) => Self::Newest,
-            (_, Some((name, "asc"))) => Self::Field { name: name.to_owned(), descending: false },
-            (_, Some((name, "desc"))) => Self::Field { name: name.to_owned(), descending: true },
-            ("best", _) => return Err("best is for images; use longest or largest".to_owned()),
+        Ok(match (text, text.rsplit_once(':'), text.split_once(':')) {
+            ("first", ..) => Self::First,
+            ("last", ..) => Self::Last,
+            ("longest", ..) => Self::Longest,
+            ("largest", ..) => Self::Largest,
+            ("newest", ..) => Self::Newest,
+            ("oldest", ..) => Self::Oldest,
+            ("best", ..) => Self::Best,
+            (_, Some((name, "asc")), _) => Self::Field { name: name.to_owned(), descending: false },
+            (_, Some((name, "desc")), _) => Self::Field { name: name.to_owned(), descending: true },
+            (_, _, Some(("path", pattern))) if !pattern.is_empty() => {
+                Self::Path(PathPattern::new(pattern))
+            }
             _ => {
                 return Err(format!(
-                    "use first, last, longest, largest, newest, {text}:asc or {text}:desc"
+                    "use first, last, longest, largest, newest, oldest, best, path:PATTERN, \
+                     {text}:asc or {text}:desc"
                 ));
             }
         })
     }
+}
+
+/// What a path must look like: `*` stands for any characters, `?` for one; without either, it is the
+/// name of a file or of folders on the way to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathPattern(String);
+
+impl PathPattern {
+    fn new(pattern: &str) -> Self {
+        Self(pattern.trim_end_matches('/').to_owned())
+    }
+
+    pub fn fits(&self, path: &str) -> bool {
+        let Self(pattern) = self;
+        if pattern.contains(['*', '?']) {
+            let [pattern, path] = [pattern, path].map(|text| text.chars().collect::<Vec<_>>());
+            return fits(&pattern, &path);
+        }
+        let path = format!("/{path}/");
+        path.contains(&format!("/{}/", pattern.trim_start_matches("./")))
+            || path.starts_with(&format!("/{pattern}/"))
+    }
+}
+
+impl Display for PathPattern {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+/// Takes as little as it can for each star, and more when the rest does not fit: only the last star
+/// need ever be tried again, so this takes at most length times length steps.
+fn fits(pattern: &[char], path: &[char]) -> bool {
+    let (mut at, mut here) = (0, 0);
+    let mut star = None;
+    while here < path.len() {
+        match pattern.get(at) {
+            Some('*') => {
+                star = Some((at, here));
+                at += 1;
+            }
+            Some(&one) if one == '?' || one == path[here] => {
+                at += 1;
+                here += 1;
+            }
+            _ => match &mut star {
+                Some((starred, taken)) => {
+                    *taken += 1;
+                    (at, here) = (*starred + 1, *taken);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[at..].iter().all(|&rest| rest == '*')
 }
 
 /// Tell whether two items are alike: exit code 0 if so, 1 if not.
@@ -318,6 +470,9 @@ pub struct HashArgs {
 
     #[command(flatten)]
     pub recipe: RecipeArgs,
+
+    #[command(flatten)]
+    pub cache: CacheArgs,
 
     #[command(flatten)]
     pub output: OutputArgs,
@@ -490,6 +645,15 @@ pub struct PictureArgs {
     pub orientations: bool,
 }
 
+/// What is remembered of pictures from run to run.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct CacheArgs {
+    /// Where fingerprints of pictures are kept for the next run: a file, or none [default:
+    /// ~/.cache/lookalike/pictures.cache]
+    #[arg(long, value_name = "FILE|none")]
+    pub cache: Option<PathBuf>,
+}
+
 /// What an item is, and what of it is read.
 #[derive(clap::Args)]
 pub struct RowArgs {
@@ -513,6 +677,10 @@ pub struct RowArgs {
     /// Texts are web pages: take their main text, without menus, footers and the like
     #[arg(long)]
     pub html: bool,
+
+    /// Follow symbolic links in folders; without it they are left out, and counted
+    #[arg(long)]
+    pub follow_links: bool,
 
     /// Stop at the first item that cannot be read, instead of skipping it
     #[arg(long)]
@@ -734,6 +902,30 @@ mod tests {
     fn the_arguments_are_consistent() {
         use clap::CommandFactory;
         Args::command().debug_assert();
+    }
+
+    #[test]
+    fn patterns_are_folders_and_names_or_have_stars() {
+        for (pattern, path, fit) in [
+            ("originals", "photos/originals/a.jpg", true),
+            ("originals/", "originals/a.jpg", true),
+            ("originals", "photos/originals-2/a.jpg", false),
+            ("2020/may", "photos/2020/may/a.jpg", true),
+            ("a.jpg", "photos/a.jpg", true),
+            ("/photos", "/photos/a.jpg", true),
+            ("./photos", "photos/a.jpg", true),
+            ("*.png", "photos/a.png", true),
+            ("*.png", "photos/a.png.jpg", false),
+            ("photos/*/a?.jpg", "photos/x/y/a1.jpg", true),
+            ("photos/*/a?.jpg", "photos/x/y/a.jpg", false),
+            ("*a*b*c", "xaxbxcxc", true),
+            ("*", "", true),
+            ("?", "é", true),
+        ] {
+            assert_eq!(PathPattern::new(pattern).fits(path), fit, "{pattern} {path}");
+        }
+        // Many stars take no time.
+        assert!(!PathPattern::new(&"*a".repeat(1_000)).fits(&"b".repeat(10_000)));
     }
 
     #[test]

@@ -13,7 +13,10 @@ use lookalike::{
     Recipe, RecipeError, StopWords, TextSearch, Verify, Width,
 };
 
-use crate::args::{PictureArgs, RecipeArgs, RecipeName, SearchArgs, VerifyArgs, WorkArgs};
+use crate::args::{
+    CacheArgs, PictureArgs, RecipeArgs, RecipeName, RowArgs, SearchArgs, VerifyArgs, WorkArgs,
+};
+use crate::source::{Cache, PictureReading, usual_cache};
 
 /// The radius for fingerprints of which nothing else is known.
 pub const USUAL_RADIUS: Radius = Radius::new(3);
@@ -265,6 +268,16 @@ fn text_preset(args: &RecipeArgs) -> Result<&'static Preset> {
             bail!("--recipe {} is for pictures, but these are texts", preset.recipe.name())
         }
     }
+}
+
+/// How pictures are read: with the cache that was asked for, or the usual one.
+pub fn picture_reading(cache: &CacheArgs, rows: &RowArgs) -> PictureReading {
+    let path = cache.cache.clone().or_else(usual_cache);
+    let cache = match path {
+        Some(path) if path != Path::new("none") => Cache::open(&path),
+        _ => Cache::none(),
+    };
+    PictureReading { follow_links: rows.follow_links, cache: Arc::new(cache) }
 }
 
 /// The recipe that was asked for, its model included; not yet checked.

@@ -5,9 +5,11 @@
 //!
 //! Data goes to stdout, talk to stderr. Exit 0: done (or alike); 1: different; 2: error.
 
+mod act;
 mod args;
 mod commands;
 mod config;
+mod places;
 mod report;
 mod source;
 
@@ -33,7 +35,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(code) => code,
         Err(error) if report::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            report::say(&format!("error: {error:#}"));
+            report::say(&report::visible(&format!("error: {error:#}")));
             ExitCode::from(2)
         }
     }

@@ -10,9 +10,9 @@ use serde_json::json;
 use super::index::fingerprint;
 use crate::{
     args::{HashArgs, Kind, PictureArgs, VerifyArgs, WorkArgs},
-    config::{Making, PicturesAlike, Work, on_threads},
+    config::{Making, PicturesAlike, Work, on_threads, picture_reading},
     report::{Figure, Output, Progress, Summary, json_id, say},
-    source::{Bad, Id, Pictures, Reason, RowOptions, Rows, Skipped, are_pictures},
+    source::{Bad, Id, Pictures, Reason, RowOptions, Rows, Skipped, are_pictures, path_text},
 };
 
 pub fn run(args: HashArgs) -> Result<ExitCode> {
@@ -31,7 +31,8 @@ fn pictures(args: HashArgs, start: Instant) -> Result<ExitCode> {
     let alike = PicturesAlike::new(&args.recipe, None, &VerifyArgs::default(), options)?;
     check_ending(args.output.output.as_deref())?;
     let mut skipped = Skipped::unless(args.rows.strict);
-    let mut pictures = Pictures::open(&args.inputs, &mut skipped)?;
+    let mut pictures =
+        Pictures::open(&args.inputs, &picture_reading(&args.cache, &args.rows), &mut skipped)?;
     let mut output = Output::create(&args.output)?;
     if !args.talk.quiet {
         say(&format!("reading {}", pictures.what()));
@@ -43,7 +44,7 @@ fn pictures(args: HashArgs, start: Instant) -> Result<ExitCode> {
     let (mut lines, mut flat) = (Vec::new(), Vec::new());
     work.on_threads(|| {
         pictures.read(&search, &mut skipped, &|| progress.read(1), &mut |item, digest| {
-            let name = item.path.display().to_string();
+            let name = path_text(&item.path);
             match digest.prints {
                 Some(prints) => {
                     write_line(&mut lines, Id::Given(&name), &prints.upright.to_hex(recipe.width));

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     args::{Kind, OutputArgs, PairsArgs, TalkArgs},
-    config::{Alike, PicturesAlike, Search, Work},
+    config::{Alike, PicturesAlike, Search, Work, picture_reading},
     report::{
         EqualPolicy, Figure, Output, PairWriter, Progress, Summary, TableFile, bytes, counted,
         json_line, say,
@@ -68,7 +68,7 @@ fn texts(args: PairsArgs, start: Instant) -> Result<ExitCode> {
         talk: args.talk,
         on_beat: &|| {},
     };
-    let searched = work.on_threads(|| source.search(&alike, &work, &mut |_| Ok(())))?;
+    let searched = work.on_threads(|| source.search(&alike, &work, &mut |_, _| Ok(())))?;
     let found = Found {
         figures: text_figures(&searched.found, &alike),
         plan: searched.found.plan,
@@ -90,7 +90,8 @@ fn pictures(args: PairsArgs, start: Instant) -> Result<ExitCode> {
         PicturesAlike::new(&args.recipe, args.search.distance, &args.verify, args.pictures)?;
     let work = Work::new(args.search.work)?;
     let mut skipped = Skipped::unless(args.rows.strict);
-    let mut pictures = Pictures::open(&args.inputs, &mut skipped)?;
+    let mut pictures =
+        Pictures::open(&args.inputs, &picture_reading(&args.cache, &args.rows), &mut skipped)?;
     let report = Report::open(args.output, args.equal.into(), args.talk)?;
     let source = PictureSource {
         pictures: &mut pictures,

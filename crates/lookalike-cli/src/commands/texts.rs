@@ -7,7 +7,7 @@ use crate::{
     args::TalkArgs,
     config::{Alike, Work},
     report::{Progress, say},
-    source::{Content, Ids, Row, Rows, Skipped},
+    source::{Content, Id, Ids, Row, Rows, Skipped},
 };
 
 /// What was found among texts, and what they are called.
@@ -38,12 +38,12 @@ pub struct TextSource<'a> {
 }
 
 impl TextSource<'_> {
-    /// Reads everything, showing each of the first rows to `on_row`, and finds what is alike.
+    /// Reads everything, showing each of the first rows and its name to `on_row`, and finds what is alike.
     pub fn search(
         mut self,
         alike: &Alike,
         work: &Work,
-        on_row: &mut (dyn FnMut(&Row<'_>) -> Result<()> + Send),
+        on_row: &mut (dyn FnMut(&Row<'_>, Id<'_>) -> Result<()> + Send),
     ) -> Result<Searched> {
         self.introduce();
         let progress = Progress::new(self.talk.quiet);
@@ -53,11 +53,13 @@ impl TextSource<'_> {
             progress.searched(part);
         };
         let mut collector = alike.search(work, &on_progress).collector();
-        let mut read = |rows: &mut Rows, on_row: &mut dyn FnMut(&Row<'_>) -> Result<()>| {
+        let mut read = |rows: &mut Rows, on_row: &mut dyn FnMut(&Row<'_>, Id<'_>) -> Result<()>| {
             rows.read(self.skipped, &mut |batch| {
                 on_beat();
                 progress.read(batch.rows.len());
-                batch.rows.iter().try_for_each(&mut *on_row)?;
+                for (number, row) in (batch.first..).zip(&batch.rows) {
+                    on_row(row, batch.ids.at(number))?;
+                }
                 let items: Vec<Item<'_>> = batch.rows.iter().map(item).collect();
                 Ok(collector.push_items(&items)?)
             })
@@ -65,7 +67,7 @@ impl TextSource<'_> {
         let mut ids = read(self.rows, on_row)?;
         let own = ids.len() as usize;
         if let Some(others) = self.others.as_deref_mut() {
-            ids = ids.followed_by(read(others, &mut |_| Ok(()))?);
+            ids = ids.followed_by(read(others, &mut |_, _| Ok(()))?);
         }
         let items = collector.len();
         let found = collector.finish()?;

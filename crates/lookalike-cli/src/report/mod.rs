@@ -15,6 +15,7 @@ mod progress;
 mod removed;
 mod summary;
 mod table;
+mod visible;
 
 use std::io::{self, Write};
 
@@ -25,11 +26,12 @@ pub use numbers::{bytes, counted, grouped, rate};
 pub use output::{FolderOutput, Output};
 pub use packed::{PackedOutput, Packing};
 pub use pairs::PairWriter;
-pub use partial::remove_when_stopped;
+pub use partial::{Partial, remove_when_stopped};
 pub use progress::Progress;
 pub use removed::{RemovedRow, RemovedWriter};
 pub use summary::{Figure, Summary, json_line};
 pub use table::TableFile;
+pub use visible::visible;
 
 /// One line of talk. If nobody listens any more, that is fine.
 pub fn say(line: &str) {

@@ -46,9 +46,13 @@ impl Output {
         Ok(Self { place })
     }
 
+    pub fn stdout() -> Self {
+        Self { place: Place::Stdout(io::stdout()) }
+    }
+
     /// Writes one text to standard output.
     pub fn print(text: &str) -> Result<()> {
-        let mut output = Self { place: Place::Stdout(io::stdout()) };
+        let mut output = Self::stdout();
         output.write_all(text.as_bytes()).context("cannot write to standard output")?;
         output.finish()
     }

@@ -8,7 +8,7 @@ use std::{
     path::Path,
 };
 
-use super::{Bad, pack};
+use super::{Bad, pack, path::path_text};
 
 /// How much of the content is read ahead, to tell what it is.
 const AHEAD: usize = 1 << 12;
@@ -86,7 +86,7 @@ impl Read for Failure {
 
 /// What an input is called in ids and messages.
 pub fn name_of(path: &Path) -> String {
-    if path == Path::new("-") { "stdin".to_owned() } else { path.display().to_string() }
+    if path == Path::new("-") { "stdin".to_owned() } else { path_text(path) }
 }
 
 /// Opens a file, or says why that cannot be done.

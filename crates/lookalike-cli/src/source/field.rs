@@ -91,7 +91,7 @@ pub struct Found<'a> {
     pub repaired: bool,
     /// Whether the content is known to be no HTML, or to be such; `None`: as the user says.
     pub html: Option<bool>,
-    /// When it was made, in seconds since 1970.
+    /// When it was made, in nanoseconds since 1970.
     pub modified: Option<i64>,
 }
 

@@ -37,6 +37,8 @@ pub struct Input {
     copy: Option<File>,
     /// Where a kept file goes in the output folder.
     pub relative: PathBuf,
+    /// Other names of the same file, found on the way.
+    pub links: Vec<PathBuf>,
 }
 
 impl Input {
@@ -77,7 +79,8 @@ impl Input {
 
     fn new(name: String, origin: Origin, format: Format, relative: PathBuf) -> Self {
         let (wanted, header, columns, copy) = (None, None, None, None);
-        Self { name, origin, format, wanted, header, columns, copy, relative }
+        let links = Vec::new();
+        Self { name, origin, format, wanted, header, columns, copy, relative, links }
     }
 
     /// Looks where the wanted fields stand.

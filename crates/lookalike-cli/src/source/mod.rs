@@ -4,6 +4,7 @@
 //! called, [`Skipped`] what could not be read. Nothing here knows what items are read for.
 
 mod bytes;
+mod cache;
 mod charset;
 mod csv;
 mod field;
@@ -22,16 +23,20 @@ mod npy;
 mod origin;
 mod pack;
 mod parquet;
+mod path;
 mod pictures;
 mod reader;
 mod records;
 mod rows;
+mod seen;
 mod skipped;
+mod stamp;
 #[cfg(test)]
 mod tests;
 mod warc;
 
 pub use bytes::Bytes;
+pub use cache::{Cache, usual_cache};
 pub use field::{Content, Key};
 pub use fingerprints::{Expected, Fingerprints, guess_kind};
 use fingerprints::{OnPiece, PIECE};
@@ -40,6 +45,9 @@ pub use ids::{Id, Ids};
 pub use input::read_text;
 pub use kept::{Kept, KeptOutput};
 pub use lines::{LineText, LineTexts};
-pub use pictures::{PictureItem, Pictures, are_pictures, read_picture};
+pub use path::{path_of_text, path_text};
+pub use pictures::{PictureItem, PictureReading, Pictures, are_pictures, read_picture};
 pub use rows::{Row, RowOptions, Rows};
+pub use seen::{Digest, SeenFile};
 pub use skipped::{Bad, Reason, Skipped};
+pub use stamp::{FileId, Stamp};

@@ -8,7 +8,7 @@ use std::{
     fs::{self, File},
     io::Read,
     path::{Path, PathBuf},
-    time::UNIX_EPOCH,
+    sync::Arc,
 };
 
 use anyhow::{Context, Result, bail, ensure};
@@ -18,8 +18,16 @@ use lookalike::{
 };
 use rayon::prelude::*;
 
-use super::{Bad, Ids, Kept, Reason, Skipped, bytes::name_of, folder};
-use crate::report::{FolderOutput, counted, grouped};
+use super::{
+    Bad, Ids, Kept, Reason, Skipped,
+    bytes::name_of,
+    cache::{Before, Cache},
+    folder::{self, Walk, Walked},
+    path::path_text,
+    seen::{Digest, SeenFile},
+    stamp::Stamp,
+};
+use crate::report::{FolderOutput, counted, grouped, visible};
 
 /// Digests are handed on in batches of so many files.
 const BATCH: usize = 1 << 10;
@@ -30,9 +38,20 @@ const LARGEST: u64 = 1 << 30;
 /// How many files of a folder tell what it holds.
 const LOOKED_AT: usize = 200;
 
+/// How pictures are read.
+#[derive(Clone)]
+pub struct PictureReading {
+    /// Symbolic links in folders are followed.
+    pub follow_links: bool,
+    /// What was made of files before.
+    pub cache: Arc<Cache>,
+}
+
 /// The files of one command that may be pictures.
 pub struct Pictures {
     files: Vec<PictureFile>,
+    walk: Walk,
+    cache: Arc<Cache>,
     notes: Vec<String>,
     /// Which files were pictures, once they are read.
     items: Vec<bool>,
@@ -47,21 +66,24 @@ pub struct PictureFile {
     relative: PathBuf,
     /// Found in a folder; such a file need not be a picture.
     walked: bool,
+    /// Other names of the same file, found on the way.
+    links: Vec<PathBuf>,
 }
 
 /// What is known of a picture besides its fingerprints.
 #[derive(Clone, Debug)]
-#[expect(dead_code, reason = "the report and the keep rules for pictures read them")]
 pub struct PictureItem {
     pub path: PathBuf,
     /// As shown.
     pub width: u32,
     pub height: u32,
     pub format: PictureFormat,
-    /// Of the file.
-    pub bytes: u64,
-    /// When the file was last changed, in seconds since 1970, if that is known.
-    pub modified: Option<i64>,
+    /// How its file was before it was read.
+    pub stamp: Stamp,
+    /// What its file said.
+    content: Digest,
+    /// The place of the file in the list.
+    file: usize,
 }
 
 /// Takes pictures as they are read, in order.
@@ -69,8 +91,18 @@ pub type OnPicture<'a> = &'a mut dyn FnMut(PictureItem, PictureDigest) -> Result
 
 impl Pictures {
     /// Lists all inputs, so that a wrong name is noticed before any work is done.
-    pub fn open(paths: &[PathBuf], skipped: &mut Skipped) -> Result<Self> {
-        let mut pictures = Self { files: Vec::new(), notes: Vec::new(), items: Vec::new() };
+    pub fn open(
+        paths: &[PathBuf],
+        reading: &PictureReading,
+        skipped: &mut Skipped,
+    ) -> Result<Self> {
+        let mut pictures = Self {
+            files: Vec::new(),
+            walk: Walk::new(reading.follow_links),
+            cache: Arc::clone(&reading.cache),
+            notes: reading.cache.note().map(str::to_owned).into_iter().collect(),
+            items: Vec::new(),
+        };
         for path in paths {
             if path == Path::new("-") {
                 bail!("-: pictures are read from files and folders, not from standard input");
@@ -79,8 +111,7 @@ impl Pictures {
             } else {
                 super::bytes::open_file(path)
                     .map_err(|what| Bad::input(&name_of(path), what).error())?;
-                let relative = path.file_name().map(PathBuf::from).unwrap_or_default();
-                pictures.push(path, relative, false);
+                pictures.push_file(path);
             }
         }
         Ok(pictures)
@@ -115,23 +146,25 @@ impl Pictures {
         let mut ids = Ids::new(self.files.iter().map(|file| file.name.clone()).collect());
         let (mut others, mut number) = (0_u64, 0);
         self.items.clear();
+        let recipe = search.digest_name();
         for batch in self.files.chunks(BATCH) {
             let looked: Vec<_> = batch
                 .par_iter()
                 .map(|file| {
-                    let digested = digest(file, search);
+                    let digested = digest(file, search, &self.cache, &recipe);
                     on_file();
                     digested
                 })
                 .collect();
             for (file, looked) in batch.iter().zip(looked) {
                 ids.start_input(number);
+                let place = number;
                 number += 1;
                 self.items.push(looked.is_ok());
                 match looked {
                     Ok((item, digest)) => {
                         ids.push_input();
-                        on_picture(item, digest)?;
+                        on_picture(PictureItem { file: place, ..item }, digest)?;
                     }
                     Err((Reason::NotAPicture, _)) if file.walked => others += 1,
                     Err((reason, what)) => skipped.add(Bad::item(&file.name, reason, what))?,
@@ -181,24 +214,54 @@ impl Pictures {
         FolderOutput::create(target.context("kept files go to a folder; name one with -o")?)
     }
 
-    fn open_folder(&mut self, path: &Path, skipped: &mut Skipped) -> Result<()> {
-        let folder::Walked { files, hidden } = folder::walk(path, skipped)?;
-        let name = path.display();
-        if hidden > 0 {
-            let files = if hidden == 1 { "file or folder is" } else { "files and folders are" };
-            self.notes.push(format!("note: {} hidden {files} left out of {name}", grouped(hidden)));
+    /// The file of a picture, as it was when it was read.
+    pub fn seen<'a>(&'a self, item: &'a PictureItem) -> SeenFile<'a> {
+        let file = &self.files[item.file];
+        SeenFile {
+            path: &file.path,
+            relative: &file.relative,
+            links: &file.links,
+            stamp: item.stamp,
+            digest: item.content,
         }
-        ensure!(!files.is_empty(), "{name}: there are no files in this folder");
+    }
+
+    fn open_folder(&mut self, path: &Path, skipped: &mut Skipped) -> Result<()> {
+        let Walked { files, links, .. } = self.walk.folder(path, self.files.len(), skipped)?;
+        let name = path_text(path);
+        if let Some(left_out) = self.walk.note() {
+            self.notes.push(format!("note: left out of {}: {left_out}", visible(&name)));
+        }
+        ensure!(
+            !files.is_empty() || !links.is_empty(),
+            "{name}: there are no files in this folder"
+        );
         for file in files {
             let relative = file.strip_prefix(path).unwrap_or(&file).to_owned();
             self.push(&file, relative, true);
         }
+        for (first, link) in links {
+            self.files[first].links.push(link);
+        }
         Ok(())
     }
 
+    /// A file that the user named; it is listed once, however often it is named.
+    fn push_file(&mut self, path: &Path) {
+        let file = path.metadata().ok().and_then(|data| Stamp::of(&data).file);
+        if let Some(first) = self.walk.list(file, self.files.len()) {
+            let name = visible(&name_of(path)).into_owned();
+            self.notes.push(format!("note: {name} is listed already, and read once"));
+            self.files[first].links.push(path.to_owned());
+        } else {
+            let relative = path.file_name().map(PathBuf::from).unwrap_or_default();
+            self.push(path, relative, false);
+        }
+    }
+
     fn push(&mut self, path: &Path, relative: PathBuf, walked: bool) {
-        let (path, name) = (path.to_owned(), name_of(path));
-        self.files.push(PictureFile { path, name, relative, walked });
+        let (path, name, links) = (path.to_owned(), name_of(path), Vec::new());
+        self.files.push(PictureFile { path, name, relative, walked, links });
     }
 }
 
@@ -227,49 +290,69 @@ pub fn read_picture(
     path: &Path,
     search: &PictureSearch<'_>,
 ) -> Result<(PictureItem, PictureDigest), Bad> {
-    let name = name_of(path);
-    let file = PictureFile { path: path.to_owned(), name, relative: PathBuf::new(), walked: false };
-    digest(&file, search).map_err(|(reason, what)| Bad::item(&file.name, reason, what))
+    let (path, name, links) = (path.to_owned(), name_of(path), Vec::new());
+    let file = PictureFile { path, name, relative: PathBuf::new(), walked: false, links };
+    let digested = digest(&file, search, &Cache::none(), "");
+    digested.map_err(|(reason, what)| Bad::item(&file.name, reason, what))
 }
 
+/// What was made of a file before, if it is the same; else it is decoded.
 fn digest(
     file: &PictureFile,
     search: &PictureSearch<'_>,
+    cache: &Cache,
+    recipe: &str,
 ) -> Result<(PictureItem, PictureDigest), (Reason, String)> {
     let unreadable = |error| (Reason::Input, format!("cannot be read: {error}"));
+    let facts = fs::metadata(&file.path).map_err(unreadable)?;
+    if let Some(kept) = cache.get(&file.path, recipe, &facts)
+        && let Some(digest) = PictureDigest::from_bytes(kept)
+    {
+        return Ok((item(file, &facts, &digest), digest));
+    }
     let mut opened = File::open(&file.path).map_err(unreadable)?;
     let facts = opened.metadata().map_err(unreadable)?;
-    if facts.len() > LARGEST {
-        let what = format!("{} bytes, more than the {LARGEST} allowed", facts.len());
-        return Err((Reason::TooLarge, what));
+    let before = Before::of(&facts);
+    let content = read_content(&mut opened, facts.len(), search)?;
+    let digest = search.digest(&content).map_err(|error| (reason(&error), error.to_string()))?;
+    if let Ok(after) = opened.metadata() {
+        cache.put(&file.path, recipe, &before, &after, &digest.to_bytes());
     }
-    let mut start = Vec::with_capacity(facts.len() as usize + 1);
+    Ok((item(file, &facts, &digest), digest))
+}
+
+/// The bytes of a file that starts like a picture.
+fn read_content(
+    file: &mut File,
+    size: u64,
+    search: &PictureSearch<'_>,
+) -> Result<Vec<u8>, (Reason, String)> {
+    let unreadable = |error| (Reason::Input, format!("cannot be read: {error}"));
+    if size > LARGEST {
+        return Err((Reason::TooLarge, format!("{size} bytes, more than the {LARGEST} allowed")));
+    }
+    let mut content = Vec::with_capacity(size as usize + 1);
     // What is no picture is not read to its end.
-    (&mut opened).take(64).read_to_end(&mut start).map_err(unreadable)?;
-    if !start.is_empty() && PictureFormat::of_content(&start).is_none() {
-        let error = search.decoder().decode(&start).err();
+    file.take(64).read_to_end(&mut content).map_err(unreadable)?;
+    if !content.is_empty() && PictureFormat::of_content(&content).is_none() {
+        let error = search.decoder().decode(&content).err();
         let what = error.map_or_else(String::new, |error| error.to_string());
         return Err((Reason::NotAPicture, what));
     }
-    opened.take(LARGEST).read_to_end(&mut start).map_err(unreadable)?;
-    let digest = search.digest(&start).map_err(|error| (reason(&error), error.to_string()))?;
-    let item = PictureItem {
+    file.take(LARGEST).read_to_end(&mut content).map_err(unreadable)?;
+    Ok(content)
+}
+
+fn item(file: &PictureFile, facts: &fs::Metadata, digest: &PictureDigest) -> PictureItem {
+    PictureItem {
         path: file.path.clone(),
         width: digest.width,
         height: digest.height,
         format: digest.format,
-        bytes: facts.len(),
-        modified: modified(&facts),
-    };
-    Ok((item, digest))
-}
-
-fn modified(facts: &fs::Metadata) -> Option<i64> {
-    let time = facts.modified().ok()?;
-    Some(match time.duration_since(UNIX_EPOCH) {
-        Ok(after) => after.as_secs() as i64,
-        Err(before) => -(before.duration().as_secs() as i64),
-    })
+        stamp: Stamp::of(facts),
+        content: Digest(digest.content),
+        file: 0,
+    }
 }
 
 fn reason(error: &DecodeError) -> Reason {

@@ -2,7 +2,7 @@
 //!
 //! It hands on [`Piece`]s of about the same size, in order, over a queue that holds a few.
 
-use std::{io::Read, sync::mpsc, time::UNIX_EPOCH};
+use std::{io::Read, sync::mpsc};
 
 use anyhow::Result;
 use arrow_array::RecordBatch;
@@ -15,6 +15,7 @@ use super::{
     pack,
     parquet::damaged,
     records::{BLOCK, Block, Blocks, Failed, LONGEST, MOST},
+    stamp::Stamp,
 };
 use crate::args::Format;
 
@@ -38,7 +39,14 @@ pub struct TextFile {
     pub content: Result<Vec<u8>, Bad>,
     /// As it lies on the disk.
     pub bytes: u64,
-    pub modified: Option<i64>,
+    /// How it was before it was read.
+    pub stamp: Option<Stamp>,
+}
+
+impl TextFile {
+    pub fn modified(&self) -> Option<i64> {
+        self.stamp.map(|stamp| stamp.modified)
+    }
 }
 
 /// What of a table is read.
@@ -168,20 +176,14 @@ impl Reader {
 }
 
 fn read_file(number: usize, input: &Input) -> TextFile {
-    let content = read_text(&input.origin, &input.name);
-    let metadata = match &input.origin {
-        Origin::File(path) => path.metadata().ok(),
+    // Before the content, so that a change while it is read is noticed later.
+    let stamp = match &input.origin {
+        Origin::File(path) => path.metadata().ok().as_ref().map(Stamp::of),
         Origin::Stdin(_) | Origin::Memory(_) => None,
     };
+    let content = read_text(&input.origin, &input.name);
     let read = content.as_ref().map_or(0, |content| content.len() as u64);
-    let modified = metadata.as_ref().and_then(|data| data.modified().ok());
-    let since = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    TextFile {
-        input: number,
-        content,
-        bytes: metadata.map_or(read, |data| data.len()),
-        modified: since.map(|time| time.as_secs() as i64),
-    }
+    TextFile { input: number, content, bytes: stamp.map_or(read, |stamp| stamp.bytes), stamp }
 }
 
 /// The bytes of a file that is one text.

@@ -15,15 +15,19 @@ use rayon::prelude::*;
 use super::{
     Bad, Ids, Reason, Skipped,
     field::{Content, Found, Key, Outcome, RowId},
-    folder, html,
+    folder::{Walk, Walked},
+    html,
     input::{Input, parse_file},
     parquet::Columns,
+    path::path_text,
     reader::{Extent, Piece, TextFile, each_piece},
     records::{Block, LONGEST, Part},
+    seen::{Digest, Seen},
+    stamp::Stamp,
 };
 use crate::{
     args::{Format, RowArgs},
-    report::{counted, grouped},
+    report::{counted, grouped, visible},
 };
 
 /// What is an item, and what of it is read?
@@ -40,6 +44,10 @@ pub struct RowOptions {
     pub html: bool,
     /// Everything will be read a second time, to write what is kept.
     pub again: bool,
+    /// Symbolic links in folders are followed.
+    pub follow_links: bool,
+    /// Files will be acted on: notes how each was when it was read.
+    pub watch: bool,
 }
 
 impl From<&RowArgs> for RowOptions {
@@ -49,6 +57,7 @@ impl From<&RowArgs> for RowOptions {
             field: args.field.clone(),
             id: args.id.clone(),
             html: args.html,
+            follow_links: args.follow_links,
             ..Self::default()
         }
     }
@@ -59,8 +68,11 @@ pub struct Rows {
     pub(super) inputs: Vec<Input>,
     options: RowOptions,
     notes: Vec<String>,
+    walk: Walk,
     /// Which records were items, once they are read.
     pub(super) items: Items,
+    /// How each item was, if they are files and are watched.
+    pub(super) seen: Vec<Seen>,
 }
 
 /// One item.
@@ -70,7 +82,7 @@ pub struct Row<'a> {
     pub key: Option<Key>,
     /// How large it is where it is stored.
     pub bytes: u64,
-    /// When it was last changed, in seconds since 1970, if that is known.
+    /// When it was last changed, in nanoseconds since 1970, if that is known.
     pub modified: Option<i64>,
     place: Place,
 }
@@ -122,8 +134,7 @@ impl Batch<'_> {
 impl Rows {
     /// Opens all inputs, so that a wrong name is noticed before any work is done.
     pub fn open(paths: &[PathBuf], options: RowOptions, skipped: &mut Skipped) -> Result<Self> {
-        let mut rows =
-            Self { inputs: Vec::new(), options, notes: Vec::new(), items: Items::default() };
+        let mut rows = Self::none(options);
         for path in paths {
             if path == Path::new("-") {
                 let twice = paths.iter().filter(|other| *other == path).count() > 1;
@@ -134,7 +145,7 @@ impl Rows {
                 rows.open_folder(path, skipped)?;
             } else {
                 let opened = Input::file(path, &rows.options).map_err(Bad::error)?;
-                rows.push(opened);
+                rows.push_file(opened, path);
             }
         }
         Ok(rows)
@@ -143,10 +154,15 @@ impl Rows {
     /// Rows that a program holds, under a name for messages.
     pub fn in_memory(name: String, batches: Vec<RecordBatch>, options: RowOptions) -> Result<Self> {
         let opened = Input::memory(name, batches, &options).map_err(Bad::error)?;
-        let (inputs, notes) = (Vec::new(), Vec::new());
-        let mut rows = Self { inputs, options, notes, items: Items::default() };
+        let mut rows = Self::none(options);
         rows.push(opened);
         Ok(rows)
+    }
+
+    fn none(options: RowOptions) -> Self {
+        let (inputs, notes, seen) = (Vec::new(), Vec::new(), Vec::new());
+        let walk = Walk::new(options.follow_links);
+        Self { inputs, options, notes, walk, items: Items::default(), seen }
     }
 
     /// What is read, in words.
@@ -174,14 +190,20 @@ impl Rows {
             html: self.options.html,
             ids: Ids::new(names),
             items: Items::default(),
+            seen: Vec::new(),
+            // A second reading changes nothing of how they were at the first.
+            watch: self.options.watch && self.seen.is_empty(),
             row: 0,
             input: None,
             repaired: 0,
             pages: 0,
         };
         each_piece(&self.inputs, Extent::Wanted, |piece| reading.take(piece, skipped, on_batch))?;
-        let Reading { ids, items, repaired, pages, .. } = reading;
+        let Reading { ids, items, seen, repaired, pages, .. } = reading;
         self.items = items;
+        if self.seen.is_empty() {
+            self.seen = seen;
+        }
         if repaired > 0 {
             let texts = counted(repaired, "text");
             self.notes.push(format!("note: invalid UTF-8 in {texts} is replaced"));
@@ -201,15 +223,31 @@ impl Rows {
         self.notes.extend(note.filter(|note| !self.notes.contains(note)));
     }
 
-    fn open_folder(&mut self, path: &Path, skipped: &mut Skipped) -> Result<()> {
-        let folder::Walked { files, hidden } = folder::walk(path, skipped)?;
-        let name = path.display();
-        if hidden > 0 {
-            let files = if hidden == 1 { "file or folder is" } else { "files and folders are" };
-            let hidden = grouped(hidden);
-            self.notes.push(format!("note: {hidden} hidden {files} left out of {name}"));
+    /// A file that is one text is listed once, however often it is named.
+    fn push_file(&mut self, opened: (Input, Option<String>), path: &Path) {
+        let file = path.metadata().ok().and_then(|data| Stamp::of(&data).file);
+        if opened.0.format == Format::Text
+            && let Some(first) = self.walk.list(file, self.inputs.len())
+        {
+            let name = visible(&opened.0.name);
+            self.notes.push(format!("note: {name} is listed already, and read once"));
+            self.inputs[first].links.push(path.to_owned());
+        } else {
+            self.push(opened);
         }
-        ensure!(!files.is_empty(), "{name}: there are no files in this folder");
+    }
+
+    fn open_folder(&mut self, path: &Path, skipped: &mut Skipped) -> Result<()> {
+        let Walked { files, links, .. } = self.walk.folder(path, self.inputs.len(), skipped)?;
+        let name = path_text(path);
+        if let Some(left_out) = self.walk.note() {
+            let name = visible(&name);
+            self.notes.push(format!("note: left out of {name}: {left_out}"));
+        }
+        ensure!(
+            !files.is_empty() || !links.is_empty(),
+            "{name}: there are no files in this folder"
+        );
         let is_table = |file: &&PathBuf| match self.options.format {
             Some(format) => format != Format::Text,
             None => Format::of_name(file).is_some(),
@@ -219,6 +257,11 @@ impl Rows {
             self.inputs.extend(
                 files.iter().map(|file| Input::text(file, file.strip_prefix(path).unwrap_or(file))),
             );
+            for (first, link) in links {
+                if let Some(input) = self.inputs.get_mut(first) {
+                    input.links.push(link);
+                }
+            }
         } else if tables == files.len() {
             for file in &files {
                 match Input::file(file, &self.options) {
@@ -279,6 +322,8 @@ struct Reading<'a> {
     html: bool,
     ids: Ids,
     items: Items,
+    seen: Vec<Seen>,
+    watch: bool,
     /// The row of the current input last read, from 1.
     row: u64,
     input: Option<usize>,
@@ -292,6 +337,8 @@ struct Parsed<'a> {
     place: Place,
     bytes: u64,
     outcome: Outcome<'a>,
+    /// Of a file that is watched.
+    seen: Option<Seen>,
 }
 
 impl Reading<'_> {
@@ -309,7 +356,12 @@ impl Reading<'_> {
                 let row = |row: usize| {
                     let outcome = columns.row(row, wanted);
                     let place = Place { input, line: Some(first + row as u64 + 1) };
-                    Parsed { place, bytes: size(&outcome), outcome: self.shown(outcome) }
+                    Parsed {
+                        place,
+                        bytes: size(&outcome),
+                        outcome: self.shown(outcome),
+                        seen: None,
+                    }
                 };
                 let parsed = (0..batch.num_rows()).into_par_iter().map(row).collect();
                 self.settle(parsed, skipped, on_batch)
@@ -338,7 +390,7 @@ impl Reading<'_> {
             };
             let place = Place { input, line: Some(record.line) };
             let bytes = block.record(number).len() as u64;
-            Some(Parsed { place, bytes, outcome: self.shown(outcome) })
+            Some(Parsed { place, bytes, outcome: self.shown(outcome), seen: None })
         };
         (0..block.records.len()).into_par_iter().filter_map(parse).collect()
     }
@@ -347,11 +399,18 @@ impl Reading<'_> {
         let outcome = match &file.content {
             Ok(content) => {
                 let found = parse_file(content, self.html);
-                self.shown(Ok(Some(Found { modified: file.modified, ..found })))
+                self.shown(Ok(Some(Found { modified: file.modified(), ..found })))
             }
             Err(_) => Ok(None),
         };
-        Parsed { place: Place { input: file.input, line: None }, bytes: file.bytes, outcome }
+        let seen = match (&file.content, file.stamp) {
+            (Ok(content), Some(stamp)) if self.watch => {
+                Some(Seen { input: file.input, stamp, digest: Digest::of(content) })
+            }
+            _ => None,
+        };
+        let place = Place { input: file.input, line: None };
+        Parsed { place, bytes: file.bytes, outcome, seen }
     }
 
     /// Takes the main text of web pages, if it is wanted.
@@ -389,7 +448,7 @@ impl Reading<'_> {
     ) -> Result<()> {
         let first = self.ids.len() as u32;
         let mut rows = Vec::with_capacity(parsed.len());
-        for Parsed { place, bytes, outcome } in parsed {
+        for Parsed { place, bytes, outcome, seen } in parsed {
             self.start_input(place.input);
             self.row += u64::from(!matches!(outcome, Ok(None)) || !self.skips_blank_rows());
             self.items.push(matches!(outcome, Ok(Some(_))));
@@ -400,6 +459,7 @@ impl Reading<'_> {
                 }
                 Ok(Some(found)) => {
                     self.name(&found.id, place);
+                    self.seen.extend(seen);
                     self.repaired += u64::from(found.repaired);
                     self.pages += u64::from(!self.html && found.html == Some(true));
                     let Found { content, key, modified, .. } = found;

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, anyhow};
 
+use crate::report::visible;
+
 /// Something that cannot be used: where, why, and what to do about it.
 #[derive(Debug)]
 pub struct Bad {
@@ -125,7 +127,7 @@ impl Skipped {
         *self.counts.entry(bad.reason).or_default() += items;
         self.listable += 1;
         if self.listed.len() < Self::LISTED {
-            self.listed.push(bad.message);
+            self.listed.push(visible(&bad.message).into_owned());
         }
     }
 

@@ -250,8 +250,7 @@ fn files_lines_and_folders_go_by_path_number_and_relative_path() {
     let name = |name: &str| format!("{:?}", corpus.path(name).display().to_string());
     let expected = [format!("{} one", name("in/a.txt.gz")), format!("{} two", name("in/b/2.txt"))];
     assert_eq!(seen.items, expected);
-    let note =
-        format!("note: 1 hidden file or folder is left out of {}", corpus.path("in").display());
+    let note = format!("note: left out of {}: 1 hidden", corpus.path("in").display());
     assert_eq!(seen.notes, [note]);
     let lines = corpus.write("l.txt", "\u{feff}one\r\n\ntwo");
     let by_line = RowOptions { format: Some(Format::Lines), ..options() };
@@ -588,7 +587,8 @@ fn kept_files_are_copied_under_their_paths() {
     let output = corpus.path("kept");
     let kept = keep_even(&[corpus.path("in")], options(), &output).unwrap();
     assert_eq!(kept, Kept { kept: 2, removed: 1, others: 1 });
-    let files = folder::walk(&output, &mut Skipped::unless(true)).unwrap().files;
+    let files =
+        folder::Walk::new(false).folder(&output, 0, &mut Skipped::unless(true)).unwrap().files;
     let names: Vec<_> = files.iter().map(|file| file.strip_prefix(&output).unwrap()).collect();
     assert_eq!(names, ["a.txt", "b/d.txt", "e.bin"].map(Path::new));
     let modified = |path: PathBuf| path.metadata().unwrap().modified().unwrap();

@@ -135,7 +135,7 @@ fn item<'a>(page: Page<'a>, head: &Head<'_>, wanted: &Wanted) -> Option<Found<'a
     };
     let (id, key) = (named(head, wanted.id.as_deref()), wanted.key.as_deref());
     let key = key.and_then(|name| head.value(name)).map(|value| Key::Text(value.to_owned()));
-    let modified = head.value("WARC-Date").and_then(seconds);
+    let modified = head.value("WARC-Date").and_then(seconds).map(|time| time * 1_000_000_000);
     Some(Found { id, key, html: Some(is_html), modified, ..Found::text(text, repaired) })
 }
 

@@ -1,6 +1,7 @@
 //! Runs the real binary on small data; each test looks at exit code, stdout and stderr together.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
+mod acting;
 mod bad_input;
 mod bench;
 mod compare;
@@ -10,4 +11,6 @@ mod index;
 mod library;
 mod pairs_in;
 mod pairs_out;
+mod picture_files;
 mod run;
+mod walk;

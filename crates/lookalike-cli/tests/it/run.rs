@@ -12,11 +12,13 @@ use tempfile::TempDir;
 /// A folder of its own for one test.
 pub struct Folder {
     folder: TempDir,
+    /// A home for what lookalike remembers, apart from the user's.
+    home: TempDir,
 }
 
 impl Folder {
     pub fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap() }
+        Self { folder: tempfile::tempdir().unwrap(), home: tempfile::tempdir().unwrap() }
     }
 
     /// A folder with one file.
@@ -31,6 +33,11 @@ impl Folder {
 
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
+    }
+
+    /// A path in the home of the commands.
+    pub fn home(&self, name: &str) -> PathBuf {
+        self.home.path().join(name)
     }
 
     pub fn read(&self, name: &str) -> String {
@@ -50,6 +57,10 @@ impl Folder {
     pub fn command(&self, arguments: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_lookalike"));
         command.args(arguments.split_whitespace()).current_dir(self.folder.path());
+        for variable in ["XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"] {
+            command.env_remove(variable);
+        }
+        command.env("HOME", self.home.path());
         command
     }
 

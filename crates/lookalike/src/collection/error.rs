@@ -40,6 +40,12 @@ pub enum CollectionError {
         /// The folder.
         path: PathBuf,
     },
+    /// A write failed, and the file could not be opened again.
+    #[error("{}: closed after a write that failed; searches go on, and the next change opens it again", path.display())]
+    Closed {
+        /// The file.
+        path: PathBuf,
+    },
     /// It was not closed, and setting it right takes the right to write.
     #[error("{}: was not closed properly; open it once for writing, which sets it right", path.display())]
     NotClosed {

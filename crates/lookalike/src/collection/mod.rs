@@ -362,7 +362,8 @@ impl Collection {
     }
 
     /// Merges the search tables into one part, which makes searches faster after many changes, saves
-    /// it, and gives free space of the file back to the system.
+    /// it, and gives free space of the file back to the system. Searches go on meanwhile;
+    /// [`get`](Self::get) waits, and a [`for_each`](Self::for_each) under way makes it fail.
     pub fn compact(&self) -> Result<(), CollectionError> {
         with_store!(self, store => store.compact())
     }

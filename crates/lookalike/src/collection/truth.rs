@@ -311,7 +311,9 @@ impl Truth {
     /// Gives free space in the file back to the system.
     pub fn compact(&self) -> Result<(), CollectionError> {
         let mut store = self.exclusive();
-        let Store::Writing(database) = &mut *store else { return Err(self.closed()) };
+        let Store::Writing(database) = &mut *store else {
+            return Err(CollectionError::Closed { path: self.path.clone() });
+        };
         self.guarded("compacting", || {
             database.compact()?;
             Ok(())
@@ -326,7 +328,7 @@ impl Truth {
                 self.guarded("verifying", || Ok(database.check_integrity()?))
             }
             Store::Reading(_) => Ok(true),
-            Store::Closed => Err(self.closed()),
+            Store::Closed => Err(CollectionError::Closed { path: self.path.clone() }),
         }
     }
 
@@ -340,9 +342,9 @@ impl Truth {
         action: &'static str,
         work: impl FnOnce(&ReadTransaction) -> Result<T, Failure>,
     ) -> Result<T, CollectionError> {
-        let store = self.shared();
         self.guarded(action, || {
-            let transaction = match &*store {
+            // Nothing is held while `work` runs: it may take long, and may ask for more itself.
+            let transaction = match &*self.shared() {
                 Store::Writing(database) => database.begin_read()?,
                 Store::Reading(database) => database.begin_read()?,
                 Store::Closed => return Err(Failure::Closed),
@@ -375,7 +377,7 @@ impl Truth {
         let path = || self.path.clone();
         match catch_unwind(AssertUnwindSafe(work)) {
             Ok(Ok(done)) => Ok(done),
-            Ok(Err(Failure::Closed)) => Err(self.closed()),
+            Ok(Err(Failure::Closed)) => Err(CollectionError::Closed { path: path() }),
             Ok(Err(Failure::Damaged(what))) => Err(CollectionError::Damaged { path: path(), what }),
             Ok(Err(Failure::Store(source))) => Err(self.explained(action, source)),
             Err(_) => {
@@ -395,10 +397,6 @@ impl Truth {
             }
             _ => CollectionError::Store { path, action, source },
         }
-    }
-
-    fn closed(&self) -> CollectionError {
-        CollectionError::ReadOnly { path: self.path.parent().unwrap_or(&self.path).to_owned() }
     }
 
     fn shared(&self) -> RwLockReadGuard<'_, Store> {

@@ -24,6 +24,64 @@ pub struct PictureDigest {
     pub prints: Option<PicturePrints>,
 }
 
+/// Raised whenever a digest of the same file may hold something else, though the recipe is the same:
+/// another decoder, another form of [`PictureDigest::to_bytes`].
+pub(super) const DIGEST_VERSION: u32 = 1;
+
+impl PictureDigest {
+    /// The digest as bytes, for whoever keeps digests. They go by
+    /// [`PictureSearch::digest_name`]: under another name they mean nothing.
+    ///
+    /// ```
+    /// # use lookalike::{PictureDigest, PicturePreset, PictureSearch};
+    /// # use lookalike::extract::image::{Picture, Pixels};
+    /// # let search = PictureSearch::new(&PicturePreset::ALL[0].recipe, PicturePreset::ALL[0].radius());
+    /// # let picture = Picture::of_pixels(Pixels::gray(64, 64, vec![7; 64 * 64]).unwrap());
+    /// let digest = search.digest_picture(&picture, b"the bytes of its file");
+    /// assert_eq!(PictureDigest::from_bytes(&digest.to_bytes()), Some(digest));
+    /// ```
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let Self { width, height, format, content, prints } = self;
+        let format = PictureFormat::ALL.iter().position(|one| one == format);
+        let mut bytes = vec![format.map_or(u8::MAX, |place| place as u8)];
+        bytes.extend([width, height].iter().flat_map(|number| number.to_le_bytes()));
+        bytes.extend(content.iter().flat_map(|word| word.to_le_bytes()));
+        let words = prints.iter().flat_map(|PicturePrints { upright, turned }| {
+            let turned = turned.iter().flat_map(|turned| turned.iter());
+            [upright].into_iter().chain(turned).flat_map(|print| print.0)
+        });
+        bytes.extend(words.flat_map(u64::to_le_bytes));
+        bytes
+    }
+
+    /// The digest that was written as these bytes; `None` if there is none.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        const HEAD: usize = 1 + 2 * 4 + 2 * 8;
+        let (head, rest) = bytes.split_at_checked(HEAD)?;
+        let number = |at: usize| Some(u32::from_le_bytes(head.get(at..at + 4)?.try_into().ok()?));
+        let word = |bytes: &[u8]| Some(u64::from_le_bytes(bytes.try_into().ok()?));
+        let format = match head[0] {
+            u8::MAX => PictureFormat::Raw,
+            place => *PictureFormat::ALL.get(usize::from(place))?,
+        };
+        let print = |bytes: &[u8]| {
+            let words: Option<Vec<u64>> = bytes.chunks(8).map(word).collect();
+            Some(Fingerprint(words?.try_into().ok()?))
+        };
+        let prints: Option<Vec<Fingerprint<4>>> = rest.chunks(32).map(print).collect();
+        let prints = match prints?.as_slice() {
+            [] => None,
+            [upright] => Some(PicturePrints { upright: *upright, turned: None }),
+            [upright, turned @ ..] => {
+                let turned = Some(Box::new(turned.try_into().ok()?));
+                Some(PicturePrints { upright: *upright, turned })
+            }
+        };
+        let content = [word(&head[9..17])?, word(&head[17..25])?];
+        Some(Self { width: number(1)?, height: number(5)?, format, content, prints })
+    }
+}
+
 /// How near two pictures are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

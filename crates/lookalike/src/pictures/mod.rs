@@ -22,6 +22,7 @@ use crate::{
     extract::image::{Decoder, Limits},
     sorted::{Room, Sorted},
 };
+use digest::DIGEST_VERSION;
 pub use digest::{PictureCloseness, PictureDigest};
 
 /// How to look for alike pictures.
@@ -123,7 +124,7 @@ impl<'a> PictureSearch<'a> {
     /// ones are of no use.
     pub fn digest_name(&self) -> String {
         let turned = if self.orientations { ", orientations" } else { "" };
-        format!("{}{turned}", self.recipe)
+        format!("{}{turned}, digest {DIGEST_VERSION}", self.recipe)
     }
 
     /// Starts taking pictures.

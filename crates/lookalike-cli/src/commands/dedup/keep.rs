@@ -1,93 +1,158 @@
-//! Which item of a group is kept? A [`KeepRule`] puts all items in the order in which they are
-//! preferred; what it needs to know of them is noted while they are read.
+//! Which item of a group is kept? [`KeepRules`] put all items in the order in which they are
+//! preferred; what they need to know of them is noted while they are read.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 
 use anyhow::{Result, bail};
 
 use crate::{
-    args::KeepRule,
-    source::{Key, PictureItem, Row},
+    args::{KeepRule, KeepRules},
+    report::id_text,
+    source::{Id, Key, PictureItem, Row, path_text},
 };
 
-/// What a rule needs to know of the items, by number.
+/// What rules need to know of the items, by number.
 pub struct Preference {
-    rule: KeepRule,
+    columns: Vec<Column>,
     items: u32,
-    /// How long, large or new each item is, if the rule asks for it.
+}
+
+/// What one rule needs to know.
+struct Column {
+    rule: KeepRule,
+    /// How long, large, new or fitting each item is: the largest is kept.
     sizes: Vec<i64>,
-    /// The value of a field of each item, if the rule asks for it.
+    /// The bytes of each, where they decide between equal sizes.
+    bytes: Vec<u64>,
+    /// The value of a field of each item.
     keys: Vec<Option<Key>>,
 }
 
 impl Preference {
-    pub fn new(rule: KeepRule) -> Self {
-        Self { rule, items: 0, sizes: Vec::new(), keys: Vec::new() }
+    pub fn new(rules: &KeepRules) -> Self {
+        let column = |rule: &KeepRule| Column {
+            rule: rule.clone(),
+            sizes: vec![],
+            bytes: vec![],
+            keys: vec![],
+        };
+        Self { columns: rules.0.iter().map(column).collect(), items: 0 }
     }
 
-    /// Notes the next item.
-    pub fn note(&mut self, row: &Row<'_>) -> Result<()> {
+    /// Notes the next item, and what it is called.
+    pub fn note(&mut self, row: &Row<'_>, id: Id<'_>) -> Result<()> {
         self.items += 1;
-        match &self.rule {
-            KeepRule::First | KeepRule::Last => {}
-            KeepRule::Longest => self.sizes.push(row.text().chars().count() as i64),
-            KeepRule::Largest => self.sizes.push(row.bytes as i64),
-            KeepRule::Newest => match row.modified {
-                Some(time) => self.sizes.push(time),
-                None => bail!(
-                    "--keep newest: rows of a table have no time of change; \
-                     name a field that has it, as in --keep date:desc"
-                ),
-            },
-            KeepRule::Field { .. } => self.keys.push(row.key.clone()),
-        }
-        Ok(())
+        self.columns.iter_mut().try_for_each(|column| column.note(row, id))
     }
 
     /// Notes the next item, a picture.
     pub fn note_picture(&mut self, picture: &PictureItem) -> Result<()> {
         self.items += 1;
-        match &self.rule {
-            KeepRule::First | KeepRule::Last => {}
-            KeepRule::Largest => self.sizes.push(picture.bytes as i64),
-            KeepRule::Newest => self.sizes.push(picture.modified.unwrap_or(i64::MIN)),
-            KeepRule::Longest => bail!("--keep longest is for texts; use largest"),
-            KeepRule::Field { .. } => bail!("--keep by a field is for rows; use largest or newest"),
-        }
-        Ok(())
+        self.columns.iter_mut().try_for_each(|column| column.note_picture(picture))
     }
 
     /// All items, the preferred ones first; of equals, the earlier one. Items without the field come
     /// last.
     pub fn order(&self) -> Vec<u32> {
         let mut order: Vec<u32> = (0..self.items).collect();
-        let key = |item: u32| self.keys[item as usize].as_ref();
-        match self.rule {
-            KeepRule::First => {}
-            KeepRule::Last => order.reverse(),
-            KeepRule::Longest | KeepRule::Largest | KeepRule::Newest => {
-                order.sort_by_key(|&item| Reverse(self.sizes[item as usize]));
-            }
-            KeepRule::Field { descending: false, .. } => {
-                order.sort_by_key(|&item| (key(item).is_none(), key(item)));
-            }
-            KeepRule::Field { descending: true, .. } => {
-                order.sort_by_key(|&item| (key(item).is_none(), Reverse(key(item))));
-            }
-        }
+        order.sort_by(|&one, &other| {
+            let orders = self.columns.iter().map(|column| column.compare(one, other));
+            orders.fold(Ordering::Equal, Ordering::then)
+        });
         order
     }
 
     /// Why an item was kept, as a sentence.
     pub fn why(&self) -> String {
-        match &self.rule {
-            KeepRule::First => "the first in the input".to_owned(),
-            KeepRule::Last => "the last in the input".to_owned(),
-            KeepRule::Longest => "the longest text".to_owned(),
-            KeepRule::Largest => "the largest in bytes".to_owned(),
-            KeepRule::Newest => "the newest file".to_owned(),
-            KeepRule::Field { name, descending: false } => format!("the smallest {name}"),
-            KeepRule::Field { name, descending: true } => format!("the largest {name}"),
+        let words: Vec<_> = self.columns.iter().map(|column| column.rule.words()).collect();
+        words.join(", then ")
+    }
+}
+
+impl Column {
+    fn note(&mut self, row: &Row<'_>, id: Id<'_>) -> Result<()> {
+        let size = match &self.rule {
+            KeepRule::First | KeepRule::Last => return Ok(()),
+            KeepRule::Field { .. } => {
+                self.keys.push(row.key.clone());
+                return Ok(());
+            }
+            KeepRule::Longest => row.text().chars().count() as i64,
+            KeepRule::Largest => row.bytes as i64,
+            KeepRule::Path(pattern) => i64::from(pattern.fits(&id_text(id))),
+            KeepRule::Newest | KeepRule::Oldest => match (row.modified, &self.rule) {
+                (Some(time), KeepRule::Newest) => time,
+                (Some(time), _) => time.saturating_neg(),
+                (None, rule) => bail!(
+                    "--keep {}: rows of a table have no time of change; \
+                     name a field that has it, as in --keep date:desc",
+                    if *rule == KeepRule::Newest { "newest" } else { "oldest" }
+                ),
+            },
+            KeepRule::Best => bail!("--keep best is for pictures; use longest or largest"),
+        };
+        self.sizes.push(size);
+        Ok(())
+    }
+
+    fn note_picture(&mut self, picture: &PictureItem) -> Result<()> {
+        let stamp = picture.stamp;
+        let pixels = i64::from(picture.width) * i64::from(picture.height);
+        let size = match &self.rule {
+            KeepRule::First | KeepRule::Last => return Ok(()),
+            KeepRule::Largest => stamp.bytes as i64,
+            KeepRule::Newest => stamp.modified,
+            KeepRule::Oldest => stamp.modified.saturating_neg(),
+            KeepRule::Path(pattern) => i64::from(pattern.fits(&path_text(&picture.path))),
+            KeepRule::Best => {
+                self.bytes.push(stamp.bytes);
+                pixels
+            }
+            KeepRule::Longest => bail!("--keep longest is for texts; use best or largest"),
+            KeepRule::Field { .. } => bail!("--keep by a field is for rows; use best or largest"),
+        };
+        self.sizes.push(size);
+        Ok(())
+    }
+
+    /// Which of two items is preferred: the lesser one.
+    fn compare(&self, one: u32, other: u32) -> Ordering {
+        let key = |item: u32| self.keys[item as usize].as_ref();
+        match self.rule {
+            KeepRule::First => one.cmp(&other),
+            KeepRule::Last => other.cmp(&one),
+            KeepRule::Field { descending: false, .. } => {
+                let rank = |item| (key(item).is_none(), key(item));
+                rank(one).cmp(&rank(other))
+            }
+            KeepRule::Field { descending: true, .. } => {
+                let rank = |item| (key(item).is_none(), Reverse(key(item)));
+                rank(one).cmp(&rank(other))
+            }
+            _ => {
+                let rank = |item: u32| {
+                    let item = item as usize;
+                    Reverse((self.sizes[item], self.bytes.get(item)))
+                };
+                rank(one).cmp(&rank(other))
+            }
+        }
+    }
+}
+
+impl KeepRule {
+    fn words(&self) -> String {
+        match self {
+            Self::First => "the first in the input".to_owned(),
+            Self::Last => "the last in the input".to_owned(),
+            Self::Longest => "the longest text".to_owned(),
+            Self::Largest => "the largest in bytes".to_owned(),
+            Self::Newest => "the newest file".to_owned(),
+            Self::Oldest => "the oldest file".to_owned(),
+            Self::Best => "the most pixels, then bytes".to_owned(),
+            Self::Path(pattern) => format!("a path that fits {pattern}"),
+            Self::Field { name, descending: false } => format!("the smallest {name}"),
+            Self::Field { name, descending: true } => format!("the largest {name}"),
         }
     }
 }

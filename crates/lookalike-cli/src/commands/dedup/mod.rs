@@ -1,11 +1,13 @@
 //! `lookalike dedup`: what of all this can go, because something alike stays?
 
+mod acting;
 mod answer;
 mod decide;
 mod keep;
 mod outputs;
 mod page;
 mod seen;
+mod thumbnail;
 
 use std::{
     path::{Path, PathBuf},
@@ -23,13 +25,16 @@ use super::{
     texts::{Searched, TextSource},
 };
 use crate::{
+    act::Reread,
     args::{DedupArgs, Grouping, KeepRule, Kind},
-    config::{Alike, PicturesAlike, Work},
+    config::{Alike, PicturesAlike, Work, picture_reading},
     report::{Figure, Output, Summary, counted, grouped, html::Scale, say},
     source::{
-        Ids, Kept, KeptOutput, PictureItem, Pictures, Row, RowOptions, Rows, Skipped, are_pictures,
+        self, Bad, Digest, Ids, Kept, KeptOutput, PictureItem, Pictures, Row, RowOptions, Rows,
+        SeenFile, Skipped, are_pictures,
     },
 };
+use acting::{Acting, Acts, deed};
 pub use answer::{Answer, Given, Id};
 use decide::{Decision, Levels, Tally};
 use keep::Preference;
@@ -40,7 +45,7 @@ pub fn run(args: DedupArgs) -> Result<ExitCode> {
     let done = Done::of(args, Given::default())?;
     done.tell();
     match done.allowed {
-        Err(error) if done.args.output.is_some() => Err(error),
+        Err(error) if done.args.output.is_some() || deed(&done.args.act).is_some() => Err(error),
         Err(error) if !done.args.talk.quiet => {
             say(&format!("note: {error}"));
             Ok(ExitCode::SUCCESS)
@@ -56,6 +61,8 @@ struct Done {
     skipped: Skipped,
     /// What was written of the input, if it was asked for.
     kept: Option<Kept>,
+    /// What was done to the files themselves, if it was asked for.
+    acts: Option<Acts>,
     /// Whether anything was written at all.
     written: bool,
     /// Whether so many may be removed.
@@ -96,7 +103,7 @@ impl Done {
         skipped: Skipped,
         start: Instant,
     ) -> Result<Self> {
-        let Found { results, mut source, preference, mut outputs, rows } = found;
+        let Found { results, mut source, preference, mut outputs, acting, rows } = found;
         let outcome = work.on_threads(|| Outcome::new(results, &preference, &args))?;
         let Results { ids, told, .. } = &outcome.results;
         let allowed = outcome.decision.check(args.max_remove, ids);
@@ -112,24 +119,38 @@ impl Done {
         let kept = work.on_threads(|| {
             outputs.write(&write_kept, &outcome.pairs, &outcome.decision, told.levels, ids)
         })?;
+        let acts = match acting {
+            Some(acting) if allowed.is_ok() => {
+                let own = outcome.results.own as u32;
+                let file = |item| source.file(item, own);
+                Some(acting.run(&outcome.decision.groups, &file, source.reread())?)
+            }
+            _ => None,
+        };
         let seconds = start.elapsed().as_secs_f64();
-        Ok(Self { args, outcome, skipped, kept, written, allowed, rows, seconds })
+        Ok(Self { args, outcome, skipped, kept, acts, written, allowed, rows, seconds })
     }
 
     fn summary(&self) -> Summary<'_> {
+        let goes = self.kept.is_some() || self.acts.is_some();
+        let mut figures = self.outcome.figures(self.args.output.as_deref(), self.kept, goes);
+        figures.extend(self.acts.iter().flat_map(Acts::figures));
         Summary {
             items: self.outcome.results.own as u64,
             skipped: &self.skipped,
             seconds: self.seconds,
-            figures: self.outcome.figures(self.args.output.as_deref(), self.kept),
+            figures,
             plan: None,
         }
     }
 
     fn tell(&self) {
-        let Self { args, written, .. } = self;
+        let Self { args, written, acts, .. } = self;
+        if let Some(acts) = acts.as_ref().filter(|_| !args.talk.quiet) {
+            acts.list_left();
+        }
         self.summary().say_labelled(args.talk);
-        if !args.talk.quiet && !args.dry_run && !written {
+        if !args.talk.quiet && !args.dry_run && !written && acts.is_none() {
             say(
                 "nothing was written: -o KEPT writes what is kept, --report FILE.html shows the groups",
             );
@@ -143,6 +164,7 @@ struct Found {
     source: Source,
     preference: Preference,
     outputs: Outputs,
+    acting: Option<Acting>,
     /// The rows of the items, from 0, if a program handed them over.
     rows: Vec<u32>,
 }
@@ -162,15 +184,16 @@ fn search_texts(
         None => None,
     };
     let outputs = Outputs::open(args, |output| rows.open_kept(output))?;
-    let mut preference = Preference::new(args.keep.clone());
+    let acting = Acting::open(args, [rows.no_file(), others.as_ref().and_then(Rows::no_file)])?;
+    let mut preference = Preference::new(&args.keep);
     let mut numbers = Vec::new();
     let source =
         TextSource { rows: &mut rows, others: others.as_mut(), skipped, talk: args.talk, on_beat };
-    let mut on_row = |row: &Row<'_>| {
+    let mut on_row = |row: &Row<'_>, id: source::Id<'_>| {
         if is_given {
             numbers.push(row.line().saturating_sub(1) as u32);
         }
-        preference.note(row)
+        preference.note(row, id)
     };
     let Searched { found, ids, own, items } =
         work.on_threads(|| source.search(&alike, work, &mut on_row))?;
@@ -184,7 +207,7 @@ fn search_texts(
     };
     let results = Results { pairs: found.pairs, ids, own, items, told };
     let source = Source::Texts { rows, others: others.map(Box::new) };
-    Ok(Found { results, source, preference, outputs, rows: numbers })
+    Ok(Found { results, source, preference, outputs, acting, rows: numbers })
 }
 
 fn search_pictures(
@@ -197,14 +220,16 @@ fn search_pictures(
     if given.rows.is_some() || given.against.is_some() {
         bail!("pictures are read from files and folders, not from rows");
     }
-    let mut own = Pictures::open(&args.inputs, skipped)?;
+    let reading = picture_reading(&args.cache, &args.rows);
+    let mut own = Pictures::open(&args.inputs, &reading, skipped)?;
     let mut others = match &args.against {
-        Some(path) => Some(Pictures::open(std::slice::from_ref(path), skipped)?),
+        Some(path) => Some(Pictures::open(std::slice::from_ref(path), &reading, skipped)?),
         None => None,
     };
     let outputs = Outputs::open(args, |output| {
         Ok(KeptOutput::Folder(own.open_kept(output.output.as_deref())?))
     })?;
+    let acting = Acting::open(args, [None, None])?;
     let source = PictureSource {
         pictures: &mut own,
         others: others.as_mut(),
@@ -214,7 +239,7 @@ fn search_pictures(
     };
     let SearchedPictures { found, ids, items, own: count } =
         work.on_threads(|| source.search(&alike, work))?;
-    let mut preference = Preference::new(args.keep.clone());
+    let mut preference = Preference::new(&args.keep);
     items[..count].iter().try_for_each(|item| preference.note_picture(item))?;
     let how = pictures::how_words(&found);
     let mut figures = pictures::figures(&found, &alike);
@@ -225,11 +250,11 @@ fn search_pictures(
         how,
         figures,
         levels: Levels::Distance(alike.preset.levels),
-        scale: Scale::Distance { radius: alike.radius.bits() },
+        scale: page::picture_scale(&alike),
     };
     let results = Results { pairs: found.pairs, ids, own: count, items: items.len(), told };
-    let source = Source::Pictures { own, items };
-    Ok(Found { results, source, preference, outputs, rows: Vec::new() })
+    let source = Source::Pictures { own, others, items };
+    Ok(Found { results, source, preference, outputs, acting, rows: Vec::new() })
 }
 
 /// The rows of these files; or those a program handed over, under the name of the file.
@@ -249,12 +274,13 @@ fn open(
 }
 
 fn options(args: &DedupArgs) -> RowOptions {
-    let key = match &args.keep {
+    let key = args.keep.0.iter().find_map(|rule| match rule {
         KeepRule::Field { name, .. } => Some(name.clone()),
         _ => None,
-    };
+    });
     let again = !args.dry_run && (args.output.is_some() || args.report.is_some());
-    RowOptions { key, again, ..RowOptions::from(&args.rows) }
+    let watch = deed(&args.act).is_some();
+    RowOptions { key, again, watch, ..RowOptions::from(&args.rows) }
 }
 
 /// Where the items came from: needed once more, to show and to copy them.
@@ -265,7 +291,8 @@ enum Source {
     },
     Pictures {
         own: Pictures,
-        #[expect(dead_code, reason = "the report and the keep rules for pictures read them")]
+        others: Option<Pictures>,
+        /// Of both, one after the other.
         items: Vec<PictureItem>,
     },
 }
@@ -278,7 +305,29 @@ impl Source {
                     [rows].into_iter().chain(others.as_deref_mut()).collect();
                 page.write(&mut all, output)
             }
-            Self::Pictures { .. } => page.write(&mut [], output),
+            Self::Pictures { items, .. } => page.write_pictures(items, output),
+        }
+    }
+
+    /// The file that is this item; those from `own` on are of the others.
+    fn file(&self, item: u32, own: u32) -> Option<SeenFile<'_>> {
+        match self {
+            Self::Texts { rows, others } => match item.checked_sub(own) {
+                Some(beyond) => others.as_ref()?.seen(beyond),
+                None => rows.seen(item),
+            },
+            Self::Pictures { own: pictures, others, items } => {
+                let pictures = if item < own { pictures } else { others.as_ref()? };
+                Some(pictures.seen(items.get(item as usize)?))
+            }
+        }
+    }
+
+    /// How a file is read again, to see whether it still says what it said.
+    fn reread(&self) -> Reread<'static> {
+        match self {
+            Self::Texts { .. } => &|path| Digest::of_text(path).map_err(Bad::error),
+            Self::Pictures { .. } => &|path| Ok(Digest::of_file(path)?),
         }
     }
 
@@ -372,12 +421,13 @@ impl Outcome {
         }
     }
 
-    fn figures(&self, output: Option<&Path>, kept: Option<Kept>) -> Vec<Figure> {
+    /// `goes`: what is removed was left out of what was written, or acted on.
+    fn figures(&self, output: Option<&Path>, kept: Option<Kept>, goes: bool) -> Vec<Figure> {
         let Self { results: Results { told: searched, own, .. }, tally, decision, .. } = self;
         let (items, removed) = (*own as u64, decision.tally.total);
         let (largest, least) = decision.extremes();
         let part = 100.0 * removed as f64 / items.max(1) as f64;
-        let would = if kept.is_some() { "" } else { "would go: " };
+        let would = if goes { "" } else { "would go: " };
         let labelled = |words: String, tally: &Tally| match tally.words() {
             levels if levels.is_empty() => words,
             levels => format!("{words}: {levels}"),

@@ -1,4 +1,5 @@
-//! What does the report show? Reads the texts it needs once more, and hands them to the page.
+//! What does the report show? Reads the texts or pictures it needs once more, and hands them to the
+//! page.
 
 use std::collections::HashMap;
 
@@ -7,19 +8,24 @@ use lookalike::{
     Level,
     groups::{Group, Groups, Member},
 };
+use rayon::prelude::*;
 
+use super::thumbnail::thumbnail;
 use crate::{
-    config::Alike,
+    config::{Alike, PicturesAlike},
     report::{
         Output,
         html::{
-            self, Body, Closeness, Excerpt, FILE_BYTES, HtmlReport, Overview, ReportGroup,
-            ReportItem, ReportMember, Scale, View,
+            self, Body, Closeness, Excerpt, FILE_BYTES, HtmlReport, Overview, Picture, Reach,
+            ReportGroup, ReportItem, ReportMember, Scale, Share, View,
         },
         id_text,
     },
-    source::{Ids, Rows, Skipped},
+    source::{Ids, PictureItem, Rows, Skipped},
 };
+
+/// How many groups of pictures are made at once.
+const GROUPS_AT_ONCE: usize = 32;
 
 /// What the page tells besides its groups.
 pub struct Page<'a> {
@@ -40,24 +46,66 @@ impl Page<'_> {
         for group in self.groups {
             overview.add(group.members.iter().map(closeness));
         }
-        let view = View::new(&overview, FILE_BYTES);
+        let view = View::new(&overview, FILE_BYTES, Share::TEXT);
         let mut texts = self.texts(&view, rows)?;
-        let shown = self.groups.iter().enumerate().filter(|(position, _)| view.shows(*position));
+        let shown = self.shown(&view);
         let groups = shown.map(|(position, group)| self.group(position, group, &view, &mut texts));
-        let report = HtmlReport {
-            title: self.title.clone(),
-            items: self.items,
-            facts: self.facts.clone(),
-            overview: &overview,
-            view: &view,
-        };
+        let report = self.report(&overview, &view);
         html::write(&mut output, &report, groups).context("cannot write the report")?;
         output.finish()
     }
 
+    /// Writes the page of pictures: of all that were searched, by number.
+    pub fn write_pictures(self, items: &[PictureItem], mut output: Output) -> Result<()> {
+        let mut overview = Overview::new(self.scale.clone());
+        for group in self.groups {
+            overview.add(group.members.iter().map(closeness));
+        }
+        let view = View::new(&overview, FILE_BYTES, Share::PICTURE);
+        let shown: Vec<_> = self.shown(&view).collect();
+        // Some groups at a time: pictures are decoded on all threads, and never many are held.
+        let groups = shown.chunks(GROUPS_AT_ONCE).flat_map(|some| {
+            let made: Vec<_> = some
+                .par_iter()
+                .map(|(position, group)| self.picture_group(*position, group, &view, items))
+                .collect();
+            made
+        });
+        let report = self.report(&overview, &view);
+        html::write(&mut output, &report, groups).context("cannot write the report")?;
+        output.finish()
+    }
+
+    fn picture_group(
+        &self,
+        position: usize,
+        group: &Group,
+        view: &View,
+        items: &[PictureItem],
+    ) -> ReportGroup {
+        let item = |number: u32| ReportItem {
+            id: id_text(self.ids.at(number)).into_owned(),
+            body: Body::Picture(picture(&items[number as usize], view.excerpt)),
+        };
+        let members = members(group, view)
+            .map(|member| ReportMember { item: item(member.item), closeness: closeness(member) });
+        let members = members.collect();
+        ReportGroup { position, keep: item(group.keep), why: self.why.clone(), members }
+    }
+
+    /// The groups that are shown, and their positions.
+    fn shown<'a>(&'a self, view: &'a View) -> impl Iterator<Item = (usize, &'a Group)> {
+        self.groups.iter().enumerate().filter(|(position, _)| view.shows(*position))
+    }
+
+    fn report<'a>(&self, overview: &'a Overview, view: &'a View) -> HtmlReport<'a> {
+        let (title, facts) = (self.title.clone(), self.facts.clone());
+        HtmlReport { title, items: self.items, facts, overview, view }
+    }
+
     /// The texts that are shown, by item.
     fn texts(&self, view: &View, rows: &mut [&mut Rows]) -> Result<HashMap<u32, Excerpt>> {
-        let shown = self.groups.iter().enumerate().filter(|(position, _)| view.shows(*position));
+        let shown = self.shown(view);
         let mut wanted: Vec<u32> = shown
             .flat_map(|(_, group)| {
                 members(group, view).map(|member| member.item).chain([group.keep])
@@ -117,6 +165,25 @@ fn closeness(member: &Member) -> Closeness {
     Closeness { distance: member.distance, similarity: member.similarity }
 }
 
+/// What the page knows of a picture; itself, if it can be read once more and made small enough.
+fn picture(item: &PictureItem, bytes: usize) -> Picture {
+    Picture {
+        jpeg: thumbnail(&item.path, bytes / 4 * 3).unwrap_or_default(),
+        width: item.width,
+        height: item.height,
+        bytes: item.stamp.bytes,
+        format: item.format.name(),
+        modified: Some(item.stamp.modified / 1_000_000_000),
+    }
+}
+
+/// On what scale pictures are compared.
+pub fn picture_scale(alike: &PicturesAlike) -> Scale {
+    let levels = Level::ALL.iter().zip(alike.preset.levels);
+    let levels = levels.map(|(level, radius)| Reach { name: level.name(), within: radius.bits() });
+    Scale::Distance { radius: alike.radius.bits(), levels: levels.collect() }
+}
+
 /// On what scale texts are compared.
 pub fn scale(alike: &Alike) -> Scale {
     let level = |level: Level| html::Level { name: level.name(), from: level.similarity().get() };
@@ -125,6 +192,6 @@ pub fn scale(alike: &Alike) -> Scale {
             threshold: verify.similarity.get(),
             levels: Level::ALL.into_iter().map(level).collect(),
         },
-        None => Scale::Distance { radius: alike.radius.bits() },
+        None => Scale::Distance { radius: alike.radius.bits(), levels: vec![] },
     }
 }

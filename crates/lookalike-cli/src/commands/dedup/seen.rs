@@ -12,13 +12,13 @@ use serde_json::json;
 
 use super::{
     super::index::{self, fingerprint},
-    Found, Given, Levels, Outputs, Preference, Results, Source, Told, open,
+    Acting, Found, Given, Levels, Outputs, Preference, Results, Source, Told, open,
 };
 use crate::{
     args::DedupArgs,
     config::Work,
     report::{Figure, Progress, counted, html::Scale, say},
-    source::{Ids, Rows, Skipped},
+    source::{Id, Ids, Row, Rows, Skipped},
 };
 
 /// The items of a collection that are the nearest of some of ours.
@@ -54,7 +54,9 @@ pub fn search(
     let is_given = given_rows.is_some();
     let mut rows = open(&args.inputs, given_rows, args, skipped)?;
     let outputs = Outputs::open(args, |output| rows.open_kept(output))?;
-    let mut preference = Preference::new(args.keep.clone());
+    let name = folder.display().to_string();
+    let acting = Acting::open(args, [rows.no_file(), Some(&name)])?;
+    let mut preference = Preference::new(&args.keep);
     let mut numbers = Vec::new();
     if !args.talk.quiet {
         say(&format!("reading {}", rows.what()));
@@ -62,13 +64,13 @@ pub fn search(
     }
     let progress = Progress::new(args.talk.quiet);
     let (seen, ids) = work.on_threads(|| {
-        look_up(&mut rows, &collection, radius, skipped, &mut |row| {
+        look_up(&mut rows, &collection, radius, skipped, &mut |row, id| {
             on_beat();
             progress.read(1);
             if is_given {
                 numbers.push(row.line().saturating_sub(1) as u32);
             }
-            preference.note(row)
+            preference.note(row, id)
         })
     })?;
     progress.clear();
@@ -83,7 +85,7 @@ pub fn search(
     let told = told(&collection, radius);
     let results = Results { pairs, ids: ids.followed_by(seen.ids), own, items, told };
     let source = Source::Texts { rows, others: None };
-    Ok(Found { results, source, preference, outputs, rows: numbers })
+    Ok(Found { results, source, preference, outputs, acting, rows: numbers })
 }
 
 /// The nearest item of the collection for every row that has one.
@@ -92,7 +94,7 @@ fn look_up(
     collection: &Collection,
     radius: Radius,
     skipped: &mut Skipped,
-    on_row: &mut (dyn FnMut(&crate::source::Row<'_>) -> Result<()> + Send),
+    on_row: &mut (dyn FnMut(&Row<'_>, Id<'_>) -> Result<()> + Send),
 ) -> Result<(Seen, Ids)> {
     let about = collection.about();
     let Maker::Text(recipe) = &about.maker else {
@@ -101,7 +103,9 @@ fn look_up(
     let folder = collection.folder().display().to_string();
     let mut seen = Seen { pairs: Vec::new(), ids: Ids::new(vec![folder]), numbers: HashMap::new() };
     let ids = rows.read(skipped, &mut |batch| {
-        batch.rows.iter().try_for_each(&mut *on_row)?;
+        for (number, row) in (batch.first..).zip(&batch.rows) {
+            on_row(row, batch.ids.at(number))?;
+        }
         let made: Vec<_> = batch.rows.par_iter().map(|row| fingerprint(row, recipe)).collect();
         let (items, prints): (Vec<u32>, Vec<_>) =
             (batch.first..).zip(made).filter_map(|(item, print)| Some((item, print?))).unzip();
@@ -143,6 +147,6 @@ fn told(collection: &Collection, radius: Radius) -> Told {
         ],
         how,
         levels: Levels::Similarity,
-        scale: Scale::Distance { radius: radius.bits() },
+        scale: Scale::Distance { radius: radius.bits(), levels: vec![] },
     }
 }

@@ -7,8 +7,10 @@ use lookalike::{About, Fingerprint, Maker, PicturePreset, PictureSearch, Preset,
 use rayon::prelude::*;
 
 use crate::{
-    args::{IndexMakeArgs, Kind, PictureArgs, RecipeArgs, RecipeName, RowArgs, VerifyArgs},
-    config::{Making, PicturesAlike, USUAL_RADIUS},
+    args::{
+        CacheArgs, IndexMakeArgs, Kind, PictureArgs, RecipeArgs, RecipeName, RowArgs, VerifyArgs,
+    },
+    config::{Making, PicturesAlike, USUAL_RADIUS, picture_reading},
     report::{Progress, counted, id_text, say},
     source::{
         Content, Expected, Fingerprints, Pictures, Reason, Row, RowOptions, Rows, Skipped,
@@ -143,7 +145,8 @@ impl Source {
                     })?;
                 let search = PictureSearch::new(&preset.recipe, preset.radius())
                     .orientations(pictures.orientations);
-                Self::Pictures(Pictures::open(paths, skipped)?, search)
+                let reading = picture_reading(&CacheArgs::default(), rows);
+                Self::Pictures(Pictures::open(paths, &reading, skipped)?, search)
             }
         })
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Closeness, Overview, View, escape};
+use super::{Closeness, Overview, View, base64, escape};
 
 /// One group as it is shown.
 #[derive(Clone, Debug)]
@@ -36,6 +36,22 @@ pub enum Body {
     /// Nothing: a bare fingerprint.
     None,
     Text(Excerpt),
+    Picture(Picture),
+}
+
+/// A picture, and what is known of its file.
+#[derive(Clone, Debug, Default)]
+pub struct Picture {
+    /// The picture itself as JPEG, smaller than it is; none if it cannot be shown.
+    pub jpeg: Vec<u8>,
+    /// As it is shown, in pixels.
+    pub width: u32,
+    pub height: u32,
+    /// Of the file.
+    pub bytes: u64,
+    pub format: &'static str,
+    /// When the file was last changed, in seconds since 1970.
+    pub modified: Option<i64>,
 }
 
 /// A text, or its beginning.
@@ -114,6 +130,7 @@ impl ReportItem {
         match &self.body {
             Body::None => {}
             Body::Text(text) => text.json(line, start, excerpt),
+            Body::Picture(picture) => picture.json(line, excerpt),
         }
     }
 }
@@ -121,9 +138,26 @@ impl ReportItem {
 impl Body {
     fn text(&self) -> Option<&String> {
         match self {
-            Self::None => None,
+            Self::None | Self::Picture(_) => None,
             Self::Text(excerpt) => Some(&excerpt.text),
         }
+    }
+}
+
+impl Picture {
+    /// Appends the picture; without its pixels if they take more than this many bytes.
+    fn json(&self, line: &mut String, bytes: usize) {
+        let Self { width, height, format, .. } = self;
+        append(line, format_args!(",\"picture\":{{\"width\":{width},\"height\":{height}"));
+        append(line, format_args!(",\"bytes\":{},\"format\":\"{format}\"", self.bytes));
+        if let Some(modified) = self.modified {
+            append(line, format_args!(",\"modified\":{modified}"));
+        }
+        let data = base64(&self.jpeg);
+        if !data.is_empty() && data.len() <= bytes {
+            append(line, format_args!(",\"data\":\"{data}\""));
+        }
+        line.push('}');
     }
 }
 
@@ -186,7 +220,10 @@ fn append(line: &mut String, text: std::fmt::Arguments<'_>) {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{super::Scale, *};
+    use super::{
+        super::{Scale, Share},
+        *,
+    };
 
     fn item(id: &str, text: &str, bytes: usize) -> ReportItem {
         ReportItem { id: id.into(), body: Body::Text(Excerpt::of(text, bytes)) }
@@ -227,9 +264,9 @@ mod tests {
     /// A group of three as JSON: the second is equal to the first.
     fn group_of(keep: &str, member: &str, excerpt: usize) -> Value {
         let closeness = Closeness { distance: 1, similarity: Some(0.9) };
-        let mut overview = Overview::new(Scale::Distance { radius: 3 });
+        let mut overview = Overview::new(Scale::Distance { radius: 3, levels: vec![] });
         overview.add([closeness; 2]);
-        let mut view = View::new(&overview, 2_000_000);
+        let mut view = View::new(&overview, 2_000_000, Share::TEXT);
         view.excerpt = excerpt;
         let members = [keep, member]
             .map(|text| ReportMember { item: item("member", text, view.fetch), closeness });
@@ -285,7 +322,7 @@ mod tests {
         let keep = ReportItem { id: "a".into(), body: Body::None };
         let group = ReportGroup { position: 0, keep, why: "first".into(), members: vec![member] };
         let mut line = String::new();
-        group.json(&mut line, &overview, &View::new(&overview, 2_000_000));
+        group.json(&mut line, &overview, &View::new(&overview, 2_000_000, Share::TEXT));
         assert_eq!(
             serde_json::from_str::<Value>(&line).unwrap(),
             json!({"number": 1, "size": 60, "why": "first", "keep": {"id": "a"},

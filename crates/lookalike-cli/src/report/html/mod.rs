@@ -24,9 +24,9 @@ use std::io::{self, Write};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-pub use group::{Body, Excerpt, ReportGroup, ReportItem, ReportMember};
-pub use overview::{Closeness, Level, Overview, Scale};
-pub use view::{FILE_BYTES, View};
+pub use group::{Body, Excerpt, Picture, ReportGroup, ReportItem, ReportMember};
+pub use overview::{Closeness, Level, Overview, Reach, Scale};
+pub use view::{FILE_BYTES, Share, View};
 
 use super::grouped;
 
@@ -47,6 +47,7 @@ const STYLE: &str = include_str!("page/style.css");
 const SCRIPT: &str = concat!(
     include_str!("page/text.js"),
     include_str!("page/diff.js"),
+    include_str!("page/pictures.js"),
     include_str!("page/bodies.js"),
     include_str!("page/overview.js"),
     include_str!("page/groups.js"),

@@ -9,8 +9,15 @@ use serde_json::{Value, json};
 pub enum Scale {
     /// Verified: at least this similar, from 0 to 1. Levels name the stretches of the scale.
     Similarity { threshold: f32, levels: Vec<Level> },
-    /// Not verified: at most this many bits apart.
-    Distance { radius: u32 },
+    /// Not verified: at most this many bits apart. Levels name the stretches of the scale.
+    Distance { radius: u32, levels: Vec<Reach> },
+}
+
+/// A name for distances up to this one, from the level before.
+#[derive(Clone, Debug)]
+pub struct Reach {
+    pub name: &'static str,
+    pub within: u32,
 }
 
 /// A name for similarities from here up to the next level.
@@ -64,7 +71,7 @@ impl Scale {
                 let rest = (0..=PARTS).step_by(SLIDER as usize).filter(|&step| step > first);
                 [first].into_iter().chain(rest).collect()
             }
-            Self::Distance { radius } => (0..=radius).rev().collect(),
+            Self::Distance { radius, .. } => (0..=radius).rev().collect(),
         }
     }
 }
@@ -120,7 +127,10 @@ impl Overview {
                 let level = |level: &Level| json!({"name": level.name, "from": self.shown(parts(level.from))});
                 json!({"kind": "similarity", "levels": levels.iter().map(level).collect::<Value>()})
             }
-            Scale::Distance { .. } => json!({"kind": "distance", "levels": []}),
+            Scale::Distance { levels, .. } => {
+                let level = |level: &Reach| json!({"name": level.name, "within": level.within});
+                json!({"kind": "distance", "levels": levels.iter().map(level).collect::<Value>()})
+            }
         };
         json!({
             "scale": scale,
@@ -188,7 +198,7 @@ mod tests {
 
     #[test]
     fn distances_are_stricter_the_smaller_they_are() {
-        let mut overview = Overview::new(Scale::Distance { radius: 3 });
+        let mut overview = Overview::new(Scale::Distance { radius: 3, levels: vec![] });
         overview.add([far(3), far(0)]);
         overview.add([far(2), far(2), far(9)]);
         assert_eq!(overview.steps, [3, 2, 1, 0]);

@@ -11,10 +11,21 @@ pub const FILE_BYTES: usize = 40_000_000;
 const PAGE_BYTES: usize = 1_000_000;
 /// What an item takes besides its text: id, numbers, names of fields.
 const ITEM_BYTES: usize = 160;
-/// Shorter excerpts tell nothing: better fewer groups.
-const EXCERPT_LEAST: usize = 600;
-/// Longer ones are not read by anybody, and would make differences slow to compute.
-const EXCERPT_MOST: usize = 20_000;
+/// How much of an item is shown, in bytes of the file: not less than that, for then it is better to
+/// show fewer groups, and not more than this.
+#[derive(Clone, Copy, Debug)]
+pub struct Share {
+    pub least: usize,
+    pub most: usize,
+}
+
+impl Share {
+    /// Longer excerpts are not read by anybody, and would make differences slow to compute.
+    pub const TEXT: Self = Self { least: 600, most: 20_000 };
+    /// From some 110 pixels wide to as large as fits a window.
+    pub const PICTURE: Self = Self { least: 3_000, most: 160_000 };
+}
+
 /// Texts in memory may take this many times what the file may.
 const FETCH_SHARE: usize = 3;
 /// The most members shown of one group.
@@ -28,15 +39,15 @@ pub struct View {
     /// How much of each text to hand over, in bytes; for [`Excerpt::of`](super::Excerpt::of). It is
     /// more than is shown: an equal beginning of all texts of a group is left out.
     pub fetch: usize,
-    /// The most bytes shown of one text.
-    pub(super) excerpt: usize,
+    /// The most bytes shown of one item; of a picture, as base64.
+    pub excerpt: usize,
     /// The most bytes of all groups together.
     pub(super) bytes: usize,
 }
 
 impl View {
     /// What a file of at most this many bytes can show: all groups if possible, else the largest.
-    pub fn new(overview: &Overview, file_bytes: usize) -> Self {
+    pub fn new(overview: &Overview, file_bytes: usize, share: Share) -> Self {
         let bytes = file_bytes.saturating_sub(PAGE_BYTES);
         let items = |&size: &u32| (size as usize).min(MEMBERS_MOST) + 1;
         let sizes = overview.sizes();
@@ -44,7 +55,7 @@ impl View {
         order.sort_by_key(|&group| std::cmp::Reverse(sizes[group]));
 
         let mut shown = vec![false; sizes.len()];
-        let mut left = bytes / (ITEM_BYTES + EXCERPT_LEAST);
+        let mut left = bytes / (ITEM_BYTES + share.least);
         let mut taken = 0;
         for group in order {
             let items = items(&sizes[group]);
@@ -56,8 +67,8 @@ impl View {
             shown[group] = true;
         }
         let excerpt = bytes / taken.max(1);
-        let excerpt = excerpt.saturating_sub(ITEM_BYTES).clamp(EXCERPT_LEAST, EXCERPT_MOST);
-        let fetch = (FETCH_SHARE * bytes / taken.max(1)).clamp(excerpt, EXCERPT_MOST * FETCH_SHARE);
+        let excerpt = excerpt.saturating_sub(ITEM_BYTES).clamp(share.least, share.most);
+        let fetch = (FETCH_SHARE * bytes / taken.max(1)).clamp(excerpt, share.most * FETCH_SHARE);
         Self { shown, fetch, excerpt, bytes }
     }
 
@@ -84,7 +95,7 @@ mod tests {
     use super::{super::Scale, *};
 
     fn overview(sizes: impl IntoIterator<Item = usize>) -> Overview {
-        let mut overview = Overview::new(Scale::Distance { radius: 3 });
+        let mut overview = Overview::new(Scale::Distance { radius: 3, levels: vec![] });
         for size in sizes {
             overview.add(vec![Closeness { distance: 1, similarity: None }; size]);
         }
@@ -97,32 +108,33 @@ mod tests {
 
     #[test]
     fn few_groups_are_shown_with_long_excerpts() {
-        let view = View::new(&overview([1, 2, 3]), FILE_BYTES);
-        assert_eq!((shown(&view), view.excerpt), (vec![0, 1, 2], EXCERPT_MOST));
+        let view = View::new(&overview([1, 2, 3]), FILE_BYTES, Share::TEXT);
+        assert_eq!((shown(&view), view.excerpt), (vec![0, 1, 2], Share::TEXT.most));
     }
 
     #[test]
     fn ten_thousand_groups_are_all_shown_with_shorter_ones() {
-        let view = View::new(&overview(vec![2; 10_000]), FILE_BYTES);
+        let view = View::new(&overview(vec![2; 10_000]), FILE_BYTES, Share::TEXT);
         assert_eq!(shown(&view).len(), 10_000);
         assert!((1_000..2_000).contains(&view.excerpt), "{}", view.excerpt);
     }
 
     #[test]
     fn the_largest_groups_come_first_if_not_all_fit() {
-        let view = View::new(&overview([1, 9, 2, 1_000_000, 1]), PAGE_BYTES + 65 * 760);
+        let view =
+            View::new(&overview([1, 9, 2, 1_000_000, 1]), PAGE_BYTES + 65 * 760, Share::TEXT);
         assert_eq!((shown(&view), view.excerpt), (vec![1, 2, 3], 611));
     }
 
     #[test]
     fn no_groups_and_no_room_are_no_trouble() {
-        assert!(shown(&View::new(&overview([]), FILE_BYTES)).is_empty());
-        assert!(shown(&View::new(&overview([1]), 0)).is_empty());
+        assert!(shown(&View::new(&overview([]), FILE_BYTES, Share::TEXT)).is_empty());
+        assert!(shown(&View::new(&overview([1]), 0, Share::TEXT)).is_empty());
     }
 
     #[test]
     fn the_least_alike_members_are_shown_first() {
-        let view = View::new(&overview([3]), FILE_BYTES);
+        let view = View::new(&overview([3]), FILE_BYTES, Share::TEXT);
         let closeness = |similarity, distance| Closeness { distance, similarity };
         let members = [closeness(Some(0.9), 1), closeness(Some(0.4), 2), closeness(Some(0.4), 3)];
         assert_eq!(view.members(&members), [2, 1, 0]);

@@ -2,11 +2,18 @@
 // field of its kind ("text"), or none of them.
 
 const bodies = {
-  text: { preview: textPreview, compare: compareTexts, words: (item) => item.text },
+  text: {
+    preview: textPreview, compare: compareTexts, words: (item) => item.text,
+    modes: [["sides", "side by side"], ["inline", "in one text"]], search: "Search ids and texts",
+  },
+  picture: {
+    preview: pictureSummary, row: pictureRow, small: drawPicture, compare: comparePictures, words: pictureWords,
+    modes: [["sides", "side by side"], ["difference", "difference"]], search: "Search names, formats, sizes",
+  },
 };
 
 const noBody = {
-  preview: () => "",
+  preview: () => "", modes: [["sides", "side by side"]], search: "Search ids",
   compare: () => [make("p", { class: "note" }, "There is nothing to show of these items but their names.")],
   words: () => "",
 };

@@ -15,11 +15,16 @@ const groups = data.groups.map((group) => {
     // Members are listed least alike first; those left out are at least as close as the last.
     best: memberSteps.at(-1) ?? 0,
     leftOut: group.size - group.members.length,
+    freed: freed(group),
   };
 });
 
+// All items of a report are of one kind.
+const kind = bodyOf(groups[0]?.keep ?? {});
+
 const chosen = {
-  threshold: 0, level: "", sort: "size", mode: matchMedia("(max-width: 46rem)").matches ? "inline" : "sides",
+  threshold: 0, level: "", differ: "", sort: "size",
+  mode: kind === bodies.text && matchMedia("(max-width: 46rem)").matches ? "inline" : "sides",
   query: "", found: null, // which groups the search has found; null: no search
   matching: [], // the groups listed, in order
   page: 0, current: -1, open: null, member: 0,
@@ -35,6 +40,13 @@ function hasLevel(group) {
     group.memberSteps[at] >= chosen.threshold && levelOf(member.value) === chosen.level);
 }
 
+/** Whether one of those that go differs from the kept one in what was chosen. */
+function differs(group) {
+  const attribute = attributes.find(({ name }) => name === chosen.differ);
+  const shown = ({ picture }) => attribute.shown(picture);
+  return !attribute || group.members.some((member) => shown(member) !== shown(group.keep));
+}
+
 /** The place on the scale of the member least like its keeper, among those that go. */
 function farthest(group) {
   return group.memberSteps.find((step) => step >= chosen.threshold) ?? group.best;
@@ -45,13 +57,14 @@ const orders = {
   far: (a, b) => a.farthest - b.farthest || b.size - a.size || a.number - b.number,
   near: (a, b) => b.farthest - a.farthest || b.size - a.size || a.number - b.number,
   input: (a, b) => a.number - b.number,
+  freed: (a, b) => b.freed - a.freed || a.number - b.number,
 };
 
 /** Lists again from the first page; the open group stays open if it is still there. */
 function list() {
   for (const group of groups) group.farthest = farthest(group);
   chosen.matching = groups
-    .filter((group, at) => group.best >= chosen.threshold && (chosen.found === null || chosen.found[at]) && hasLevel(group))
+    .filter((group, at) => group.best >= chosen.threshold && (chosen.found === null || chosen.found[at]) && hasLevel(group) && differs(group))
     .sort(orders[chosen.sort]);
   chosen.page = 0;
   chosen.current = -1;
@@ -70,7 +83,7 @@ function find(query) {
   }
   const pattern = new RegExp(query.trim().replace(/[\\^$.*+?()[\]{}|/]/gu, "\\$&"), "iu");
   const found = new Uint8Array(groups.length);
-  const hasQuery = (item) => pattern.test(item.id) || pattern.test(bodyOf(item).words(item));
+  const hasQuery = (item) => pattern.test(item.id) || pattern.test(kind.words(item));
   let at = 0;
   const goOn = () => {
     if (thisSearch !== search) return;
@@ -136,7 +149,7 @@ function drawGroup(group) {
     type: "button", class: "head", "aria-expanded": String(isOpen),
     onclick: () => toggle(group), onfocus: () => { chosen.current = chosen.matching.indexOf(group); },
   },
-    make("span", { class: "names" }, shownId(group.keep.id), make("span", { class: "preview", dir: "auto" }, bodyOf(group.keep).preview(group.keep))),
+    make("span", { class: "names" }, kind.row?.(group), shownId(group.keep.id), make("span", { class: "preview", dir: "auto" }, kind.preview(group.keep))),
     drawStrip(group),
     make("span", { class: "range" }, range(group)),
     make("span", { class: "size" }, make("b", {}, count(going(group))), going(group) === 1 ? " goes" : " go"));
@@ -190,7 +203,7 @@ function drawOpen(group) {
     make("div", { class: "comparison" },
       drawReason("kept", "Kept", group.keep.id, group.why),
       member ? drawReason("removed", goes(group) ? "Removed" : "Would stay", member.id, reason(member)) : null,
-      ...(member ? bodyOf(group.keep).compare(group.keep, member, chosen.mode) : [])));
+      ...(member ? kind.compare(group.keep, member, chosen.mode) : [])));
 }
 
 /** Whether the chosen member still goes at the chosen threshold. */
@@ -205,7 +218,8 @@ function drawReason(side, verdict, id, why) {
 /** Why the chosen member goes, or would stay. */
 function reason(member) {
   const limit = byDistance ? count(steps[chosen.threshold]) : shownValue(steps[chosen.threshold]);
-  if (byDistance) return `${shownValue(member.value)} apart from the kept one (at most ${limit} to go)`;
+  const named = levelOf(member.value);
+  if (byDistance) return `${named ? `${named}: ` : ""}${shownValue(member.value)} apart from the kept one (at most ${limit} to go)`;
   const bits = `${counted(member.distance, "bit")} apart`;
   if (member.value === undefined) return `alike another one of the group; ${bits}`;
   const level = levelOf(member.value);
@@ -219,7 +233,7 @@ function drawMembers(group) {
       type: "button", "data-member": at, "aria-current": at === chosen.member ? "true" : null,
       class: group.memberSteps[at] < chosen.threshold ? "off" : "",
       onclick: () => showMember(group, at),
-    }, shownId(member.id), make("span", { class: "value" }, shownValue(member.value),
+    }, kind.small ? make("span", { class: "thumb" }, kind.small(member)) : null, kind.small ? shownName(member.id) : shownId(member.id), make("span", { class: "value" }, shownValue(member.value),
       make("small", {}, group.memberSteps[at] < chosen.threshold ? "would stay" : levelOf(member.value) ?? ""))))), more);
 }
 

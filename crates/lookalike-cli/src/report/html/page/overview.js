@@ -34,13 +34,27 @@ function stepOf(value) {
   return Math.max(low - 1, 0);
 }
 
-/** Levels from the highest down, each with the stretch of values it names. */
-const levels = scale.levels.slice().sort((a, b) => b.from - a.from)
-  .map((level, at, all) => ({ ...level, below: at > 0 ? all[at - 1].from : Infinity }))
-  .filter((level) => level.below > steps[0]);
+/** Levels from the strictest on: what they are called, which values they name, and that in words. */
+const levels = byDistance ? distanceLevels() : similarityLevels();
+
+function similarityLevels() {
+  return scale.levels.slice().sort((a, b) => b.from - a.from).map(({ name, from }, at, all) => {
+    const below = at > 0 ? all[at - 1].from : Infinity;
+    const words = below === Infinity ? `${shownValue(from)} and more` : `${shownValue(from)} to ${shownValue(below)}`;
+    return { name, words, has: (value) => value >= from && value < below, used: below > steps[0] };
+  }).filter(({ used }) => used);
+}
+
+function distanceLevels() {
+  return scale.levels.slice().sort((a, b) => a.within - b.within).map(({ name, within }, at, all) => {
+    const beyond = at > 0 ? all[at - 1].within : -1, most = Math.min(within, steps[0]);
+    const words = at > 0 ? `${beyond + 1} to ${shownValue(most)}` : `up to ${shownValue(most)}`;
+    return { name, words, has: (value) => value > beyond && value <= within, used: beyond < steps[0] };
+  }).filter(({ used }) => used);
+}
 
 function levelOf(value) {
-  return levels.find((level) => value >= level.from)?.name;
+  return levels.find(({ has }) => has(value))?.name;
 }
 
 /** "similarity of at least 0.50" or "at most 3 bits apart". */
@@ -112,12 +126,10 @@ function showThreshold(step, bars) {
 
 function showLevels(step) {
   const most = Math.max(1, data.head.removed);
-  byId("levels").replaceChildren(...levels.map(({ name, from, below }) => {
-    const removed = removedAt.reduce((sum, number, at) =>
-      sum + (at >= step && steps[at] >= from && steps[at] < below ? number : 0), 0);
-    const range = below === Infinity ? `${shownValue(from)} and more` : `${shownValue(from)} to ${shownValue(below)}`;
+  byId("levels").replaceChildren(...levels.map(({ name, words, has }) => {
+    const removed = removedAt.reduce((sum, number, at) => sum + (at >= step && has(steps[at]) ? number : 0), 0);
     const bar = make("i", { "aria-hidden": "true" });
     bar.style.width = `${(100 * removed) / most}%`;
-    return make("tr", {}, make("th", { scope: "row" }, name), make("td", {}, range), make("td", { class: "number" }, count(removed)), make("td", { class: "bar" }, bar));
+    return make("tr", {}, make("th", { scope: "row" }, name), make("td", {}, words), make("td", { class: "number" }, count(removed)), make("td", { class: "bar" }, bar));
   }));
 }

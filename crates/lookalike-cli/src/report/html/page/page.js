@@ -8,13 +8,23 @@ function startFilter() {
   byId("columns-scale").textContent = byDistance ? "Distance of the removed" : "Similarity of the removed";
   byId("level-label").hidden = levels.length === 0;
   byId("level").append(make("option", { value: "" }, "all"), ...levels.map(({ name }) => make("option", { value: name }, name)));
+  byId("mode").append(...kind.modes.map(([value, name]) => make("option", { value }, name)));
   byId("mode").value = chosen.mode;
+  byId("query").placeholder = kind.search;
+  const hasPictures = kind === bodies.picture;
+  byId("differ").append(make("option", { value: "" }, "anything"), ...attributes.slice(0, 3).map(({ name }) => make("option", { value: name }, name.toLowerCase())));
+  for (const only of document.querySelectorAll(".pictures-only")) only.hidden = !hasPictures;
   byId("filter").addEventListener("submit", (event) => event.preventDefault());
   byId("query").addEventListener("input", (event) => find(event.target.value));
-  for (const name of ["level", "sort"]) {
+  for (const name of ["level", "sort", "differ"]) {
     byId(name).addEventListener("change", (event) => { chosen[name] = event.target.value; list(); });
   }
   byId("mode").addEventListener("change", (event) => setMode(event.target.value));
+}
+
+function nextMode() {
+  const modes = kind.modes.map(([mode]) => mode);
+  return modes[(modes.indexOf(chosen.mode) + 1) % modes.length];
 }
 
 function setMode(mode) {
@@ -49,7 +59,8 @@ const keys = {
   k: () => move(-1),
   n: () => chosen.open && showMember(chosen.open, chosen.member + 1),
   p: () => chosen.open && showMember(chosen.open, chosen.member - 1),
-  d: () => setMode(chosen.mode === "sides" ? "inline" : "sides"),
+  d: () => setMode(nextMode()),
+  f: () => flicker(true),
   t: nextTheme,
   "/": () => byId("query").focus(),
   "?": () => byId("help").showModal(),
@@ -82,6 +93,8 @@ function start() {
   byId("theme").addEventListener("click", nextTheme);
   byId("help-open").addEventListener("click", () => byId("help").showModal());
   document.addEventListener("keydown", onKey);
+  document.addEventListener("keyup", (event) => { if (event.key === "f" || event.key === "F") flicker(false); });
+  addEventListener("blur", () => flicker(false));
   startFilter();
   let waiting = 0;
   drawOverview((step) => {

@@ -49,6 +49,11 @@ function shownId(id) {
   return make("bdi", { class: "id", title: id }, shownText(id, HIDDEN_IN_ID));
 }
 
+/** The end of a path, where all of it stands nearby. */
+function shownName(id) {
+  return make("bdi", { class: "id", title: id }, shownText(id.slice(id.lastIndexOf("/") + 1), HIDDEN_IN_ID));
+}
+
 function count(number) {
   return number.toLocaleString("en");
 }

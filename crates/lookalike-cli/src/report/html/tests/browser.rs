@@ -115,6 +115,20 @@ impl Page {
 
     /// Presses and releases a key, as a person does.
     pub fn press(&mut self, key: &str) {
+        self.key(key, "keyDown");
+        self.key(key, "keyUp");
+    }
+
+    /// Presses a key and holds it down.
+    pub fn hold(&mut self, key: &str) {
+        self.key(key, "keyDown");
+    }
+
+    pub fn release(&mut self, key: &str) {
+        self.key(key, "keyUp");
+    }
+
+    fn key(&mut self, key: &str, kind: &str) {
         let (code, text) = match key {
             "Enter" => (13, "\r"),
             "Escape" => (27, ""),
@@ -124,12 +138,9 @@ impl Page {
             "ArrowRight" => (39, ""),
             _ => (0, key),
         };
-        for kind in ["keyDown", "keyUp"] {
-            let text = if kind == "keyDown" { text } else { "" };
-            let event =
-                json!({"type": kind, "key": key, "text": text, "windowsVirtualKeyCode": code});
-            self.call("Input.dispatchKeyEvent", event);
-        }
+        let text = if kind == "keyDown" { text } else { "" };
+        let event = json!({"type": kind, "key": key, "text": text, "windowsVirtualKeyCode": code});
+        self.call("Input.dispatchKeyEvent", event);
     }
 
     /// Types a text where the focus is.
@@ -147,6 +158,30 @@ impl Page {
     pub fn system_is(&mut self, colours: &str) {
         let feature = json!({"name": "prefers-color-scheme", "value": colours});
         self.call("Emulation.setEmulatedMedia", json!({"features": [feature]}));
+    }
+
+    /// The colour at a place of an element, as it is on the screen.
+    #[track_caller]
+    pub fn colour(&mut self, selector: &str, x: f64, y: f64) -> [u8; 3] {
+        let place = self.value(&format!(
+            "(() => {{ const element = document.querySelector({}); \
+             element.scrollIntoView({{ block: 'center' }}); \
+             const box = element.getBoundingClientRect(); \
+             return [box.left + scrollX + box.width * {x}, box.top + scrollY + box.height * {y}]; }})()",
+            json!(selector)
+        ));
+        let clip = json!({"x": place[0], "y": place[1], "width": 1, "height": 1, "scale": 1});
+        let picture = self.call("Page.captureScreenshot", json!({"format": "png", "clip": clip}));
+        let source = format!("data:image/png;base64,{}", picture["data"].as_str().unwrap());
+        // The browser reads its own picture: the page must not load it, so a bitmap is made aside.
+        let pixel = self.value(&format!(
+            "(async () => {{ const bytes = Uint8Array.from(atob({}.split(',')[1]), (one) => one.charCodeAt(0)); \
+             const bitmap = await createImageBitmap(new Blob([bytes])); \
+             const canvas = new OffscreenCanvas(1, 1).getContext('2d'); canvas.drawImage(bitmap, 0, 0); \
+             return [...canvas.getImageData(0, 0, 1, 1).data]; }})()",
+            json!(source)
+        ));
+        [0, 1, 2].map(|at| pixel[at].as_u64().unwrap() as u8)
     }
 
     /// Fails if anything went wrong in the page meanwhile.
@@ -204,7 +239,8 @@ impl Page {
             "Log.entryAdded" => event["params"]["entry"]["level"] == "error",
             "Network.requestWillBeSent" => {
                 let url = event["params"]["request"]["url"].as_str().unwrap_or_default();
-                !url.starts_with("file:") || !url.ends_with("/report.html")
+                let own = url.starts_with("file:") && url.ends_with("/report.html");
+                !own && !url.starts_with("data:image/jpeg;base64,")
             }
             _ => false,
         };

@@ -3,6 +3,7 @@
 
 mod browser;
 mod page;
+mod pictures;
 
 use super::*;
 
@@ -36,7 +37,7 @@ fn report_within(scale: Scale, groups: &[Made], file_bytes: usize) -> String {
     for group in groups {
         overview.add(group.members.iter().map(|member| closeness(member.2)));
     }
-    let view = View::new(&overview, file_bytes);
+    let view = View::new(&overview, file_bytes, Share::TEXT);
     let report = HtmlReport {
         title: "texts & <more>.jsonl".into(),
         items: 3 * groups.len() as u64,

@@ -147,7 +147,7 @@ fn levels_filter_and_are_counted() {
 
 #[test]
 fn distances_take_the_place_of_similarities_that_were_not_measured() {
-    let scale = Scale::Distance { radius: 18 };
+    let scale = Scale::Distance { radius: 18, levels: vec![] };
     let mut page = open!(report_within(scale, &three(), FILE_BYTES));
     assert!(page.text("#verdict").contains("At most 18 bits apart"));
     assert_eq!(page.count("#levels tr"), 0);

@@ -1,0 +1,209 @@
+//! What is done to the files that go? Finds the files of a decision, and has them moved, linked, put in
+//! the trash or deleted.
+
+use std::{
+    collections::HashMap,
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, bail, ensure};
+use lookalike::groups::{Group, Groups};
+use serde_json::json;
+
+use crate::{
+    act::{Acted, Actor, Deed, Going, Journal, Left, Reread},
+    args::{ActArgs, DedupArgs},
+    report::{Figure, Output, bytes, counted, grouped, say, visible},
+    source::{SeenFile, path_text},
+};
+
+/// How many files that are left as they are are listed.
+const LISTED: usize = 20;
+
+/// An act that was asked for and can be done.
+pub struct Acting {
+    deed: Deed,
+    /// None for a dry run.
+    journal: Option<Journal>,
+}
+
+/// What was done, and where it is written down.
+pub struct Acts {
+    deed: Deed,
+    acted: Acted,
+    journal: Option<PathBuf>,
+    dry_run: bool,
+}
+
+/// What was asked for, if anything.
+pub fn deed(args: &ActArgs) -> Option<Deed> {
+    match args {
+        ActArgs { move_to: Some(folder), .. } => Some(Deed::Move(folder.clone())),
+        ActArgs { link: true, .. } => Some(Deed::Link),
+        ActArgs { trash: true, .. } => Some(Deed::Trash),
+        ActArgs { delete: true, .. } => Some(Deed::Delete),
+        _ => None,
+    }
+}
+
+impl Acting {
+    /// Looks whether all inputs are files, and opens the journal. `no_file` is an input that holds
+    /// rows, of those that are searched and of the others.
+    pub fn open(args: &DedupArgs, no_file: [Option<&str>; 2]) -> Result<Option<Self>> {
+        let Some(deed) = deed(&args.act) else { return Ok(None) };
+        let name = deed.name();
+        if let Some(input) = no_file[0] {
+            bail!("--{name} acts on files, and {input} holds rows; -o KEPT writes what is kept");
+        }
+        if let Some(input) = no_file[1] {
+            bail!(
+                "--{name} checks the files that stay, and {input} is none; give files to --against"
+            );
+        }
+        if let Deed::Move(folder) = &deed {
+            check_target(folder, &args.inputs)?;
+        }
+        let journal = match args.dry_run {
+            true => None,
+            false => Some(Journal::create(args.act.journal.as_deref(), name)?),
+        };
+        Ok(Some(Self { deed, journal }))
+    }
+
+    /// Acts on everything that goes. `file` is the file of an item, `reread` how such a file is read.
+    pub fn run<'a>(
+        self,
+        groups: &Groups,
+        file: &dyn Fn(u32) -> Option<SeenFile<'a>>,
+        reread: Reread<'_>,
+    ) -> Result<Acts> {
+        let Self { deed, journal } = self;
+        let mut unequal = Vec::new();
+        let going = groups
+            .iter()
+            .map(|group| match deed {
+                Deed::Link => equal_ones(group, file, &mut unequal),
+                _ => all(group, file),
+            })
+            .collect::<Option<Vec<_>>>()
+            .context("a file that was read is not known any more")?
+            .concat();
+        let actor = Actor::new(&deed, reread).with_context(|| format!("--{}", deed.name()))?;
+        let dry_run = journal.is_none();
+        let (mut acted, journal) = match journal {
+            None => (rehearse(actor, &going)?, None),
+            Some(mut journal) => (actor.act(&going, &mut journal)?, journal.finish()?),
+        };
+        acted.left.append(&mut unequal);
+        Ok(Acts { deed, acted, journal, dry_run })
+    }
+}
+
+fn rehearse(actor: Actor<'_>, going: &[Going<'_>]) -> Result<Acted> {
+    let mut output = Output::stdout();
+    let acted = actor.rehearse(going, &mut |entry| Ok(writeln!(output, "{}", entry.json())?))?;
+    output.finish()?;
+    Ok(acted)
+}
+
+/// Everything in a group goes, for its keeper.
+fn all<'a>(group: &Group, file: &dyn Fn(u32) -> Option<SeenFile<'a>>) -> Option<Vec<Going<'a>>> {
+    let keep = file(group.keep)?;
+    group.members.iter().map(|member| Some(Going { file: file(member.item)?, keep })).collect()
+}
+
+/// As [`all`], but each for the first of the group that says the same. What says something of its own
+/// is left.
+fn equal_ones<'a>(
+    group: &Group,
+    file: &dyn Fn(u32) -> Option<SeenFile<'a>>,
+    left: &mut Vec<Left>,
+) -> Option<Vec<Going<'a>>> {
+    let keeper = file(group.keep)?;
+    let mut firsts = HashMap::from([(keeper.digest, keeper)]);
+    let mut going = Vec::with_capacity(group.members.len());
+    for member in &group.members {
+        let file = file(member.item)?;
+        match firsts.get(&file.digest) {
+            Some(&keep) => going.push(Going { file, keep }),
+            None => {
+                firsts.insert(file.digest, file);
+                let why = format!("is alike {}, but not equal", path_text(keeper.path));
+                left.push(Left { path: file.path.to_owned(), why });
+            }
+        }
+    }
+    // Those for one file follow each other, so that it is looked at once.
+    going.sort_by_key(|going| going.keep.path);
+    Some(going)
+}
+
+/// A folder within those that are searched would be searched the next time.
+fn check_target(folder: &Path, inputs: &[PathBuf]) -> Result<()> {
+    let name = path_text(folder);
+    if folder.exists() {
+        ensure!(folder.is_dir(), "--move {name}: is a file; name a folder");
+    }
+    let resolved = resolve(folder)?;
+    for input in inputs {
+        let within = input.canonicalize().is_ok_and(|input| resolved.starts_with(input));
+        ensure!(
+            !within,
+            "--move {name}: lies within {}, where the next run would find what was moved; \
+             choose a folder outside",
+            path_text(input)
+        );
+    }
+    Ok(())
+}
+
+/// The path without links, though its end need not be there yet.
+fn resolve(path: &Path) -> Result<PathBuf> {
+    let path = std::path::absolute(path)?;
+    let there = path.ancestors().find_map(|folder| Some((folder, folder.canonicalize().ok()?)));
+    Ok(match there {
+        Some((folder, real)) => real.join(path.strip_prefix(folder).unwrap_or(Path::new(""))),
+        None => path,
+    })
+}
+
+impl Acts {
+    /// Lists what was left as it is.
+    pub fn list_left(&self) {
+        let left = &self.acted.left;
+        for left in left.iter().take(LISTED) {
+            say(&format!("left {}: {}", visible(&path_text(&left.path)), visible(&left.why)));
+        }
+        if left.len() > LISTED {
+            say(&format!("and {} more", grouped((left.len() - LISTED) as u64)));
+        }
+    }
+
+    /// For the closing summary.
+    pub fn figures(&self) -> Vec<Figure> {
+        let Self { deed, acted, journal, dry_run } = self;
+        let would = if *dry_run { "would be " } else { "" };
+        let files = counted(acted.names, "file");
+        let words = format!("{files}, {}, {would}{}", bytes(acted.bytes), deed.past());
+        let mut figures = vec![
+            Figure { name: "act", value: json!(deed.name()), words: None },
+            Figure { name: "acted", value: json!(acted.names), words: Some(words) },
+            Figure { name: "acted_bytes", value: json!(acted.bytes), words: None },
+        ];
+        let left = acted.left.len() as u64;
+        let words = match left {
+            0 => None,
+            1 => Some("1 file as it is".to_owned()),
+            _ => Some(format!("{} as they are", counted(left, "file"))),
+        };
+        figures.push(Figure { name: "left", value: json!(left), words });
+        let path = journal.as_deref().map(path_text);
+        let words = path.as_ref().map(|path| match deed {
+            Deed::Delete => visible(path).into_owned(),
+            _ => format!("lookalike undo {} takes this back", visible(path)),
+        });
+        figures.push(Figure { name: "journal", value: json!(path), words });
+        figures
+    }
+}

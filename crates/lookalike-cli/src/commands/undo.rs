@@ -1,0 +1,51 @@
+//! `lookalike undo`: can what was done to files be taken back?
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::{
+    act::{Undo, Undone, kept_journals},
+    args::UndoArgs,
+    report::{Output, counted, grouped, say, visible},
+    source::path_text,
+};
+
+pub fn run(args: UndoArgs) -> Result<ExitCode> {
+    let Some(path) = &args.journal else { return list(args.quiet) };
+    let Undone { back, as_it_was, left } = Undo::open(path)?.run(args.dry_run);
+    for what in &left {
+        say(&format!("left {}", visible(what)));
+    }
+    if !args.quiet {
+        let would = if args.dry_run { "would be " } else { "" };
+        let mut words = vec![format!("{} {would}brought back", counted(back, "file"))];
+        if as_it_was > 0 {
+            words.push(format!("{} as before", grouped(as_it_was)));
+        }
+        if !left.is_empty() {
+            words.push(format!("{} left as they are", grouped(left.len() as u64)));
+        }
+        say(&words.join("; "));
+    }
+    Ok(if left.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(2) })
+}
+
+/// The journals in the usual place, one a line: path, what was done, to how many files.
+fn list(quiet: bool) -> Result<ExitCode> {
+    let paths = kept_journals();
+    if paths.is_empty() && !quiet {
+        say("there are no journals; dedup --move, --link, --trash and --delete write them");
+    }
+    let mut lines = String::new();
+    for path in &paths {
+        let what = match Undo::about(path) {
+            Ok((_, 0)) => "undone".to_owned(),
+            Ok((act, files)) => format!("{act}\t{}", counted(files, "file")),
+            Err(error) => format!("cannot be read\t{error:#}"),
+        };
+        lines += &format!("{}\t{what}\n", path_text(path));
+    }
+    Output::print(&lines)?;
+    Ok(ExitCode::SUCCESS)
+}

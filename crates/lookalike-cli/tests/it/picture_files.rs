@@ -1,0 +1,181 @@
+//! Pictures in folders: which one stays, what is done to the others, what is remembered and shown.
+#![cfg(unix)]
+
+use std::{
+    fs::{self, File},
+    time::{Duration, SystemTime},
+};
+
+use image::{Rgb, RgbImage};
+
+use crate::run::{Folder, Ran};
+
+/// A picture of hills, the same in any size; another `seed` makes other hills.
+fn hills(width: u32, height: u32, seed: u32) -> RgbImage {
+    // Heights at the crossings of a coarse net, and straight slopes between.
+    let height_at = |x: u32, y: u32| {
+        let mixed = (x * 73 + y * 179 + seed * 283 + 7).wrapping_mul(2_654_435_761);
+        f64::from(mixed >> 24)
+    };
+    let slope = |at: f64| (at.floor() as u32, at.fract());
+    RgbImage::from_fn(width, height, |x, y| {
+        let place = |at: u32, of: u32| slope((f64::from(at) + 0.5) / f64::from(of) * 14.0);
+        let ((left, right_part), (top, low_part)) = (place(x, width), place(y, height));
+        let across =
+            |y: u32| height_at(left, y) * (1.0 - right_part) + height_at(left + 1, y) * right_part;
+        let light = across(top) * (1.0 - low_part) + across(top + 1) * low_part;
+        Rgb([light as u8, (light * 0.8) as u8, (255.0 - light) as u8])
+    })
+}
+
+/// Large, small and equal pictures of one thing, and one of another; all but the newest an hour old.
+fn photos() -> Folder {
+    let folder = Folder::new();
+    fs::create_dir_all(folder.path("in/copies")).unwrap();
+    let path = |name: &str| folder.path("in").join(name);
+    hills(160, 120, 1).save(path("a small.png")).unwrap();
+    hills(480, 360, 1).save(path("copies/large.png")).unwrap();
+    hills(480, 360, 1).save(path("copies/large.jpg")).unwrap();
+    fs::copy(path("a small.png"), path("copies/same.png")).unwrap();
+    hills(300, 200, 5).save(path("other.bmp")).unwrap();
+    fs::write(path("notes.txt"), "no picture").unwrap();
+    age(&folder);
+    folder
+}
+
+/// Makes every file an hour old, so that it is worth remembering.
+fn age(folder: &Folder) {
+    let old = SystemTime::now() - Duration::from_secs(3_600);
+    for name in
+        ["a small.png", "copies/large.png", "copies/large.jpg", "copies/same.png", "other.bmp"]
+    {
+        let file = File::options().write(true).open(folder.path("in").join(name)).unwrap();
+        file.set_modified(old).unwrap();
+    }
+}
+
+#[track_caller]
+fn done(ran: Ran) -> Ran {
+    assert_eq!(ran.exit, 0, "{}", ran.stderr);
+    ran
+}
+
+fn names(folder: &Folder, below: &str) -> String {
+    let mut names = Vec::new();
+    let mut folders = vec![folder.path(below)];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                names.push(path.strip_prefix(folder.path(below)).unwrap().display().to_string());
+            }
+        }
+    }
+    names.sort();
+    names.join(", ")
+}
+
+#[test]
+fn the_best_picture_stays_and_the_others_are_moved_and_brought_back() {
+    let folder = photos();
+    let before = names(&folder, "in");
+    let large = fs::metadata(folder.path("in/copies/large.png")).unwrap().len();
+    let jpeg = fs::metadata(folder.path("in/copies/large.jpg")).unwrap().len();
+    let best = if large > jpeg { "large.png" } else { "large.jpg" };
+    done(folder.run("dedup in --keep best --move gone --journal j"));
+    assert_eq!(names(&folder, "in"), format!("copies/{best}, notes.txt, other.bmp"));
+    done(folder.run("undo j"));
+    assert_eq!(names(&folder, "in"), before);
+    done(folder.run("dedup in --keep path:same.png,best --trash --journal k"));
+    assert_eq!(names(&folder, "in"), "copies/same.png, notes.txt, other.bmp");
+    done(folder.run("undo k"));
+    assert_eq!(names(&folder, "in"), before);
+}
+
+#[test]
+fn equal_pictures_are_linked_though_another_is_kept() {
+    let folder = photos();
+    let ran = done(folder.run("dedup in --keep best --link --journal j"));
+    assert!(ran.stderr.contains("acted    1 file, "), "{}", ran.stderr);
+    assert!(ran.stderr.contains("left     2 files as they are"), "{}", ran.stderr);
+    use std::os::unix::fs::MetadataExt;
+    let inode = |name: &str| folder.path("in").join(name).metadata().unwrap().ino();
+    assert_eq!(inode("a small.png"), inode("copies/same.png"));
+    // Names of one file are one picture.
+    let ran = done(folder.run("dedup in"));
+    assert!(ran.stderr.contains("1 hard link of files listed already"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("items    4\n"), "{}", ran.stderr);
+}
+
+/// The fingerprints, and what was read from the cache: files that can no longer be decoded.
+fn hashes(folder: &Folder, arguments: &str) -> String {
+    done(folder.run(&format!("hash in {arguments} --quiet"))).stdout
+}
+
+#[test]
+fn a_second_run_decodes_nothing_that_did_not_change() {
+    let folder = photos();
+    let cold = hashes(&folder, "");
+    assert_eq!(cold.lines().count(), 5);
+    let cache = folder.home(".cache/lookalike/pictures.cache");
+    let size = fs::metadata(&cache).unwrap().len();
+    assert_eq!(hashes(&folder, ""), cold);
+    // Nothing was added, so everything was found.
+    assert_eq!(fs::metadata(&cache).unwrap().len(), size);
+    assert_eq!(hashes(&folder, "--cache none"), cold);
+    // Another picture in the place of one, of the same size and age.
+    let other = fs::read(folder.path("in/other.bmp")).unwrap();
+    let (head, pixels) = other.split_at(54);
+    let turned = [head, &pixels.iter().rev().copied().collect::<Vec<_>>()].concat();
+    fs::write(folder.path("in/other.bmp"), turned).unwrap();
+    age(&folder);
+    let changed = hashes(&folder, "");
+    assert_eq!(changed, hashes(&folder, "--cache none"));
+    assert_ne!(changed, cold);
+}
+
+#[test]
+fn a_file_that_was_just_written_is_decoded_again() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("in")).unwrap();
+    hills(100, 100, 1).save(folder.path("in/a.png")).unwrap();
+    hashes(&folder, "--cache c");
+    hills(100, 100, 9).save(folder.path("in/a.png")).unwrap();
+    assert_eq!(hashes(&folder, "--cache c"), hashes(&folder, "--cache none"));
+}
+
+#[test]
+fn a_cache_that_is_broken_or_cannot_be_written_stops_nothing() {
+    let folder = photos();
+    let cold = hashes(&folder, "--cache none");
+    hashes(&folder, "--cache c");
+    let mut damaged = fs::read(folder.path("c")).unwrap();
+    let middle = damaged.len() / 2;
+    damaged[middle] ^= 1;
+    fs::write(folder.path("c"), &damaged[..damaged.len() - 3]).unwrap();
+    assert_eq!(hashes(&folder, "--cache c"), cold);
+    assert_eq!(hashes(&folder, "--cache in/notes.txt"), cold);
+    assert_eq!(folder.read("in/notes.txt"), "no picture");
+    let ran = done(folder.run("dedup in --cache in/notes.txt/c"));
+    assert!(ran.stderr.contains("note: no cache at in/notes.txt/c: "), "{}", ran.stderr);
+}
+
+#[test]
+fn the_report_shows_the_pictures_it_has_read() {
+    let folder = photos();
+    done(folder.run("dedup in --keep best --report r.html"));
+    let page = folder.read("r.html");
+    assert_eq!(page.matches("\"picture\":{").count(), 4);
+    // A JPEG of our own making, whatever the file was.
+    assert_eq!(page.matches("\"data\":\"/9j/").count(), 4);
+    assert!(page.contains("\"width\":480,\"height\":360,"));
+    assert!(page.contains("the most pixels, then bytes"));
+}
+
+#[test]
+fn rules_for_texts_are_refused_for_pictures() {
+    let folder = photos();
+    folder.run("dedup in --keep longest").fails("--keep longest is for texts; use best or largest");
+}
