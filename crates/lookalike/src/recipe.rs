@@ -451,8 +451,8 @@ impl<const WORDS: usize> Scratch<WORDS> {
         &self.tokens
     }
 
-    /// The hashes of the distinct features of the last text, in the order they first came, if the
-    /// recipe counts them: it hashes by [`FeatureHash::Mix`], and weighs by anything but
+    /// The hashes of the distinct features of the last text, in no particular order, if the recipe
+    /// counts them: it hashes by [`FeatureHash::Mix`], and weighs by anything but
     /// [`Weighting::Tf`].
     pub fn distinct(&self) -> impl ExactSizeIterator<Item = u64> + '_ {
         self.counter.counted().iter().map(|feature| feature.hash)

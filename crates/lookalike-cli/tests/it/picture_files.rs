@@ -179,3 +179,32 @@ fn rules_for_texts_are_refused_for_pictures() {
     let folder = photos();
     folder.run("dedup in --keep longest").fails("--keep longest is for texts; use best or largest");
 }
+
+#[test]
+fn a_collection_knows_pictures_it_has_seen() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("old")).unwrap();
+    fs::create_dir(folder.path("new")).unwrap();
+    hills(160, 120, 1).save(folder.path("old/a.png")).unwrap();
+    hills(160, 120, 2).save(folder.path("old/b.png")).unwrap();
+    hills(320, 240, 1).save(folder.path("new/larger.jpg")).unwrap();
+    let turned = image::imageops::rotate90(&hills(160, 120, 1));
+    turned.save(folder.path("new/turned.png")).unwrap();
+    let ran = folder.run("index add seen old");
+    assert_eq!(ran.exit, 0, "{}", ran.stderr);
+    let ran = folder.run("index search seen new/larger.jpg");
+    assert!(
+        ran.stdout.starts_with("{\"query\":\"new/larger.jpg\",\"id\":\"old/a.png\","),
+        "{}",
+        ran.stdout
+    );
+    assert!(ran.stdout.ends_with(",\"level\":\"copy\"}\n"), "{}", ran.stdout);
+    assert_eq!(folder.run("index search seen new/turned.png").stdout, "");
+    let ran = folder.run("index search seen new/turned.png --orientations");
+    assert!(ran.stdout.contains("\"id\":\"old/a.png\""), "{}", ran.stdout);
+
+    let ran = folder.run("dedup new --against seen --removed gone.jsonl -o kept");
+    assert_eq!(ran.exit, 0, "{}", ran.stderr);
+    assert!(folder.read("gone.jsonl").contains("\"keep\":\"old/a.png\""));
+    assert_eq!(names(&folder, "kept"), "turned.png");
+}

@@ -187,70 +187,127 @@ fn report(
     }
 }
 
-/// Visits, ascending, the positions in `chunks` (of eight) at which the `count` columns differ from
-/// `query` in at most `radius` bits.
-pub(super) fn maybe_within(
-    count: usize,
-    columns: &[Column],
-    query: &[[u32; 2]; MOST_COLUMNS],
-    radius: u32,
-    chunks: Range<usize>,
-    visit: impl FnMut(usize),
-) {
-    // SAFETY: the caller has asked `Kernel::is_avx2`.
-    unsafe {
-        match count {
-            1 => sweep_columns::<1>(columns, query, radius, chunks, visit),
-            2 => sweep_columns::<2>(columns, query, radius, chunks, visit),
-            3 => sweep_columns::<3>(columns, query, radius, chunks, visit),
-            4 => sweep_columns::<4>(columns, query, radius, chunks, visit),
-            5 => sweep_columns::<5>(columns, query, radius, chunks, visit),
-            6 => sweep_columns::<6>(columns, query, radius, chunks, visit),
-            7 => sweep_columns::<7>(columns, query, radius, chunks, visit),
-            _ => sweep_columns::<MOST_COLUMNS>(columns, query, radius, chunks, visit),
+/// Fingerprints in columns, and what to look for in them.
+pub(super) struct Within<'a> {
+    /// For every eight of them: the columns that are looked at first, and the rest.
+    pub columns: &'a [Column],
+    pub rest: &'a [Column],
+    /// How many of each.
+    pub counts: [usize; 2],
+    pub radius: u32,
+}
+
+impl Within<'_> {
+    /// Visits, ascending, the positions in `chunks` (of eight) that differ from `query` in at most
+    /// `radius` bits, with the number of these bits.
+    pub fn visit(
+        &self,
+        query: &[[u32; 2]; MOST_COLUMNS],
+        chunks: Range<usize>,
+        visit: impl FnMut(usize, u32),
+    ) {
+        // SAFETY: the caller has asked `Kernel::is_avx2`.
+        unsafe {
+            match self.counts[0] {
+                1 => self.sweep::<1>(query, chunks, visit),
+                2 => self.sweep::<2>(query, chunks, visit),
+                3 => self.sweep::<3>(query, chunks, visit),
+                4 => self.sweep::<4>(query, chunks, visit),
+                5 => self.sweep::<5>(query, chunks, visit),
+                6 => self.sweep::<6>(query, chunks, visit),
+                7 => self.sweep::<7>(query, chunks, visit),
+                _ => self.sweep::<MOST_COLUMNS>(query, chunks, visit),
+            }
         }
     }
+
+    #[target_feature(enable = "avx2")]
+    fn sweep<const COLUMNS: usize>(
+        &self,
+        query: &[[u32; 2]; MOST_COLUMNS],
+        chunks: Range<usize>,
+        mut visit: impl FnMut(usize, u32),
+    ) {
+        let bound = _mm256_set1_epi32(self.radius as i32 + 1);
+        let mut held = [[_mm256_setzero_si256(); 2]; COLUMNS];
+        for (held, query) in held.iter_mut().zip(query) {
+            *held = splat(query);
+        }
+        let first = chunks.start;
+        let sets = &self.columns.as_chunks::<COLUMNS>().0[chunks];
+        for (index, chunk) in sets.iter().enumerate() {
+            let mut counts = _mm256_setzero_si256();
+            for (held, column) in held.iter().zip(chunk) {
+                // A nibble counts at most 4 ones; sixteen of them leave room in a byte.
+                counts = _mm256_add_epi8(counts, differing(held, column));
+            }
+            let sums = lane_sums(counts);
+            let near = _mm256_cmpgt_epi32(bound, sums);
+            if _mm256_testz_si256(near, near) == 0 {
+                self.look_closer(sums, &query[COLUMNS..], first + index, &mut visit);
+            }
+        }
+    }
+
+    /// Adds what the other columns of eight fingerprints differ in, and visits those that are near.
+    ///
+    /// Called cold: the loop that calls it needs all registers for itself.
+    #[target_feature(enable = "avx2")]
+    #[cold]
+    fn look_closer(
+        &self,
+        sums: __m256i,
+        query: &[[u32; 2]],
+        chunk: usize,
+        visit: &mut impl FnMut(usize, u32),
+    ) {
+        let rest = &self.rest[chunk * self.counts[1]..][..self.counts[1]];
+        let mut counts = _mm256_setzero_si256();
+        for (query, column) in query.iter().zip(rest) {
+            counts = _mm256_add_epi8(counts, differing(&splat(query), column));
+        }
+        let sums = _mm256_add_epi32(sums, lane_sums(counts));
+        let near = _mm256_cmpgt_epi32(_mm256_set1_epi32(self.radius as i32 + 1), sums);
+        let mut lanes = _mm256_movemask_ps(_mm256_castsi256_ps(near)) as u32;
+        let mut distances = [0; LANES];
+        store_lanes(sums, &mut distances);
+        while lanes != 0 {
+            let lane = lanes.trailing_zeros() as usize;
+            visit(chunk * LANES + lane, distances[lane % LANES]);
+            lanes &= lanes - 1;
+        }
+    }
+}
+
+/// The low and the high nibbles of 32 bits, in every lane.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn splat(nibbles: &[u32; 2]) -> [__m256i; 2] {
+    [_mm256_set1_epi32(nibbles[0] as i32), _mm256_set1_epi32(nibbles[1] as i32)]
+}
+
+/// In how many bits each byte of a column differs.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn differing(held: &[__m256i; 2], column: &Column) -> __m256i {
+    let low = nibble_ones(_mm256_xor_si256(held[0], load_lanes(&column[0])));
+    let high = nibble_ones(_mm256_xor_si256(held[1], load_lanes(&column[1])));
+    _mm256_add_epi8(low, high)
+}
+
+/// The sum of the bytes of each lane.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn lane_sums(bytes: __m256i) -> __m256i {
+    let (ones, ones_wide) = (_mm256_set1_epi8(1), _mm256_set1_epi16(1));
+    _mm256_madd_epi16(_mm256_maddubs_epi16(bytes, ones), ones_wide)
 }
 
 #[target_feature(enable = "avx2")]
-fn sweep_columns<const COLUMNS: usize>(
-    columns: &[Column],
-    query: &[[u32; 2]; MOST_COLUMNS],
-    radius: u32,
-    chunks: Range<usize>,
-    mut visit: impl FnMut(usize),
-) {
-    let bound = _mm256_set1_epi32(radius as i32 + 1);
-    let (ones, ones_wide) = (_mm256_set1_epi8(1), _mm256_set1_epi16(1));
-    let mut held = [[_mm256_setzero_si256(); 2]; COLUMNS];
-    for (held, query) in held.iter_mut().zip(query) {
-        *held = [_mm256_set1_epi32(query[0] as i32), _mm256_set1_epi32(query[1] as i32)];
-    }
-    let first = chunks.start;
-    for (index, chunk) in columns.as_chunks::<COLUMNS>().0[chunks].iter().enumerate() {
-        let mut counts = _mm256_setzero_si256();
-        for (held, column) in held.iter().zip(chunk) {
-            // A nibble counts at most 4 ones; sixteen of them leave room in a byte.
-            let low = nibble_ones(_mm256_xor_si256(held[0], load_lanes(&column[0])));
-            let high = nibble_ones(_mm256_xor_si256(held[1], load_lanes(&column[1])));
-            counts = _mm256_add_epi8(counts, _mm256_add_epi8(low, high));
-        }
-        let sums = _mm256_madd_epi16(_mm256_maddubs_epi16(counts, ones), ones_wide);
-        let near = _mm256_cmpgt_epi32(bound, sums);
-        if _mm256_testz_si256(near, near) == 0 {
-            let lanes = _mm256_movemask_ps(_mm256_castsi256_ps(near)) as u32;
-            visit_lanes(lanes, (first + index) * LANES, &mut visit);
-        }
-    }
-}
-
-/// Called cold: the loop that calls it needs all registers for itself.
-#[cold]
-fn visit_lanes(mut lanes: u32, first: usize, visit: &mut impl FnMut(usize)) {
-    while lanes != 0 {
-        visit(first + lanes.trailing_zeros() as usize);
-        lanes &= lanes - 1;
-    }
+#[inline]
+fn store_lanes(sums: __m256i, lanes: &mut [u32; LANES]) {
+    // SAFETY: the array has exactly the eight elements that are written.
+    unsafe { _mm256_storeu_si256(lanes.as_mut_ptr().cast(), sums) }
 }
 
 #[target_feature(enable = "avx2")]

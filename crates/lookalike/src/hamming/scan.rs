@@ -13,9 +13,11 @@ pub(crate) struct Columns<'a, const WORDS: usize> {
     prints: &'a [Fingerprint<WORDS>],
     radius: u32,
     kernel: Kernel,
-    /// How many columns there are, and for every eight fingerprints, all their columns.
+    /// How many columns are looked at first, and for every eight fingerprints, all of these.
     count: usize,
     columns: Vec<Column>,
+    /// For every eight fingerprints the other columns, which decide what is left.
+    rest: Vec<Column>,
 }
 
 /// The same 32 bits of eight fingerprints, as the low and the high nibbles of their bytes: what a
@@ -31,14 +33,15 @@ pub(super) const MOST_COLUMNS: usize = 8;
 impl<'a, const WORDS: usize> Columns<'a, WORDS> {
     pub fn new(prints: &'a [Fingerprint<WORDS>], radius: u32, kernel: Kernel) -> Self {
         let count = telling_columns(2 * WORDS, radius);
-        let columns = match kernel {
+        let cut = |columns: Range<usize>| match kernel {
             Kernel::Portable => Vec::new(),
             _ => prints
                 .chunks(LANES)
-                .flat_map(|chunk| (0..count).map(move |column| column_of(chunk, column)))
+                .flat_map(|chunk| columns.clone().map(move |column| column_of(chunk, column)))
                 .collect(),
         };
-        Self { prints, radius, kernel, count, columns }
+        let (columns, rest) = (cut(0..count), cut(count..2 * WORDS));
+        Self { prints, radius, kernel, count, columns, rest }
     }
 
     /// Appends the positions in `range` of fingerprints within the radius of `query`, ascending,
@@ -49,33 +52,25 @@ impl<'a, const WORDS: usize> Columns<'a, WORDS> {
         range: Range<usize>,
         near: &mut Vec<(u32, u32)>,
     ) {
-        let mut visit = |position: usize| {
-            let distance = query.distance(&self.prints[position]);
-            if distance <= self.radius && range.contains(&position) {
-                near.push((position as u32, distance));
-            }
-        };
         match self.kernel {
             #[cfg(target_arch = "x86_64")]
             kernel if kernel.is_avx2() => {
                 let query = std::array::from_fn(|column| nibbles(bits32(query, column)));
                 let chunks = range.start / LANES..range.end.div_ceil(LANES);
-                let last = self.prints.len() - 1;
-                super::avx2::maybe_within(
-                    self.count,
-                    &self.columns,
-                    &query,
-                    self.radius,
-                    chunks,
-                    |position| {
-                        // The padding after the last fingerprint may look near; it is not there.
-                        if position <= last {
-                            visit(position);
-                        }
-                    },
-                );
+                let [columns, rest] = [&self.columns, &self.rest].map(Vec::as_slice);
+                let counts = [self.count, 2 * WORDS - self.count];
+                let within = super::avx2::Within { columns, rest, counts, radius: self.radius };
+                within.visit(&query, chunks, |position, distance| {
+                    // The range may begin and end inside of eight, and the last eight are padded.
+                    if range.contains(&position) {
+                        near.push((position as u32, distance));
+                    }
+                });
             }
-            _ => range.clone().for_each(visit),
+            _ => near.extend(range.filter_map(|position| {
+                let distance = query.distance(&self.prints[position]);
+                (distance <= self.radius).then_some((position as u32, distance))
+            })),
         }
     }
 }

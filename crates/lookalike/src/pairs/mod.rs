@@ -44,7 +44,7 @@ impl Pair {
     }
 
     /// The same pair under other positions.
-    fn map(self, position: impl Fn(u32) -> u32) -> Self {
+    pub(crate) fn map(self, position: impl Fn(u32) -> u32) -> Self {
         Self::new(position(self.a), position(self.b), self.distance)
     }
 }

@@ -1,16 +1,16 @@
 //! How often is each feature there?
 //!
-//! An open-addressing table from hashes to places in a list, kept between texts. Feature hashes
-//! are well mixed, so their lowest bits are the slot.
+//! An open-addressing table, kept between texts and never cleared: a bitmap says which slots are
+//! taken. Feature hashes are well mixed, so their lowest bits are the slot.
 
-/// Distinct hashes, in the order they first came, and how often each came.
+/// Distinct hashes, in no order, and how often each came.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counter {
-    /// Where a hash stands in the list, from 1; 0 is a free slot.
-    slots: Vec<u32>,
-    /// The list, from 1; what is behind its last one is of texts before.
+    /// A power of two. What is in a slot that is not taken is of texts before.
+    slots: Vec<Counted>,
+    /// A bit for every slot.
+    taken: Vec<u64>,
     counted: Vec<Counted>,
-    last: usize,
 }
 
 /// A hash, and how often it came.
@@ -23,46 +23,53 @@ pub(super) struct Counted {
 impl Counter {
     /// Counts all of these, in place of what was counted before.
     pub(super) fn count(&mut self, hashes: &[u64]) {
-        // At most half of the slots is taken, so that few hashes meet.
+        // At most half of the slots are taken, so that few hashes meet.
         let slots = (hashes.len() * 2).next_power_of_two().max(64);
-        self.slots.clear();
-        self.slots.resize(slots, 0);
-        if self.counted.len() <= hashes.len() {
-            self.counted.resize(hashes.len() + 1, Counted::default());
+        if self.slots.len() < slots {
+            self.slots.resize(slots, Counted::default());
         }
-        self.last = count(hashes, &mut self.slots, &mut self.counted);
+        self.taken.clear();
+        self.taken.resize(slots / 64, 0);
+        let slots = &mut self.slots[..slots];
+        hashes.iter().for_each(|&hash| add(hash, slots, &mut self.taken));
+        self.counted.clear();
+        for (&taken, slots) in self.taken.iter().zip(slots.as_chunks::<64>().0) {
+            self.counted.extend(ones(taken).map(|slot| slots[slot]));
+        }
     }
 
-    /// Every distinct hash, in the order they first came, with how often it came.
+    /// Every distinct hash with how often it came.
     pub(super) fn counted(&self) -> &[Counted] {
-        self.counted.get(1..=self.last).unwrap_or_default()
+        &self.counted
     }
 }
 
-/// Fills the list and says how long it is. Slots are a power of two.
-fn count(hashes: &[u64], slots: &mut [u32], counted: &mut [Counted]) -> usize {
+/// Counts a hash. What is written does not depend on whether it is new: half of them are, and no
+/// processor guesses which. Where it is written depends on the hash alone, so nothing waits for it.
+#[inline(always)]
+fn add(hash: u64, slots: &mut [Counted], taken: &mut [u64]) {
     let mask = slots.len() - 1;
-    let mut last = 0;
-    for &hash in hashes {
-        let mut slot = hash as usize & mask;
-        // Steps that do the same for new and old hashes, without jumps, are slower: they write so
-        // much that reading waits for it.
-        loop {
-            let place = slots[slot] as usize;
-            if place == 0 {
-                last += 1;
-                slots[slot] = last as u32;
-                counted[last] = Counted { hash, count: 1 };
-                break;
-            }
-            if counted[place].hash == hash {
-                counted[place].count += 1;
-                break;
-            }
-            slot = (slot + 1) & mask;
+    let mut slot = hash as usize & mask;
+    loop {
+        let is_taken = taken[slot / 64] >> (slot % 64) & 1;
+        let before = slots[slot];
+        if (is_taken == 0) | (before.hash == hash) {
+            taken[slot / 64] |= 1 << (slot % 64);
+            slots[slot] = Counted { hash, count: before.count * is_taken as u32 + 1 };
+            return;
         }
+        slot = (slot + 1) & mask;
     }
-    last
+}
+
+/// The places of the ones, from the lowest.
+#[inline(always)]
+fn ones(mut bits: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let place = bits.trailing_zeros() as usize;
+        bits &= bits.wrapping_sub(1);
+        (place < 64).then_some(place)
+    })
 }
 
 #[cfg(test)]

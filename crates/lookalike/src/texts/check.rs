@@ -13,7 +13,7 @@ use std::{
 use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
 
-use super::{FOUND, TextSearch, WAITING, sets::Block, store::Store};
+use super::{FOUND, TextSearch, WAITING, digest::Second, sets::Block, store::Store};
 use crate::{
     AlikePair, Kernel, Pair, PairsError, Verify,
     alike::PackedPair,
@@ -70,11 +70,16 @@ impl<'a, const WORDS: usize> Check<'a, WORDS> {
     #[inline]
     pub fn can_be(&self, a: u32, b: u32) -> bool {
         let [a, b] = [a as usize, b as usize];
-        let distance = self.store.seconds[a].distance(&self.store.seconds[b]);
-        distance <= self.second_radius && {
+        self.is_second_near(&self.store.seconds[a], &self.store.seconds[b]) && {
             let [a, b] = [self.store.weights[a], self.store.weights[b]];
             a.max(b) <= self.verify.heaviest_partner(a.min(b))
         }
+    }
+
+    /// Whether two entries can be alike, by their second fingerprints.
+    #[inline]
+    pub fn is_second_near(&self, a: &Second, b: &Second) -> bool {
+        a.distance(b) <= self.second_radius
     }
 
     /// Begins to take candidates on some thread.

@@ -7,9 +7,9 @@ use std::{
 
 use rayon::prelude::*;
 
-use super::{TextSearch, check::Check, store::Store};
+use super::{TextSearch, check::Check, digest::Second, store::Store};
 use crate::{
-    AllPairs, Fingerprint, Pair, PairsError, Verify,
+    AllPairs, Fingerprint, PairsError, Verify,
     pairs::{ROWS, Scan},
 };
 
@@ -40,6 +40,9 @@ pub(super) fn by_weight<const WORDS: usize>(
     let window = Window::new(verify, &store.weights);
     let prints: Vec<Fingerprint<WORDS>> =
         window.order.iter().map(|&entry| store.prints[entry as usize]).collect();
+    // In the same order, so that what is looked at together lies together.
+    let seconds: Vec<Second> =
+        window.order.iter().map(|&entry| store.seconds[entry as usize]).collect();
     let scan = Scan::new(&prints, search.radius.bits(), search.kernel);
     let compares = window.compares().max(1) as f64;
     let compared = AtomicU64::new(0);
@@ -49,9 +52,10 @@ pub(super) fn by_weight<const WORDS: usize>(
             block,
             |row| window.ends[row] as usize,
             |pair| {
-                let [a, b] = [pair.a, pair.b].map(|place| window.order[place as usize]);
-                if check.can_be(a, b) {
-                    tester.push(Pair { a: a.min(b), b: a.max(b), ..pair });
+                // That one is not too heavy for the other is known.
+                let [a, b] = [pair.a, pair.b].map(|place| &seconds[place as usize]);
+                if check.is_second_near(a, b) {
+                    tester.push(pair.map(|place| window.order[place as usize]));
                 }
             },
         );

@@ -1,24 +1,28 @@
 //! `dedup --against` a collection: what of the input was seen before?
 //!
-//! A collection keeps no texts, so items are compared by fingerprints alone, made by its recipe. Of
+//! A collection keeps no items, so they are compared by fingerprints alone, made by its recipe. Of
 //! each item the nearest one of the collection is named.
 
 use std::{collections::HashMap, path::Path};
 
 use anyhow::{Result, bail, ensure};
-use lookalike::{AlikePair, AlikePairs, Collection, Maker, Radius};
+use lookalike::{
+    AlikePair, AlikePairs, Collection, Fingerprint, Maker, PicturePreset, PictureSearch, Radius,
+    Recipe, collection,
+};
 use rayon::prelude::*;
 use serde_json::json;
 
 use super::{
     super::index::{self, fingerprint},
     Acting, Found, Given, Levels, Outputs, Preference, Results, Source, Told, open,
+    picture_reading,
 };
 use crate::{
     args::DedupArgs,
     config::Work,
     report::{Figure, Progress, counted, html::Scale, say},
-    source::{Id, Ids, Row, Rows, Skipped},
+    source::{Ids, KeptOutput, Pictures, Skipped},
 };
 
 /// The items of a collection that are the nearest of some of ours.
@@ -30,7 +34,7 @@ struct Seen {
     numbers: HashMap<u64, u32>,
 }
 
-/// Looks every row up in the collection.
+/// Looks every item up in the collection.
 pub fn search(
     args: &DedupArgs,
     folder: &Path,
@@ -40,7 +44,7 @@ pub fn search(
 ) -> Result<Found> {
     ensure!(
         args.report.is_none(),
-        "--report shows texts side by side, and the collection {} keeps none; use --removed",
+        "--report shows items side by side, and the collection {} keeps none; use --removed",
         folder.display()
     );
     ensure!(
@@ -49,79 +53,135 @@ pub fn search(
         folder.display()
     );
     let collection = index::open_to_read(folder, args.talk.quiet)?;
+    match &collection.about().maker {
+        Maker::Text(recipe) => texts(args, &collection, recipe, given, work, skipped),
+        maker if *maker == Maker::GIVEN => {
+            bail!("{}: holds fingerprints; dedup has texts or pictures", folder.display())
+        }
+        maker => pictures(args, &collection, index::picture_preset(maker)?, given, work, skipped),
+    }
+}
+
+fn texts(
+    args: &DedupArgs,
+    collection: &Collection,
+    recipe: &Recipe,
+    given: Given<'_>,
+    work: &Work,
+    skipped: &mut Skipped,
+) -> Result<Found> {
     let radius = index::usual_radius(collection.about(), args.distance);
     let Given { rows: given_rows, on_beat, .. } = given;
     let is_given = given_rows.is_some();
     let mut rows = open(&args.inputs, given_rows, args, skipped)?;
     let outputs = Outputs::open(args, |output| rows.open_kept(output))?;
-    let name = folder.display().to_string();
+    let name = collection.folder().display().to_string();
     let acting = Acting::open(args, [rows.no_file(), Some(&name)])?;
     let mut preference = Preference::new(&args.keep);
     let mut numbers = Vec::new();
-    if !args.talk.quiet {
-        say(&format!("reading {}", rows.what()));
-        say(&format!("against the collection {}", folder.display()));
-    }
+    introduce(args, &rows.what(), &name);
     let progress = Progress::new(args.talk.quiet);
-    let (seen, ids) = work.on_threads(|| {
-        look_up(&mut rows, &collection, radius, skipped, &mut |row, id| {
+    let mut seen = Seen::in_collection(&name);
+    let ids = work.on_threads(|| {
+        rows.read(skipped, &mut |batch| {
             on_beat();
-            progress.read(1);
-            if is_given {
-                numbers.push(row.line().saturating_sub(1) as u32);
+            progress.read(batch.rows.len());
+            for (row, item) in batch.rows.iter().zip(batch.first..) {
+                if is_given {
+                    numbers.push(row.line().saturating_sub(1) as u32);
+                }
+                preference.note(row, batch.ids.at(item))?;
             }
-            preference.note(row, id)
+            let made: Vec<_> = batch.rows.par_iter().map(|row| fingerprint(row, recipe)).collect();
+            let made = (batch.first..).zip(made).filter_map(|(item, print)| Some((item, print?)));
+            seen.look_up(collection, radius, made)
         })
     })?;
     progress.clear();
-    let (own, items) = (ids.len() as usize, ids.len() as usize + seen.ids.len() as usize);
-    let pairs = seen.pairs.iter().map(|&(a, b, distance)| AlikePair {
-        a,
-        b: own as u32 + b,
-        distance,
-        similarity: None,
-    });
-    let pairs = AlikePairs::from_pairs(pairs.collect());
-    let told = told(&collection, radius);
-    let results = Results { pairs, ids: ids.followed_by(seen.ids), own, items, told };
+    let results = seen.results(ids, told(collection, radius, Levels::Similarity));
     let source = Source::Texts { rows, others: None };
     Ok(Found { results, source, preference, outputs, acting, rows: numbers })
 }
 
-/// The nearest item of the collection for every row that has one.
-fn look_up(
-    rows: &mut Rows,
+fn pictures(
+    args: &DedupArgs,
     collection: &Collection,
-    radius: Radius,
+    preset: &PicturePreset,
+    given: Given<'_>,
+    work: &Work,
     skipped: &mut Skipped,
-    on_row: &mut (dyn FnMut(&Row<'_>, Id<'_>) -> Result<()> + Send),
-) -> Result<(Seen, Ids)> {
-    let about = collection.about();
-    let Maker::Text(recipe) = &about.maker else {
-        bail!("the collection is of {}, not of texts; give what it was made of", about.maker);
-    };
-    let folder = collection.folder().display().to_string();
-    let mut seen = Seen { pairs: Vec::new(), ids: Ids::new(vec![folder]), numbers: HashMap::new() };
-    let ids = rows.read(skipped, &mut |batch| {
-        for (number, row) in (batch.first..).zip(&batch.rows) {
-            on_row(row, batch.ids.at(number))?;
-        }
-        let made: Vec<_> = batch.rows.par_iter().map(|row| fingerprint(row, recipe)).collect();
-        let (items, prints): (Vec<u32>, Vec<_>) =
-            (batch.first..).zip(made).filter_map(|(item, print)| Some((item, print?))).unzip();
-        let found = collection.search_many(&prints, radius, 1)?;
-        for (item, nearest) in items.into_iter().zip(found) {
-            if let Some(nearest) = nearest.first() {
-                seen.add(item, nearest);
-            }
-        }
-        Ok(())
+) -> Result<Found> {
+    let usual = args.verify.level.map(|level| preset.radius_of(level));
+    let radius = index::usual_radius(collection.about(), args.distance.or(usual));
+    let mut own = Pictures::open(&args.inputs, &picture_reading(&args.cache, &args.rows), skipped)?;
+    let outputs = Outputs::open(args, |output| {
+        Ok(KeptOutput::Folder(own.open_kept(output.output.as_deref())?))
     })?;
-    Ok((seen, ids))
+    let name = collection.folder().display().to_string();
+    let acting = Acting::open(args, [None, Some(&name)])?;
+    introduce(args, &own.what(), &name);
+    let progress = Progress::new(args.talk.quiet);
+    let search =
+        PictureSearch::new(&preset.recipe, radius).orientations(args.pictures.orientations);
+    let (mut items, mut prints) = (Vec::new(), Vec::new());
+    let on_file = || {
+        (given.on_beat)();
+        progress.read(1);
+    };
+    let ids = work.on_threads(|| {
+        own.read(&search, skipped, &on_file, &mut |item, digest| {
+            let number = items.len() as u32;
+            prints.extend(index::prints_of(digest).into_iter().map(|print| (number, print)));
+            items.push(item);
+            Ok(())
+        })
+    })?;
+    let mut seen = Seen::in_collection(&name);
+    work.on_threads(|| seen.look_up(collection, radius, prints))?;
+    progress.clear();
+    let mut preference = Preference::new(&args.keep);
+    items.iter().try_for_each(|item| preference.note_picture(item))?;
+    let results = seen.results(ids, told(collection, radius, Levels::Distance(preset.levels)));
+    let source = Source::Pictures { own, others: None, items };
+    Ok(Found { results, source, preference, outputs, acting, rows: Vec::new() })
+}
+
+fn introduce(args: &DedupArgs, what: &str, collection: &str) {
+    if !args.talk.quiet {
+        say(&format!("reading {what}"));
+        say(&format!("against the collection {collection}"));
+    }
 }
 
 impl Seen {
-    fn add(&mut self, item: u32, nearest: &lookalike::collection::Found) {
+    fn in_collection(name: &str) -> Self {
+        let ids = Ids::new(vec![name.to_owned()]);
+        Self { pairs: Vec::new(), ids, numbers: HashMap::new() }
+    }
+
+    /// Finds the nearest one of the collection for every item that has one. An item may have several
+    /// fingerprints, one after the other.
+    fn look_up(
+        &mut self,
+        collection: &Collection,
+        radius: Radius,
+        prints: impl IntoIterator<Item = (u32, Fingerprint<4>)>,
+    ) -> Result<()> {
+        let (items, prints): (Vec<u32>, Vec<_>) = prints.into_iter().unzip();
+        let found = collection.search_many(&prints, radius, 1)?;
+        let found: Vec<_> = items
+            .into_iter()
+            .zip(found)
+            .filter_map(|(item, mut found)| Some((item, found.pop()?)))
+            .collect();
+        for of_item in found.chunk_by(|one, two| one.0 == two.0) {
+            let near = of_item.iter().min_by_key(|(_, near)| (near.distance, near.sequence));
+            near.into_iter().for_each(|(item, near)| self.add(*item, near));
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, item: u32, nearest: &collection::Found) {
         let next = self.numbers.len() as u32;
         let number = *self.numbers.entry(nearest.sequence).or_insert(next);
         if number == next {
@@ -129,9 +189,23 @@ impl Seen {
         }
         self.pairs.push((item, number, nearest.distance));
     }
+
+    /// Pairs of our items, whose names these are, with those of the collection, which follow them.
+    fn results(self, ids: Ids, told: Told) -> Results {
+        let (own, others) = (ids.len() as usize, self.ids.len() as usize);
+        let pair =
+            |(a, b, distance)| AlikePair { a, b: own as u32 + b, distance, similarity: None };
+        Results {
+            pairs: AlikePairs::from_pairs(self.pairs.into_iter().map(pair).collect()),
+            ids: ids.followed_by(self.ids),
+            own,
+            items: own + others,
+            told,
+        }
+    }
 }
 
-fn told(collection: &Collection, radius: Radius) -> Told {
+fn told(collection: &Collection, radius: Radius, levels: Levels) -> Told {
     let about = collection.about();
     let how = format!("exact, by a collection of {}", counted(collection.len(), "item"));
     let silent = |name, value| Figure { name, value, words: None };
@@ -146,7 +220,7 @@ fn told(collection: &Collection, radius: Radius) -> Told {
             silent("recall", json!(1.0)),
         ],
         how,
-        levels: Levels::Similarity,
-        scale: Scale::Distance { radius: radius.bits(), levels: vec![] },
+        levels,
+        scale: Scale::Distance { radius: radius.bits(), levels: Vec::new() },
     }
 }

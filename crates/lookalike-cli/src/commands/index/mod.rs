@@ -12,7 +12,9 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use lookalike::{About, Collection, CollectionError, Maker, Preset, Radius, collection::Stats};
+use lookalike::{
+    About, Collection, CollectionError, Maker, PicturePreset, Preset, Radius, collection::Stats,
+};
 use serde_json::json;
 
 use crate::{
@@ -24,7 +26,7 @@ use crate::{
     source::{Bad, Bytes, Reason, Skipped},
 };
 
-pub use prints::fingerprint;
+pub use prints::{fingerprint, picture_preset, prints_of};
 
 pub fn run(command: IndexCommand) -> Result<ExitCode> {
     match command {
@@ -69,7 +71,7 @@ pub fn usual_radius(about: &About, asked: Option<Radius>) -> Radius {
         Maker::Text(recipe) => {
             Preset::ALL.iter().find(|preset| preset.recipe == *recipe).map(|preset| preset.radius)
         }
-        _ => None,
+        maker => picture_preset(maker).ok().map(PicturePreset::radius),
     };
     asked.unwrap_or_else(|| of_recipe.unwrap_or(about.max_radius).min(about.max_radius))
 }

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
-use lookalike::{About, Fingerprint, Maker, PicturePreset, PictureSearch, Preset, Recipe, Width};
+use lookalike::{
+    About, Fingerprint, Maker, PictureDigest, PicturePreset, PictureSearch, Preset, Recipe, Width,
+};
 use rayon::prelude::*;
 
 use crate::{
@@ -112,6 +114,22 @@ pub fn check(make: &IndexMakeArgs, held: &About) -> Result<()> {
     Ok(())
 }
 
+/// Whose fingerprints of pictures these are.
+pub fn picture_preset(maker: &Maker) -> Result<&'static PicturePreset> {
+    let name = maker.to_string();
+    PicturePreset::ALL
+        .iter()
+        .find(|preset| preset.recipe.to_string() == name)
+        .with_context(|| format!("this version does not make fingerprints of {name}"))
+}
+
+/// The fingerprints of a picture: none if it is too flat, eight if every orientation was asked for.
+pub fn prints_of(digest: PictureDigest) -> Vec<Fingerprint<4>> {
+    digest.prints.map_or_else(Vec::new, |prints| {
+        prints.turned.map_or(vec![prints.upright], |turned| turned.to_vec())
+    })
+}
+
 /// Inputs of a collection's kind.
 pub enum Source {
     Texts(Rows, Recipe),
@@ -136,13 +154,7 @@ impl Source {
                 Self::Hashes(Fingerprints::open(paths, expected, skipped)?)
             }
             maker => {
-                let name = maker.to_string();
-                let preset = PicturePreset::ALL
-                    .iter()
-                    .find(|preset| preset.recipe.to_string() == name)
-                    .with_context(|| {
-                        format!("this version does not make fingerprints of {name}")
-                    })?;
+                let preset = picture_preset(maker)?;
                 let search = PictureSearch::new(&preset.recipe, preset.radius())
                     .orientations(pictures.orientations);
                 let reading = picture_reading(&CacheArgs::default(), rows);
@@ -269,12 +281,11 @@ fn read_pictures(
     let mut items = Vec::new();
     let mut flat = 0;
     pictures.read(search, skipped, &|| progress.read(1), &mut |item, digest| {
-        match digest.prints {
-            None => flat += 1,
-            Some(prints) => {
-                let prints = prints.turned.map_or(vec![prints.upright], |turned| turned.to_vec());
-                items.push(Named { id: item.path.display().to_string(), prints });
-            }
+        let prints = prints_of(digest);
+        if prints.is_empty() {
+            flat += 1;
+        } else {
+            items.push(Named { id: item.path.display().to_string(), prints });
         }
         if items.len() >= PIECE {
             on_items(std::mem::take(&mut items))?;

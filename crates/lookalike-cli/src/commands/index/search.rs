@@ -6,10 +6,12 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use lookalike::{Collection, Fingerprint, Maker, Radius, collection::Found};
+use lookalike::{Collection, Fingerprint, Level, Maker, PicturePreset, Radius, collection::Found};
 use serde_json::json;
 
-use super::{figure, finish, open_to_read, prints, prints::Named, summary, usual_radius};
+use super::{
+    figure, finish, open_to_read, picture_preset, prints, prints::Named, summary, usual_radius,
+};
 use crate::{
     args::IndexSearchArgs,
     config::on_threads,
@@ -32,6 +34,7 @@ pub fn run(args: IndexSearchArgs) -> Result<()> {
         limit: args.limit,
         output: BufWriter::new(Output::create(&args.output)?),
         as_table,
+        pictures: picture_preset(&collection.about().maker).ok(),
         queries: 0,
         matches: 0,
         alone: 0,
@@ -92,6 +95,8 @@ struct Searching<'a> {
     limit: usize,
     output: BufWriter<Output>,
     as_table: bool,
+    /// Set if the collection is of pictures.
+    pictures: Option<&'static PicturePreset>,
     queries: u64,
     matches: u64,
     /// Queries without any match.
@@ -118,13 +123,14 @@ impl Searching<'_> {
 
     fn write_lines(&mut self, query: &str, found: &[Found]) -> Result<()> {
         for found in found {
-            let line = json_line(&[
+            let mut fields = vec![
                 ("query", json!(query)),
                 ("id", json!(found.id)),
                 ("distance", json!(found.distance)),
                 ("sequence", json!(found.sequence)),
-            ]);
-            writeln!(self.output, "{line}")?;
+            ];
+            fields.extend(self.level(found.distance).map(|level| ("level", json!(level))));
+            writeln!(self.output, "{}", json_line(&fields))?;
         }
         Ok(())
     }
@@ -137,9 +143,17 @@ impl Searching<'_> {
             writeln!(self.output, "{query}")?;
         }
         for found in found {
-            writeln!(self.output, "{:>4} {}", found.distance, short(&found.id))?;
+            let level = self.level(found.distance).unwrap_or_default();
+            writeln!(self.output, "{:>4} {level:<7} {}", found.distance, short(&found.id))?;
         }
         Ok(())
+    }
+
+    /// What people call this distance, of pictures.
+    fn level(&self, distance: u32) -> Option<&'static str> {
+        let preset = self.pictures?;
+        let level = Level::ALL.iter().find(|level| preset.radius_of(**level).contains(distance));
+        level.map(|level| level.name())
     }
 }
 

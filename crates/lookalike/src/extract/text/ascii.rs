@@ -1,68 +1,104 @@
 //! How are the words of a text hashed fast?
 //!
 //! A block of 64 bytes becomes a bitmap of ASCII letters and digits and all that is not ASCII; runs
-//! begin and end where its bits change. A run that is ASCII is a word: up to 16 bytes are loaded,
-//! brought to lower case and hashed at once. A run that is not goes the plain way. What ends a run,
-//! an ASCII character that is no letter or digit, ends a word whatever is around it, so the answer
-//! is that of [`word_hashes`] of the whole text.
+//! begin and end where its bits change. First the places of these edges are written down, then the
+//! runs between them are hashed, one after the other without waiting: both loops do the same for
+//! nearly every word. A run that is ASCII is a word: up to 16 bytes are loaded, brought to lower case
+//! and hashed at once. A run that is not goes the plain way. What ends a run, an ASCII character that
+//! is no letter or digit, ends a word whatever is around it, so the answer is that of [`word_hashes`]
+//! of the whole text.
 
 use super::words::word_hashes;
 use crate::hash::{first_bytes, mix_block, mix_length};
+
+/// Blocks whose edges are written down before their runs are hashed.
+const BLOCKS: usize = 16;
 
 /// Adds the hash of every word to `hashes`. `bitmap` says which bytes of a block are ASCII letters or
 /// digits, or not ASCII: one bit a byte.
 #[inline(always)]
 pub(super) fn hash_words(text: &str, hashes: &mut Vec<u64>, bitmap: impl Fn(&[u8; 64]) -> u64) {
-    let bytes = text.as_bytes();
-    // Whether a run goes on from one block to the next, and where it begins.
-    let (mut open, mut start) = (false, 0);
-    // The hashes of a block, which has at most 32 ends: cheaper than asking for room each time.
-    let mut found = [0; 64];
-    let (blocks, tail) = bytes.as_chunks::<64>();
+    if u32::try_from(text.len()).is_err() {
+        return word_hashes(text, hashes);
+    }
+    let mut edges = Edges { places: [0; MOST_EDGES], count: 0, open: 0 };
+    let (blocks, tail) = text.as_bytes().as_chunks::<64>();
     for (number, block) in blocks.iter().enumerate() {
-        let place = 64 * number;
-        let runs = bitmap(block);
-        let (mut starts, mut ends) = edges(runs, open);
-        if !open {
-            start = place + take_lowest(&mut starts);
+        edges.add(bitmap(block), 64 * number);
+        if number % BLOCKS == BLOCKS - 1 {
+            edges.hash_runs(text, hashes);
         }
-        let mut count = 0;
-        while ends != 0 {
-            let end = place + take_lowest(&mut ends);
-            if let Some(hash) = hash_short(bytes, start, end) {
-                found[count % 64] = hash;
-                count += 1;
-            } else {
-                hashes.extend_from_slice(&found[..count % 64]);
-                count = 0;
-                hash_any_run(&text[start..end], hashes);
+    }
+    // What is behind the text ends its last run.
+    let mut last = [b' '; 64];
+    last[..tail.len()].copy_from_slice(tail);
+    edges.add(bitmap(&last), 64 * blocks.len());
+    edges.hash_runs(text, hashes);
+}
+
+/// Where runs begin and end, in turn.
+struct Edges {
+    /// Those that are written down; behind them, anything.
+    places: [u32; MOST_EDGES],
+    count: usize,
+    /// Whether a run goes on behind the last block: 1 or 0.
+    open: u64,
+}
+
+/// Those of the blocks, one that was left over, and room for what is written in vain.
+const MOST_EDGES: usize = 64 * (BLOCKS + 1);
+
+/// As many edges of a block are written whether they are there or not: it seldom has more.
+const USUAL: usize = 24;
+
+impl Edges {
+    /// Writes down the edges of a block that begins at `place`.
+    #[inline(always)]
+    fn add(&mut self, runs: u64, place: usize) {
+        let mut edges = runs ^ (runs << 1 | self.open);
+        self.open = runs >> 63;
+        let count = edges.count_ones() as usize;
+        let places = &mut self.places[self.count..self.count + 64];
+        for edge in &mut places[..USUAL] {
+            *edge = (place + take_lowest(&mut edges)) as u32;
+        }
+        if count > USUAL {
+            for edge in &mut places[USUAL..count] {
+                *edge = (place + take_lowest(&mut edges)) as u32;
             }
-            start = place + take_lowest(&mut starts);
         }
-        hashes.extend_from_slice(&found[..count % 64]);
-        open = runs >> 63 == 1;
+        self.count += count;
     }
-    let from = if open { start } else { bytes.len() - tail.len() };
-    hash_tail(text, from, hashes);
-}
 
-/// The runs from `from` on, one by one.
-fn hash_tail(text: &str, from: usize, hashes: &mut Vec<u64>) {
-    let is_between = |byte: &u8| byte.is_ascii() && !byte.is_ascii_alphanumeric();
-    let mut start = from;
-    for run in text.as_bytes()[from..].split(is_between) {
-        if !run.is_empty() {
-            hash_any_run(&text[start..start + run.len()], hashes);
+    /// Hashes all runs that have ended, and keeps the beginning of one that has not.
+    #[inline(always)]
+    fn hash_runs(&mut self, text: &str, hashes: &mut Vec<u64>) {
+        let (runs, begun) = self.places[..self.count].as_chunks::<2>();
+        for some in runs.chunks(64) {
+            hash_some(text, some, hashes);
         }
-        start += run.len() + 1;
+        self.count = begun.len();
+        self.places[0] = begun.first().copied().unwrap_or(0);
     }
 }
 
-/// Where runs of ones begin, and where they are over.
+/// Hashes up to 64 runs.
 #[inline(always)]
-const fn edges(bits: u64, open: bool) -> (u64, u64) {
-    let before = bits << 1 | open as u64;
-    (bits & !before, !bits & before)
+fn hash_some(text: &str, runs: &[[u32; 2]], hashes: &mut Vec<u64>) {
+    let (mut found, mut others) = ([0; 64], 0u64);
+    for (number, (hash, run)) in found.iter_mut().zip(runs).enumerate() {
+        let short = hash_short(text.as_bytes(), run[0] as usize, run[1] as usize);
+        *hash = short.unwrap_or(0);
+        others |= u64::from(short.is_none()) << number;
+    }
+    let mut done = 0;
+    while others != 0 {
+        let other = take_lowest(&mut others);
+        hashes.extend_from_slice(&found[done..other]);
+        hash_any_run(&text[runs[other][0] as usize..runs[other][1] as usize], hashes);
+        done = other + 1;
+    }
+    hashes.extend_from_slice(&found[done..runs.len()]);
 }
 
 /// The place of the lowest one, which is taken away; 64 if there is none.

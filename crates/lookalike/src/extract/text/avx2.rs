@@ -14,12 +14,13 @@ pub(super) fn try_hash_words(kernel: Kernel, text: &str, hashes: &mut Vec<u64>) 
     if !kernel.is_avx2() {
         return false;
     }
-    // SAFETY: the kernel was asked whether AVX2 and BMI2 are there (and BMI1, which is older).
+    // SAFETY: the kernel was asked whether AVX2, BMI2 and POPCNT are there (and BMI1, which is
+    // older).
     unsafe { by_avx2(text, hashes) };
     true
 }
 
-#[target_feature(enable = "avx2,bmi1,bmi2")]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
 fn by_avx2(text: &str, hashes: &mut Vec<u64>) {
     hash_words(text, hashes, |block| bitmap(block));
 }
