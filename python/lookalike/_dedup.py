@@ -235,7 +235,9 @@ def _recipe_options(recipe: Recipe, stack: ExitStack) -> dict[str, Any]:
             "fingerprints() and find_all()"
         )
     del choices["extractor"]
-    choices["recipe"] = choices.pop("name")
+    name = choices.pop("name")
+    # The default is left to who sees what the data are: pictures have another one.
+    choices["recipe"] = None if name == "words" else name
     model, words = choices["model"], choices["stop_words"]
     if model is not None or isinstance(words, list):
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
