@@ -27,7 +27,7 @@ def picture(source: Picture, recipe: str = "pdq") -> int | None:
 
     >>> from PIL import Image
     >>> photo = Image.effect_noise((32, 32), 100).resize((300, 300))
-    >>> distance(picture(photo), picture(photo.resize((200, 200)))) <= 31
+    >>> distance(picture(photo), picture(photo.resize((600, 600)))) <= 31
     True
     >>> picture(Image.new("L", (300, 300))) is None
     True
