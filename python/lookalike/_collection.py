@@ -84,7 +84,10 @@ class Collection:
             usual = 3 if made is None else made.distance
             width = bits or 64
             self._native = _native.Collection.create(
-                path, made and made._native, width, usual if distance is None else distance
+                path,
+                None if made is None else made._native,
+                width,
+                usual if distance is None else distance,
             )
         #: The bits of a fingerprint, the widest distance, how fingerprints are made.
         self.bits, self.distance, self.maker = self._native.about()
