@@ -1,4 +1,4 @@
-.PHONY: test soak test-python browser lint lint-bench quality bench bench-peers bench-python
+.PHONY: test soak test-python browser lint lint-bench quality quality-images bench bench-images bench-peers bench-python
 
 # All that must hold before a change goes in. Needs Rust, Python 3.11 or later, and Chromium to look
 # at the report with, which is installed if it is missing; LOOKALIKE_NO_BROWSER=1 goes without it,
@@ -51,6 +51,24 @@ RECIPE = words
 quality:
 	cargo build --release
 	python3 bench/quality/quality.py $(DATA) $(SCORER) --recipe $(RECIPE)
+
+# The same for pictures: labelled photographs (img/ and manifest.csv) in DATA. PEERS=1 adds imagehash
+# and pdqhash.
+#   make quality-images DATA=folder [SCORER=score.py] [PEERS=1]
+quality-images: $(if $(PEERS),bench/.venv/pictures)
+	cargo build --release
+	$(if $(PEERS),bench/.venv/bin/python,python3) bench/quality/images.py $(DATA) $(SCORER) $(if $(PEERS),--peers)
+
+# How fast pictures become fingerprints, beside imagehash and pdqhash: a folder of large JPEGs.
+#   make bench-images DATA=folder [SMALL=folder]
+bench-images: bench/.venv/pictures
+	cargo build --release
+	bench/.venv/bin/python bench/image_peers.py $(DATA) $(if $(SMALL),--small $(SMALL))
+
+bench/.venv/pictures:
+	python3 -m venv bench/.venv
+	bench/.venv/bin/pip install --quiet imagehash pdqhash Pillow numpy
+	touch $@
 
 # Everything side by side, as one table; a full run also writes bench/RESULTS.md.
 #   make bench QUICK=1        a tenth of the sizes: whether it works, not how fast it is

@@ -9,12 +9,14 @@ use std::{
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use lookalike::{
-    AllPairs, Candidates, Kernel, Level, Model, PicturePreset, PictureSearch, Preset, Radius,
-    Recipe, RecipeError, StopWords, TextSearch, Verify, Width,
+    AllPairs, Candidates, Kernel, Level, Model, PictureMethod, PicturePreset, PictureRecipe,
+    PictureSearch, Preset, Radius, Recipe, RecipeError, SecondOpinion, StopWords, TextSearch,
+    Verify, Width,
 };
 
 use crate::args::{
-    CacheArgs, PictureArgs, RecipeArgs, RecipeName, RowArgs, SearchArgs, VerifyArgs, WorkArgs,
+    CacheArgs, Matching, PictureArgs, RecipeArgs, RecipeName, RowArgs, SearchArgs, VerifyArgs,
+    WorkArgs,
 };
 use crate::source::{Cache, PictureReading, usual_cache};
 
@@ -179,8 +181,11 @@ impl Alike {
 /// When are two pictures alike?
 pub struct PicturesAlike {
     pub preset: &'static PicturePreset,
+    pub recipe: PictureRecipe,
     pub radius: Radius,
     pub pictures: PictureArgs,
+    /// Asked for unless the user says how many bits.
+    second: Option<SecondOpinion>,
 }
 
 impl PicturesAlike {
@@ -204,6 +209,17 @@ impl PicturesAlike {
             }
         };
         refuse_text_options(recipe, verify)?;
+        let partial = pictures.matching == Matching::Partial;
+        ensure!(
+            !partial || preset.recipe.method == PictureMethod::Pdq,
+            "--match partial goes with --recipe pdq; leave --recipe out"
+        );
+        let second = preset.second.filter(|_| distance.is_none());
+        let pictures = PictureArgs { orientations: pictures.orientations || partial, ..pictures };
+        let made = PictureRecipe {
+            model: recipe.model.as_deref().map(|path| model_for(path, preset)).transpose()?,
+            ..preset.recipe.clone()
+        };
         let radius = match (distance, verify.level) {
             (Some(_), Some(_)) => {
                 bail!("--level and --distance both say how near pictures must be; give one")
@@ -212,19 +228,30 @@ impl PicturesAlike {
             (None, level) => level.map_or(preset.radius(), |level| preset.radius_of(level)),
         };
         check_radius(radius, preset.recipe.width)?;
-        Ok(Self { preset, radius, pictures })
+        Ok(Self { preset, recipe: made, radius, pictures, second })
     }
 
     /// When two pictures are alike, in words.
     pub fn words(&self) -> String {
         let turned = if self.pictures.orientations { ", in any orientation" } else { "" };
-        format!("within {} of {} bits{turned}", self.radius, self.preset.recipe.width.bits())
+        let second = self.second.filter(|second| second.radius > self.radius);
+        let second = second.map_or_else(String::new, |second| {
+            format!(", or within {} if their gradients agree", second.radius)
+        });
+        let parts = match self.pictures.matching {
+            Matching::Whole => "",
+            Matching::Partial => ", or by their parts",
+        };
+        let bits = self.recipe.width.bits();
+        format!("within {} of {bits} bits{second}{turned}{parts}", self.radius)
     }
 
     /// The library's options for this search.
     pub fn search<'a>(&self, work: &Work, progress: &'a (dyn Fn(f64) + Sync)) -> PictureSearch<'a> {
-        let mut search = PictureSearch::new(&self.preset.recipe, self.radius)
+        let mut search = PictureSearch::new(&self.recipe, self.radius)
+            .second_opinion(self.second)
             .orientations(self.pictures.orientations)
+            .partial(self.pictures.matching == Matching::Partial)
             .progress(progress);
         if let Some(bytes) = work.memory {
             search = search.memory(bytes);
@@ -236,15 +263,28 @@ impl PicturesAlike {
     }
 }
 
+fn model_for(path: &Path, preset: &PicturePreset) -> Result<Arc<Model>> {
+    let Some(name) = preset.recipe.model_name() else {
+        bail!("--model is for --recipe hsv; {} needs none", preset.recipe.name())
+    };
+    let model = model(path)?;
+    ensure!(
+        model.features_name() == name,
+        "--model {}: it knows \"{}\", but the recipe has \"{name}\"; learn one with --recipe hsv",
+        path.display(),
+        model.features_name()
+    );
+    Ok(model)
+}
+
 /// What is said of words says nothing of pictures.
 fn refuse_text_options(recipe: &RecipeArgs, verify: &VerifyArgs) -> Result<()> {
-    let RecipeArgs { features, stop_words, weights, model, top, hash, seed, bits, recipe: _ } =
+    let RecipeArgs { features, stop_words, weights, top, hash, seed, bits, recipe: _, model: _ } =
         recipe;
     let given = [
         ("--features", features.is_some()),
         ("--stop-words", stop_words.is_some()),
         ("--weights", weights.is_some()),
-        ("--model", model.is_some()),
         ("--top", top.is_some()),
         ("--hash", hash.is_some()),
         ("--seed", seed.is_some()),

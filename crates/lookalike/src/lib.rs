@@ -145,6 +145,7 @@ mod equal;
 pub mod extract;
 pub mod features;
 mod fingerprint;
+pub mod fragments;
 pub mod groups;
 pub mod hamming;
 pub mod hash;
@@ -183,7 +184,7 @@ pub use pictures::{
     PictureCloseness, PictureCollector, PictureDigest, PicturePairs, PictureSearch,
 };
 #[cfg(feature = "image")]
-pub use recipe::{PictureMethod, PicturePreset, PictureRecipe};
+pub use recipe::{PictureMethod, PicturePreset, PictureRecipe, SecondOpinion};
 pub use recipe::{Preset, Quality, Recipe, RecipeError, Weighting};
 pub use simhash::simhash;
 pub use stop_words::{Language, StopWords, StopWordsError};

@@ -54,6 +54,20 @@ impl Model {
         model
     }
 
+    /// Learns from the hashes of the features of some items; `of` says what they are, and what recipe
+    /// goes with them.
+    pub fn of_hashes(of: &str, items: impl IntoIterator<Item = Vec<u64>>) -> Self {
+        let (mut count, mut counts) = (0_u32, HashMap::new());
+        for mut hashes in items {
+            hashes.sort_unstable();
+            hashes.dedup();
+            hashes.into_iter().for_each(|hash| *counts.entry(hash).or_insert(0) += 1);
+            count = count.saturating_add(1);
+        }
+        counts.retain(|_, count| *count > 1);
+        Self::new(of.to_owned(), count, counts)
+    }
+
     /// How many texts it was learned from.
     pub const fn texts(&self) -> u32 {
         self.texts

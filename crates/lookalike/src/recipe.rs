@@ -30,7 +30,7 @@ use crate::stop_words::StopWords;
 use counter::{Counted, Counter};
 
 #[cfg(feature = "image")]
-pub use picture::{PictureMethod, PicturePreset, PicturePrints, PictureRecipe};
+pub use picture::{PictureMethod, PicturePreset, PicturePrints, PictureRecipe, SecondOpinion};
 pub use preset::{Preset, Quality};
 pub use weighting::Weighting;
 use weighting::log_weight;

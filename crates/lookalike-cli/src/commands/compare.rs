@@ -122,7 +122,7 @@ fn compare_pictures(a: &str, b: &str, args: &CompareArgs) -> Result<ExitCode> {
         levels.clone().find(|(radius, _)| radius.contains(closeness.distance))
     });
     let level = level.map(|(_, level)| level.name());
-    let is_alike = closeness.is_some_and(|closeness| alike.radius.contains(closeness.distance));
+    let is_alike = search.are_alike(&one, &two)?;
     let verdict = if is_alike { "alike" } else { "different" };
     let orientation = closeness.map(|closeness| closeness.orientation.name());
     Output::print(&if args.json {

@@ -40,7 +40,7 @@ fn pictures(args: HashArgs, start: Instant) -> Result<ExitCode> {
     let progress = Progress::new(args.talk.quiet);
     let work = Work::new(WorkArgs { threads: args.threads, ..WorkArgs::default() })?;
     let search = alike.search(&work, &|_| {});
-    let recipe = &alike.preset.recipe;
+    let recipe = &alike.recipe;
     let (mut lines, mut flat) = (Vec::new(), Vec::new());
     work.on_threads(|| {
         pictures.read(&search, &mut skipped, &|| progress.read(1), &mut |item, digest| {

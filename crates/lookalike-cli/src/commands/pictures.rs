@@ -103,7 +103,7 @@ pub fn how_words(found: &PicturePairs) -> String {
 pub fn figures(found: &PicturePairs, alike: &PicturesAlike) -> Vec<Figure> {
     let silent = |name, value| Figure { name, value, words: None };
     vec![
-        silent("recipe", json!(alike.preset.recipe.to_string())),
+        silent("recipe", json!(alike.recipe.to_string())),
         silent("distance", json!(alike.radius.bits())),
         silent("orientations", json!(alike.pictures.orientations)),
         silent("flat", json!(found.flat)),

@@ -1,17 +1,17 @@
 //! `lookalike recipes`: which presets are there, and what is each good for? `learn` makes the
 //! corpus model that some of them need.
 
-use std::process::ExitCode;
+use std::{process::ExitCode, sync::Arc};
 
-use anyhow::Result;
-use lookalike::{Learner, PicturePreset, Preset};
+use anyhow::{Result, bail};
+use lookalike::{Learner, Model, PicturePreset, Preset, extract::image::Decoder};
 use serde_json::json;
 
 use crate::{
-    args::{LearnArgs, OutputArgs, RecipesArgs, RecipesCommand},
+    args::{LearnArgs, OutputArgs, RecipeName, RecipesArgs, RecipesCommand},
     config::recipe,
     report::{Output, counted, json_line, say},
-    source::{RowOptions, Rows, Skipped},
+    source::{Cache, PictureReading, Pictures, RowOptions, Rows, Skipped},
 };
 
 pub fn run(args: RecipesArgs) -> Result<ExitCode> {
@@ -124,7 +124,39 @@ fn json(preset: &Preset) -> String {
     json_line(&fields) + "\n"
 }
 
+/// Learns how rare colours are.
+fn learn_pictures(args: &LearnArgs, preset: &PicturePreset) -> Result<()> {
+    let Some(name) = preset.recipe.model_name() else {
+        bail!("--recipe {} needs no model; hsv takes one", preset.recipe.name())
+    };
+    let output = OutputArgs { output: Some(args.output.clone()), force: args.force };
+    let mut output = Output::create(&output)?;
+    let mut skipped = Skipped::unless(args.rows.strict);
+    let reading =
+        PictureReading { follow_links: args.rows.follow_links, cache: Arc::new(Cache::none()) };
+    let pictures = Pictures::open(&args.inputs, &reading, &mut skipped)?;
+    let decoder = Decoder { colour: true, ..Decoder::default() };
+    let hashes = pictures.sampled(args.sample, &mut skipped, &|bytes| {
+        Ok(preset.recipe.colour_hashes(&decoder.decode(bytes)?))
+    })?;
+    let model = Model::of_hashes(name, hashes);
+    model.write(&mut output)?;
+    output.finish()?;
+    if !args.quiet {
+        skipped.lines().for_each(|line| say(&line));
+        let pictures = counted(model.texts().into(), "picture");
+        say(&format!(
+            "learned from {pictures}: {name}; use it with --model {}",
+            args.output.display()
+        ));
+    }
+    Ok(())
+}
+
 fn learn(args: LearnArgs) -> Result<()> {
+    if let Some(RecipeName::Picture(preset)) = args.recipe.recipe {
+        return learn_pictures(&args, preset);
+    }
     let recipe = recipe(&args.recipe)?;
     let output = OutputArgs { output: Some(args.output.clone()), force: args.force };
     let mut output = Output::create(&output)?;

@@ -13,8 +13,8 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 use lookalike::{
-    PictureDigest, PictureSearch,
-    extract::image::{DecodeError, PictureFormat},
+    FeatureHash, PictureDigest, PictureSearch,
+    extract::image::{DecodeError, Decoder, PictureFormat},
 };
 use rayon::prelude::*;
 
@@ -178,6 +178,36 @@ impl Pictures {
         Ok(ids)
     }
 
+    /// What `look` makes of the bytes of a share of the pictures, which their names decide.
+    pub fn sampled<T: Send>(
+        &self,
+        share: f64,
+        skipped: &mut Skipped,
+        look: &(dyn Fn(&[u8]) -> Result<T, DecodeError> + Sync),
+    ) -> Result<Vec<T>> {
+        let is_chosen = |file: &&PictureFile| {
+            let number = FeatureHash::Xxh3.hash(0, file.name.as_bytes());
+            number as f64 <= share * u64::MAX as f64
+        };
+        let chosen: Vec<&PictureFile> = self.files.iter().filter(is_chosen).collect();
+        let looked: Vec<_> = chosen
+            .par_iter()
+            .map(|file| {
+                let bytes = read(file).map_err(|(reason, what)| (*file, reason, what))?;
+                look(&bytes).map_err(|error| (*file, reason(&error), error.to_string()))
+            })
+            .collect();
+        let mut made = Vec::new();
+        for looked in looked {
+            match looked {
+                Ok(one) => made.push(one),
+                Err((file, Reason::NotAPicture, _)) if file.walked => {}
+                Err((file, reason, what)) => skipped.add(Bad::item(&file.name, reason, what))?,
+            }
+        }
+        Ok(made)
+    }
+
     /// Copies the pictures for which `keep` is true, and files that could not be read, to a folder.
     pub fn write_kept(&self, keep: &dyn Fn(u32) -> bool, output: FolderOutput) -> Result<Kept> {
         let (mut done, mut item) = (Kept::default(), 0);
@@ -313,7 +343,7 @@ fn digest(
     let mut opened = File::open(&file.path).map_err(unreadable)?;
     let facts = opened.metadata().map_err(unreadable)?;
     let before = Before::of(&facts);
-    let content = read_content(&mut opened, facts.len(), search)?;
+    let content = read_content(&mut opened, facts.len())?;
     let digest = search.digest(&content).map_err(|error| (reason(&error), error.to_string()))?;
     if let Ok(after) = opened.metadata() {
         cache.put(&file.path, recipe, &before, &after, &digest.to_bytes());
@@ -321,12 +351,15 @@ fn digest(
     Ok((item(file, &facts, &digest), digest))
 }
 
+fn read(file: &PictureFile) -> Result<Vec<u8>, (Reason, String)> {
+    let unreadable = |error| (Reason::Input, format!("cannot be read: {error}"));
+    let mut opened = File::open(&file.path).map_err(unreadable)?;
+    let size = opened.metadata().map_err(unreadable)?.len();
+    read_content(&mut opened, size)
+}
+
 /// The bytes of a file that starts like a picture.
-fn read_content(
-    file: &mut File,
-    size: u64,
-    search: &PictureSearch<'_>,
-) -> Result<Vec<u8>, (Reason, String)> {
+fn read_content(file: &mut File, size: u64) -> Result<Vec<u8>, (Reason, String)> {
     let unreadable = |error| (Reason::Input, format!("cannot be read: {error}"));
     if size > LARGEST {
         return Err((Reason::TooLarge, format!("{size} bytes, more than the {LARGEST} allowed")));
@@ -335,7 +368,7 @@ fn read_content(
     // What is no picture is not read to its end.
     file.take(64).read_to_end(&mut content).map_err(unreadable)?;
     if !content.is_empty() && PictureFormat::of_content(&content).is_none() {
-        let error = search.decoder().decode(&content).err();
+        let error = Decoder::default().decode(&content).err();
         let what = error.map_or_else(String::new, |error| error.to_string());
         return Err((Reason::NotAPicture, what));
     }

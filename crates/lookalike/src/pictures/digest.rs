@@ -1,8 +1,8 @@
 //! What is kept of a picture, once its pixels are gone?
 
-use super::PictureSearch;
+use super::{Parts, PictureSearch};
 use crate::{
-    Fingerprint,
+    Fingerprint, PairsError,
     extract::image::{DecodeError, Orientation, Picture, PictureFormat},
     hash::FeatureHash,
     recipe::PicturePrints,
@@ -22,11 +22,13 @@ pub struct PictureDigest {
     pub content: [u64; 2],
     /// Its fingerprints; `None` if it is too flat or too small to have any.
     pub prints: Option<PicturePrints>,
+    /// Its parts, if they were asked for.
+    pub parts: Option<Parts>,
 }
 
 /// Raised whenever a digest of the same file may hold something else, though the recipe is the same:
 /// another decoder, another form of [`PictureDigest::to_bytes`].
-pub(super) const DIGEST_VERSION: u32 = 1;
+pub(super) const DIGEST_VERSION: u32 = 2;
 
 impl PictureDigest {
     /// The digest as bytes, for whoever keeps digests. They go by
@@ -41,44 +43,54 @@ impl PictureDigest {
     /// assert_eq!(PictureDigest::from_bytes(&digest.to_bytes()), Some(digest));
     /// ```
     pub fn to_bytes(&self) -> Vec<u8> {
-        let Self { width, height, format, content, prints } = self;
+        let Self { width, height, format, content, prints, parts } = self;
         let format = PictureFormat::ALL.iter().position(|one| one == format);
         let mut bytes = vec![format.map_or(u8::MAX, |place| place as u8)];
         bytes.extend([width, height].iter().flat_map(|number| number.to_le_bytes()));
         bytes.extend(content.iter().flat_map(|word| word.to_le_bytes()));
-        let words = prints.iter().flat_map(|PicturePrints { upright, turned }| {
-            let turned = turned.iter().flat_map(|turned| turned.iter());
-            [upright].into_iter().chain(turned).flat_map(|print| print.0)
-        });
-        bytes.extend(words.flat_map(u64::to_le_bytes));
+        let turned = prints.as_ref().and_then(|prints| prints.turned.as_deref());
+        let gradients = prints.as_ref().and_then(|prints| prints.gradients);
+        let has = [prints.is_some(), turned.is_some(), gradients.is_some(), parts.is_some()];
+        bytes.extend(has.map(u8::from));
+        let upright = prints.iter().map(|prints| &prints.upright);
+        let all = upright.chain(turned.into_iter().flatten()).chain(&gradients);
+        bytes.extend(all.flat_map(|print| print.to_le_bytes()));
+        parts.iter().for_each(|parts| parts.write(&mut bytes));
         bytes
     }
 
     /// The digest that was written as these bytes; `None` if there is none.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        const HEAD: usize = 1 + 2 * 4 + 2 * 8;
-        let (head, rest) = bytes.split_at_checked(HEAD)?;
+        let (head, rest) = bytes.split_first_chunk::<25>()?;
         let number = |at: usize| Some(u32::from_le_bytes(head.get(at..at + 4)?.try_into().ok()?));
-        let word = |bytes: &[u8]| Some(u64::from_le_bytes(bytes.try_into().ok()?));
+        let word = |at: usize| Some(u64::from_le_bytes(head.get(at..at + 8)?.try_into().ok()?));
         let format = match head[0] {
             u8::MAX => PictureFormat::Raw,
             place => *PictureFormat::ALL.get(usize::from(place))?,
         };
-        let print = |bytes: &[u8]| {
-            let words: Option<Vec<u64>> = bytes.chunks(8).map(word).collect();
-            Some(Fingerprint(words?.try_into().ok()?))
+        let (&has, mut rest) = rest.split_first_chunk::<4>()?;
+        let [has_prints, has_turned, has_gradients, has_parts] = has.map(|flag| flag == 1);
+        let mut print = || {
+            let (print, after) = rest.split_first_chunk::<32>()?;
+            rest = after;
+            Fingerprint::<4>::from_le_bytes(print)
         };
-        let prints: Option<Vec<Fingerprint<4>>> = rest.chunks(32).map(print).collect();
-        let prints = match prints?.as_slice() {
-            [] => None,
-            [upright] => Some(PicturePrints { upright: *upright, turned: None }),
-            [upright, turned @ ..] => {
-                let turned = Some(Box::new(turned.try_into().ok()?));
-                Some(PicturePrints { upright: *upright, turned })
-            }
+        let prints = if has_prints {
+            let upright = print()?;
+            let turned = if has_turned {
+                let all: Option<Vec<_>> = (0..8).map(|_| print()).collect();
+                Some(Box::new(<[Fingerprint<4>; 8]>::try_from(all?).ok()?))
+            } else {
+                None
+            };
+            let gradients = if has_gradients { Some(print()?) } else { None };
+            Some(PicturePrints { upright, turned, gradients })
+        } else {
+            None
         };
-        let content = [word(&head[9..17])?, word(&head[17..25])?];
-        Some(Self { width: number(1)?, height: number(5)?, format, content, prints })
+        let parts = if has_parts { Some(Parts::read(rest)?) } else { None };
+        let content = [word(9)?, word(17)?];
+        Some(Self { width: number(1)?, height: number(5)?, format, content, prints, parts })
     }
 }
 
@@ -108,6 +120,14 @@ impl PictureSearch<'_> {
         turned.iter().zip(Orientation::ALL).map(near).min_by_key(|near| near.distance)
     }
 
+    /// Whether the search takes two pictures for alike.
+    pub fn are_alike(&self, one: &PictureDigest, two: &PictureDigest) -> Result<bool, PairsError> {
+        let mut collector = self.collector();
+        collector.push(one.clone())?;
+        collector.push(two.clone())?;
+        Ok(collector.finish()?.pairs.count()? > 0)
+    }
+
     /// Decodes a file and keeps what the search needs. Takes memory for the pixels of this one
     /// picture; call it on as many threads as there may be pictures in memory.
     pub fn digest(&self, bytes: &[u8]) -> Result<PictureDigest, DecodeError> {
@@ -123,6 +143,7 @@ impl PictureSearch<'_> {
             format: picture.format,
             content: [0, 1].map(|seed| FeatureHash::Xxh3.hash(seed, content)),
             prints: self.recipe.prints(picture, self.orientations),
+            parts: self.partial.then(|| Parts::of(picture)),
         }
     }
 }

@@ -8,8 +8,10 @@
 //! |---|---|
 //! | `digest.rs` | What is kept of a picture, once its pixels are gone? |
 //! | `whole.rs` | Which whole pictures are alike, in any orientation? |
+//! | `partial.rs` | Which show parts of each other? |
 
 mod digest;
+mod partial;
 #[cfg(test)]
 mod tests;
 mod whole;
@@ -17,13 +19,14 @@ mod whole;
 use std::collections::HashMap;
 
 use crate::{
-    AlikePair, AlikePairs, Fingerprint, How, Kernel, PairsError, PictureRecipe, Radius, Width,
+    AlikePair, AlikePairs, How, Kernel, PairsError, PictureRecipe, Radius, SecondOpinion, Width,
     alike::PackedPair,
     extract::image::{Decoder, Limits},
     sorted::{Room, Sorted},
 };
 use digest::DIGEST_VERSION;
 pub use digest::{PictureCloseness, PictureDigest};
+pub use partial::Parts;
 
 /// How to look for alike pictures.
 ///
@@ -59,7 +62,9 @@ pub use digest::{PictureCloseness, PictureDigest};
 pub struct PictureSearch<'a> {
     recipe: PictureRecipe,
     radius: Radius,
+    second: Option<SecondOpinion>,
     orientations: bool,
+    partial: bool,
     limits: Limits,
     kernel: Kernel,
     memory: Option<u64>,
@@ -72,12 +77,29 @@ impl<'a> PictureSearch<'a> {
         Self {
             recipe: recipe.clone(),
             radius,
+            second: None,
             orientations: false,
+            partial: false,
             limits: Limits::default(),
             kernel: Kernel::detect(),
             memory: None,
             progress: &|_| {},
         }
+    }
+
+    /// Takes pictures beyond the radius for alike, too, if a second opinion says so.
+    #[must_use]
+    pub fn second_opinion(mut self, second: Option<SecondOpinion>) -> Self {
+        self.second = second;
+        self
+    }
+
+    /// Looks for cropped, framed and captioned pictures, too, by their parts: costs some milliseconds
+    /// and 8 KB for each picture.
+    #[must_use]
+    pub fn partial(mut self, partial: bool) -> Self {
+        self.partial = partial;
+        self
     }
 
     /// Looks for turned and mirrored pictures, too.
@@ -124,7 +146,8 @@ impl<'a> PictureSearch<'a> {
     /// ones are of no use.
     pub fn digest_name(&self) -> String {
         let turned = if self.orientations { ", orientations" } else { "" };
-        format!("{}{turned}, digest {DIGEST_VERSION}", self.recipe)
+        let parts = if self.partial { ", parts 1" } else { "" };
+        format!("{}{turned}{parts}, digest {DIGEST_VERSION}", self.recipe)
     }
 
     /// Starts taking pictures.
@@ -189,6 +212,7 @@ impl PictureCollector<'_> {
             Width::Bits128 => whole::find::<2>(&search, &digests)?,
             Width::Bits256 => whole::find::<4>(&search, &digests)?,
         };
+        let found = if search.partial { with_parts(&search, &digests, found)? } else { found };
         (search.progress)(1.0);
         let item = |entry: u32| firsts[entry as usize];
         let near = found
@@ -219,12 +243,32 @@ pub struct PicturePairs {
     pub flat: u32,
 }
 
+/// Adds pairs of pictures that show parts of each other. Where a pair is found as a whole, too, that
+/// counts.
+fn with_parts(
+    search: &PictureSearch<'_>,
+    digests: &[PictureDigest],
+    found: Found,
+) -> Result<Found, PairsError> {
+    let mut pairs = found.pairs;
+    let whole: std::collections::HashSet<(u32, u32)> =
+        pairs.iter().map(|pair| (pair.a, pair.b)).collect();
+    for ((a, b), _) in partial::find(search, digests)? {
+        if whole.contains(&(a, b)) {
+            continue;
+        }
+        let [one, two] = [a, b].map(|entry| digests[entry as usize].prints.as_ref());
+        let distance = one
+            .zip(two)
+            .map_or(search.recipe.width.bits(), |(one, two)| one.upright.distance(&two.upright));
+        pairs.push(AlikePair { a, b, distance, similarity: None });
+    }
+    pairs.sort_unstable_by_key(|pair| (pair.a, pair.b));
+    Ok(Found { pairs, plan: format!("{}; parts by fragments within 5 of 64 bits", found.plan) })
+}
+
 /// What was found, in numbers of entries.
 struct Found {
     pairs: Vec<AlikePair>,
     plan: String,
-}
-
-fn narrow<const WORDS: usize>(print: &Fingerprint<4>) -> Fingerprint<WORDS> {
-    Fingerprint(std::array::from_fn(|word| print.0[word]))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Found, PictureDigest, PictureSearch, narrow};
+use super::{Found, PictureDigest, PictureSearch};
 use crate::{
     AlikePair, AllPairs, Fingerprint, Pair, PairsError, Search, StaticIndex,
     extract::image::Orientation,
@@ -17,7 +17,7 @@ pub(super) fn find<const WORDS: usize>(
     let prints: Vec<Fingerprint<WORDS>> = digests
         .iter()
         .flat_map(|digest| &digest.prints)
-        .map(|prints| narrow(&prints.upright))
+        .map(|prints| prints.upright.resize())
         .collect();
     let mut options = AllPairs::new(search.radius).kernel(search.kernel).progress(search.progress);
     if let Some(bytes) = search.memory {
@@ -27,12 +27,25 @@ pub(super) fn find<const WORDS: usize>(
     let plan = upright.plan().to_string();
     let mut pairs = Vec::new();
     upright.for_each(|Pair { a, b, distance }| {
-        pairs.push(AlikePair { a, b, distance, similarity: None });
+        if search.radius.contains(distance)
+            || agree(search, &digests[a as usize], &digests[b as usize])
+        {
+            pairs.push(AlikePair { a, b, distance, similarity: None });
+        }
     });
     if search.orientations {
         pairs = with_turned(search, digests, &prints, pairs)?;
     }
     Ok(Found { pairs, plan })
+}
+
+/// Whether the second opinion takes two pictures for alike.
+fn agree(search: &PictureSearch<'_>, one: &PictureDigest, two: &PictureDigest) -> bool {
+    let gradients = |digest: &PictureDigest| digest.prints.as_ref()?.gradients;
+    match (search.second, gradients(one), gradients(two)) {
+        (Some(second), Some(one), Some(two)) => second.gradients.contains(one.distance(&two)),
+        _ => false,
+    }
 }
 
 /// Adds the pairs of which the later picture is alike the earlier one when it is turned.
@@ -49,7 +62,7 @@ fn with_turned<const WORDS: usize>(
         let queries: Vec<Fingerprint<WORDS>> = digests
             .iter()
             .filter_map(|digest| digest.prints.as_ref()?.turned.as_deref())
-            .map(|turned| narrow(&turned[orientation.index()]))
+            .map(|turned| turned[orientation.index()].resize())
             .collect();
         index.par_search_batch(&queries, search.radius, |later, found| {
             if (found.id as usize) < later {

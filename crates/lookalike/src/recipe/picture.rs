@@ -4,12 +4,19 @@
 //! lookalike, with the radius of each [`Level`]. Fingerprints of different recipes must never be
 //! compared.
 
-use std::fmt;
+use std::{fmt, num::NonZeroU32, sync::Arc};
 
-use super::{Quality, RecipeError};
+use super::{Quality, RecipeError, heaviest};
 use crate::{
-    extract::image::{Cosines, Frame, PDQ_SIDE, Picture, pdq, pdq_orientations, pdq_quality},
+    extract::image::{
+        Cosines, Frame, Histogram, Picture, colour, gradients, hsv_features, pdq, pdq_orientations,
+        pdq_quality, phash, phash_orientations,
+    },
+    features::Features,
     fingerprint::{Fingerprint, Radius, Width},
+    hash::FeatureHash,
+    model::Model,
+    simhash::simhash,
     spelling::nearest,
     verify::Level,
 };
@@ -20,14 +27,21 @@ use crate::{
 pub enum PictureMethod {
     /// Its 16 x 16 lowest frequencies, each above or below their median.
     Pdq,
+    /// The 8 x 8 lowest frequencies of a smaller square.
+    Phash,
+    /// Its colours: the signs of 128 projections of their histogram.
+    Colour,
+    /// Its 15 most telling colours, as features of a SimHash: the original recipe.
+    Hsv,
 }
 
 /// Everything that decides the bits of a picture's fingerprint, the decoder apart.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub struct PictureRecipe {
     /// How bits are made.
     pub method: PictureMethod,
+    /// How rare colours are elsewhere; for [`PictureMethod::Hsv`] only, which does without it, too.
+    pub model: Option<Arc<Model>>,
     /// How many there are.
     pub width: Width,
     /// Raised whenever the same picture gives other bits.
@@ -43,6 +57,8 @@ pub struct PicturePrints {
     /// [`Orientation::ALL`](crate::extract::image::Orientation::ALL), if they were asked for and the
     /// method can tell them apart.
     pub turned: Option<Box<[Fingerprint<4>; 8]>>,
+    /// Where it gets brighter, as it is shown: a second opinion on pairs that are not quite near.
+    pub gradients: Option<Fingerprint<4>>,
 }
 
 impl PictureMethod {
@@ -50,14 +66,15 @@ impl PictureMethod {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Pdq => "pdq",
+            Self::Phash => "phash",
+            Self::Colour => "colour",
+            Self::Hsv => "hsv",
         }
     }
 
-    /// Whether it looks at colours.
+    /// Whether it looks at colours; such a method cannot tell how a picture lies.
     pub const fn needs_colour(self) -> bool {
-        match self {
-            Self::Pdq => false,
-        }
+        matches!(self, Self::Colour | Self::Hsv)
     }
 }
 
@@ -69,32 +86,106 @@ impl PictureRecipe {
 
     /// The fingerprint of a picture; `None` if it is too flat or too small to have one.
     pub fn prints(&self, picture: &Picture, orientations: bool) -> Option<PicturePrints> {
+        let pixels = &picture.pixels;
+        if pixels.width().min(pixels.height()) < SMALLEST {
+            return None;
+        }
+        let frame = Frame::of(pixels);
+        if pdq_quality(&frame) < FLAT {
+            return None;
+        }
         match self.method {
             PictureMethod::Pdq => {
-                let pixels = &picture.pixels;
-                if pixels.width().min(pixels.height()) < PDQ_SIDE {
-                    return None;
-                }
-                let frame = Frame::of(pixels);
-                if pdq_quality(&frame) < FLAT {
-                    return None;
-                }
                 let cosines = Cosines::of(&frame);
                 let turned = orientations.then(|| Box::new(pdq_orientations(&cosines)));
-                Some(PicturePrints { upright: pdq(&cosines), turned })
+                let gradients = Some(gradients(&frame));
+                Some(PicturePrints { upright: pdq(&cosines), turned, gradients })
             }
+            PictureMethod::Phash => {
+                let turned = || Box::new(phash_orientations(&frame).map(|print| print.resize()));
+                let turned = orientations.then(turned);
+                Some(PicturePrints { upright: phash(&frame).resize(), turned, gradients: None })
+            }
+            PictureMethod::Colour => {
+                let upright = colour(&Histogram::of(pixels)).resize();
+                Some(PicturePrints { upright, turned: None, gradients: None })
+            }
+            PictureMethod::Hsv => {
+                let upright = simhash(&self.hsv_features(&Histogram::of(pixels)))?.resize();
+                Some(PicturePrints { upright, turned: None, gradients: None })
+            }
+        }
+    }
+
+    /// The colours that count, as features: those of which there is most, and that are rare elsewhere.
+    fn hsv_features(&self, histogram: &Histogram) -> Features<2> {
+        let mut weighted = Vec::new();
+        hsv_features(histogram, |name, share| {
+            let words: [u64; 2] = HSV_HASH.words(0, name);
+            let rarity = self.model.as_deref().map_or(256, |model| model.rarity(words[0]));
+            // Shares are 16 bits after the point, rarities 8.
+            weighted.push((words, ((i64::from(share) * i64::from(rarity)) >> 8) as i32));
+        });
+        heaviest(weighted.into_iter(), HSV_TOP)
+    }
+
+    /// The hashes of the colours a picture has: what a [`Model`] for `hsv` is learned from.
+    pub fn colour_hashes(&self, picture: &Picture) -> Vec<u64> {
+        let mut hashes = Vec::new();
+        hsv_features(&Histogram::of(&picture.pixels), |name, share| {
+            // A colour that one pixel in a thousand has is no colour of the picture.
+            if share >= 65 {
+                hashes.push(HSV_HASH.hash(0, name));
+            }
+        });
+        hashes
+    }
+
+    /// What a model must know for this recipe; `None` if it takes none.
+    pub const fn model_name(&self) -> Option<&'static str> {
+        match self.method {
+            PictureMethod::Hsv => Some("hsv:32, murmur3-128"),
+            _ => None,
         }
     }
 }
 
 /// Pictures with less to see than this are all alike in their noise.
-const FLAT: u32 = 2;
+const FLAT: u32 = 5;
+
+/// Sides shorter than this show too little.
+const SMALLEST: usize = 16;
+
+/// How the colours of `hsv` become bits, and how many of them count.
+const HSV_HASH: FeatureHash = FeatureHash::Murmur3_128;
+const HSV_TOP: NonZeroU32 = NonZeroU32::new(15).expect("15 is not zero");
 
 /// The choices on one line: `pdq: 256 bits, version 1`.
 impl fmt::Display for PictureRecipe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {} bits, version {}", self.name(), self.width.bits(), self.version)
+        write!(f, "{}: {} bits", self.name(), self.width.bits())?;
+        if let Some(model) = &self.model {
+            write!(f, ", by {} pictures", model.texts())?;
+        }
+        write!(f, ", version {}", self.version)
     }
+}
+
+/// Pictures that are farther apart than copies, but brighten in the same places, are copies, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SecondOpinion {
+    /// Within how many bits of the fingerprint it is asked for.
+    pub radius: Radius,
+    /// Within how many bits [gradients](crate::extract::image::gradients) must be.
+    pub gradients: Radius,
+}
+
+/// Chosen on labelled photographs (docs/recipes.md).
+const SECOND: u32 = 60;
+const GRADIENTS: u32 = 32;
+
+const fn recipe(method: PictureMethod, width: Width) -> PictureRecipe {
+    PictureRecipe { method, model: None, width, version: 1 }
 }
 
 /// A recipe for pictures that comes with lookalike, and how to tell alike pictures by it.
@@ -105,6 +196,10 @@ pub struct PicturePreset {
     pub recipe: PictureRecipe,
     /// Within how many bits two pictures are a copy, near, similar.
     pub levels: [Radius; 3],
+    /// How alike pictures must be, unless the caller says otherwise.
+    pub level: Level,
+    /// What makes copies of pictures that are farther apart.
+    pub second: Option<SecondOpinion>,
     /// How well it does, where that was measured.
     pub quality: Option<Quality>,
     /// What it is good for, on one line.
@@ -113,12 +208,48 @@ pub struct PicturePreset {
 
 impl PicturePreset {
     /// Every preset, the default first.
-    pub const ALL: &'static [Self] = &[Self {
-        recipe: PictureRecipe { method: PictureMethod::Pdq, width: Width::Bits256, version: 1 },
-        levels: [Radius::new(31), Radius::new(48), Radius::new(72)],
-        quality: None,
-        description: "copies of a picture: other size, format, quality, brightness, a watermark",
-    }];
+    ///
+    /// ```
+    /// let names: Vec<_> = lookalike::PicturePreset::ALL.iter().map(|preset| preset.recipe.name()).collect();
+    /// assert_eq!(names, ["pdq", "phash", "colour", "hsv"]);
+    /// ```
+    pub const ALL: &'static [Self] = &[
+        Self {
+            recipe: recipe(PictureMethod::Pdq, Width::Bits256),
+            levels: [Radius::new(31), Radius::new(48), Radius::new(72)],
+            level: Level::Copy,
+            second: Some(SecondOpinion {
+                radius: Radius::new(SECOND),
+                gradients: Radius::new(GRADIENTS),
+            }),
+            quality: None,
+            description: "copies of a picture: other size, format, quality, brightness, a watermark",
+        },
+        Self {
+            recipe: recipe(PictureMethod::Phash, Width::Bits64),
+            levels: [Radius::new(8), Radius::new(10), Radius::new(12)],
+            level: Level::Copy,
+            second: None,
+            quality: None,
+            description: "the same in 64 bits, as other tools have it; for fewer than some 10,000 pictures",
+        },
+        Self {
+            recipe: recipe(PictureMethod::Colour, Width::Bits128),
+            levels: [Radius::new(8), Radius::new(15), Radius::new(21)],
+            level: Level::Similar,
+            second: None,
+            quality: None,
+            description: "pictures of the same colours, however they lie or are cropped; look before you act",
+        },
+        Self {
+            recipe: recipe(PictureMethod::Hsv, Width::Bits128),
+            levels: [Radius::new(3), Radius::new(8), Radius::new(14)],
+            level: Level::Near,
+            second: None,
+            quality: None,
+            description: "the 15 most telling colours as a SimHash: the original recipe, kept for study",
+        },
+    ];
 
     /// The preset of that name; the error names the nearest one there is.
     pub fn named(name: &str) -> Result<&'static Self, RecipeError> {
@@ -130,7 +261,7 @@ impl PicturePreset {
 
     /// Pictures at most this far apart are taken for alike, unless the caller says otherwise.
     pub const fn radius(&self) -> Radius {
-        self.levels[0]
+        self.radius_of(self.level)
     }
 
     /// Within how many bits two pictures are as alike as that.

@@ -245,7 +245,7 @@ fn search_pictures(
     let mut figures = pictures::figures(&found, &alike);
     figures.push(Figure { name: "found", value: json!(found.plan), words: Some(how.clone()) });
     let told = Told {
-        recipe: alike.preset.recipe.to_string(),
+        recipe: alike.recipe.to_string(),
         alike: alike.words(),
         how,
         figures,

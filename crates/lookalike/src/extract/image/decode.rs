@@ -15,7 +15,10 @@ use image::{
     error::LimitErrorKind,
 };
 
-use super::{Orientation, Picture, Pixels};
+use super::{
+    Orientation, Picture, Pixels,
+    jpeg::{self, Scaled},
+};
 
 /// The formats of pictures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -146,7 +149,12 @@ impl Decoder {
         let input = Cursor::new(bytes);
         let failed = |error| reason(format, error);
         match format {
-            PictureFormat::Jpeg => self.read(format, JpegDecoder::new(input).map_err(failed)?),
+            PictureFormat::Jpeg => match jpeg::decode(bytes, self.limits.pixels, self.colour)? {
+                Scaled::Decoded { pixels, width, height, orientation } => {
+                    Ok(shown(width, height, format, pixels, orientation))
+                }
+                Scaled::Other => self.read(format, JpegDecoder::new(input).map_err(failed)?),
+            },
             PictureFormat::Png => {
                 let decoder = PngDecoder::with_limits(input, self.image_limits());
                 self.read(format, decoder.map_err(failed)?)
@@ -300,9 +308,12 @@ fn reason(format: PictureFormat, error: ImageError) -> DecodeError {
 }
 
 fn ends_early(error: &ImageError) -> bool {
-    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    let end = std::io::ErrorKind::UnexpectedEof;
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = match error {
+        ImageError::IoError(error) => Some(error),
+        error => Some(error),
+    };
     while let Some(error) = cause {
-        let end = std::io::ErrorKind::UnexpectedEof;
         if error.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == end) {
             return true;
         }

@@ -6,19 +6,38 @@
 //! | file | question |
 //! |---|---|
 //! | `decode.rs` | What is in these bytes, and may we decode it? |
+//! | `jpeg.rs` | How is a JPEG decoded at an eighth of its size? |
 //! | `picture.rs` | What are pixels, and how are they turned? |
 //! | `frame.rs` | How does a picture of any size become 64 x 64 numbers? |
 //! | `cosine.rs` | Which waves is a square made of, and what do turning and mirroring change? |
 //! | `pdq.rs` | The 256-bit fingerprint of a whole picture. |
+//! | `phash.rs` | The 64-bit one. |
+//! | `gradient.rs` | Where does it get brighter? A second opinion. |
+//! | `hsv.rs` | Which colours does it have? |
+//! | `local.rs` | What is in its parts, and where? |
+//! | `overlap.rs` | Do two pictures show the same where they overlap? |
 
 mod cosine;
 mod decode;
 mod frame;
+mod gradient;
+mod hsv;
+mod jpeg;
+mod local;
+mod overlap;
 mod pdq;
+mod phash;
 mod picture;
+#[cfg(test)]
+mod tests;
 
 pub use cosine::{Cosines, Orientation};
 pub use decode::{DecodeError, Decoder, Limits, PictureFormat};
-pub use frame::Frame;
+pub use frame::{Frame, Part};
+pub use gradient::gradients;
+pub use hsv::{BINS, Histogram, colour, hsv_features};
+pub use local::{Gray, LOCAL_SIDE, fragments};
+pub use overlap::{Overlap, Small};
 pub use pdq::{PDQ_SIDE, pdq, pdq_orientations, pdq_quality};
+pub use phash::{phash, phash_orientations};
 pub use picture::{Picture, Pixels};

@@ -1,0 +1,333 @@
+//! What is in the parts of a picture, and where?
+//!
+//! Blobs that stand out at some scale are found again in a copy that was cropped, scaled or framed:
+//! they are extrema of the difference of Gaussians (Lowe, "Distinctive image features from
+//! scale-invariant keypoints", 2004, section 3). Around each of them a square that grows with the
+//! scale becomes 64 bits: the signs of its lowest frequencies. Beside these fragments a small gray
+//! copy of the picture is kept, to see whether two pictures really overlap.
+
+use std::sync::LazyLock;
+
+use super::{Pixels, frame::Part};
+use crate::{
+    Fingerprint,
+    fragments::{Fragment, Place},
+};
+
+/// Pixels of the longer side of the picture in which fragments are looked for.
+pub const LOCAL_SIDE: usize = 320;
+
+/// Fragments that are kept at most.
+const MOST: usize = 160;
+
+/// Steps of scale in an octave.
+const STEPS: usize = 3;
+
+/// Blur of the first level of an octave, in its pixels.
+const BLUR: f32 = 1.6;
+
+/// What an extremum must stand out by, of 255.
+const CONTRAST: f32 = 1.2;
+
+/// Edges are found anywhere along themselves: extrema must curve in both directions, by no more
+/// than this ratio.
+const EDGE: f32 = 10.0;
+
+/// Half the side of a fragment's square, in units of its blur.
+const REACH: f32 = 6.0;
+
+/// Samples along a side of a fragment's square, and frequencies that are kept.
+const SAMPLES: usize = 16;
+const WAVES: usize = 8;
+
+/// Gray values with fractions, row by row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gray {
+    width: usize,
+    height: usize,
+    values: Vec<f32>,
+}
+
+impl Gray {
+    /// A part of a picture, made smaller so that its longer side has at most `side` pixels: each is
+    /// the average of those it covers.
+    pub fn shrunk(pixels: &Pixels, part: Part, side: usize) -> Self {
+        let longer = part.width.max(part.height);
+        let small = |length: usize| {
+            if longer <= side { length } else { (length * side).div_ceil(longer).max(1) }
+        };
+        let (width, height) = (small(part.width), small(part.height));
+        let (mut values, mut luma) = (vec![0.0; width * height], vec![0.0; pixels.width()]);
+        let columns = shares(part.width, width);
+        let rows = shares(part.height, height);
+        let mut small_row = vec![0.0; width];
+        for (y, reached) in rows.iter().enumerate() {
+            pixels.luma_row(part.y + y, &mut luma);
+            small_row.fill(0.0);
+            for (x, reached) in columns.iter().enumerate() {
+                for &(place, share) in reached {
+                    small_row[place] += share * luma[part.x + x];
+                }
+            }
+            for &(place, share) in reached {
+                let row = &mut values[place * width..][..width];
+                row.iter_mut().zip(&small_row).for_each(|(sum, value)| *sum += share * value);
+            }
+        }
+        Self { width, height, values }
+    }
+
+    /// Pixels of a row.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Rows.
+    pub fn height(&self) -> usize {
+        self.height
+    }
+
+    /// The value of a pixel.
+    pub fn at(&self, x: usize, y: usize) -> f32 {
+        self.values[y * self.width + x]
+    }
+
+    /// The value between pixels; `None` outside.
+    fn between(&self, x: f32, y: f32) -> Option<f32> {
+        if !(x >= 0.0 && y >= 0.0) {
+            return None;
+        }
+        let (left, top) = (x as usize, y as usize);
+        if left + 1 >= self.width || top + 1 >= self.height {
+            return None;
+        }
+        let (right, down) = (x - left as f32, y - top as f32);
+        let upper = self.at(left, top) * (1.0 - right) + self.at(left + 1, top) * right;
+        let lower = self.at(left, top + 1) * (1.0 - right) + self.at(left + 1, top + 1) * right;
+        Some(upper * (1.0 - down) + lower * down)
+    }
+
+    fn blurred(&self, sigma: f32) -> Self {
+        let kernel = bell(sigma);
+        let reach = kernel.len() / 2;
+        let (width, height) = (self.width, self.height);
+        let mut across = vec![0.0; self.values.len()];
+        let mut padded = vec![0.0; width + 2 * reach];
+        for (row, target) in self.values.chunks(width).zip(across.chunks_mut(width)) {
+            padded[..reach].fill(row[0]);
+            padded[reach..reach + width].copy_from_slice(row);
+            padded[reach + width..].fill(row[width - 1]);
+            for (offset, &weight) in kernel.iter().enumerate() {
+                let shifted = &padded[offset..offset + width];
+                target.iter_mut().zip(shifted).for_each(|(sum, value)| *sum += weight * value);
+            }
+        }
+        let mut values = vec![0.0; self.values.len()];
+        for (y, target) in values.chunks_mut(width).enumerate() {
+            for (offset, &weight) in kernel.iter().enumerate() {
+                let from = (y + offset).saturating_sub(reach).min(height - 1);
+                let row = &across[from * width..][..width];
+                target.iter_mut().zip(row).for_each(|(sum, value)| *sum += weight * value);
+            }
+        }
+        Self { width, height, values }
+    }
+
+    fn halved(&self) -> Self {
+        let (width, height) = (self.width / 2, self.height / 2);
+        let values =
+            (0..width * height).map(|at| self.at(at % width * 2, at / width * 2)).collect();
+        Self { width, height, values }
+    }
+
+    fn minus(&self, other: &Self) -> Self {
+        let values = self.values.iter().zip(&other.values).map(|(one, two)| one - two).collect();
+        Self { values, ..*self }
+    }
+}
+
+/// For each of `from` pixels, the places among `to` it falls on, with the share of the place it is.
+fn shares(from: usize, to: usize) -> Vec<Vec<(usize, f32)>> {
+    let ratio = to as f64 / from as f64;
+    (0..from)
+        .map(|at| {
+            let (start, end) = (at as f64 * ratio, (at + 1) as f64 * ratio);
+            let (first, last) = (start as usize, (end.ceil() as usize).min(to));
+            (first..last)
+                .map(|place| {
+                    let part = end.min((place + 1) as f64) - start.max(place as f64);
+                    (place, part as f32)
+                })
+                .collect()
+        })
+        .collect()
+}
+
+fn bell(sigma: f32) -> Vec<f32> {
+    let reach = (3.0 * sigma).ceil() as i32;
+    let weight = |at: i32| (-0.5 * (at as f32 / sigma).powi(2)).exp();
+    let total: f32 = (-reach..=reach).map(weight).sum();
+    (-reach..=reach).map(|at| weight(at) / total).collect()
+}
+
+/// The fragments of a picture, those that stand out most, in pixels of `gray`.
+pub fn fragments(gray: &Gray) -> Vec<Fragment> {
+    let mut found: Vec<(f32, Fragment)> = Vec::new();
+    let mut base = gray.blurred((BLUR * BLUR - 0.25).sqrt());
+    let mut factor = 1.0;
+    while base.width.min(base.height) >= 16 {
+        let levels = octave(base);
+        let differences: Vec<Gray> =
+            levels.windows(2).map(|pair| pair[1].minus(&pair[0])).collect();
+        for (step, level) in levels.iter().enumerate().skip(1).take(STEPS) {
+            extrema(&differences, step, |blob| {
+                if let Some(print) = print(level, &blob) {
+                    let scale = (factor * blob.sigma).log2();
+                    // Pixels of an octave lie on every second one of the octave before.
+                    let place = Place { x: blob.x * factor, y: blob.y * factor, scale };
+                    found.push((blob.contrast.abs(), Fragment { print, place }));
+                }
+            });
+        }
+        base = levels[STEPS].halved();
+        factor *= 2.0;
+    }
+    // Of equal contrast, the earlier one: the same on every machine.
+    found.sort_by(|one, two| two.0.total_cmp(&one.0));
+    spread(found, gray)
+}
+
+/// The strongest ones, but not too many in any part of the picture.
+fn spread(found: Vec<(f32, Fragment)>, gray: &Gray) -> Vec<Fragment> {
+    const CELLS: usize = 4;
+    let mut full = [0_usize; CELLS * CELLS];
+    let cell = |place: &Place| {
+        let part = |at: f32, length: usize| (at as usize * CELLS / length).min(CELLS - 1);
+        part(place.y, gray.height) * CELLS + part(place.x, gray.width)
+    };
+    let most = 2 * MOST / (CELLS * CELLS);
+    let mut kept = Vec::with_capacity(MOST);
+    for (_, fragment) in found {
+        let count = &mut full[cell(&fragment.place)];
+        if *count < most && kept.len() < MOST {
+            *count += 1;
+            kept.push(fragment);
+        }
+    }
+    kept
+}
+
+/// An octave: the same picture, blurred more and more.
+fn octave(base: Gray) -> Vec<Gray> {
+    let ratio = (1.0 / STEPS as f32).exp2();
+    let mut levels = vec![base];
+    let mut sigma = BLUR;
+    for _ in 0..STEPS + 2 {
+        let more = sigma * (ratio * ratio - 1.0).sqrt();
+        let next = levels[levels.len() - 1].blurred(more);
+        levels.push(next);
+        sigma *= ratio;
+    }
+    levels
+}
+
+/// Something that stands out, in pixels of its octave.
+struct Blob {
+    x: f32,
+    y: f32,
+    sigma: f32,
+    contrast: f32,
+}
+
+/// Calls back for every extremum of a difference, among its neighbours in place and scale.
+fn extrema(differences: &[Gray], step: usize, mut on_blob: impl FnMut(Blob)) {
+    let [below, here, above] = [&differences[step - 1], &differences[step], &differences[step + 1]];
+    for y in 1..here.height - 1 {
+        for x in 1..here.width - 1 {
+            let value = here.at(x, y);
+            if value.abs() < CONTRAST || !is_extremum(value, x, y, [below, here, above]) {
+                continue;
+            }
+            if is_edge(here, x, y) {
+                continue;
+            }
+            let peak = |before: f32, after: f32| {
+                let curve = before + after - 2.0 * value;
+                if curve.abs() < 1e-6 {
+                    0.0
+                } else {
+                    (0.5 * (before - after) / curve).clamp(-0.5, 0.5)
+                }
+            };
+            let right = peak(here.at(x - 1, y), here.at(x + 1, y));
+            let down = peak(here.at(x, y - 1), here.at(x, y + 1));
+            let up = peak(below.at(x, y), above.at(x, y));
+            on_blob(Blob {
+                x: x as f32 + right,
+                y: y as f32 + down,
+                sigma: BLUR * ((step as f32 + up) / STEPS as f32).exp2(),
+                contrast: value,
+            });
+        }
+    }
+}
+
+fn is_extremum(value: f32, x: usize, y: usize, around: [&Gray; 3]) -> bool {
+    let beats = |other: f32| if value > 0.0 { value > other } else { value < other };
+    around.iter().enumerate().all(|(level, gray)| {
+        (y - 1..=y + 1).all(|row| {
+            (x - 1..=x + 1).all(|column| {
+                (level == 1 && row == y && column == x) || beats(gray.at(column, row))
+            })
+        })
+    })
+}
+
+fn is_edge(gray: &Gray, x: usize, y: usize) -> bool {
+    let value = gray.at(x, y);
+    let xx = gray.at(x - 1, y) + gray.at(x + 1, y) - 2.0 * value;
+    let yy = gray.at(x, y - 1) + gray.at(x, y + 1) - 2.0 * value;
+    let xy = 0.25
+        * (gray.at(x + 1, y + 1) + gray.at(x - 1, y - 1)
+            - gray.at(x + 1, y - 1)
+            - gray.at(x - 1, y + 1));
+    let (trace, determinant) = (xx + yy, xx * yy - xy * xy);
+    determinant <= 0.0 || trace * trace * EDGE >= (EDGE + 1.0).powi(2) * determinant
+}
+
+/// Half waves at the samples of a square.
+static COSINES: LazyLock<[[f32; SAMPLES]; WAVES]> = LazyLock::new(|| {
+    std::array::from_fn(|wave| {
+        std::array::from_fn(|at| {
+            let phase = std::f64::consts::PI * (wave * (2 * at + 1)) as f64 / (2 * SAMPLES) as f64;
+            phase.cos() as f32
+        })
+    })
+});
+
+/// The bits of the square around a blob; `None` if it reaches out of the picture. Bit `8 i + j` is
+/// the sign of frequency `(i, j)`; bit 0, of no frequency, says whether the blob is dark.
+fn print(level: &Gray, blob: &Blob) -> Option<Fingerprint<1>> {
+    let spacing = 2.0 * REACH * blob.sigma / SAMPLES as f32;
+    let from = -0.5 * (SAMPLES - 1) as f32 * spacing;
+    let mut square = [[0.0_f32; SAMPLES]; SAMPLES];
+    for (i, row) in square.iter_mut().enumerate() {
+        for (j, sample) in row.iter_mut().enumerate() {
+            let x = blob.x + from + j as f32 * spacing;
+            let y = blob.y + from + i as f32 * spacing;
+            *sample = level.between(x, y)?;
+        }
+    }
+    let mut bits = u64::from(blob.contrast > 0.0);
+    for (i, down) in COSINES.iter().enumerate() {
+        let mut sums = [0.0_f32; SAMPLES];
+        for (row, &factor) in square.iter().zip(down) {
+            sums.iter_mut().zip(row).for_each(|(sum, &value)| *sum += factor * value);
+        }
+        for (j, across) in COSINES.iter().enumerate().skip(usize::from(i == 0)) {
+            let value: f32 = sums.iter().zip(across).map(|(one, two)| one * two).sum();
+            bits |= u64::from(value > 0.0) << (WAVES * i + j);
+        }
+    }
+    Some(Fingerprint([bits]))
+}

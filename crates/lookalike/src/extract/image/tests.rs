@@ -1,0 +1,222 @@
+//! What decoders do with files that are broken, lie, or mean harm: small files, made here.
+
+use std::io::Cursor;
+
+use image::{DynamicImage, GrayImage, ImageFormat, RgbImage};
+
+use super::*;
+
+fn encoded(format: ImageFormat) -> Vec<u8> {
+    let pixel = |x: u32, y: u32| image::Rgb([(x * 5) as u8, (y * 7) as u8, (x * y) as u8]);
+    let picture = DynamicImage::ImageRgb8(RgbImage::from_fn(48, 40, pixel));
+    let mut bytes = Cursor::new(Vec::new());
+    picture.write_to(&mut bytes, format).unwrap();
+    bytes.into_inner()
+}
+
+const FORMATS: [(ImageFormat, PictureFormat); 6] = [
+    (ImageFormat::Jpeg, PictureFormat::Jpeg),
+    (ImageFormat::Png, PictureFormat::Png),
+    (ImageFormat::WebP, PictureFormat::WebP),
+    (ImageFormat::Gif, PictureFormat::Gif),
+    (ImageFormat::Bmp, PictureFormat::Bmp),
+    (ImageFormat::Tiff, PictureFormat::Tiff),
+];
+
+fn decode(bytes: &[u8]) -> Result<Picture, DecodeError> {
+    Decoder::default().decode(bytes)
+}
+
+fn crc(bytes: &[u8]) -> u32 {
+    bytes.iter().fold(u32::MAX, |crc, &byte| {
+        (0..8).fold(crc ^ u32::from(byte), |crc, _| (crc >> 1) ^ ((crc & 1) * 0xEDB8_8320))
+    }) ^ u32::MAX
+}
+
+fn chunk(kind: &[u8], content: &[u8]) -> Vec<u8> {
+    let body = [kind, content].concat();
+    [&(content.len() as u32).to_be_bytes()[..], &body, &crc(&body).to_be_bytes()].concat()
+}
+
+/// A PNG that claims a size and holds next to nothing.
+fn png(width: u32, height: u32, more: &[u8]) -> Vec<u8> {
+    let header = [&width.to_be_bytes()[..], &height.to_be_bytes(), &[8, 2, 0, 0, 0]].concat();
+    let data = chunk(b"IDAT", b"\x78\x9c\x03\x00\x00\x00\x00\x01");
+    let end = chunk(b"IEND", b"");
+    [b"\x89PNG\r\n\x1a\n", &chunk(b"IHDR", &header)[..], more, &data, &end].concat()
+}
+
+#[test]
+fn every_format_is_told_by_its_content_and_decoded() {
+    for (format, expected) in FORMATS {
+        let picture = decode(&encoded(format)).unwrap();
+        assert_eq!((picture.width, picture.height, picture.format), (48, 40, expected));
+    }
+}
+
+#[test]
+fn a_tiny_file_that_claims_huge_sides_is_refused_at_once() {
+    let error = decode(&png(100_000, 100_000, b"")).unwrap_err();
+    let limit = Limits::default().pixels;
+    assert_eq!(error, DecodeError::TooManyPixels { width: 100_000, height: 100_000, limit });
+    assert_eq!(error.to_string(), "100000 x 100000 pixels, more than the 268435456 allowed");
+    for (format, _) in FORMATS {
+        let mut bytes = encoded(format);
+        // Wherever a side is written, it becomes a large one: no decoder may believe it.
+        for at in 0..bytes.len().saturating_sub(4).min(400) {
+            let old: [u8; 4] = bytes[at..at + 4].try_into().unwrap();
+            bytes[at..at + 4].copy_from_slice(&[0xFE; 4]);
+            let _ = decode(&bytes);
+            bytes[at..at + 4].copy_from_slice(&old);
+        }
+    }
+}
+
+#[test]
+fn a_comment_larger_than_any_picture_is_passed_over_or_refused() {
+    // A keyword, its end, a method, and 4 MB in stored blocks of which none is the last.
+    let mut content = vec![b'k', 0, 0, 0x78, 0x01];
+    for _ in 0..64 {
+        content.extend([0x00, 0xFF, 0xFF, 0x00, 0x00]);
+        content.extend(std::iter::repeat_n(0, 0xFFFF));
+    }
+    let decoder = Decoder { limits: Limits { pixels: 64, bytes: 1 << 20 }, colour: false };
+    let _ = decoder.decode(&png(8, 8, &chunk(b"zTXt", &content)));
+}
+
+#[test]
+fn files_cut_off_anywhere_are_refused_or_decoded_but_never_panic() {
+    for (format, _) in FORMATS {
+        let bytes = encoded(format);
+        for length in (0..bytes.len()).step_by(7) {
+            let _ = decode(&bytes[..length]);
+        }
+        let half = decode(&bytes[..bytes.len() / 2]);
+        // A bitmap or a GIF may show what is there.
+        if matches!(format, ImageFormat::Png | ImageFormat::WebP) {
+            assert!(half.is_err(), "{format:?}");
+        }
+    }
+    assert_eq!(decode(b""), Err(DecodeError::Empty));
+    let page = decode(b"<html><body>not found").unwrap_err();
+    assert_eq!(page.to_string(), "not a picture (starts with \"<html><b\")");
+}
+
+#[test]
+fn bytes_changed_at_random_never_panic() {
+    let mut state = 11_u32;
+    let mut next = move || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) as usize
+    };
+    let mut files: Vec<Vec<u8>> = FORMATS.iter().map(|&(format, _)| encoded(format)).collect();
+    files.push(large_jpeg());
+    for bytes in &mut files {
+        for _ in 0..150 {
+            let (at, byte) = (next() % bytes.len(), next() as u8);
+            let old = std::mem::replace(&mut bytes[at], byte);
+            let _ = decode(bytes);
+            bytes[at] = old;
+        }
+    }
+}
+
+#[test]
+fn a_tiff_of_countless_strips_is_refused() {
+    let entry = |tag: u16, kind: u16, count: u32, value: u32| {
+        [&tag.to_le_bytes()[..], &kind.to_le_bytes(), &count.to_le_bytes(), &value.to_le_bytes()]
+            .concat()
+    };
+    let entries = [
+        entry(0x100, 4, 1, 64),
+        entry(0x101, 4, 1, 64),
+        entry(0x102, 3, 1, 8),
+        entry(0x103, 3, 1, 1),
+        entry(0x106, 3, 1, 1),
+        entry(0x111, 4, u32::MAX, 8),
+        entry(0x116, 4, 1, 1),
+        entry(0x117, 4, u32::MAX, 8),
+    ];
+    let directory =
+        [&(entries.len() as u16).to_le_bytes()[..], &entries.concat(), &[0; 4]].concat();
+    let bytes = [b"II*\0", &8_u32.to_le_bytes()[..], &directory].concat();
+    assert!(decode(&bytes).is_err());
+}
+
+/// A JPEG large enough to be decoded at half its size or less.
+fn large_jpeg() -> Vec<u8> {
+    let value =
+        |x: u32, y: u32| (128.0 + 90.0 * (x as f32 / 37.0).sin() * (y as f32 / 53.0).cos()) as u8;
+    let picture =
+        DynamicImage::ImageLuma8(GrayImage::from_fn(700, 530, |x, y| image::Luma([value(x, y)])));
+    let mut bytes = Cursor::new(Vec::new());
+    picture.to_rgb8().write_to(&mut bytes, ImageFormat::Jpeg).unwrap();
+    bytes.into_inner()
+}
+
+fn with_exif(jpeg: &[u8], exif: &[u8]) -> Vec<u8> {
+    let segment = [b"Exif\0\0", exif].concat();
+    let length = (segment.len() as u16 + 2).to_be_bytes();
+    [&jpeg[..2], &[0xFF, 0xE1], &length, &segment, &jpeg[2..]].concat()
+}
+
+fn orientation_tag(orientation: u16) -> Vec<u8> {
+    let entry =
+        [&0x112_u16.to_le_bytes()[..], &[3, 0, 1, 0, 0, 0], &orientation.to_le_bytes(), &[0; 2]];
+    [b"II*\0\x08\0\0\0\x01\0".as_slice(), &entry.concat(), &[0; 4]].concat()
+}
+
+#[test]
+fn a_scaled_jpeg_is_what_a_complete_decoder_makes_smaller() {
+    let bytes = large_jpeg();
+    let picture = decode(&bytes).unwrap();
+    assert_eq!((picture.width, picture.height), (700, 530));
+    assert_eq!((picture.pixels.width(), picture.pixels.height()), (350, 265));
+    let full = image::load_from_memory(&bytes).unwrap().to_luma8();
+    for (x, y) in [(10, 10), (100, 60), (349, 264), (200, 130), (33, 251)] {
+        let sum: u32 = [(0, 0), (1, 0), (0, 1), (1, 1)]
+            .iter()
+            .map(|&(dx, dy)| u32::from(full.get_pixel(2 * x + dx, 2 * y + dy)[0]))
+            .sum();
+        let scaled = i32::from(picture.pixels.row(y as usize)[x as usize]);
+        assert!((scaled - (sum / 4) as i32).abs() <= 4, "{x} {y}: {scaled} {}", sum / 4);
+    }
+    let prints = [bytes.as_slice(), &encoded_png(&full)].map(|bytes| {
+        let pixels = decode(bytes).unwrap().pixels;
+        pdq(&Cosines::of(&Frame::of(&pixels)))
+    });
+    assert!(prints[0].distance(&prints[1]) <= 20, "{}", prints[0].distance(&prints[1]));
+}
+
+fn encoded_png(gray: &GrayImage) -> Vec<u8> {
+    let mut bytes = Cursor::new(Vec::new());
+    gray.write_to(&mut bytes, ImageFormat::Png).unwrap();
+    bytes.into_inner()
+}
+
+#[test]
+fn a_scaled_jpeg_that_is_cut_off_says_so() {
+    let bytes = large_jpeg();
+    for part in [2, 3, 5] {
+        let error = decode(&bytes[..bytes.len() / part]).unwrap_err();
+        assert_eq!(error, DecodeError::CutOff { format: PictureFormat::Jpeg }, "1/{part}");
+    }
+    // Without its last marker everything is there.
+    assert!(decode(&bytes[..bytes.len() - 2]).is_ok());
+}
+
+#[test]
+fn the_exif_orientation_turns_the_picture_and_a_broken_one_does_not() {
+    let bytes = large_jpeg();
+    let upright = decode(&bytes).unwrap();
+    for tag in 1..=8 {
+        let turned = decode(&with_exif(&bytes, &orientation_tag(tag))).unwrap();
+        let expected = upright.pixels.clone().turned(Orientation::of_exif(tag).unwrap());
+        assert_eq!(turned.pixels, expected, "{tag}");
+        let is_tall = tag >= 5;
+        assert_eq!((turned.width, turned.height), if is_tall { (530, 700) } else { (700, 530) });
+    }
+    for broken in [&b"II*\0\xff\xff\xff\xff"[..], b"MM", b"", &orientation_tag(99)] {
+        assert_eq!(decode(&with_exif(&bytes, broken)).unwrap().pixels, upright.pixels);
+    }
+}
