@@ -26,7 +26,7 @@ import pyarrow
 from lookalike.compat import simhash as compat
 from lookalike.compat import simhash_py
 
-#: What the issue of speed was decided by: at least so many times as fast.
+#: The aims: at least so many times as fast.
 TARGETS = {
     "PyPI simhash": 30,
     "datasketch MinHash-128": 20,

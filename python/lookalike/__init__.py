@@ -18,6 +18,7 @@ needed. Everything is written down in docs/python.md.
 from importlib.metadata import version as _version
 
 from . import errors
+from ._collection import Collection, CollectionMatch, StoredItem
 from ._dedup import AlikePair, Dedup, Group, Member, dedup, report
 from ._index import Index, Match
 from ._pictures import picture, pictures
@@ -29,6 +30,8 @@ __version__ = _version("lookalike")
 
 __all__ = [
     "AlikePair",
+    "Collection",
+    "CollectionMatch",
     "Dedup",
     "Group",
     "Index",
@@ -38,6 +41,7 @@ __all__ = [
     "Model",
     "Preset",
     "Recipe",
+    "StoredItem",
     "__version__",
     "dedup",
     "distance",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,7 +36,7 @@ def prints_from(words: bytearray, empty: bytearray, bits: int) -> Prints:
         cut = (words[at : at + 8 * width] for at in range(0, len(words), 8 * width))
         numbers = (int.from_bytes(word, "little") for word in cut)
         listed: Any = [None if none else print for print, none in zip(numbers, empty, strict=True)]
-        return listed
+        return cast("Prints", listed)
     data = numpy.frombuffer(words, dtype="<u8")
     mask = numpy.frombuffer(empty, dtype=bool)
     if width > 1:
@@ -51,7 +51,7 @@ def triples_from(numbers: bytearray) -> Triples:
     if numpy is None:
         flat = memoryview(numbers).cast("I").tolist()
         listed: Any = list(zip(flat[::3], flat[1::3], flat[2::3], strict=True))
-        return listed
+        return cast("Triples", listed)
     triples: Triples = numpy.frombuffer(numbers, dtype="<u4").reshape(-1, 3)
     return triples
 
@@ -113,7 +113,7 @@ class Given:
                 tuple(self.positions[n] if at in columns else n for at, n in enumerate(row))
                 for row in triples
             ]
-            return moved
+            return cast("Triples", moved)
         for column in columns:
             triples[:, column] = self.positions[triples[:, column]]
         return triples

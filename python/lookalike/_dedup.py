@@ -181,7 +181,7 @@ def dedup(
     }
     recipe = recipe.replace(**changes) if isinstance(recipe, Recipe) else Recipe(recipe, **changes)
     recipe._native.check()
-    wanted = _Wanted(field, id, keep.rpartition(":")[0] or None, recipe.extractor)
+    wanted = _Wanted(field, id, _fields_of(keep), recipe.extractor)
     with ExitStack() as stack:
         args = [*_flags(options), *_flags(_recipe_options(recipe, stack)), "--quiet"]
         paths = _paths(data)
@@ -235,7 +235,9 @@ def _recipe_options(recipe: Recipe, stack: ExitStack) -> dict[str, Any]:
             "fingerprints() and find_all()"
         )
     del choices["extractor"]
-    choices["recipe"] = choices.pop("name")
+    name = choices.pop("name")
+    # The default is left to who sees what the data are: pictures have another one.
+    choices["recipe"] = None if name == "words" else name
     model, words = choices["model"], choices["stop_words"]
     if model is not None or isinstance(words, list):
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -246,6 +248,12 @@ def _recipe_options(recipe: Recipe, stack: ExitStack) -> dict[str, Any]:
             choices["stop_words"] = folder / "words"
             choices["stop_words"].write_text("\n".join(words), encoding="utf-8")
     return choices
+
+
+def _fields_of(keep: str) -> list[str]:
+    """The fields that rules look at: of ``score:desc,date:asc``, score and date."""
+    rules = [rule.strip().rpartition(":") for rule in keep.split(",")]
+    return [field for field, _, order in rules if order in ("asc", "desc")]
 
 
 def _paths(data: Any) -> list[str] | None:
@@ -265,8 +273,8 @@ def _is_table(data: Any) -> bool:
 class _Wanted:
     """Which columns are handed over."""
 
-    def __init__(self, field: str | None, id: str | None, key: str | None, extractor: Any) -> None:
-        self.field, self.id, self.key = field, id or "id", key
+    def __init__(self, field: str | None, id: str | None, keys: list[str], extractor: Any) -> None:
+        self.field, self.id, self.keys = field, id or "id", keys
         self.extractor = extractor
 
     def table(self, data: Any) -> Any:
@@ -296,7 +304,7 @@ class _Wanted:
     def _of_dicts(self, rows: list[Any]) -> list[tuple[str, list[Any]]]:
         names = {name: None for row in rows[:1000] if row is not None for name in row}
         field = self._field_among(list(names))
-        paths = [field, self.id, *([self.key] if self.key else [])]
+        paths = [field, self.id, *self.keys]
         columns = {path: [_value(row, path) for row in rows] for path in paths}
         columns[field] = self._extracted(columns[field])
         missing = all(value is None for value in columns[field])
@@ -313,7 +321,7 @@ class _Wanted:
         return self.field or next((name for name in USUAL if name in names), USUAL[0])
 
     def _is_wanted(self, name: str, field: str) -> bool:
-        paths = [path for path in (field, self.id, self.key) if path]
+        paths = [field, self.id, *self.keys]
         return any(path == name or path.startswith(name + ".") for path in paths)
 
 

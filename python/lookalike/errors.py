@@ -4,6 +4,7 @@ Messages are those of the command line. What is wrong with a value is a :class:`
 """
 
 __all__ = [
+    "CollectionError",
     "ExtractError",
     "FingerprintError",
     "HashError",
@@ -23,6 +24,10 @@ __all__ = [
 
 class LookalikeError(Exception):
     """Anything that lookalike raises itself."""
+
+
+class CollectionError(LookalikeError):
+    """A collection cannot be opened, changed or searched like this."""
 
 
 class ExtractError(LookalikeError, ValueError):

@@ -87,8 +87,9 @@ def test_wrong_blocks_raise(blocks: int, bits: int) -> None:
 
 
 def test_find_all_refuses_what_is_no_hash() -> None:
-    with pytest.raises(ValueError):
-        simhash.find_all([2**64], 4, 3)
+    for wrong in [-1, 2**64]:
+        with pytest.raises(OverflowError):
+            simhash.find_all([wrong], 4, 3)
     with pytest.raises(TypeError):
         simhash.find_all(["1"], 4, 3)
     assert simhash.find_all([], 4, 3) == []

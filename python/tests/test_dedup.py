@@ -137,7 +137,7 @@ def test_options_are_the_command_lines() -> None:
         ({"weights": "tfidf"}, errors.RecipeError, "needs a corpus model"),
         ({"level": "close"}, errors.OptionError, "invalid value 'close' for '--level <NAME>'"),
         ({"similarity": 2}, errors.OptionError, "write a number from 0 to 1"),
-        ({"keep": "best"}, errors.OptionError, "--keep <RULE>"),
+        ({"keep": "bets"}, errors.OptionError, "--keep <RULE>"),
         ({"distance": 129}, errors.OptionError, "--distance 129 is more than the 128 bits"),
         ({"hash": len}, errors.OptionError, "cannot call a hash"),
         ({"max_remove": 0.1}, errors.RemovalError, "1 of 2 items would be removed"),

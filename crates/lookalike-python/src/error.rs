@@ -3,8 +3,8 @@
 use std::{error::Error, fmt::Display};
 
 use lookalike::{
-    ExtractError, FingerprintError, HashError, IndexError, ModelError, PairsError, RecipeError,
-    StopWordsError, WeightError,
+    CollectionError, ExtractError, FingerprintError, HashError, IndexError, ModelError, PairsError,
+    RecipeError, StopWordsError, WeightError,
 };
 use lookalike_cli::ArgumentError;
 use pyo3::{prelude::*, types::PyModule};
@@ -21,6 +21,7 @@ macro_rules! kinds {
 }
 
 kinds! {
+    CollectionError => "CollectionError",
     ExtractError => "ExtractError",
     FingerprintError => "FingerprintError",
     HashError => "HashError",

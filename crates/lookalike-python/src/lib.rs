@@ -10,6 +10,7 @@
 //! | `texts.rs` | Which texts does a list, an iterator or an Arrow column hold? |
 //! | `pictures.rs` | What does a picture look like, in bits? |
 //! | `pairs.rs`, `index.rs` | Which fingerprints are near each other, or near this one? |
+//! | `collection.rs` | Have I seen this before? |
 //! | `model.rs` | How rare are features elsewhere? |
 //! | `dedup.rs`, `table.rs` | What can go? The command line's `dedup`, over rows in memory or files. |
 //! | `compat.rs` | What do the packages `simhash` and `simhash-py` compute? |
@@ -17,6 +18,7 @@
 //! | `work.rs`, `error.rs` | How is work run and stopped? What does Python raise? |
 
 mod arrow;
+mod collection;
 mod compat;
 mod dedup;
 mod error;
@@ -35,6 +37,7 @@ mod work;
 mod native {
     #[pymodule_export]
     use crate::{
+        collection::Collection,
         compat::{compute, near_values, simhash_ascii, simhash_text, simhash_weighted},
         dedup::{Answer, dedup, run},
         index::Index,

@@ -12,6 +12,7 @@ Arguments that ended the process there raise here.
 from __future__ import annotations
 
 import hashlib
+from array import array
 from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
@@ -87,4 +88,5 @@ def find_all(hashes: Any, number_of_blocks: int, different_bits: int) -> list[tu
             f"{number_of_blocks} blocks cannot find hashes within {different_bits} bits; "
             "use more blocks than bits, and at most 64"
         )
-    return _native.near_values(Given(hashes, 64).prints, different_bits)
+    words = Given(hashes, 64).prints if hasattr(hashes, "dtype") else array("Q", hashes)
+    return _native.near_values(words, different_bits) if len(words) else []

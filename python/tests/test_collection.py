@@ -1,0 +1,89 @@
+"""Durable collections: what is stored is there, what is near is found."""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from lookalike import Collection, CollectionMatch, Recipe, errors, simhash
+
+NINE = "The ferry to the island leaves at nine in the morning from the north end."
+TEN = "The ferry to the island leaves at ten in the morning, from the north end!"
+OTHER = "Boil the potatoes in their skins, let them cool, and slice them thin."
+
+
+def test_texts_are_remembered_and_found(tmp_path: Path) -> None:
+    with Collection(tmp_path / "seen") as seen:
+        assert seen.insert_many(
+            [("nine", NINE, {"page": 7}), ("other", OTHER), ("empty", "...")]
+        ) == [
+            True,
+            True,
+            False,
+        ]
+        assert not seen.insert("nine", TEN), "an id is taken once"
+        assert [match.id for match in seen.search(TEN)] == ["nine"]
+        assert seen.search("...") == []
+    with Collection(tmp_path / "seen") as seen:
+        assert (len(seen), list(seen), seen.bits, seen.distance) == (2, ["nine", "other"], 128, 32)
+        assert "nine" in seen and "ten" not in seen
+        item = seen["nine"]
+        assert (item.id, item.fingerprint, item.payload) == ("nine", simhash(NINE), {"page": 7})
+        assert abs((datetime.now(UTC) - item.inserted).total_seconds()) < 600
+        assert seen.upsert("nine", OTHER) and seen["nine"].fingerprint == simhash(OTHER)
+        assert seen.remove("nine") and not seen.remove("nine")
+        with pytest.raises(KeyError):
+            seen["nine"]
+        seen.compact()
+        seen.verify()
+        seen.backup(tmp_path / "copy")
+    with Collection(tmp_path / "copy", read_only=True) as copy:
+        assert list(copy) == ["other"]
+        with pytest.raises(errors.CollectionError, match="reading only"):
+            copy.insert("x", NINE)
+
+
+def test_what_is_near_is_not_stored_again(tmp_path: Path) -> None:
+    with Collection(tmp_path / "seen", recipe="bare") as seen:
+        assert seen.check_and_insert("nine", NINE) == []
+        near = seen.check_and_insert("ten", TEN)
+        assert [match.id for match in near] == ["nine"] and "ten" not in seen
+        assert seen.check_and_insert("ten", TEN, distance=0) == []
+        assert len(seen) == 2
+
+
+def test_fingerprints_of_yours_are_found_as_by_comparing_with_each(tmp_path: Path) -> None:
+    rng = random.Random(3)
+    prints = [rng.getrandbits(64) for _ in range(300)]
+    prints += [print ^ (1 << rng.randrange(64)) ^ (1 << rng.randrange(64)) for print in prints]
+    with Collection(tmp_path / "prints", recipe=None, bits=64, distance=3) as seen:
+        assert all(seen.insert_many((str(at), print) for at, print in enumerate(prints)))
+        for query, found in zip(prints, seen.search_many(prints, limit=1000), strict=True):
+            near = [((query ^ p).bit_count(), at) for at, p in enumerate(prints)]
+            near = sorted(pair for pair in near if pair[0] <= 3)
+            assert found == [CollectionMatch(str(at), distance) for distance, at in near]
+        with pytest.raises(ValueError, match="knows no texts"):
+            seen.insert("text", NINE)
+        with pytest.raises(errors.FingerprintError, match="does not fit into 64 bits"):
+            seen.insert("wide", 1 << 64)
+        with pytest.raises(errors.CollectionError):
+            seen.search(0, distance=4)
+
+
+def test_another_recipe_is_refused(tmp_path: Path) -> None:
+    Collection(tmp_path / "seen", recipe="bare").close()
+    with pytest.raises(errors.CollectionError, match="bare"):
+        Collection(tmp_path / "seen", recipe="simhash64")
+    Collection(tmp_path / "seen").close()
+    seen = Collection(tmp_path / "seen", recipe=Recipe("bare"))
+    with pytest.raises(errors.CollectionError):
+        Collection(tmp_path / "seen")
+    seen.close()
+    with pytest.raises(ValueError, match="closed"):
+        len(seen)
+    with pytest.raises(ValueError, match="functions cannot be remembered"):
+        Collection(tmp_path / "own", tokenizer=str.split)
+    with pytest.raises(errors.CollectionError, match="no collection here"):
+        Collection(tmp_path / "none", read_only=True)
