@@ -7,8 +7,8 @@ use crate::Fingerprint;
 /// ```
 /// use lookalike::{Fingerprint, collection::NewItem};
 ///
-/// let print: Fingerprint<4> = Fingerprint([0b1011]).resize();
-/// let item = NewItem { payload: Some(r#"{"url":"https://example.org"}"#), ..NewItem::new("a", &[print]) };
+/// let prints: [Fingerprint<4>; 1] = [Fingerprint([0b1011]).resize()];
+/// let item = NewItem { payload: Some(r#"{"url":"https://example.org"}"#), ..NewItem::new("a", &prints) };
 /// assert_eq!(item.id, "a");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
