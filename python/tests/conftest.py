@@ -12,7 +12,8 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="session", autouse=True)
 def _is_installed() -> None:
-    assert ROOT not in Path(lookalike.__file__).parents, "install the wheel; see make test-python"
+    sources = ROOT / "python"
+    assert sources not in Path(lookalike.__file__).parents, "install the wheel; make test-python"
 
 
 def vectors(name: str) -> list[list[str]]:

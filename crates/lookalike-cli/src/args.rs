@@ -650,7 +650,7 @@ pub struct PictureArgs {
     pub orientations: bool,
 
     /// What may be alike: whole pictures, or partial: also cropped, framed, captioned or slightly
-    /// tilted ones, found by their parts and in any orientation (some 10 ms and 8 KB more a picture)
+    /// tilted ones, found by their parts and in any orientation (takes some six times as long)
     #[arg(long = "match", value_name = "WHAT", default_value = "whole")]
     pub matching: Matching,
 }

@@ -47,6 +47,10 @@ pub(super) fn by_weight<const WORDS: usize>(
     let compares = window.compares().max(1) as f64;
     let compared = AtomicU64::new(0);
     (0..scan.blocks()).into_par_iter().with_max_len(1).try_for_each(|block| {
+        // First: if it unwinds, to stop the search, none of the blocks to come is looked at.
+        let rows = block * ROWS..(block + 1) * ROWS;
+        let before = compared.fetch_add(window.compares_of(rows), Ordering::Relaxed);
+        (search.progress)(before as f64 / compares);
         let mut tester = check.tester();
         scan.block(
             block,
@@ -59,9 +63,6 @@ pub(super) fn by_weight<const WORDS: usize>(
                 }
             },
         );
-        let rows = block * ROWS..(block + 1) * ROWS;
-        let before = compared.fetch_add(window.compares_of(rows), Ordering::Relaxed);
-        (search.progress)(before as f64 / compares);
         tester.finish()
     })
 }
