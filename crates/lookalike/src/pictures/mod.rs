@@ -94,8 +94,8 @@ impl<'a> PictureSearch<'a> {
         self
     }
 
-    /// Looks for cropped, framed and captioned pictures, too, by their parts: costs some milliseconds
-    /// and 8 KB for each picture.
+    /// Looks for cropped, framed and captioned pictures, too, by their parts: takes several times as
+    /// long.
     #[must_use]
     pub fn partial(mut self, partial: bool) -> Self {
         self.partial = partial;
