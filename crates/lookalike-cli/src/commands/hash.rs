@@ -4,10 +4,9 @@ use std::{io::Write, path::Path, process::ExitCode, time::Instant};
 
 use anyhow::{Context, Result, bail};
 use lookalike::{Radius, Recipe};
-use rayon::prelude::*;
 use serde_json::json;
 
-use super::index::fingerprint;
+use super::texts::for_each_print;
 use crate::{
     args::{HashArgs, Kind, PictureArgs, VerifyArgs, WorkArgs},
     config::{Making, PicturesAlike, Work, on_threads, picture_reading},
@@ -121,21 +120,10 @@ fn write_all(
 ) -> Result<u64> {
     let mut written = 0;
     let mut lines = Vec::new();
-    rows.read(skipped, &mut |mut batch| {
-        progress.read(batch.rows.len());
-        let prints: Vec<_> = batch.rows.par_iter().map(|row| fingerprint(row, recipe)).collect();
-        for (number, print) in prints.into_iter().enumerate() {
-            match print {
-                None => {
-                    let what = format!("no {} in it, so it has no fingerprint", recipe.features);
-                    batch.refuse(number, Reason::NoFeatures, what);
-                }
-                Some(print) => {
-                    written += 1;
-                    let id = batch.ids.at(batch.first + number as u32);
-                    write_line(&mut lines, id, &print.to_hex(recipe.width));
-                }
-            }
+    for_each_print(rows, recipe, skipped, progress, &mut |prints| {
+        written += prints.len() as u64;
+        for (id, print) in prints {
+            write_line(&mut lines, id, &print.to_hex(recipe.width));
         }
         output.write_all(&lines).context("cannot write the fingerprints")?;
         lines.clear();

@@ -1,13 +1,14 @@
 //! Which texts of some rows are alike? The part that `dedup` and `pairs` share: reading and searching.
 
 use anyhow::Result;
-use lookalike::{Item, TextPairs};
+use lookalike::{Fingerprint, Item, Recipe, TextPairs};
+use rayon::prelude::*;
 
 use crate::{
     args::TalkArgs,
     config::{Alike, Work},
     report::{Progress, say},
-    source::{Content, Id, Ids, Row, Rows, Skipped},
+    source::{Content, Id, Ids, Reason, Row, Rows, Skipped},
 };
 
 /// What was found among texts, and what they are called.
@@ -89,6 +90,46 @@ impl TextSource<'_> {
         if !self.talk.quiet {
             let others = self.others.as_ref().map_or(&[][..], |others| others.notes());
             self.rows.notes().iter().chain(others).for_each(|note| say(note));
+        }
+    }
+}
+
+/// Takes some items that follow each other, those without features left out.
+pub type OnPrints<'a> = &'a mut dyn FnMut(Vec<(Id<'_>, Fingerprint<4>)>) -> Result<()>;
+
+/// Reads every row and makes its fingerprint. What has no features is skipped, and said so.
+pub fn for_each_print(
+    rows: &mut Rows,
+    recipe: &Recipe,
+    skipped: &mut Skipped,
+    progress: &Progress,
+    on_prints: OnPrints<'_>,
+) -> Result<Ids> {
+    rows.read(skipped, &mut |mut batch| {
+        progress.read(batch.rows.len());
+        let made: Vec<_> = batch.rows.par_iter().map(|row| fingerprint(row, recipe)).collect();
+        let (ids, first) = (batch.ids, batch.first);
+        let mut prints = Vec::with_capacity(made.len());
+        for (number, print) in made.into_iter().enumerate() {
+            match print {
+                None => {
+                    let what = format!("no {} in it, so it has no fingerprint", recipe.features);
+                    batch.refuse(number, Reason::NoFeatures, what);
+                }
+                Some(print) => prints.push((ids.at(first + number as u32), print)),
+            }
+        }
+        on_prints(prints)
+    })
+}
+
+/// The fingerprint of a row; `None` if it has no features.
+pub fn fingerprint(row: &Row<'_>, recipe: &Recipe) -> Option<Fingerprint<4>> {
+    match &row.content {
+        Content::Text(text) => recipe.fingerprint_any(text),
+        Content::Features(features) => {
+            let features = features.iter().map(|(feature, weight)| (feature, *weight));
+            recipe.fingerprint_any_of_features(features).ok().flatten()
         }
     }
 }

@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use serde_json::json;
 
 use super::{
-    super::index::{self, fingerprint},
+    super::{index, texts::fingerprint},
     Acting, Found, Given, Levels, Outputs, Preference, Results, Source, Told, open,
     picture_reading,
 };

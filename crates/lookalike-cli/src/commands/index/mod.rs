@@ -26,7 +26,7 @@ use crate::{
     source::{Bad, Bytes, Reason, Skipped},
 };
 
-pub use prints::{fingerprint, picture_preset, prints_of};
+pub use prints::{picture_preset, prints_of};
 
 pub fn run(command: IndexCommand) -> Result<ExitCode> {
     match command {

@@ -6,18 +6,15 @@ use anyhow::{Context, Result, ensure};
 use lookalike::{
     About, Fingerprint, Maker, PictureDigest, PicturePreset, PictureSearch, Preset, Recipe, Width,
 };
-use rayon::prelude::*;
 
+use super::super::texts::for_each_print;
 use crate::{
     args::{
         CacheArgs, IndexMakeArgs, Kind, PictureArgs, RecipeArgs, RecipeName, RowArgs, VerifyArgs,
     },
     config::{Making, PicturesAlike, USUAL_RADIUS, picture_reading},
     report::{Progress, counted, id_text, say},
-    source::{
-        Content, Expected, Fingerprints, Pictures, Reason, Row, RowOptions, Rows, Skipped,
-        guess_kind,
-    },
+    source::{Expected, Fingerprints, Id, Pictures, RowOptions, Rows, Skipped, guess_kind},
 };
 
 /// An item with its fingerprints: one, but for a picture that is looked for in every orientation.
@@ -199,36 +196,12 @@ fn read_texts(
     progress: &Progress,
     on_items: OnItems<'_>,
 ) -> Result<Vec<String>> {
-    rows.read(skipped, &mut |mut batch| {
-        progress.read(batch.rows.len());
-        let prints: Vec<_> = batch.rows.par_iter().map(|row| fingerprint(row, recipe)).collect();
-        let mut items = Vec::with_capacity(prints.len());
-        for (number, print) in prints.into_iter().enumerate() {
-            match print {
-                None => {
-                    let what = format!("no {} in it, so it has no fingerprint", recipe.features);
-                    batch.refuse(number, Reason::NoFeatures, what);
-                }
-                Some(print) => {
-                    let id = id_text(batch.ids.at(batch.first + number as u32)).into_owned();
-                    items.push(Named { id, prints: vec![print] });
-                }
-            }
-        }
-        on_items(items)
+    for_each_print(&mut rows, recipe, skipped, progress, &mut |prints| {
+        let named =
+            |(id, print): (Id<'_>, _)| Named { id: id_text(id).into_owned(), prints: vec![print] };
+        on_items(prints.into_iter().map(named).collect())
     })?;
     Ok(rows.notes().to_vec())
-}
-
-/// The fingerprint of a row; `None` if it has no features.
-pub fn fingerprint(row: &Row<'_>, recipe: &Recipe) -> Option<Fingerprint<4>> {
-    match &row.content {
-        Content::Text(text) => recipe.fingerprint_any(text),
-        Content::Features(features) => {
-            let features = features.iter().map(|(feature, weight)| (feature, *weight));
-            recipe.fingerprint_any_of_features(features).ok().flatten()
-        }
-    }
 }
 
 fn read_hashes(
