@@ -21,7 +21,7 @@ from . import errors
 from ._collection import Collection, CollectionMatch, StoredItem
 from ._dedup import AlikePair, Dedup, Group, Member, dedup, report
 from ._index import Index, Match
-from ._pictures import picture, pictures
+from ._pictures import PicturePreset, picture, picture_recipes, pictures
 from ._prints import distance, find_all
 from ._recipe import Model, Preset, Recipe, fingerprints, recipes, simhash
 from .errors import LookalikeError
@@ -39,6 +39,7 @@ __all__ = [
     "Match",
     "Member",
     "Model",
+    "PicturePreset",
     "Preset",
     "Recipe",
     "StoredItem",
@@ -49,6 +50,7 @@ __all__ = [
     "find_all",
     "fingerprints",
     "picture",
+    "picture_recipes",
     "pictures",
     "recipes",
     "report",

@@ -71,7 +71,7 @@ class Collection:
         made = None
         if recipe is not None:
             made = recipe_of(recipe, changes | ({} if bits is None else {"bits": bits}))
-            if made._is_python:
+            if made._own:
                 raise ValueError(
                     "a collection remembers its recipe; functions cannot be remembered"
                 )

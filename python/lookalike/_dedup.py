@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from . import _native
 from ._arrays import installed
+from ._pictures import picture_recipes
 from ._recipe import Model, Recipe, objects_of
 from .errors import OptionError, RemovalError
 
@@ -122,6 +123,10 @@ def dedup(
     strict: bool = False,
     lines: bool = False,
     format: str | None = None,
+    kind: Literal["text", "image"] | None = None,
+    orientations: bool = False,
+    match: Literal["whole", "partial"] = "whole",
+    cache: str | os.PathLike[str] | None = None,
     output: str | os.PathLike[str] | None = None,
     report: str | os.PathLike[str] | None = None,
     force: bool = False,
@@ -152,7 +157,11 @@ def dedup(
     ``FIELD:desc``; ``level``, ``similarity`` and ``distance`` say how alike; ``verify=False`` compares
     fingerprints only; ``against`` is other data: what is alike something in it goes, and nothing
     else. ``report`` writes a page to look at; ``output`` writes what is kept of files. ``changes`` are
-    what :class:`Recipe` takes.
+    what :class:`Recipe` takes, functions of your own included.
+
+    Pictures are files, too, and ``recipe`` is then ``pdq``, ``phash``, ``colour`` or ``hsv``;
+    ``orientations`` also finds turned and mirrored ones, ``match="partial"`` cropped and framed ones;
+    ``cache`` is the file that remembers their fingerprints, or ``"none"``.
 
     More than ``max_remove`` of all items are not removed: :class:`~lookalike.errors.RemovalError`
     says which group did it.
@@ -173,32 +182,46 @@ def dedup(
         "strict": strict,
         "lines": lines,
         "format": format,
+        "kind": kind,
+        "orientations": orientations,
+        "match": match,
+        "cache": cache,
         "output": output,
         "report": report,
         "force": force,
         "threads": threads,
         "memory": memory,
     }
-    recipe = recipe.replace(**changes) if isinstance(recipe, Recipe) else Recipe(recipe, **changes)
-    recipe._native.check()
-    wanted = _Wanted(field, id, _fields_of(keep), recipe.extractor)
+    pictures = not changes and recipe in [preset.name for preset in picture_recipes()]
+    chosen = Recipe() if pictures else _changed(recipe, changes)
+    chosen._native.check()
+    wanted = _Wanted(field, id, _fields_of(keep), bool(chosen._own))
+    rows, others = _Table(), _Table()
     with ExitStack() as stack:
-        args = [*_flags(options), *_flags(_recipe_options(recipe, stack)), "--quiet"]
-        paths = _paths(data)
+        asked = {"recipe": recipe} if pictures else _recipe_options(chosen, stack)
+        args = [*_flags(options), *_flags(asked), "--quiet"]
         if against is not None:
             other = _paths(against)
-            args.append(f"--against={other[0] if other else 'against'}")
             if other and len(other) > 1:
                 raise OptionError("against: give one path, a folder if there are several files")
-            against = None if other else wanted.table(against)
-        if paths is not None:
-            answer = _native.dedup([*args, "--", *paths], None, against)
-            return _allowed(Dedup(answer, None))
-        if output is not None:
-            raise OptionError("output= is for files; .rows of the result is what is kept of rows")
-        data = data if _is_table(data) or isinstance(data, list) else list(objects_of(data))
-        answer = _native.dedup([*args, "--", "rows"], wanted.table(data), against)
-        return _allowed(Dedup(answer, data))
+            args.append(f"--against={other[0] if other else 'against'}")
+            others = others if other else wanted.table(against)
+        paths = _paths(data)
+        if paths is None:
+            if output is not None:
+                raise OptionError(
+                    "output= is for files; .rows of the result is what is kept of rows"
+                )
+            data = data if _is_table(data) or isinstance(data, list) else list(objects_of(data))
+            rows = wanted.table(data)
+        making = None
+        if chosen._own:
+            making = (chosen._native, chosen._own, rows.values, others.values)
+        inputs = paths or ["rows"]
+        answer = _native.dedup([*args, "--", *inputs], rows.columns, others.columns, making)
+    if answer.refused is not None:
+        raise RemovalError(answer.refused)
+    return Dedup(answer, None if paths else data)
 
 
 def report(data: Any, path: str | os.PathLike[str], **options: Any) -> Dedup:
@@ -207,13 +230,6 @@ def report(data: Any, path: str | os.PathLike[str], **options: Any) -> Dedup:
     The page is one file that needs nothing else: open it in a browser, or send it to somebody.
     """
     return dedup(data, report=path, **options)
-
-
-def _allowed(result: Dedup) -> Dedup:
-    refused = result._answer.refused
-    if refused is not None:
-        raise RemovalError(refused)
-    return result
 
 
 def _flags(options: Mapping[str, Any]) -> Iterator[str]:
@@ -226,15 +242,19 @@ def _flags(options: Mapping[str, Any]) -> Iterator[str]:
             yield f"{flag}={os.fspath(value) if isinstance(value, os.PathLike) else value}"
 
 
+def _changed(recipe: str | Recipe, changes: Mapping[str, Any]) -> Recipe:
+    if isinstance(recipe, Recipe):
+        return recipe.replace(**changes)
+    return Recipe(recipe, **changes)
+
+
 def _recipe_options(recipe: Recipe, stack: ExitStack) -> dict[str, Any]:
     """A recipe as options; what the command line reads from files is written to some."""
     choices = dict(recipe._choices)
-    if callable(choices["hash"]) or choices.pop("tokenizer") is not None:
-        raise OptionError(
-            "dedup cannot call a hash or a tokenizer of yours; give an extractor=, or use "
-            "fingerprints() and find_all()"
-        )
-    del choices["extractor"]
+    # Functions are called, not told.
+    del choices["tokenizer"], choices["extractor"]
+    if callable(choices["hash"]):
+        del choices["hash"]
     name = choices.pop("name")
     # The default is left to who sees what the data are: pictures have another one.
     choices["recipe"] = None if name == "words" else name
@@ -270,52 +290,69 @@ def _is_table(data: Any) -> bool:
     return hasattr(data, "columns") or hasattr(data, "column_names")
 
 
+class _Table(NamedTuple):
+    """Data as the native half reads them."""
+
+    #: Arrow data, or names and lists; ``None`` for files.
+    columns: Any = None
+    #: What functions of the user's are called with, row by row; ``None`` if that is the text.
+    values: list[Any] | None = None
+
+
 class _Wanted:
     """Which columns are handed over."""
 
-    def __init__(self, field: str | None, id: str | None, keys: list[str], extractor: Any) -> None:
+    def __init__(self, field: str | None, id: str | None, keys: list[str], own: bool) -> None:
         self.field, self.id, self.keys = field, id or "id", keys
-        self.extractor = extractor
+        #: Whether functions of the user's are called with what is in the field.
+        self.own = own
 
-    def table(self, data: Any) -> Any:
-        """What the native half reads: Arrow data, or names and lists."""
+    def table(self, data: Any) -> _Table:
+        """What the native half reads of some rows."""
         if _is_table(data):
             return self._of_table(data)
         rows = list(objects_of(data))
+        if not self.own:
+            _refuse_pictures(rows)
         first = next((row for row in rows if row is not None), None)
         if isinstance(first, Mapping):
             return self._of_dicts(rows)
-        return [(self.field or "text", self._extracted(rows))]
+        return self._shown([(self.field or "text", rows)], self.field or "text")
 
-    def _of_table(self, data: Any) -> Any:
+    def _of_table(self, data: Any) -> _Table:
         names = [str(name) for name in getattr(data, "column_names", getattr(data, "columns", ()))]
         field = self._field_among(names)
         ours = [name for name in names if self._is_wanted(name, field)]
-        if self.extractor is not None:
-            columns = [(name, list(objects_of(data[name]))) for name in ours]
-            return [(name, self._extracted(v) if name == field else v) for name, v in columns]
         if not any(field == name or field.startswith(name + ".") for name in names):
             # What there is instead is told by who looks for it.
             ours = names
+        if self.own:
+            return self._shown([(name, list(objects_of(data[name]))) for name in ours], field)
         if type(data).__module__.startswith("pandas") and installed("pyarrow") is None:
-            return [(name, data[name].tolist()) for name in ours]
-        return data.select(ours) if hasattr(data, "column_names") else data[ours]
+            return _Table([(name, data[name].tolist()) for name in ours])
+        return _Table(data.select(ours) if hasattr(data, "column_names") else data[ours])
 
-    def _of_dicts(self, rows: list[Any]) -> list[tuple[str, list[Any]]]:
+    def _of_dicts(self, rows: list[Any]) -> _Table:
         names = {name: None for row in rows[:1000] if row is not None for name in row}
         field = self._field_among(list(names))
         paths = [field, self.id, *self.keys]
         columns = {path: [_value(row, path) for row in rows] for path in paths}
-        columns[field] = self._extracted(columns[field])
-        missing = all(value is None for value in columns[field])
-        if missing and field not in names:
-            return [(name, [None] * len(rows)) for name in names]
-        return [(p, v) for p, v in columns.items() if p == field or any(x is not None for x in v)]
+        if self.own and self.field is None and field not in names:
+            # Functions take rows of any kind.
+            columns[field] = rows
+        elif field not in names and all(value is None for value in columns[field]):
+            return _Table([(name, [None] * len(rows)) for name in names])
+        used = {p: v for p, v in columns.items() if p == field or any(x is not None for x in v)}
+        return self._shown(list(used.items()), field)
 
-    def _extracted(self, values: list[Any]) -> list[Any]:
-        if self.extractor is None:
-            return values
-        return [None if value is None else self.extractor(value) for value in values]
+    def _shown(self, columns: list[tuple[str, list[Any]]], field: str) -> _Table:
+        """The columns; if functions are called with the values of the field, it is handed over as
+        people read it."""
+        if not self.own:
+            return _Table(columns)
+        values = next((values for name, values in columns if name == field), None)
+        shown = [(n, [_text(value) for value in v] if n == field else v) for n, v in columns]
+        return _Table(shown, values)
 
     def _field_among(self, names: list[str]) -> str:
         return self.field or next((name for name in USUAL if name in names), USUAL[0])
@@ -333,6 +370,20 @@ def _value(row: Any, path: str) -> Any:
         return row[path]
     name, _, rest = path.partition(".")
     return _value(row[name], rest) if rest and name in row else None
+
+
+def _text(value: Any) -> str | None:
+    """A value as people read it; ``None`` if there is none."""
+    if isinstance(value, str):
+        return value
+    return None if _native.is_missing(value) else str(value)
+
+
+def _refuse_pictures(rows: list[Any]) -> None:
+    if any(isinstance(row, bytes) or hasattr(row, "getexif") for row in rows):
+        raise TypeError(
+            "pictures in memory are no rows; give files, or use pictures() and find_all()"
+        )
 
 
 def _taken(data: Any, rows: list[int]) -> Any:

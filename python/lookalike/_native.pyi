@@ -1,6 +1,6 @@
 from collections.abc import Callable, Iterable
 from os import PathLike
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
 __all__ = [
     "Answer",
@@ -11,6 +11,7 @@ __all__ = [
     "compute",
     "dedup",
     "find_all",
+    "is_missing",
     "near_values",
     "picture_presets",
     "pictures",
@@ -21,7 +22,14 @@ __all__ = [
     "simhash_weighted",
 ]
 
-_Hash = Callable[[bytes], int]
+# Hash, tokenizer and extractor.
+_Own: TypeAlias = tuple[
+    Callable[[bytes], int] | None,
+    Callable[[str], Iterable[str]] | None,
+    Callable[[Any], Any] | None,
+]
+# What is called with what: a recipe, the functions, and the values of rows and of others.
+_Making: TypeAlias = tuple[Recipe, _Own, list[Any] | None, list[Any] | None]
 _Path = str | PathLike[str]
 
 @final
@@ -61,12 +69,9 @@ class Recipe:
     @property
     def text(self) -> str: ...
     def check(self) -> None: ...
-    def simhash_text(self, text: str) -> int | None: ...
-    def simhash_hashed(self, text: str, hash: _Hash) -> int | None: ...
-    def simhash_tokens(self, tokens: Iterable[str], hash: _Hash | None = None) -> int | None: ...
-    def simhash_features(self, features: Any, hash: _Hash | None = None) -> int | None: ...
+    def simhash(self, item: Any, own: _Own | None = None) -> int | None: ...
     def fingerprints(
-        self, items: Any, threads: int | None = None
+        self, items: Any, own: _Own | None = None, threads: int | None = None
     ) -> tuple[bytearray, bytearray]: ...
 
 @final
@@ -161,7 +166,7 @@ def presets() -> list[
 def pictures(
     sources: Iterable[Any], recipe: str, threads: int | None = None
 ) -> tuple[bytearray, bytearray, list[tuple[int, str]]]: ...
-def picture_presets() -> list[tuple[str, int, list[int], str]]: ...
+def picture_presets() -> list[tuple[str, int, tuple[int, int, int], str]]: ...
 def find_all(
     prints: Any,
     bits: int,
@@ -172,8 +177,11 @@ def find_all(
     memory: int | None = None,
     threads: int | None = None,
 ) -> bytearray: ...
-def dedup(args: list[str], rows: Any = None, against: Any = None) -> Answer: ...
+def dedup(
+    args: list[str], rows: Any = None, against: Any = None, making: _Making | None = None
+) -> Answer: ...
 def run(args: list[str]) -> int: ...
+def is_missing(object: Any) -> bool: ...
 def compute(hashes: list[int]) -> int: ...
 def near_values(hashes: Any, distance: int) -> list[tuple[int, int]]: ...
 def simhash_ascii(text: str, bits: int) -> int: ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from . import _native
 from ._arrays import prints_from
@@ -13,6 +13,31 @@ from .errors import PictureError
 
 if TYPE_CHECKING:
     from ._arrays import Prints
+
+
+class PicturePreset(NamedTuple):
+    """A recipe for pictures that comes with lookalike."""
+
+    name: str
+    bits: int
+    #: Within how many bits two pictures are copies, near, similar.
+    copy: int
+    near: int
+    similar: int
+    description: str
+
+
+def picture_recipes() -> list[PicturePreset]:
+    """The presets for pictures, the default first.
+
+    >>> [(preset.name, preset.bits, preset.copy) for preset in picture_recipes()]
+    [('pdq', 256, 31), ('phash', 64, 8), ('colour', 128, 8), ('hsv', 128, 3)]
+    """
+    return [
+        PicturePreset(name, bits, *levels, description)
+        for name, bits, levels, description in _native.picture_presets()
+    ]
+
 
 #: A file, the bytes of one, or a PIL image.
 Picture: TypeAlias = str | os.PathLike[str] | bytes | bytearray | Any
@@ -23,7 +48,7 @@ def picture(source: Picture, recipe: str = "pdq") -> int | None:
 
     ``source`` is a path, the bytes of a file, or a PIL image. JPEG, PNG, WebP, GIF, BMP and TIFF are
     read, and turned as their EXIF data say. By ``pdq``, copies are within 31 of 256 bits, near
-    pictures within 48.
+    pictures within 48; :func:`picture_recipes` lists the others.
 
     >>> from PIL import Image
     >>> photo = Image.effect_noise((32, 32), 100).resize((300, 300))
@@ -57,7 +82,7 @@ def pictures(
         shown = "; ".join(f"{at}: {why}" for at, why in failed[:5])
         more = f"; and {len(failed) - 5} more" if len(failed) > 5 else ""
         warnings.warn(f"{len(failed)} pictures cannot be read: {shown}{more}", stacklevel=2)
-    bits = next(bits for name, bits, *_ in _native.picture_presets() if name == recipe)
+    bits = next(preset.bits for preset in picture_recipes() if preset.name == recipe)
     return prints_from(words, empty, bits)
 
 

@@ -18,6 +18,10 @@ Feature: TypeAlias = str | bytes | int
 Features: TypeAlias = Mapping[Any, float] | Iterable[Feature | tuple[Feature, float]]
 #: Hashes the bytes of a feature; the lowest 64 bits count.
 Hash: TypeAlias = Callable[[bytes], int]
+#: Cuts a text into tokens.
+Tokenizer: TypeAlias = Callable[[str], Iterable[str]]
+#: Finds the features of an item.
+Extractor: TypeAlias = Callable[[Any], Features]
 
 
 class Model:
@@ -119,8 +123,8 @@ class Recipe:
         hash: str | Hash | None = None,
         seed: int | None = None,
         bits: int | None = None,
-        tokenizer: Callable[[str], Iterable[str]] | None = None,
-        extractor: Callable[[Any], Features] | None = None,
+        tokenizer: Tokenizer | None = None,
+        extractor: Extractor | None = None,
     ) -> None:
         if stop_words is not None and not isinstance(stop_words, str):
             stop_words = list(stop_words)
@@ -157,7 +161,7 @@ class Recipe:
     @property
     def name(self) -> str:
         """The preset's name, or ``own`` if anything was changed."""
-        return "own" if self._is_python else self._native.name
+        return "own" if self._own else self._native.name
 
     @property
     def features(self) -> str:
@@ -200,8 +204,10 @@ class Recipe:
         return self._native.distance
 
     @property
-    def _is_python(self) -> bool:
-        return bool(self._hash or self.tokenizer or self.extractor)
+    def _own(self) -> tuple[Hash | None, Tokenizer | None, Extractor | None] | None:
+        """Hash, tokenizer and extractor, those that are functions; ``None`` if none is."""
+        own = (self._hash, self.tokenizer, self.extractor)
+        return None if own == (None, None, None) else own
 
     def replace(self, **changes: Any) -> Recipe:
         """The same recipe, but for these choices."""
@@ -212,42 +218,20 @@ class Recipe:
 
     def simhash(self, item: Any) -> int | None:
         """The fingerprint of one item; see :func:`simhash`."""
-        native, own_hash = self._native, self._hash
-        if self.extractor is not None:
-            return native.simhash_features(_plain(self.extractor(item)), own_hash)
-        if not isinstance(item, str):
-            return native.simhash_features(_plain(item), own_hash)
-        if self.tokenizer is not None:
-            return native.simhash_tokens(self.tokenizer(item), own_hash)
-        if own_hash is not None:
-            return native.simhash_hashed(item, own_hash)
-        return native.simhash_text(item)
+        return self._native.simhash(item, self._own)
 
     def fingerprints(self, items: Any, threads: int | None = None) -> Prints:
         """The fingerprints of many items; see :func:`fingerprints`."""
-        items = column_of(items)
-        if not self._is_python:
-            return prints_from(*self._native.fingerprints(items, threads), self.bits)
-        words, empty = bytearray(), bytearray()
-        size = 8 * max(1, self.bits // 64)
-        for item in objects_of(items):
-            print = None if item is None else self.simhash(item)
-            words += (print or 0).to_bytes(size, "little")
-            empty.append(print is None)
-        return prints_from(words, empty, self.bits)
+        items = column_of(items) if self._own is None else objects_of(items)
+        return prints_from(*self._native.fingerprints(items, self._own, threads), self.bits)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Recipe):
             return NotImplemented
-        ours = (self._hash, self.tokenizer, self.extractor)
-        return self._native == other._native and ours == (
-            other._hash,
-            other.tokenizer,
-            other.extractor,
-        )
+        return (self._native, self._own) == (other._native, other._own)
 
     def __hash__(self) -> int:
-        return hash((str(self), self._hash, self.tokenizer, self.extractor))
+        return hash((str(self), self._own))
 
     def __str__(self) -> str:
         named = {"hash": self._hash, "tokenizer": self.tokenizer, "extractor": self.extractor}
@@ -275,10 +259,6 @@ def recipe_of(recipe: str | Recipe, changes: Mapping[str, Any]) -> Recipe:
 @lru_cache(maxsize=32)
 def _preset(name: str) -> Recipe:
     return Recipe(name)
-
-
-def _plain(features: Any) -> Any:
-    return dict(features) if isinstance(features, Mapping) else features
 
 
 def column_of(items: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 from conftest import ROOT
-from lookalike import Dedup, Recipe, dedup, errors, report
+from lookalike import Dedup, Recipe, dedup, distance, errors, report
 
 NINE = "The ferry to the island leaves at nine in the morning from the north end."
 TEN = "The ferry to the island leaves at ten in the morning, from the north end!"
@@ -115,6 +116,68 @@ def test_features_are_rows() -> None:
     assert decided(dedup(pandas.DataFrame({"text": texts}), recipe=own)) == [(2, 0)]
 
 
+def test_functions_of_yours_make_the_fingerprints_that_are_compared() -> None:
+    texts = [NINE, OTHER, TEN]
+    choices: list[dict[str, Any]] = [
+        {"hash": zlib.crc32},
+        {"tokenizer": str.split},
+        {"tokenizer": str.split, "hash": zlib.crc32, "features": "words:2"},
+        {"extractor": str.split},
+        {"extractor": lambda text: {word: len(word) for word in text.split()}, "hash": zlib.crc32},
+    ]
+    for choice in choices:
+        recipe = Recipe(**choice)
+        for data in [texts, pandas.DataFrame({"text": texts}), pyarrow.table({"text": texts})]:
+            result = dedup(data, recipe=recipe, similarity=0.3)
+            assert decided(result) == [(2, 0)], choice
+            assert result.pairs[0].distance == distance(recipe.simhash(NINE), recipe.simhash(TEN))
+    # Who cuts at commas sees nothing in common.
+    assert dedup(texts, tokenizer=lambda text: text.split(",")).removed == []
+    assert dedup([NINE, OTHER], against=[TEN], tokenizer=str.split).removed == [0]
+
+
+def test_functions_of_yours_take_rows_of_any_kind(tmp_path: Path) -> None:
+    pages = [{"id": n, "links": links} for n, links in enumerate(["abc", "xyz", "cab"])]
+    result = dedup(pages, extractor=lambda page: list(page["links"]))
+    assert decided(result) == [(2, 0)]
+    assert dedup(pages, field="links", extractor=list).removed == [2]
+    assert dedup([{"soup": 2, "salt": 1}, None, {"soup": 2, "salt": 1}], hash=zlib.crc32).kept == [
+        0
+    ]
+    lines = tmp_path / "lines.txt"
+    lines.write_text("\n".join([NINE, OTHER, TEN]))
+    page = tmp_path / "page.html"
+    result = dedup(lines, lines=True, tokenizer=str.split, report=page)
+    assert decided(result) == [(3, 1)]
+    assert NINE in page.read_text("utf-8")
+
+
+def test_what_is_wrong_with_a_function_of_yours_is_said_with_the_row(tmp_path: Path) -> None:
+    def fail(text: str) -> list[str]:
+        if text == TEN:
+            raise LookupError("mine")
+        return text.split()
+
+    with pytest.raises(LookupError, match="mine") as raised:
+        dedup([NINE, OTHER, TEN], tokenizer=fail)
+    assert raised.value.__notes__ == ["raised for row 2"]
+    with pytest.raises(TypeError, match="row 0: a hash is an int, not str"):
+        dedup([NINE], hash=lambda data: "text")
+    with pytest.raises(TypeError, match="row 1: a tokenizer returns a list of tokens, not int"):
+        dedup([None, NINE], tokenizer=len)
+    with pytest.raises(TypeError, match="row 0: an extractor returns .*, not str"):
+        dedup([NINE], against=[TEN], extractor=str.lower)
+    file = tmp_path / "rows.jsonl"
+    file.write_text(json.dumps({"id": "nine", "text": NINE}))
+    with pytest.raises(TypeError, match="nine: a feature is a str, bytes or an int"):
+        dedup(file, extractor=lambda text: [2.5])
+
+
+def test_pictures_in_memory_are_refused_in_words() -> None:
+    with pytest.raises(TypeError, match="pictures in memory are no rows"):
+        dedup([b"\x89PNG"])
+
+
 def test_options_are_the_command_lines() -> None:
     assert dedup([NINE, TEN], level="copy").groups == dedup([NINE, TEN], similarity=0.8).groups
     assert dedup([NINE, TEN], similarity=0.99).removed == []
@@ -139,7 +202,6 @@ def test_options_are_the_command_lines() -> None:
         ({"similarity": 2}, errors.OptionError, "write a number from 0 to 1"),
         ({"keep": "bets"}, errors.OptionError, "--keep <RULE>"),
         ({"distance": 129}, errors.OptionError, "--distance 129 is more than the 128 bits"),
-        ({"hash": len}, errors.OptionError, "cannot call a hash"),
         ({"max_remove": 0.1}, errors.RemovalError, "1 of 2 items would be removed"),
         ({"output": "kept.jsonl"}, errors.OptionError, "output= is for files"),
     ],

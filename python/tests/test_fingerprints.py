@@ -137,13 +137,39 @@ def test_what_your_function_raises_is_raised(choice: str) -> None:
     recipe = Recipe(**{choice: fail})  # type: ignore[arg-type]
     with pytest.raises(LookupError, match="mine"):
         recipe.simhash("some text")
-    with pytest.raises(LookupError, match="mine"):
-        fingerprints(["some text"], recipe)
+    with pytest.raises(LookupError, match="mine") as raised:
+        fingerprints([None, "some text"], recipe)
+    assert raised.value.__notes__ == ["raised for row 1"]
 
 
-def test_a_hash_that_is_no_number_is_refused() -> None:
-    with pytest.raises(TypeError, match="a hash is an int"):
-        Recipe(hash=lambda data: "text").simhash("some text")  # type: ignore[arg-type, return-value]
+@pytest.mark.parametrize(
+    ("choice", "message"),
+    [
+        ({"hash": str}, "a hash is an int, not str"),
+        ({"tokenizer": str.lower}, "a tokenizer returns a list of tokens, not str"),
+        ({"tokenizer": len}, "a tokenizer returns a list of tokens, not int"),
+        ({"tokenizer": lambda text: [1.5]}, "a feature is a str, bytes or an int"),
+        ({"extractor": str.lower}, "an extractor returns a dict or a list of features, not str"),
+        ({"extractor": len}, "an item is a text, or features"),
+        ({"extractor": lambda text: {"a": "b"}}, "a weight is a number, not str"),
+    ],
+)
+def test_what_your_function_should_not_return_is_said_with_the_row(
+    choice: dict[str, Any], message: str
+) -> None:
+    recipe = Recipe(**choice)
+    with pytest.raises(TypeError, match=message):
+        recipe.simhash("some text")
+    with pytest.raises(TypeError, match="row 2: " + message):
+        fingerprints([None, float("nan"), "some text"], recipe)
+
+
+def test_functions_of_yours_take_columns_of_every_kind() -> None:
+    recipe = Recipe("bare", tokenizer=lambda text: text.split())
+    expected = fingerprints(TEXTS, recipe).tolist()
+    assert expected[0] is not None
+    for kind in COLUMNS:
+        assert fingerprints(COLUMNS[kind](TEXTS), recipe).tolist() == expected, kind
 
 
 @pytest.mark.parametrize(
@@ -152,7 +178,7 @@ def test_a_hash_that_is_no_number_is_refused() -> None:
         ("one text", "one text is no list of texts"),
         (pyarrow.array([1, 2]), "a column of Int64 holds no texts"),
         (pyarrow.table({"text": ["a"]}), "give one column"),
-        ([3], "an item is a text, or features"),
+        (["a", 3], "row 1: an item is a text, or features"),
         ([["a", 2.5]], "a feature is a str, bytes or an int"),
         ([[("a", 1, 2)]], "is no .feature, weight."),
     ],

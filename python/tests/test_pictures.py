@@ -6,10 +6,12 @@ import io
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import lookalike
 import numpy
 import pytest
+from conftest import vectors
 from lookalike import distance, errors, picture, pictures
 from PIL import Image
 
@@ -46,6 +48,52 @@ def test_a_picture_is_a_path_bytes_or_an_image(tmp_path: Path) -> None:
         assert picture(source) == print
     run = [sys.executable, "-m", "lookalike", "hash", str(tmp_path / "hills.png"), "--quiet"]
     assert hex(print)[2:] in subprocess.run(run, capture_output=True, text=True).stdout
+
+
+@pytest.mark.parametrize("recipe", ["pdq", "phash", "colour", "hsv"])
+def test_every_recipe_takes_every_kind_of_source(recipe: str, tmp_path: Path) -> None:
+    image = hills()
+    (tmp_path / "hills.png").write_bytes(png(image))
+    preset = next(preset for preset in lookalike.picture_recipes() if preset.name == recipe)
+    prints = pictures([image, tmp_path / "hills.png", png(image), hills(1)], recipe)
+    assert prints.shape == ((4, preset.bits // 64) if preset.bits > 64 else (4,))
+    words = prints.reshape(4, -1).tolist()
+    assert words[0] == words[1] == words[2] != words[3]
+    assert picture(image, recipe) == sum(word << 64 * at for at, word in enumerate(words[0]))
+    copies = distance(picture(image, recipe), picture(image.resize((200, 150)), recipe))
+    assert copies <= preset.copy < preset.near < preset.similar
+
+
+def scrambled(number: int) -> int:
+    bits = (number + 1) * 0x9E3779B97F4A7C15 % 2**64
+    bits = (bits ^ bits >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    bits = (bits ^ bits >> 27) * 0x94D049BB133111EB % 2**64
+    return bits ^ bits >> 31
+
+
+def waves(seed: int, width: int, height: int, channels: int) -> Image.Image:
+    """The pictures of ``vectors/pictures.tsv``: sums of triangle waves."""
+    ys, xs = numpy.mgrid[0:height, 0:width]
+    planes = numpy.zeros((height, width, channels), dtype=numpy.int64)
+    for channel in range(channels):
+        for wave in range(60):
+            bits = scrambled(seed * 1000 + channel * 100 + wave)
+            place = xs * ((bits & 7) * 1024) // width + (bits >> 16 & 1023)
+            place += ys * (((bits >> 8 & 15) - 8) * 1024) // height
+            planes[..., channel] += (bits >> 32 & 31) * (abs(place % 1024 - 512) - 256)
+    pixels = numpy.clip(128 + planes // 512, 0, 255).astype(numpy.uint8)
+    return Image.fromarray(pixels[..., 0] if channels == 1 else pixels)
+
+
+#: How many bits may differ from what computes with other floats.
+NEAR_ENOUGH = {"pdqhash": 2, "imagehash": 6, "make_pictures.py": 0}
+
+
+@pytest.mark.parametrize("line", vectors("pictures.tsv"), ids=lambda line: "-".join(line[:5]))
+def test_pictures_have_the_fingerprints_of_pictures_tsv(line: list[str]) -> None:
+    *shape, recipe, expected, source = line
+    print = picture(waves(*map(int, shape)), recipe)
+    assert distance(print, int(expected, 16)) <= NEAR_ENOUGH[source]
 
 
 def test_copies_are_near_and_others_far() -> None:
@@ -97,3 +145,21 @@ def test_a_folder_of_pictures_is_deduplicated(tmp_path: Path) -> None:
     result = lookalike.dedup(tmp_path)
     assert [Path(str(id)).name for id in result.kept] == ["a.png", "b.png"]
     assert result.groups[0].members[0].distance <= 31
+
+
+def test_turned_and_cropped_pictures_are_found_when_asked_for(tmp_path: Path) -> None:
+    image = hills().resize((640, 480))
+    image.save(tmp_path / "a.png")
+    image.transpose(Image.Transpose.ROTATE_90).save(tmp_path / "b.png")
+    image.crop((80, 60, 600, 450)).save(tmp_path / "c.png")
+
+    def removed(**options: Any) -> list[str]:
+        result = lookalike.dedup(tmp_path, cache="none", **options)
+        return [Path(str(id)).name for id in result.removed]
+
+    assert removed() == []
+    assert removed(orientations=True) == ["b.png"]
+    assert removed(match="partial") == ["b.png", "c.png"]
+    assert "c.png" in removed(recipe="colour")
+    with pytest.raises(errors.InputError, match="for texts; these are pictures"):
+        removed(tokenizer=str.split)

@@ -23,6 +23,12 @@ SLOW_CALLS = {
         "lookalike.Index(64, 20, prints=rng.integers(0, 2**63, 300_000, dtype=numpy.uint64))"
         ".search_many(rng.integers(0, 2**63, 10_000_000, dtype=numpy.uint64))"
     ),
+    "fingerprints by a function": (
+        "lookalike.fingerprints(iter(lambda: 'some text', 1), tokenizer=lambda text: text.split())"
+    ),
+    "dedup by a function": (
+        "lookalike.dedup([f'{n} {n // 7}' for n in range(300_000)], hash=lambda data: sum(data) ** 99)"
+    ),
     "dedup": "lookalike.dedup([f'{n} {n // 7} {n % 1000} {n * n}' for n in range(500_000)], exact=True)",
 }
 

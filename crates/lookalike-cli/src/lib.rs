@@ -18,7 +18,7 @@ use std::{ffi::OsString, process::ExitCode};
 use clap::Parser;
 
 pub use clap::Error as ArgumentError;
-pub use commands::dedup::{Answer, Given, Id};
+pub use commands::dedup::{Answer, Given, Id, Make, Unmade};
 
 /// Runs the command line. The first argument is the name of the program.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {

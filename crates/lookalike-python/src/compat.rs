@@ -1,14 +1,12 @@
 //! What do the packages `simhash` and `simhash-py` compute? Their inner loops; everything that their
 //! users can see is in `python/lookalike/compat`.
 
-use std::collections::HashMap;
-
-use lookalike::{AllPairs, FeatureHash, Features, Fingerprint, Radius, simhash};
+use lookalike::{AllPairs, Features, Radius, hash::short_md5s, simhash};
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyBytes};
 
 use crate::{
     error::OrRaise,
-    prints::{many, to_int},
+    prints::many,
     work::{self, interruptible},
 };
 
@@ -63,21 +61,31 @@ fn simhash_letters<'py>(
     letters: &str,
     bits: usize,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let print = py.detach(|| {
-        let mut counts: HashMap<&str, i32> = HashMap::new();
-        each_run(letters, |run| *counts.entry(run).or_default() += 1);
-        let last = |run: &str| FeatureHash::Md5Last8.hash(0, run.as_bytes());
-        let first = |run: &str| FeatureHash::Md5First8.hash(0, run.as_bytes());
-        if bits <= 64 {
-            let counted = counts.into_iter().map(|(run, count)| ([last(run), 0], count));
-            vote(counted)
-        } else {
-            vote(counts.into_iter().map(|(run, count)| ([last(run), first(run)], count)))
+    let print: u128 = py.detach(|| match bits {
+        ..=64 => vote(letters, |digest| [digest as u64])[0].into(),
+        _ => {
+            let [low, high] = vote(letters, |digest| [digest as u64, (digest >> 64) as u64]);
+            u128::from(high) << 64 | u128::from(low)
         }
     });
-    let print = (u128::from(print[1]) << 64 | u128::from(print[0])) & (u128::MAX >> (128 - bits));
-    let print = [print as u64, (print >> 64) as u64];
-    to_int(py, Fingerprint(print))
+    Ok((print & (u128::MAX >> (128 - bits))).into_pyobject(py)?.into_any())
+}
+
+/// The words that the runs of a text vote for, each as often as it is there.
+fn vote<const WORDS: usize>(letters: &str, words: impl Fn(u128) -> [u64; WORDS]) -> [u64; WORDS] {
+    let mut hashes = Vec::with_capacity(letters.len());
+    short_md5s(runs(letters), |digest| hashes.push(words(digest)));
+    simhash(&Features::from_hashes(hashes)).unwrap_or_default().0
+}
+
+/// Every four characters that follow each other; all if there are fewer.
+fn runs(letters: &str) -> impl Iterator<Item = &[u8]> {
+    const WIDTH: usize = 4;
+    let starts = || letters.char_indices().map(|(start, _)| start);
+    let ends = starts().chain([letters.len()]).skip(WIDTH);
+    let is_short = starts().nth(WIDTH - 1).is_none();
+    let runs = starts().zip(ends).map(|(start, end)| &letters.as_bytes()[start..end]);
+    runs.chain(is_short.then_some(letters.as_bytes()))
 }
 
 /// PyPI `simhash` of digests, big-endian: a bit is set if the weights of the digests that have it are
@@ -109,23 +117,4 @@ pub fn simhash_weighted<'py>(
         |ones: &[f64]| ones.iter().fold(0, |byte, &ones| byte << 1 | u8::from(ones > total / 2.0));
     let print: Vec<u8> = ones.chunks(8).map(byte).collect();
     Ok(PyBytes::new(py, &print))
-}
-
-/// The words that counted hashes vote for.
-fn vote(counted: impl Iterator<Item = ([u64; 2], i32)>) -> [u64; 2] {
-    let mut features = Features::<2>::new();
-    features.extend_words(counted);
-    simhash(&features).unwrap_or_default().0
-}
-
-/// Calls back with every four characters that follow each other; with all if there are fewer.
-fn each_run<'a>(letters: &'a str, mut on_run: impl FnMut(&'a str)) {
-    const WIDTH: usize = 4;
-    let starts = || letters.char_indices().map(|(start, _)| start);
-    let ends = starts().chain([letters.len()]).skip(WIDTH);
-    let mut runs = starts().zip(ends).peekable();
-    if runs.peek().is_none() {
-        on_run(letters);
-    }
-    runs.for_each(|(start, end)| on_run(&letters[start..end]));
 }

@@ -2,12 +2,17 @@
 
 use std::{ffi::OsString, process::ExitCode};
 
-use lookalike::AlikePair;
-use lookalike_cli::{Given, Id};
-use pyo3::{prelude::*, types::PyTuple};
+use lookalike::{AlikePair, Item};
+use lookalike_cli::{Given, Id, Make, Unmade};
+use pyo3::{
+    prelude::*,
+    types::{PyList, PyString, PyTuple},
+};
 
 use crate::{
     error::{self, OrRaise},
+    own::{Own, named},
+    recipe::Recipe,
     table,
     work::interruptible,
 };
@@ -18,22 +23,58 @@ pub struct Answer {
     inner: lookalike_cli::Answer,
 }
 
+/// Functions of the user's that make items: a recipe, the functions, and what they are called with
+/// instead of texts, for the rows and for those they are held against.
+#[derive(FromPyObject)]
+pub struct Making(Py<Recipe>, Own, Option<Py<PyList>>, Option<Py<PyList>>);
+
 /// Runs `lookalike dedup` with these arguments, over files or over rows.
 #[pyfunction]
-#[pyo3(signature = (args, rows=None, against=None))]
+#[pyo3(signature = (args, rows=None, against=None, making=None))]
 pub fn dedup(
     py: Python<'_>,
     args: Vec<OsString>,
     rows: Option<&Bound<'_, PyAny>>,
     against: Option<&Bound<'_, PyAny>>,
+    making: Option<Making>,
 ) -> PyResult<Answer> {
     let rows = rows.map(table::rows).transpose()?;
     let against = against.map(table::rows).transpose()?;
     let answer = interruptible(py, |stop| {
         let on_beat = || stop.check();
-        lookalike_cli::dedup(args, Given { rows, against, on_beat: &on_beat })
+        let make = making.as_ref().map(Making::function);
+        let make = make.as_ref().map(|make| make as Make<'_>);
+        lookalike_cli::dedup(args, Given { rows, against, on_beat: &on_beat, make })
     })?;
-    answer.map(|inner| Answer { inner }).map_err(|failed| error::command_line(&failed))
+    answer.map(|inner| Answer { inner }).map_err(|failed| raised(py, &failed))
+}
+
+impl Making {
+    fn function(&self) -> impl for<'t> Fn(Unmade<'t>) -> anyhow::Result<Item<'t>> + Sync {
+        |unmade| self.item(unmade)
+    }
+
+    fn item<'t>(&self, unmade: Unmade<'t>) -> anyhow::Result<Item<'t>> {
+        let Self(recipe, own, rows, others) = self;
+        let Unmade { text, name, row, is_other } = unmade;
+        let values = if is_other { others } else { rows };
+        let make = |py: Python<'_>| {
+            let (item, place) = match values {
+                Some(values) => (values.bind(py).get_item(row)?, format!("row {row}")),
+                None => (PyString::new(py, text).into_any(), name.into_owned()),
+            };
+            recipe.get().item(&item, text, own).map_err(|error| named(py, error, &place))
+        };
+        Ok(Python::attach(make)?)
+    }
+}
+
+/// What a function of the user's raised, or an error of the command line.
+fn raised(py: Python<'_>, failed: &anyhow::Error) -> PyErr {
+    let Some(error) = failed.chain().find_map(|cause| cause.downcast_ref::<PyErr>()) else {
+        return error::command_line(failed);
+    };
+    error.clone_ref(py)
 }
 
 /// Runs the command line and says how it ended.

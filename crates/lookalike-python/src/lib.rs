@@ -6,7 +6,8 @@
 //!
 //! | file | question |
 //! |---|---|
-//! | `recipe.rs` | How do texts, tokens and features become fingerprints? |
+//! | `recipe.rs` | How do items become fingerprints? |
+//! | `features.rs`, `own.rs` | Which features does an object hold? What do functions of the user's make of it? |
 //! | `texts.rs` | Which texts does a list, an iterator or an Arrow column hold? |
 //! | `pictures.rs` | What does a picture look like, in bits? |
 //! | `pairs.rs`, `index.rs` | Which fingerprints are near each other, or near this one? |
@@ -22,8 +23,10 @@ mod collection;
 mod compat;
 mod dedup;
 mod error;
+mod features;
 mod index;
 mod model;
+mod own;
 mod pairs;
 mod pictures;
 mod prints;
@@ -45,5 +48,6 @@ mod native {
         pairs::find_all,
         pictures::{picture_presets, pictures},
         recipe::{Recipe, presets},
+        texts::is_missing,
     };
 }

@@ -71,11 +71,11 @@ pub fn pictures<'py>(
 
 /// Every preset for pictures: name, bits, the distances of copy, near and similar, what it is good for.
 #[pyfunction]
-pub fn picture_presets() -> Vec<(&'static str, u32, [u32; 3], &'static str)> {
+pub fn picture_presets() -> Vec<(&'static str, u32, (u32, u32, u32), &'static str)> {
     let listed = PicturePreset::ALL.iter().map(|preset| {
         let PictureRecipe { width, .. } = preset.recipe;
-        let levels = preset.levels.map(|radius| radius.bits());
-        (preset.recipe.name(), Width::bits(width), levels, preset.description)
+        let [copy, near, similar] = preset.levels.map(|radius| radius.bits());
+        (preset.recipe.name(), Width::bits(width), (copy, near, similar), preset.description)
     });
     listed.collect()
 }

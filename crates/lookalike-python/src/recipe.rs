@@ -1,20 +1,20 @@
-//! How do texts, tokens and features become fingerprints?
+//! How do items become fingerprints?
 
 use std::num::NonZeroU32;
 
 use lookalike::{
-    FeatureHash, Fingerprint, Preset, Radius, RecipeError, StopWords, Width, hash::spread,
-    recipe::Scratch,
+    FeatureHash, Fingerprint, Item, Preset, Radius, RecipeError, StopWords, Width, recipe::Scratch,
 };
 use pyo3::{
-    exceptions::{PyOverflowError, PyTypeError},
     prelude::*,
-    types::{PyByteArray, PyBytes, PyDict, PyInt, PyString, PyTuple},
+    types::{PyByteArray, PyTuple},
 };
 
 use crate::{
     error::{OrRaise, exception},
+    features::{Feature, mix},
     model::Model,
+    own::{Hasher, Own, Taken},
     prints::{for_words, to_bytes, to_int},
     texts::{Batch, Texts},
     work,
@@ -140,79 +140,48 @@ impl Recipe {
         }
     }
 
-    /// The fingerprint of a text.
-    fn simhash_text<'py>(
+    /// The fingerprint of an item: a text, or features.
+    #[pyo3(signature = (item, own=None))]
+    fn simhash<'py>(
         &self,
-        text: &Bound<'py, PyString>,
+        item: &Bound<'py, PyAny>,
+        own: Option<Own>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.check()?;
-        let content = text.to_string_lossy();
-        for_words!(self.words(), W => int(text.py(), self.inner.fingerprint::<W>(&content)))
-    }
-
-    /// The fingerprint of a text whose features are hashed by a callable.
-    fn simhash_hashed<'py>(
-        &self,
-        text: &Bound<'py, PyString>,
-        hash: &Bound<'py, PyAny>,
-    ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.check()?;
-        let mut hasher = Hasher { recipe: &self.inner, own: Some(hash), failed: None };
-        let content = text.to_string_lossy();
+        let (py, own) = (item.py(), own.unwrap_or_default());
+        let taken = Taken::apart(item, &own)?;
         for_words!(self.words(), W => {
-            let print = self.inner.fingerprint_hashed::<W>(&content, |bytes| hasher.words(bytes));
-            hasher.finish(text.py(), print)
+            self.print::<W>(py, &taken, &own)?.map(|print| to_int(py, print)).transpose()
         })
     }
 
-    /// The fingerprint of a text that is cut into tokens.
-    #[pyo3(signature = (tokens, hash=None))]
-    fn simhash_tokens<'py>(
-        &self,
-        tokens: &Bound<'py, PyAny>,
-        hash: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.check()?;
-        let cut: Vec<Vec<u8>> =
-            tokens.try_iter()?.map(|token| feature_bytes(&token?)).collect::<PyResult<_>>()?;
-        if hash.is_none() && self.inner.hash == FeatureHash::Mix {
-            let hashes: Vec<u64> =
-                cut.iter().map(|token| FeatureHash::Mix.hash(0, token)).collect();
-            return for_words!(self.words(), W => {
-                let print = self.inner.fingerprint_of_tokens::<W>(&hashes, &mut Scratch::new());
-                int(tokens.py(), print)
-            });
-        }
-        let mut hasher = Hasher { recipe: &self.inner, own: hash, failed: None };
-        for_words!(self.words(), W => {
-            let print = self.inner.fingerprint_of_token_bytes::<W>(&cut, |bytes| hasher.words(bytes));
-            hasher.finish(tokens.py(), print)
-        })
-    }
-
-    /// The fingerprint of features with weights.
-    #[pyo3(signature = (features, hash=None))]
-    fn simhash_features<'py>(
-        &self,
-        features: &Bound<'py, PyAny>,
-        hash: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        for_words!(self.words(), W => int(features.py(), self.of_features::<W>(features, hash)?))
-    }
-
-    /// The fingerprints of texts or lists of features.
-    #[pyo3(signature = (items, threads=None))]
+    /// The fingerprints of items.
+    #[pyo3(signature = (items, own=None, threads=None))]
     fn fingerprints<'py>(
         &self,
         items: &Bound<'py, PyAny>,
+        own: Option<Own>,
         threads: Option<usize>,
     ) -> PyResult<Many<'py>> {
         self.check()?;
-        for_words!(self.words(), W => self.many::<W>(items, threads))
+        for_words!(self.words(), W => self.many::<W>(items, own.as_ref(), threads))
     }
 }
 
 impl Recipe {
+    /// The item that the functions of the user make, for a search; `text` is how it is shown.
+    pub fn item<'t>(
+        &self,
+        item: &Bound<'_, PyAny>,
+        text: &'t str,
+        own: &Own,
+    ) -> PyResult<Item<'t>> {
+        let taken = Taken::apart(item, own)?;
+        let print = for_words!(self.words(), W => {
+            self.print::<W>(item.py(), &taken, own)?.map(|print| print.resize())
+        });
+        Ok(Item::Made(print, taken.parts(text)))
+    }
+
     fn words(&self) -> usize {
         self.inner.width.words()
     }
@@ -220,6 +189,7 @@ impl Recipe {
     fn many<'py, const WORDS: usize>(
         &self,
         items: &Bound<'py, PyAny>,
+        own: Option<&Own>,
         threads: Option<usize>,
     ) -> PyResult<Many<'py>> {
         let py = items.py();
@@ -232,151 +202,46 @@ impl Recipe {
             empty.extend(made.iter().map(|print| u8::from(print.is_none())));
             py.check_signals()
         };
-        let of_features = |features: &Bound<'py, PyAny>| self.of_features(features, None);
-        Texts::of(items)?.each_batch(of_features, on_batch)?;
+        let none = Own::default();
+        let make = |item: &Bound<'py, PyAny>| {
+            let own = own.unwrap_or(&none);
+            self.print(py, &Taken::apart(item, own)?, own)
+        };
+        Texts::of(items)?.each_batch(own.is_some(), make, on_batch)?;
         Ok((to_bytes(py, &prints)?, to_bytes(py, &empty)?))
     }
 
-    fn of_features<const WORDS: usize>(
+    fn print<const WORDS: usize>(
         &self,
-        features: &Bound<'_, PyAny>,
-        hash: Option<&Bound<'_, PyAny>>,
+        py: Python<'_>,
+        taken: &Taken<'_>,
+        own: &Own,
     ) -> PyResult<Option<Fingerprint<WORDS>>> {
-        let mut hasher = Hasher { recipe: &self.inner, own: hash, failed: None };
-        let mut hashed = Vec::new();
-        each_feature(features, &mut |feature, weight| {
-            hashed.push((hasher.feature(feature)?, weight));
-            Ok(())
-        })?;
-        self.inner.fingerprint_of_weighted_hashes(hashed).or_raise()
-    }
-}
-
-fn int<const WORDS: usize>(
-    py: Python<'_>,
-    print: Option<Fingerprint<WORDS>>,
-) -> PyResult<Option<Bound<'_, PyAny>>> {
-    print.map(|print| to_int(py, print)).transpose()
-}
-
-/// Hashes features, by the recipe or by a callable; remembers the first thing that went wrong.
-struct Hasher<'a, 'py> {
-    recipe: &'a lookalike::Recipe,
-    own: Option<&'a Bound<'py, PyAny>>,
-    failed: Option<PyErr>,
-}
-
-impl<'py> Hasher<'_, 'py> {
-    fn words<const WORDS: usize>(&mut self, bytes: &[u8]) -> [u64; WORDS] {
-        let Some(own) = self.own else { return self.recipe.hash.words(self.recipe.seed, bytes) };
-        if self.failed.is_some() {
-            return [0; WORDS];
+        let recipe = &self.inner;
+        if !matches!(taken, Taken::Features(_)) {
+            self.check()?;
         }
-        let hash = own.call1((PyBytes::new(own.py(), bytes),)).and_then(|hash| low_word(&hash));
-        match hash {
-            Ok(hash) => spread(hash),
-            Err(error) => {
-                self.failed = Some(error);
-                [0; WORDS]
+        let mut hasher = Hasher::new(py, recipe, own);
+        let print = match taken {
+            Taken::Text(text) if hasher.is_native() => recipe.fingerprint(&text.to_string_lossy()),
+            Taken::Text(text) => {
+                recipe.fingerprint_hashed(&text.to_string_lossy(), |bytes| hasher.words(bytes))
             }
-        }
+            Taken::Tokens(tokens) if hasher.is_native() && recipe.hash == FeatureHash::Mix => {
+                let hashes: Vec<u64> = tokens.iter().map(|token| mix(token)).collect();
+                recipe.fingerprint_of_tokens(&hashes, &mut Scratch::new())
+            }
+            Taken::Tokens(tokens) => {
+                recipe.fingerprint_of_token_bytes(tokens, |bytes| hasher.words(bytes))
+            }
+            Taken::Features(features) => {
+                let hash = |(feature, weight): &(Feature, f64)| (hasher.feature(feature), *weight);
+                let hashed: Vec<_> = features.iter().map(hash).collect();
+                recipe.fingerprint_of_weighted_hashes(hashed).or_raise()?
+            }
+        };
+        hasher.finish(print)
     }
-
-    /// The hash of a feature; an int is its own.
-    fn feature<const WORDS: usize>(
-        &mut self,
-        feature: &Bound<'py, PyAny>,
-    ) -> PyResult<[u64; WORDS]> {
-        if feature.is_instance_of::<PyInt>() {
-            return low_word(feature).map(spread);
-        }
-        let words = self.words(&feature_bytes(feature)?);
-        self.failed.take().map_or(Ok(words), Err)
-    }
-
-    fn finish<const WORDS: usize>(
-        self,
-        py: Python<'py>,
-        print: Option<Fingerprint<WORDS>>,
-    ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.failed.map_or_else(|| int(py, print), Err)
-    }
-}
-
-/// The lowest 64 bits of an int.
-fn low_word(number: &Bound<'_, PyAny>) -> PyResult<u64> {
-    match number.extract::<u64>() {
-        Err(error) if error.is_instance_of::<PyOverflowError>(number.py()) => {
-            number.call_method1("__and__", (u64::MAX,))?.extract()
-        }
-        extracted => extracted.map_err(|_| {
-            let name = number.get_type();
-            PyTypeError::new_err(format!("a hash is an int, not {name}"))
-        }),
-    }
-}
-
-/// Calls back with each feature and its weight: of a dict, of pairs, or of features that count once.
-fn each_feature<'py>(
-    features: &Bound<'py, PyAny>,
-    on_feature: &mut dyn FnMut(&Bound<'py, PyAny>, f64) -> PyResult<()>,
-) -> PyResult<()> {
-    if let Ok(features) = features.cast::<PyDict>() {
-        return features
-            .iter()
-            .try_for_each(|(feature, weight)| on_feature(&feature, weight.extract()?));
-    }
-    let iterator = features.try_iter().map_err(|_| {
-        let name = features.get_type();
-        PyTypeError::new_err(format!(
-            "an item is a text, or features: a dict, a list of them, or of (feature, weight); not {name}"
-        ))
-    })?;
-    for item in iterator {
-        let item = item?;
-        match pair(&item)? {
-            Some((feature, weight)) => on_feature(&feature, weight)?,
-            None => on_feature(&item, 1.0)?,
-        }
-    }
-    Ok(())
-}
-
-fn pair<'py>(item: &Bound<'py, PyAny>) -> PyResult<Option<(Bound<'py, PyAny>, f64)>> {
-    let is_one = item.is_instance_of::<PyString>()
-        || item.is_instance_of::<PyBytes>()
-        || item.is_instance_of::<PyInt>();
-    if is_one {
-        return Ok(None);
-    }
-    // What is neither is refused as a feature.
-    let Ok(items) = item.try_iter() else { return Ok(None) };
-    let two: Vec<Bound<'py, PyAny>> = items.collect::<PyResult<_>>()?;
-    match two.as_slice() {
-        [feature, weight] => Ok(Some((feature.clone(), weight.extract()?))),
-        _ => Err(PyTypeError::new_err(format!("{item} is no (feature, weight)"))),
-    }
-}
-
-/// Features as the command line reads them: names and weights.
-pub fn named_features(features: &Bound<'_, PyAny>) -> PyResult<Vec<(String, f64)>> {
-    let mut named = Vec::new();
-    each_feature(features, &mut |feature, weight| {
-        named.push((feature.str()?.to_string_lossy().into_owned(), weight));
-        Ok(())
-    })?;
-    Ok(named)
-}
-
-fn feature_bytes(feature: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
-    if let Ok(text) = feature.cast::<PyString>() {
-        return Ok(text.to_string_lossy().as_bytes().to_vec());
-    }
-    if let Ok(bytes) = feature.cast::<PyBytes>() {
-        return Ok(bytes.as_bytes().to_vec());
-    }
-    let name = feature.get_type();
-    Err(PyTypeError::new_err(format!("a feature is a str, bytes or an int (its hash), not {name}")))
 }
 
 /// Every preset: its recipe, and what is known of it.

@@ -13,7 +13,7 @@ use pyo3::{
     types::{PyFloat, PyInt, PyString},
 };
 
-use crate::{arrow, recipe::named_features, texts::is_missing};
+use crate::{arrow, features::named_features, texts::is_missing};
 
 /// A table: Arrow data, or columns, each a name and a list.
 pub fn rows(table: &Bound<'_, PyAny>) -> PyResult<Vec<RecordBatch>> {

@@ -13,7 +13,7 @@ use pyo3::{
 };
 use rayon::prelude::*;
 
-use crate::arrow;
+use crate::{arrow, own::named};
 
 /// A batch is handed on when it has so many items, or so many bytes.
 const ITEMS: usize = 1 << 14;
@@ -33,7 +33,8 @@ pub struct Batch<'a, const WORDS: usize>(Vec<Entry<'a, WORDS>>);
 
 enum Entry<'a, const WORDS: usize> {
     Text(Cow<'a, str>),
-    /// Features, which are Python's, are fingerprinted while they are read.
+    /// Features, and all that functions of the user's take apart, are fingerprinted while they are
+    /// read.
     Made(Option<Fingerprint<WORDS>>),
 }
 
@@ -59,10 +60,12 @@ impl<'py> Texts<'py> {
         }
     }
 
-    /// Calls back with everything there is, in order.
+    /// Calls back with everything there is, in order. `make` makes fingerprints of what is no text,
+    /// or of everything.
     pub fn each_batch<const WORDS: usize>(
         self,
-        of_features: impl Fn(&Bound<'py, PyAny>) -> PyResult<Option<Fingerprint<WORDS>>>,
+        make_all: bool,
+        make: impl Fn(&Bound<'py, PyAny>) -> PyResult<Option<Fingerprint<WORDS>>>,
         mut on_batch: impl FnMut(Batch<'_, WORDS>) -> PyResult<()>,
     ) -> PyResult<()> {
         match self {
@@ -75,15 +78,28 @@ impl<'py> Texts<'py> {
                 }
                 Ok(())
             }
-            Self::Objects(mut iterator) => loop {
-                let objects = next_objects(&mut iterator)?;
-                if objects.is_empty() {
-                    return Ok(());
+            Self::Objects(mut iterator) => {
+                let mut row = 0;
+                loop {
+                    let objects = next_objects(&mut iterator)?;
+                    if objects.is_empty() {
+                        return Ok(());
+                    }
+                    let mut entries = Vec::with_capacity(objects.len());
+                    for object in &objects {
+                        let entry = match object.cast::<PyString>() {
+                            // Text that is not valid Unicode is replaced, as the command line does.
+                            Ok(text) if !make_all => Ok(Entry::Text(text.to_string_lossy())),
+                            _ if is_missing(object) => Ok(Entry::Made(None)),
+                            _ => make(object).map(Entry::Made),
+                        };
+                        let place = |error| named(object.py(), error, &format!("row {row}"));
+                        entries.push(entry.map_err(place)?);
+                        row += 1;
+                    }
+                    on_batch(Batch(entries))?;
                 }
-                let entries: PyResult<Vec<_>> =
-                    objects.iter().map(|object| entry(object, &of_features)).collect();
-                on_batch(Batch(entries?))?;
-            },
+            }
         }
     }
 }
@@ -101,18 +117,8 @@ fn next_objects<'py>(iterator: &mut Bound<'py, PyIterator>) -> PyResult<Vec<Boun
     Ok(objects)
 }
 
-fn entry<'a, 'py, const WORDS: usize>(
-    object: &'a Bound<'py, PyAny>,
-    of_features: &impl Fn(&Bound<'py, PyAny>) -> PyResult<Option<Fingerprint<WORDS>>>,
-) -> PyResult<Entry<'a, WORDS>> {
-    if let Ok(text) = object.cast::<PyString>() {
-        // Text that is not valid Unicode is replaced, as the command line does.
-        return Ok(Entry::Text(text.to_string_lossy()));
-    }
-    if is_missing(object) { Ok(Entry::Made(None)) } else { of_features(object).map(Entry::Made) }
-}
-
 /// `None`, or what pandas puts in place of it.
+#[pyfunction]
 pub fn is_missing(object: &Bound<'_, PyAny>) -> bool {
     object.is_none()
         || object.cast::<PyFloat>().is_ok_and(|number| number.value().is_nan())

@@ -4,6 +4,8 @@
 //! a wider fingerprint. A caller's own hash needs nothing from here: any `u64` is a feature hash.
 //! Published test values are in `vectors/hash.tsv`.
 
+mod short_md5;
+
 use std::fmt;
 use std::str::FromStr;
 
@@ -11,6 +13,7 @@ use md5::{Digest, Md5};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::spelling::nearest;
+pub use short_md5::short_md5s;
 
 /// A byte hash whose output never changes.
 ///

@@ -188,5 +188,5 @@ pub use recipe::{PictureMethod, PicturePreset, PictureRecipe, SecondOpinion};
 pub use recipe::{Preset, Quality, Recipe, RecipeError, Weighting};
 pub use simhash::simhash;
 pub use stop_words::{Language, StopWords, StopWordsError};
-pub use texts::{Candidates, How, Item, TextCollector, TextPairs, TextSearch};
+pub use texts::{Candidates, How, Item, Parts, TextCollector, TextPairs, TextSearch};
 pub use verify::{FeatureSet, Level, Measure, Similarity, Verify, VerifyError};

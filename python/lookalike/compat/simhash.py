@@ -160,16 +160,15 @@ class SimhashIndex:
         count = len(objs)
         self.log.info("Initializing %s data.", count)
         self.bucket: defaultdict[str, set[str]] = defaultdict(set)
-        for number, (obj_id, simhash) in enumerate(objs):
+        for number, entry in enumerate(objs):
             if number % 10000 == 0 or number == count - 1:
                 self.log.info("%s/%s", number + 1, count)
-            self.add(obj_id, simhash)
+            self.add(*entry)
 
     def get_near_dups(self, simhash: Simhash) -> list[str]:
         """The ids of all within ``k`` bits."""
         assert simhash.f == self.f
         near: set[str] = set()
-        mask = (1 << self.f) - 1
         for key in self.get_keys(simhash):
             entries = self.bucket[key]
             self.log.debug("key:%s", key)
@@ -177,7 +176,7 @@ class SimhashIndex:
                 self.log.warning("Big bucket found. key:%s, len:%s", key, len(entries))
             for entry in entries:
                 value, _, obj_id = entry.partition(",")
-                if ((int(value, 16) ^ int(simhash.value)) & mask).bit_count() <= self.k:
+                if simhash.distance(Simhash(int(value, 16), self.f)) <= self.k:
                     near.add(obj_id)
         return list(near)
 

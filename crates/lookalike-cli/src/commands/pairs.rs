@@ -67,6 +67,7 @@ fn texts(args: PairsArgs, start: Instant) -> Result<ExitCode> {
         skipped: &mut skipped,
         talk: args.talk,
         on_beat: &|| {},
+        make: None,
     };
     let searched = work.on_threads(|| source.search(&alike, &work, &mut |_, _| Ok(())))?;
     let found = Found {

@@ -4,10 +4,11 @@ use anyhow::Result;
 use lookalike::{Fingerprint, Item, Recipe, TextPairs};
 use rayon::prelude::*;
 
+use super::dedup::{Make, Unmade};
 use crate::{
     args::TalkArgs,
     config::{Alike, Work},
-    report::{Progress, say},
+    report::{Progress, id_text, say},
     source::{Content, Id, Ids, Reason, Row, Rows, Skipped},
 };
 
@@ -28,6 +29,14 @@ fn item<'a>(row: &'a Row<'_>) -> Item<'a> {
     }
 }
 
+fn unmade<'a>(row: &'a Row<'_>, id: Id<'a>, is_other: bool) -> Unmade<'a> {
+    let line = row.line().saturating_sub(1) as usize;
+    Unmade { text: row.text(), name: id_text(id), row: line, is_other }
+}
+
+/// Takes a row and its name.
+pub type OnRow<'a> = &'a mut (dyn FnMut(&Row<'_>, Id<'_>) -> Result<()> + Send);
+
 /// A search over rows, and over other rows if there are any.
 pub struct TextSource<'a> {
     pub rows: &'a mut Rows,
@@ -36,16 +45,13 @@ pub struct TextSource<'a> {
     pub talk: TalkArgs,
     /// Called now and then, from any thread. If it unwinds, so does the search.
     pub on_beat: &'a (dyn Fn() + Sync),
+    /// Makes items of texts in the recipe's stead.
+    pub make: Option<Make<'a>>,
 }
 
 impl TextSource<'_> {
     /// Reads everything, showing each of the first rows and its name to `on_row`, and finds what is alike.
-    pub fn search(
-        mut self,
-        alike: &Alike,
-        work: &Work,
-        on_row: &mut (dyn FnMut(&Row<'_>, Id<'_>) -> Result<()> + Send),
-    ) -> Result<Searched> {
+    pub fn search(mut self, alike: &Alike, work: &Work, on_row: OnRow<'_>) -> Result<Searched> {
         self.introduce();
         let progress = Progress::new(self.talk.quiet);
         let on_beat = self.on_beat;
@@ -54,21 +60,29 @@ impl TextSource<'_> {
             progress.searched(part);
         };
         let mut collector = alike.search(work, &on_progress).collector();
-        let mut read = |rows: &mut Rows, on_row: &mut dyn FnMut(&Row<'_>, Id<'_>) -> Result<()>| {
+        let mut read = |rows: &mut Rows, on_row: OnRow<'_>, is_other: bool| {
             rows.read(self.skipped, &mut |batch| {
                 on_beat();
                 progress.read(batch.rows.len());
+                let mut items = Vec::with_capacity(batch.rows.len());
                 for (number, row) in (batch.first..).zip(&batch.rows) {
-                    on_row(row, batch.ids.at(number))?;
+                    let id = batch.ids.at(number);
+                    on_row(row, id)?;
+                    items.push(match self.make {
+                        Some(make) => {
+                            on_beat();
+                            make(unmade(row, id, is_other))?
+                        }
+                        None => item(row),
+                    });
                 }
-                let items: Vec<Item<'_>> = batch.rows.iter().map(item).collect();
                 Ok(collector.push_items(&items)?)
             })
         };
-        let mut ids = read(self.rows, on_row)?;
+        let mut ids = read(self.rows, on_row, false)?;
         let own = ids.len() as usize;
         if let Some(others) = self.others.as_deref_mut() {
-            ids = ids.followed_by(read(others, &mut |_, _| Ok(()))?);
+            ids = ids.followed_by(read(others, &mut |_, _| Ok(()), true)?);
         }
         let items = collector.len();
         let found = collector.finish()?;

@@ -7,7 +7,8 @@ use std::{
 };
 
 use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt64Array};
-use lookalike_cli::{Answer, ArgumentError, Given, Id, dedup, message};
+use lookalike::{Fingerprint, Item, Parts};
+use lookalike_cli::{Answer, ArgumentError, Given, Id, Unmade, dedup, message};
 
 use crate::run::Folder;
 
@@ -85,6 +86,30 @@ fn rows_are_held_against_others() {
     let answer = dedup(args(&["rows", "--quiet", "--against=others"]), given).unwrap();
     assert_eq!(removed(&answer), [(Id::Row(2), Id::Row(1))]);
     assert_eq!(answer.kept().collect::<Vec<_>>(), [0]);
+}
+
+#[test]
+fn a_program_makes_items_of_texts_itself() {
+    fn first_word(unmade: Unmade<'_>) -> Item<'_> {
+        let word = unmade.text.split(' ').next().unwrap().len() as u64;
+        let hashes = [word, word + 1].map(|hash| hash.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        Item::Made(Some(Fingerprint([word, 0, 0, 0])), Parts::Features(hashes.to_vec()))
+    }
+    let given = Given {
+        rows: texts(&[None, Some(OTHER), Some(NINE)]),
+        against: texts(&[Some("Four words of something")]),
+        make: Some(&|unmade| Ok(first_word(unmade))),
+        ..Given::default()
+    };
+    let answer = dedup(args(&["rows", "--quiet", "--against=others"]), given).unwrap();
+    assert_eq!(removed(&answer), [(Id::Row(2), Id::Row(1))]);
+
+    fn refuse(unmade: Unmade<'_>) -> anyhow::Result<Item<'_>> {
+        anyhow::bail!("{} {} {}", unmade.name, unmade.row, unmade.is_other)
+    }
+    let given = Given { rows: texts(&[None, Some(NINE)]), make: Some(&refuse), ..Given::default() };
+    let error = dedup(args(&["rows", "--quiet"]), given).err().unwrap();
+    assert_eq!(message(&error), "rows:2 1 false");
 }
 
 #[test]

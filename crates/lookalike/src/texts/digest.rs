@@ -2,9 +2,9 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{Item, TextSearch};
+use super::{Item, Parts, TextSearch};
 use crate::{
-    Feature, FeatureHash, FeatureSet, Features, Fingerprint,
+    Feature, FeatureHash, FeatureSet, Features, Fingerprint, Shingles,
     hash::{mix, splitmix64},
     recipe::Scratch,
     simhash,
@@ -52,35 +52,60 @@ impl<'a, const WORDS: usize> Digester<'a, WORDS> {
         Self { search, tokens: Vec::new(), scratch: Scratch::new(), features: Features::new() }
     }
 
-    pub fn digest(&mut self, item: Item<'_>) -> Digest<WORDS> {
+    pub fn digest(&mut self, item: &Item<'_>) -> Digest<WORDS> {
         match item {
             Item::Text(text) => self.digest_text(text),
             Item::Features(features) => self.digest_features(features),
+            Item::Made(None, _) => Digest::Empty,
+            Item::Made(Some(print), parts) => self.digest_made(print.resize(), parts),
         }
-    }
-
-    /// Features that are given have no order: their set is verified, whatever runs the recipe asks for.
-    fn digest_features(&mut self, features: &[(String, f64)]) -> Digest<WORDS> {
-        let TextSearch { recipe, verify, .. } = self.search;
-        let weighted = features.iter().map(|(feature, weight)| (feature, *weight));
-        let Ok(Some(print)) = recipe.fingerprint_of_features(weighted) else {
-            return Digest::Empty;
-        };
-        let hashes = features.iter().map(|(feature, _)| short(mix(feature.as_bytes())));
-        let distinct = FeatureSet::new(hashes.collect());
-        let identity = xxh3_64(bytemuck::cast_slice(distinct.features()));
-        if distinct.features().len() < FEWEST_FEATURES {
-            return Digest::Short(identity);
-        }
-        let set = if verify.is_some() { distinct } else { FeatureSet::default() };
-        Digest::Full(Full { print, second: self.second(&set), set, identity })
     }
 
     fn digest_text(&mut self, text: &str) -> Digest<WORDS> {
+        self.tokens_of(text);
+        match self.print(text) {
+            Some(print) => self.digest_tokens(print),
+            None => Digest::Empty,
+        }
+    }
+
+    fn digest_features(&mut self, features: &[(String, f64)]) -> Digest<WORDS> {
+        let weighted = features.iter().map(|(feature, weight)| (feature, *weight));
+        match self.search.recipe.fingerprint_of_features(weighted) {
+            Ok(Some(print)) => {
+                self.digest_set(print, features.iter().map(|(feature, _)| mix(feature.as_bytes())))
+            }
+            _ => Digest::Empty,
+        }
+    }
+
+    fn digest_made(&mut self, print: Fingerprint<WORDS>, parts: &Parts<'_>) -> Digest<WORDS> {
+        match parts {
+            Parts::Text(text) => {
+                self.tokens_of(text);
+                self.digest_tokens(print)
+            }
+            Parts::Tokens(tokens) => {
+                self.tokens.clone_from(tokens);
+                self.digest_tokens(print)
+            }
+            Parts::Features(hashes) => self.digest_set(print, hashes.iter().copied()),
+        }
+    }
+
+    /// Takes the tokens of a text that are verified, or if nothing is, those of the recipe.
+    fn tokens_of(&mut self, text: &str) {
+        self.features().unit.token_hashes(text, &mut self.tokens);
+    }
+
+    fn features(&self) -> Shingles {
         let TextSearch { recipe, verify, .. } = self.search;
-        let features = verify.map_or(recipe.features, |verify| verify.features);
-        features.unit.token_hashes(text, &mut self.tokens);
-        let Some(print) = self.print(text) else { return Digest::Empty };
+        verify.map_or(recipe.features, |verify| verify.features)
+    }
+
+    /// The tokens at hand, in order: runs of them are verified.
+    fn digest_tokens(&mut self, print: Fingerprint<WORDS>) -> Digest<WORDS> {
+        let verify = self.search.verify;
         if self.tokens.is_empty() {
             return Digest::Empty;
         }
@@ -89,12 +114,27 @@ impl<'a, const WORDS: usize> Digester<'a, WORDS> {
         let runs = set.features().iter().filter(|&feature| feature & TWICE == 0);
         let few = match verify {
             Some(_) => runs.take(FEWEST_FEATURES).count(),
-            None => (self.tokens.len() + 1).saturating_sub(features.size.get() as usize),
+            None => (self.tokens.len() + 1).saturating_sub(self.features().size.get() as usize),
         };
         if few < FEWEST_FEATURES {
             return Digest::Short(xxh3_64(bytemuck::cast_slice(&self.tokens)));
         }
         let identity = xxh3_64(bytemuck::cast_slice(set.features()));
+        Digest::Full(Full { print, second: self.second(&set), set, identity })
+    }
+
+    /// Features that are given have no order: their set is verified, whatever runs the recipe asks for.
+    fn digest_set(
+        &mut self,
+        print: Fingerprint<WORDS>,
+        hashes: impl Iterator<Item = u64>,
+    ) -> Digest<WORDS> {
+        let distinct = FeatureSet::new(hashes.map(short).collect());
+        let identity = xxh3_64(bytemuck::cast_slice(distinct.features()));
+        if distinct.features().len() < FEWEST_FEATURES {
+            return Digest::Short(identity);
+        }
+        let set = if self.search.verify.is_some() { distinct } else { FeatureSet::default() };
         Digest::Full(Full { print, second: self.second(&set), set, identity })
     }
 

@@ -25,7 +25,7 @@ use std::path::PathBuf;
 use rayon::prelude::*;
 
 use crate::{
-    AlikePairs, AllPairs, Kernel, PairsError, Radius, Recipe, Verify, Width,
+    AlikePairs, AllPairs, Fingerprint, Kernel, PairsError, Radius, Recipe, Verify, Width,
     alike::PackedPair,
     sorted::{InOrder, Record, Room, Sorted, Sorter},
 };
@@ -187,7 +187,7 @@ impl TextCollector<'_> {
         self.0.push_all(&items)
     }
 
-    /// As [`push_all`](Self::push_all), for texts and lists of features.
+    /// As [`push_all`](Self::push_all), for items of any kind.
     pub fn push_items(&mut self, items: &[Item<'_>]) -> Result<(), PairsError> {
         self.0.push_all(items)
     }
@@ -209,13 +209,47 @@ impl TextCollector<'_> {
 }
 
 /// What is searched for its like.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Item<'a> {
     /// A text, taken apart by the recipe.
     Text(&'a str),
     /// Features with their weights, as [`Recipe::fingerprint_of_features`] takes them. Their sets are
     /// verified, weights apart. An item whose weights are no numbers has no fingerprint.
     Features(&'a [(String, f64)]),
+    /// What the caller took apart: its fingerprint, as wide as the recipe's, and what is verified.
+    /// Without a fingerprint it is alike nothing.
+    Made(Option<Fingerprint<4>>, Parts<'a>),
+}
+
+/// What is verified of an item whose fingerprint its caller made.
+///
+/// ```
+/// use lookalike::{
+///     FeatureHash, Item, Parts, Preset, Radius, TextSearch, Verify, recipe::Scratch,
+/// };
+///
+/// let recipe = &Preset::named("words")?.recipe;
+/// let mut collector = TextSearch::new(recipe, Radius::new(32)).verify(Verify::DEFAULT).collector();
+/// let item = |text: &str| {
+///     let hash = |token: &str| FeatureHash::Mix.hash(0, token.as_bytes());
+///     let tokens: Vec<u64> = text.split(';').map(hash).collect();
+///     let print = recipe.fingerprint_of_tokens::<2>(&tokens, &mut Scratch::new());
+///     Item::Made(print.map(|print| print.resize()), Parts::Tokens(tokens))
+/// };
+/// collector.push_items(&[item("a b;c d;e"), item("f;g;h i"), item("a b;c d;e;e")])?;
+/// let pairs = collector.finish()?.pairs.to_vec()?;
+/// assert_eq!((pairs[0].a, pairs[0].b, pairs.len()), (0, 2, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub enum Parts<'a> {
+    /// A text: what would be verified of it, had the recipe made the fingerprint.
+    Text(&'a str),
+    /// The hashes of tokens, in order: runs of them are verified, as those of a text are. All bits
+    /// of a hash should depend on all of the token.
+    Tokens(Vec<u64>),
+    /// The hashes of features, as those of tokens: their set is verified.
+    Features(Vec<u64>),
 }
 
 /// Which texts are alike, and how that was found.
@@ -336,7 +370,7 @@ impl<const WORDS: usize> Collect for Collected<'_, WORDS> {
         let search = &self.search;
         let digests: Vec<_> = items
             .par_iter()
-            .map_init(|| Digester::new(search), |digester, &item| digester.digest(item))
+            .map_init(|| Digester::new(search), |digester, item| digester.digest(item))
             .collect();
         digests.into_iter().try_for_each(|digest| self.store.push(digest))
     }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{AlikePair, Level, Measure, Similarity, Weighting};
+use crate::{AlikePair, FeatureHash, Level, Measure, Similarity, Weighting};
 use digest::Digest;
 use proptest::prelude::*;
 
@@ -27,11 +27,28 @@ fn find<T: AsRef<str> + Sync>(search: &TextSearch, texts: &[T]) -> TextPairs {
     collector.finish().unwrap()
 }
 
+fn find_items<'a>(search: &TextSearch, items: impl Iterator<Item = Item<'a>>) -> TextPairs {
+    let mut collector = search.collector();
+    collector.push_items(&items.collect::<Vec<_>>()).unwrap();
+    collector.finish().unwrap()
+}
+
+fn tokens(text: &str) -> Vec<u64> {
+    let mut tokens = Vec::new();
+    crate::Unit::Words.token_hashes(text, &mut tokens);
+    tokens
+}
+
+/// The words of a text, each with a weight of its own.
+fn features(text: &str) -> Vec<(String, f64)> {
+    text.split_whitespace().map(|word| (word.to_owned(), word.len() as f64)).collect()
+}
+
 /// The definition: each with each, test by test.
 fn naive(search: &TextSearch, texts: &[String]) -> Vec<AlikePair> {
     let mut digester = Digester::<2>::new(search);
     let digests: Vec<Digest<2>> =
-        texts.iter().map(|text| digester.digest(Item::Text(text))).collect();
+        texts.iter().map(|text| digester.digest(&Item::Text(text))).collect();
     let mut pairs = Vec::new();
     for (one, a) in digests.iter().zip(0..) {
         for (two, b) in digests.iter().zip(0..).skip(a as usize + 1) {
@@ -135,6 +152,34 @@ proptest! {
             for pair in expected.iter().filter(sure) {
                 prop_assert!(found.contains(pair), "{pair:?}");
             }
+        }
+    }
+
+    #[test]
+    fn items_taken_apart_by_the_caller_are_found_as_the_texts_they_are_of(texts in corpora()) {
+        let word_searches = searches().into_iter().filter(|search| search.recipe == words());
+        for search in word_searches {
+            let print = |text: &String| words().fingerprint_any(text);
+            let whole = |text| Item::Made(print(text), Parts::Text(text));
+            let cut = |text| Item::Made(print(text), Parts::Tokens(tokens(text)));
+            let expected = find(&search, &texts);
+            prop_assert_eq!(&find_items(&search, texts.iter().map(whole)), &expected);
+            prop_assert_eq!(&find_items(&search, texts.iter().map(cut)), &expected);
+        }
+    }
+
+    #[test]
+    fn features_hashed_by_the_caller_are_found_as_the_same_with_names(texts in corpora()) {
+        let named: Vec<Vec<(String, f64)>> = texts.iter().map(|text| features(text)).collect();
+        let hash = |(name, _): &(String, f64)| FeatureHash::Mix.hash(0, name.as_bytes());
+        for search in searches() {
+            let print = |item: &Vec<(String, f64)>| {
+                let weighted = item.iter().map(|(name, weight)| (name, *weight));
+                search.recipe.fingerprint_any_of_features(weighted).unwrap()
+            };
+            let hashed = |item| Item::Made(print(item), Parts::Features(item.iter().map(hash).collect()));
+            let expected = find_items(&search, named.iter().map(|item| Item::Features(item)));
+            prop_assert_eq!(&find_items(&search, named.iter().map(hashed)), &expected);
         }
     }
 
@@ -257,7 +302,7 @@ fn fingerprints_are_those_of_the_recipe() {
     for preset in crate::Preset::ALL.iter().filter(|preset| preset.recipe.check().is_ok()) {
         if preset.recipe.width == Width::Bits128 {
             let search = TextSearch::new(&preset.recipe, preset.radius).verify(preset.verify);
-            let Digest::Full(full) = Digester::<2>::new(&search).digest(Item::Text(text)) else {
+            let Digest::Full(full) = Digester::<2>::new(&search).digest(&Item::Text(text)) else {
                 panic!()
             };
             assert_eq!(Some(full.print), preset.recipe.fingerprint(text), "{}", preset.recipe);

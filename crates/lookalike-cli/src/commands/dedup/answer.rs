@@ -1,9 +1,11 @@
 //! What does a program get that asks, instead of a person? All that was decided, and nothing said.
 
+use std::borrow::Cow;
+
 use anyhow::Result;
 use arrow_array::RecordBatch;
 use lookalike::{
-    AlikePairs,
+    AlikePairs, Item,
     groups::{Group, Groups},
 };
 
@@ -22,11 +24,29 @@ pub struct Given<'a> {
     pub against: Option<Vec<RecordBatch>>,
     /// Called now and then, from any thread. If it unwinds, so does the run: the way to stop it.
     pub on_beat: &'a (dyn Fn() + Sync),
+    /// Makes items of texts in the recipe's stead.
+    pub make: Option<Make<'a>>,
+}
+
+/// Makes an item of a text. Texts are handed over one after the other, in order.
+pub type Make<'a> = &'a (dyn for<'t> Fn(Unmade<'t>) -> Result<Item<'t>> + Sync);
+
+/// A text of which a program makes an item.
+#[derive(Clone, Debug)]
+pub struct Unmade<'t> {
+    /// What it says.
+    pub text: &'t str,
+    /// Its name, for messages.
+    pub name: Cow<'t, str>,
+    /// Its row, from 0, if rows were handed over; else its line.
+    pub row: usize,
+    /// Whether it is of `--against`.
+    pub is_other: bool,
 }
 
 impl Default for Given<'_> {
     fn default() -> Self {
-        Self { rows: None, against: None, on_beat: &|| {} }
+        Self { rows: None, against: None, on_beat: &|| {}, make: None }
     }
 }
 

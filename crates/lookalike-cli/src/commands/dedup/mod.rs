@@ -35,7 +35,7 @@ use crate::{
     },
 };
 use acting::{Acting, Acts, deed};
-pub use answer::{Answer, Given, Id};
+pub use answer::{Answer, Given, Id, Make, Unmade};
 use decide::{Decision, Levels, Tally};
 use keep::Preference;
 use outputs::Outputs;
@@ -175,7 +175,7 @@ fn search_texts(
     work: &Work,
     skipped: &mut Skipped,
 ) -> Result<Found> {
-    let Given { rows: given_rows, against, on_beat } = given;
+    let Given { rows: given_rows, against, on_beat, make } = given;
     let is_given = given_rows.is_some();
     let alike = Alike::new(&args.recipe, args.distance, &args.verify)?;
     let mut rows = open(&args.inputs, given_rows, args, skipped)?;
@@ -187,8 +187,14 @@ fn search_texts(
     let acting = Acting::open(args, [rows.no_file(), others.as_ref().and_then(Rows::no_file)])?;
     let mut preference = Preference::new(&args.keep);
     let mut numbers = Vec::new();
-    let source =
-        TextSource { rows: &mut rows, others: others.as_mut(), skipped, talk: args.talk, on_beat };
+    let source = TextSource {
+        rows: &mut rows,
+        others: others.as_mut(),
+        skipped,
+        talk: args.talk,
+        on_beat,
+        make,
+    };
     let mut on_row = |row: &Row<'_>, id: source::Id<'_>| {
         if is_given {
             numbers.push(row.line().saturating_sub(1) as u32);
@@ -198,7 +204,7 @@ fn search_texts(
     let Searched { found, ids, own, items } =
         work.on_threads(|| source.search(&alike, work, &mut on_row))?;
     let told = Told {
-        recipe: alike.recipe.to_string(),
+        recipe: format!("{}{}", alike.recipe, if make.is_some() { ", own functions" } else { "" }),
         alike: alike.words(),
         how: how_words(&found),
         figures: text_figures(&found),
@@ -220,6 +226,7 @@ fn search_pictures(
     if given.rows.is_some() || given.against.is_some() {
         bail!("pictures are read from files and folders, not from rows");
     }
+    ensure!(given.make.is_none(), "functions of your own are for texts; these are pictures");
     let reading = picture_reading(&args.cache, &args.rows);
     let mut own = Pictures::open(&args.inputs, &reading, skipped)?;
     let mut others = match &args.against {

@@ -48,7 +48,7 @@ pub fn search(
         folder.display()
     );
     ensure!(
-        args.recipe.is_default(),
+        args.recipe.is_default() && given.make.is_none(),
         "--against {}: its recipe decides how items are compared; leave --recipe and the like out",
         folder.display()
     );
