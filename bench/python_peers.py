@@ -32,8 +32,9 @@ TARGETS = {
     "PyPI simhash": 30,
     "datasketch MinHash-128": 20,
     "rensa RMinHash-128": 5,
-    "compat Simhash": 10,
+    "the same, in bulk": 5,
 }
+COMPAT_TARGET = 10
 
 
 def documents(count: int, words: int, seed: int) -> list[str]:
@@ -99,14 +100,16 @@ def texts_rows(table: Table, docs: list[str], rounds: int) -> None:
             made = rensa.RMinHash(num_perm=128, seed=42)
             made.update(doc.split())
 
+        bulk = rensa.RMinHash.digest_matrix_from_token_sets
         calls["rensa RMinHash-128"] = docs, lambda: [rensa_minhash(doc) for doc in docs]
+        calls["the same, in bulk"] = docs, lambda: bulk((doc.split() for doc in docs), 128, 42)
     seconds = best({name: call for name, (_, call) in calls.items()}, rounds)
     speed = {name: megabytes(calls[name][0]) / seconds[name] for name in calls}
 
     table.add("lookalike.fingerprints, list", f"{speed['list']:.0f} MB/s", "", "")
     table.add("the same, 1 thread", f"{speed['1 thread']:.0f} MB/s", "", "")
     table.add("the same, Arrow", f"{speed['Arrow']:.0f} MB/s", "", "")
-    for name in ["PyPI simhash", "datasketch MinHash-128", "rensa RMinHash-128"]:
+    for name in TARGETS:
         if theirs := speed.get(name):
             ratio = f"{speed['list'] / theirs:.1f}x; {speed['1 thread'] / theirs:.1f}x on 1 thread"
             table.add(name, f"{theirs:.2f} MB/s", ratio, f">= {TARGETS[name]}x")
@@ -115,7 +118,7 @@ def texts_rows(table: Table, docs: list[str], rounds: int) -> None:
             "compat Simhash against PyPI simhash",
             f"{speed['compat']:.1f} MB/s",
             f"{speed['compat'] / theirs:.0f}x",
-            f">= {TARGETS['compat Simhash']}x",
+            f">= {COMPAT_TARGET}x",
         )
     command_row(table, docs, column, rounds)
 

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
+from . import _native
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -65,7 +67,7 @@ class Given:
         #: The words of a fingerprint, if they are an array.
         self.words: int | None = None
         if hasattr(prints, "to_numpy") and numpy is not None:
-            prints = prints.to_numpy()
+            prints = _of_column(prints)
         if numpy is not None and isinstance(prints, numpy.ndarray) and prints.dtype != object:
             self.prints, self.words = self._of_array(prints)
             self.bits = bits or 64 * self.words
@@ -117,6 +119,21 @@ class Given:
         for column in columns:
             triples[:, column] = self.positions[triples[:, column]]
         return triples
+
+
+def _of_column(column: Any) -> Any:
+    """A column of pandas, polars or Arrow as an array; as a list if some are missing."""
+    if not _has_missing(column):
+        return column.to_numpy()
+    listed = column.to_pylist() if hasattr(column, "to_pylist") else column.to_list()
+    return [None if _native.is_missing(print) else print for print in listed]
+
+
+def _has_missing(column: Any) -> bool:
+    if hasattr(column, "isna"):
+        return bool(column.isna().any())
+    count = column.null_count
+    return bool(count() if callable(count) else count)
 
 
 def _bits_of(prints: list[int]) -> int:

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from . import _native
 from ._arrays import installed
 from ._pictures import picture_recipes
-from ._recipe import Model, Recipe, objects_of
+from ._recipe import Model, Recipe, is_all_null, objects_of, recipe_of, refuse_unknown
 from .errors import OptionError, RemovalError
 
 #: What an item is called: the id it came with, the name of its file, or the number of its row.
@@ -192,8 +192,9 @@ def dedup(
         "threads": threads,
         "memory": memory,
     }
+    refuse_unknown(changes, [*options, *Recipe()._choices], "dedup has no option")
     pictures = not changes and recipe in [preset.name for preset in picture_recipes()]
-    chosen = Recipe() if pictures else _changed(recipe, changes)
+    chosen = recipe_of("words" if pictures else recipe, changes)
     chosen._native.check()
     wanted = _Wanted(field, id, _fields_of(keep), bool(chosen._own))
     rows, others = _Table(), _Table()
@@ -205,14 +206,14 @@ def dedup(
             if other and len(other) > 1:
                 raise OptionError("against: give one path, a folder if there are several files")
             args.append(f"--against={other[0] if other else 'against'}")
-            others = others if other else wanted.table(against)
+            others = others if other else wanted.table(_table_or_list(against))
         paths = _paths(data)
         if paths is None:
             if output is not None:
                 raise OptionError(
                     "output= is for files; .rows of the result is what is kept of rows"
                 )
-            data = data if _is_table(data) or isinstance(data, list) else list(objects_of(data))
+            data = _table_or_list(data)
             rows = wanted.table(data)
         making = None
         if chosen._own:
@@ -240,12 +241,6 @@ def _flags(options: Mapping[str, Any]) -> Iterator[str]:
             yield flag
         elif value is not None and value is not False:
             yield f"{flag}={os.fspath(value) if isinstance(value, os.PathLike) else value}"
-
-
-def _changed(recipe: str | Recipe, changes: Mapping[str, Any]) -> Recipe:
-    if isinstance(recipe, Recipe):
-        return recipe.replace(**changes)
-    return Recipe(recipe, **changes)
 
 
 def _recipe_options(recipe: Recipe, stack: ExitStack) -> dict[str, Any]:
@@ -286,7 +281,16 @@ def _paths(data: Any) -> list[str] | None:
     return None
 
 
+def _table_or_list(data: Any) -> Any:
+    """Data that can be gone through more than once."""
+    if isinstance(data, Mapping):
+        raise TypeError("one dict is one row; give a list of them, or a table")
+    return data if _is_table(data) or isinstance(data, list) else list(objects_of(data))
+
+
 def _is_table(data: Any) -> bool:
+    if type(data).__name__ == "LazyFrame":
+        raise TypeError("a LazyFrame has no rows yet; give what collect() returns")
     return hasattr(data, "columns") or hasattr(data, "column_names")
 
 
@@ -311,13 +315,12 @@ class _Wanted:
         """What the native half reads of some rows."""
         if _is_table(data):
             return self._of_table(data)
-        rows = list(objects_of(data))
         if not self.own:
-            _refuse_pictures(rows)
-        first = next((row for row in rows if row is not None), None)
+            _refuse_pictures(data)
+        first = next((row for row in data if row is not None), None)
         if isinstance(first, Mapping):
-            return self._of_dicts(rows)
-        return self._shown([(self.field or "text", rows)], self.field or "text")
+            return self._of_dicts(data)
+        return self._shown([(self.field or "text", data)], self.field or "text")
 
     def _of_table(self, data: Any) -> _Table:
         names = [str(name) for name in getattr(data, "column_names", getattr(data, "columns", ()))]
@@ -328,8 +331,8 @@ class _Wanted:
             ours = names
         if self.own:
             return self._shown([(name, list(objects_of(data[name]))) for name in ours], field)
-        if type(data).__module__.startswith("pandas") and installed("pyarrow") is None:
-            return _Table([(name, data[name].tolist()) for name in ours])
+        if _is_listed(data, ours):
+            return _Table([(name, list(objects_of(data[name]))) for name in ours])
         return _Table(data.select(ours) if hasattr(data, "column_names") else data[ours])
 
     def _of_dicts(self, rows: list[Any]) -> _Table:
@@ -341,7 +344,7 @@ class _Wanted:
             # Functions take rows of any kind.
             columns[field] = rows
         elif field not in names and all(value is None for value in columns[field]):
-            return _Table([(name, [None] * len(rows)) for name in names])
+            return _Table([(name, [None] * len(rows)) for name in names or [field]])
         used = {p: v for p, v in columns.items() if p == field or any(x is not None for x in v)}
         return self._shown(list(used.items()), field)
 
@@ -370,6 +373,14 @@ def _value(row: Any, path: str) -> Any:
         return row[path]
     name, _, rest = path.partition(".")
     return _value(row[name], rest) if rest and name in row else None
+
+
+def _is_listed(table: Any, columns: list[str]) -> bool:
+    """Whether a table is handed over value by value: not all make Arrow data with these columns."""
+    library = type(table).__module__.partition(".")[0]
+    if len(table) == 0 or (library == "pandas" and installed("pyarrow") is None):
+        return True
+    return library == "polars" and any(is_all_null(table[column]) for column in columns)
 
 
 def _text(value: Any) -> str | None:

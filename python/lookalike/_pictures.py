@@ -75,6 +75,8 @@ def pictures(
     Masked are pictures with too little to see, and those that cannot be read. The latter are told by
     a warning; ``strict=True`` raises at the first.
     """
+    if isinstance(sources, str | os.PathLike | bytes):
+        raise TypeError("one picture is no list of pictures; use picture(source)")
     words, empty, failed = _native.pictures(map(_source_of, sources), recipe, threads)
     if failed and strict:
         raise PictureError(failed[0][1])

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from . import _native
 from ._arrays import WIDTHS, Given, numpy, triples_from
+from .errors import FingerprintError, PairsError
 
 if TYPE_CHECKING:
     from ._arrays import Triples
@@ -27,6 +28,9 @@ def distance(a: Any, b: Any) -> Any:
     >>> distance(prints, prints[0]).tolist()[0]
     0
     """
+    for side in (a, b):
+        if _is_int(side) and not 0 <= int(side) < 1 << 256:
+            raise FingerprintError(f"{int(side)} is no fingerprint: it has up to 256 bits")
     if _is_int(a) and _is_int(b):
         return (int(a) ^ int(b)).bit_count()
     if numpy is None:
@@ -35,6 +39,13 @@ def distance(a: Any, b: Any) -> Any:
     one, two = (_words(side, width) for side in (a, b))
     bits = numpy.bitwise_count(one ^ two).sum(axis=-1, dtype=numpy.uint32)
     return int(bits) if bits.ndim == 0 else bits
+
+
+def checked_distance(distance: int) -> int:
+    """A distance that can be searched."""
+    if distance < 0:
+        raise PairsError(f"a distance is 0 or more, not {distance}")
+    return distance
 
 
 def _is_int(print: Any) -> bool:
@@ -89,7 +100,7 @@ def find_all(
     found = _native.find_all(
         given.prints,
         given.bits,
-        distance,
+        checked_distance(distance),
         blocks,
         first=equal == "first",
         memory=memory,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from . import _native
 from ._arrays import installed, prints_from
+from .errors import RecipeError
 
 if TYPE_CHECKING:
     from ._arrays import Prints
@@ -44,7 +46,11 @@ class Model:
         cls, texts: Iterable[str], recipe: str | Recipe = "keywords", **changes: Any
     ) -> Model:
         """Learn from a sample of texts. The model belongs to the features and the hash of the recipe."""
-        return cls(_native.Model.learn(texts, recipe_of(recipe, changes)._native))
+        chosen = recipe_of(recipe, changes)
+        if chosen._own:
+            raise RecipeError("a model knows native features; learn it without functions of yours")
+        known = (text for text in objects_of(texts) if not _native.is_missing(text))
+        return cls(_native.Model.learn(known, chosen._native))
 
     @classmethod
     def open(cls, path: Any) -> Model:
@@ -211,9 +217,7 @@ class Recipe:
 
     def replace(self, **changes: Any) -> Recipe:
         """The same recipe, but for these choices."""
-        unknown = changes.keys() - self._choices.keys()
-        if unknown:
-            raise TypeError(f"a recipe has no {', '.join(sorted(unknown))}")
+        refuse_unknown(changes, self._choices, "a recipe has no")
         return Recipe(**(self._choices | changes))
 
     def simhash(self, item: Any) -> int | None:
@@ -222,6 +226,8 @@ class Recipe:
 
     def fingerprints(self, items: Any, threads: int | None = None) -> Prints:
         """The fingerprints of many items; see :func:`fingerprints`."""
+        if isinstance(items, Mapping):
+            raise TypeError("one dict is one item; use simhash(features)")
         items = column_of(items) if self._own is None else objects_of(items)
         return prints_from(*self._native.fingerprints(items, self._own, threads), self.bits)
 
@@ -252,8 +258,20 @@ def _recipe_from(choices: dict[str, Any]) -> Recipe:
 def recipe_of(recipe: str | Recipe, changes: Mapping[str, Any]) -> Recipe:
     """The recipe that was asked for."""
     if isinstance(recipe, str):
-        return Recipe(recipe, **changes) if changes else _preset(recipe)
+        recipe = _preset(recipe)
+    elif not isinstance(recipe, Recipe):
+        raise TypeError(f"a recipe is a name or a Recipe, not {type(recipe).__name__}")
     return recipe.replace(**changes) if changes else recipe
+
+
+def refuse_unknown(given: Iterable[str], known: Iterable[str], what: str) -> None:
+    """Names that are not known are told, with what may be meant."""
+    names = list(known)
+    for name in given:
+        if name not in names:
+            near = get_close_matches(name, names, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise TypeError(f"{what} {name}{hint}")
 
 
 @lru_cache(maxsize=32)
@@ -264,10 +282,14 @@ def _preset(name: str) -> Recipe:
 def column_of(items: Any) -> Any:
     """A column that the native half can read: Arrow data, or anything to go through."""
     library = type(items).__module__.partition(".")[0]
+    if library in ("pandas", "polars") and hasattr(items, "columns"):
+        raise TypeError("this is a table; give one column of it")
     if library == "numpy":
         return items.tolist()
     if library == "pandas" and not _is_arrow_series(items):
         return items.tolist()
+    if library == "polars" and is_all_null(items):
+        return items.to_list()
     return items
 
 
@@ -278,12 +300,19 @@ def _is_arrow_series(series: Any) -> bool:
     return installed("pyarrow") is not None
 
 
+def is_all_null(series: Any) -> bool:
+    """Whether polars knows no type: what it hands over then is no Arrow data."""
+    return str(series.dtype) == "Null"
+
+
 def objects_of(items: Any) -> Iterable[Any]:
     """The same, one Python object after the other."""
     for way in ("to_pylist", "to_list", "tolist"):
         if hasattr(items, way):
             listed: Iterable[Any] = getattr(items, way)()
             return listed
+    if not hasattr(items, "__iter__"):
+        raise TypeError(f"a list, a column or a table is wanted, not {type(items).__name__}")
     untouched: Iterable[Any] = iter(items)
     return untouched
 

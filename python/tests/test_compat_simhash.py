@@ -9,8 +9,9 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+import numpy
 import pytest
-from lookalike.compat.simhash import Simhash, SimhashIndex
+from lookalike.compat.simhash import Simhash, SimhashIndex, bytes_to_int, int_to_bytes
 
 
 def naive(features: Iterable[tuple[str, float]], f: int = 64) -> int:
@@ -95,6 +96,29 @@ def test_negative_weights_lower_the_threshold() -> None:
     # Whole ones have no bits of their own: two of three would not do, two of one and a half do.
     digests = [int.from_bytes(hashlib.md5(x).digest()[-8:], "big") for x in (b"a", b"b")]
     assert Simhash([("a", 2), ("b", 2), ("c", -2)]).value == digests[0] | digests[1]
+    # NumPy's speak for themselves, but not for the bare tokens that follow.
+    one = numpy.int64(-1)
+    assert (
+        Simhash([("a", 2), ("c", one), "b"]).value
+        == Simhash([("a", 2), ("c", one), ("b", -1)]).value
+    )
+    assert Simhash([("a", 1), ("c", -1)]).value == digests[0]
+    assert Simhash([("a", 1), ("c", one)]).value not in (0, digests[0])
+
+
+def test_helpers_are_there() -> None:
+    assert int_to_bytes(258, 4) == b"\0\0\1\2"
+    assert bytes_to_int(b"\1\2") == 258
+
+
+def test_an_index_asks_the_query_for_the_distance() -> None:
+    class Far(Simhash):
+        def distance(self, another: Simhash) -> int:
+            return super().distance(another) + 10
+
+    index = SimhashIndex([("a", Simhash("text"))], k=3)
+    assert index.get_near_dups(Simhash("text")) == ["a"]
+    assert index.get_near_dups(Far("text")) == []
 
 
 def test_other_values() -> None:

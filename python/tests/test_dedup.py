@@ -92,6 +92,41 @@ def test_rows_without_text_are_skipped_and_counted() -> None:
         dedup([None, NINE], strict=True)
 
 
+def test_no_rows_are_no_items() -> None:
+    for empty in [
+        [],
+        (),
+        pandas.DataFrame({"text": []}),
+        polars.DataFrame({"text": []}),
+        polars.DataFrame({"text": []}, schema={"text": polars.String}),
+        pyarrow.table({"text": pyarrow.array([], pyarrow.string())}),
+    ]:
+        result = dedup(empty)
+        assert (result.summary["items"], result.kept, len(result.rows)) == (0, [], 0)
+    for nothing in [[None], [{}], polars.DataFrame({"text": [None]})]:
+        assert dedup(nothing).summary["skipped"] == 1
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (None, "a list, a column or a table is wanted, not NoneType"),
+        (7, "a list, a column or a table is wanted, not int"),
+        ({"text": [NINE, TEN]}, "one dict is one row; give a list of them, or a table"),
+        (polars.LazyFrame({"text": [NINE]}), "a LazyFrame has no rows yet"),
+        ([b"\x89PNG"], "pictures in memory are no rows"),
+    ],
+)
+def test_what_is_no_data_is_said(data: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        dedup(data)
+
+
+def test_an_option_that_is_not_there_is_said_with_what_may_be_meant() -> None:
+    with pytest.raises(TypeError, match="dedup has no option levle; did you mean level?"):
+        dedup([NINE], levle="copy")
+
+
 def test_other_data_are_held_against() -> None:
     for other in [[TEN], [{"text": TEN}], polars.DataFrame({"text": [TEN]})]:
         result = dedup([OTHER, NINE, NINE], against=other)
@@ -171,11 +206,6 @@ def test_what_is_wrong_with_a_function_of_yours_is_said_with_the_row(tmp_path: P
     file.write_text(json.dumps({"id": "nine", "text": NINE}))
     with pytest.raises(TypeError, match="nine: a feature is a str, bytes or an int"):
         dedup(file, extractor=lambda text: [2.5])
-
-
-def test_pictures_in_memory_are_refused_in_words() -> None:
-    with pytest.raises(TypeError, match="pictures in memory are no rows"):
-        dedup([b"\x89PNG"])
 
 
 def test_options_are_the_command_lines() -> None:

@@ -77,6 +77,18 @@ def test_nothing_has_no_fingerprints() -> None:
     assert fingerprints(pyarrow.array([], pyarrow.string())).shape == (0, 2)
 
 
+def test_columns_of_nothing_but_nulls_are_masked() -> None:
+    for column in [[None], pandas.Series([None]), polars.Series([None]), pyarrow.array([None])]:
+        assert fingerprints(column, bits=64).tolist() == [None]
+
+
+def test_a_recipe_is_a_name_or_a_recipe() -> None:
+    with pytest.raises(TypeError, match="a recipe is a name or a Recipe, not int"):
+        simhash("text", 3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="a recipe has no bit; did you mean bits?"):
+        simhash("text", bit=64)
+
+
 def test_text_that_is_not_unicode_is_replaced() -> None:
     assert simhash("broken \ud800 text") == simhash("broken \ufffd text")
     assert as_int(fingerprints(["broken \ud800 text"])[0]) == simhash("broken \ufffd text")
@@ -178,6 +190,10 @@ def test_functions_of_yours_take_columns_of_every_kind() -> None:
         ("one text", "one text is no list of texts"),
         (pyarrow.array([1, 2]), "a column of Int64 holds no texts"),
         (pyarrow.table({"text": ["a"]}), "give one column"),
+        (pandas.DataFrame({"text": ["a"]}), "give one column"),
+        (polars.DataFrame({"text": ["a"]}), "give one column"),
+        ({"water": 5}, "one dict is one item"),
+        ([b"water"], "row 0: an item is a text, or features.* not bytes"),
         (["a", 3], "row 1: an item is a text, or features"),
         ([["a", 2.5]], "a feature is a str, bytes or an int"),
         ([[("a", 1, 2)]], "is no .feature, weight."),
@@ -204,6 +220,14 @@ def test_a_model_weighs_by_rarity_and_travels(tmp_path: Any) -> None:
     texts = ["the cat sat", "the dog sat", "the end of the cat"] * 3
     model = Model.learn(texts, recipe="words")
     assert (model.texts, model.features) == (9, "words:1, mix")
+    for column in [
+        pyarrow.array([None, *texts]),
+        polars.Series(texts),
+        pandas.Series([*texts, None]),
+    ]:
+        assert Model.learn(column, recipe="words") == model
+    with pytest.raises(lookalike.errors.RecipeError, match="without functions of yours"):
+        Model.learn(texts, recipe="words", tokenizer=str.split)
     recipe = Recipe("words", weights="tfidf", model=model)
     plain = Recipe("words")
     assert recipe.simhash("the zebra") != plain.simhash("the zebra")

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy
+import pandas
 import polars
+import pyarrow
 import pytest
 from lookalike import Index, Match, distance, errors, find_all, fingerprints
 
@@ -71,6 +73,8 @@ def test_arrays_of_every_kind_are_taken() -> None:
         array.reshape(-1, 1),
         numpy.ma.MaskedArray(array),
         polars.Series(array),
+        pandas.Series(array),
+        pyarrow.array(array),
         iter(prints),
     ]:
         assert find_all(given).tolist() == expected
@@ -83,7 +87,16 @@ def test_empty_texts_are_like_nothing() -> None:
     for bits in [64, 128]:
         prints = fingerprints(texts, bits=bits)
         assert find_all(prints, 0).tolist() == [[1, 3, 0]]
-    assert find_all([None, 7, None, 7], 0).tolist() == [[1, 3, 0]]
+    listed = [None, 7, None, 7]
+    columns = [
+        polars.Series(listed, dtype=polars.UInt64),
+        pandas.Series(listed, dtype="UInt64"),
+        pandas.Series(listed, dtype=object),
+        pyarrow.array(listed, pyarrow.uint64()),
+        pyarrow.chunked_array([listed[:1], listed[1:]], pyarrow.uint64()),
+    ]
+    for given in [listed, *columns]:
+        assert find_all(given, 0).tolist() == [[1, 3, 0]]
 
 
 def test_equal_ones_can_be_tied_to_the_first() -> None:
@@ -113,6 +126,7 @@ def test_equal_ones_can_be_tied_to_the_first() -> None:
         (["1"], {}, TypeError, "a fingerprint is an int, not str"),
         ([1], {"bits": 100}, errors.FingerprintError, "32, 64, 128 or 256 bits, not 100"),
         ([1], {"distance": 65}, errors.PairsError, "a radius of 65 is wider than the 64 bits"),
+        ([1], {"distance": -1}, errors.PairsError, "a distance is 0 or more, not -1"),
         ([1], {"blocks": 3}, errors.PairsError, "3 blocks cannot find pairs within 3"),
         ([1], {"threads": 0}, ValueError, "use at least 1"),
         (numpy.zeros((2, 3), dtype=numpy.uint64), {}, ValueError, r"not \(2, 3\)"),
@@ -176,6 +190,9 @@ def test_an_index_says_what_it_cannot_do(tmp_path: Path) -> None:
         index.insert_many(fingerprints(["a text"]))
     with pytest.raises(errors.PairsError, match="wider than"):
         Index(64, distance=65)
+    for negative in [lambda: Index(64, distance=-1), lambda: index.search(0, -1)]:
+        with pytest.raises(errors.PairsError, match="a distance is 0 or more, not -1"):
+            negative()
     (tmp_path / "text").write_text("something else")
     with pytest.raises(errors.SearchError, match="not a lookalike index"):
         Index.load(tmp_path / "text")
@@ -185,6 +202,26 @@ def test_an_index_says_what_it_cannot_do(tmp_path: Path) -> None:
     index.insert(5)
     index.clear()
     assert len(index) == 0 and index.memory_bytes >= 0
+
+
+def test_no_damage_to_an_index_goes_unnoticed(tmp_path: Path) -> None:
+    index = Index(64, distance=3, prints=[1, 2, 3])
+    file = tmp_path / "index"
+    index.save(file)
+    whole = file.read_bytes()
+    for at in range(len(whole)):
+        file.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
+        try:
+            loaded = Index.load(file)
+        except errors.SearchError as error:
+            assert str(file) in str(error)
+        else:
+            # Between sections there are bytes that nobody reads.
+            assert whole[at] == 0 and [loaded[id] for id in loaded] == [1, 2, 3]
+    for length in range(len(whole)):
+        file.write_bytes(whole[:length])
+        with pytest.raises(errors.SearchError):
+            Index.load(file)
 
 
 def test_distance_counts_bits() -> None:
@@ -197,3 +234,6 @@ def test_distance_counts_bits() -> None:
         distance(numpy.zeros(3, dtype=numpy.uint64), 1)
     with pytest.raises(TypeError, match="uint64"):
         distance(numpy.zeros(2), 1)
+    for wrong in [-1, 2**256]:
+        with pytest.raises(errors.FingerprintError, match=f"{wrong} is no fingerprint"):
+            distance(wrong, 0)

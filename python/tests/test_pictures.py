@@ -135,6 +135,8 @@ def test_many_at_once_with_what_cannot_be_read_masked(tmp_path: Path) -> None:
         picture(hills(), recipe="pdp")
     with pytest.raises(TypeError, match="a path, bytes or a PIL image, not"):
         picture(3.5)
+    with pytest.raises(TypeError, match="one picture is no list of pictures"):
+        pictures("holiday.jpg")
     assert pictures([]).shape == (0, 4)
 
 

@@ -17,6 +17,12 @@ pub trait Kind: Error {
 macro_rules! kinds {
     ($($error:ty => $class:literal),* $(,)?) => {
         $(impl Kind for $error { const CLASS: &'static str = $class; })*
+
+        /// The class of an error of the library; `None` if it is none.
+        fn class_of_cause(cause: &(dyn Error + 'static)) -> Option<&'static str> {
+            $(if cause.is::<$error>() { return Some($class); })*
+            None
+        }
     };
 }
 
@@ -63,19 +69,7 @@ fn class_of(error: &anyhow::Error) -> &'static str {
     if error.is::<ArgumentError>() || error.to_string().starts_with("--") {
         return "OptionError";
     }
-    let class = |cause: &(dyn Error + 'static)| {
-        [
-            cause.is::<RecipeError>().then_some(RecipeError::CLASS),
-            cause.is::<HashError>().then_some(HashError::CLASS),
-            cause.is::<StopWordsError>().then_some(StopWordsError::CLASS),
-            cause.is::<ModelError>().then_some(ModelError::CLASS),
-            cause.is::<PairsError>().then_some(PairsError::CLASS),
-        ]
-        .into_iter()
-        .flatten()
-        .next()
-    };
-    error.chain().find_map(class).unwrap_or("InputError")
+    error.chain().find_map(class_of_cause).unwrap_or("InputError")
 }
 
 fn with_causes(error: &dyn Error) -> String {

@@ -4,7 +4,7 @@ use lookalike::FeatureHash;
 use pyo3::{
     exceptions::{PyOverflowError, PyTypeError},
     prelude::*,
-    types::{PyBytes, PyDict, PyInt, PyMapping, PyString},
+    types::{PyByteArray, PyBytes, PyDict, PyInt, PyMapping, PyString},
 };
 
 /// A thing that items are made of.
@@ -97,13 +97,17 @@ fn each_feature<'py>(
     if let Ok(mapping) = object.cast::<PyMapping>() {
         return each_feature(mapping.items()?.as_any(), on_feature);
     }
-    let iterator = object.try_iter().map_err(|_| {
+    let wrong = || {
         PyTypeError::new_err(format!(
             "an item is a text, or features: a dict, a list of them, or of (feature, weight); not {}",
             type_name(object)
         ))
-    })?;
-    for item in iterator {
+    };
+    // Bytes can be gone through, too, as numbers: hardly what is meant.
+    if object.is_instance_of::<PyBytes>() || object.is_instance_of::<PyByteArray>() {
+        return Err(wrong());
+    }
+    for item in object.try_iter().map_err(|_| wrong())? {
         let item = item?;
         match pair(&item)? {
             Some((feature, weight)) => on_feature(&feature, weight)?,

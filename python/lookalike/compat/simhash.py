@@ -29,6 +29,16 @@ __all__ = ["Simhash", "SimhashIndex"]
 _LETTERS = r"[\w\u4e00-\u9fcc]+"
 
 
+def int_to_bytes(n: int, length: int) -> bytes:
+    """A number as so many bytes, the most significant first."""
+    return n.to_bytes(length, "big")
+
+
+def bytes_to_int(b: bytes) -> int:
+    """The number of bytes, the most significant first."""
+    return int.from_bytes(b, "big")
+
+
 def _hashfunc(x: bytes) -> bytes:
     return hashlib.md5(x, usedforsecurity=False).digest()
 
@@ -120,18 +130,20 @@ class Simhash:
         weight: Any = 1
         votes = []
         for feature in features:
-            if not isinstance(feature, str):
+            is_bare = isinstance(feature, str)
+            if not is_bare:
                 feature, weight = feature
-            # A whole negative weight speaks against all bits, and for none.
-            ones = 0 if isinstance(weight, int) and weight < 0 else weight
+            # A negative weight of a bare token, or a whole one, speaks against all bits, and for none.
+            is_silent = weight < 0 and (is_bare or isinstance(weight, int))
+            ones = 0 if is_silent else weight
             votes.append((self._digest(feature), float(ones), float(weight)))
-        self.value = int.from_bytes(_native.simhash_weighted(votes, self.f), "big")
+        self.value = bytes_to_int(_native.simhash_weighted(votes, self.f))
 
     def _digest(self, feature: str) -> bytes:
         """The bytes of a feature's hash; the last ones count."""
         hashed = self.hashfunc(feature.encode("utf-8"))
         if isinstance(hashed, numbers.Integral):
-            return (int(hashed) & ((1 << self.f) - 1)).to_bytes(self.f_bytes, "big")
+            return int_to_bytes(int(hashed) & ((1 << self.f) - 1), self.f_bytes)
         return bytes(hashed)
 
     def distance(self, another: Simhash) -> int:
