@@ -197,32 +197,22 @@ def dedup(
     chosen = recipe_of("words" if pictures else recipe, changes)
     chosen._native.check()
     wanted = _Wanted(field, id, _fields_of(keep), bool(chosen._own))
-    rows, others = _Table(), _Table()
+    rows = wanted.given(data, "rows")
+    others = _NOTHING if against is None else wanted.given(against, "against")
+    if len(others.inputs) > 1:
+        raise OptionError("against: give one path, a folder if there are several files")
+    if output is not None and rows.data is not None:
+        raise OptionError("output= is for files; .rows of the result is what is kept of rows")
+    own = chosen._own
+    making = None if own is None else (chosen._native, own, rows.values, others.values)
     with ExitStack() as stack:
         asked = {"recipe": recipe} if pictures else _recipe_options(chosen, stack)
-        args = [*_flags(options), *_flags(asked), "--quiet"]
-        if against is not None:
-            other = _paths(against)
-            if other and len(other) > 1:
-                raise OptionError("against: give one path, a folder if there are several files")
-            args.append(f"--against={other[0] if other else 'against'}")
-            others = others if other else wanted.table(_table_or_list(against))
-        paths = _paths(data)
-        if paths is None:
-            if output is not None:
-                raise OptionError(
-                    "output= is for files; .rows of the result is what is kept of rows"
-                )
-            data = _table_or_list(data)
-            rows = wanted.table(data)
-        making = None
-        if chosen._own:
-            making = (chosen._native, chosen._own, rows.values, others.values)
-        inputs = paths or ["rows"]
-        answer = _native.dedup([*args, "--", *inputs], rows.columns, others.columns, making)
+        against_flag = [f"--against={name}" for name in others.inputs]
+        args = [*_flags(options), *_flags(asked), *against_flag, "--quiet", "--", *rows.inputs]
+        answer = _native.dedup(args, rows.columns, others.columns, making)
     if answer.refused is not None:
         raise RemovalError(answer.refused)
-    return Dedup(answer, None if paths else data)
+    return Dedup(answer, rows.data)
 
 
 def report(data: Any, path: str | os.PathLike[str], **options: Any) -> Dedup:
@@ -281,25 +271,32 @@ def _paths(data: Any) -> list[str] | None:
     return None
 
 
-def _table_or_list(data: Any) -> Any:
-    """Data that can be gone through more than once."""
-    if isinstance(data, Mapping):
-        raise TypeError("one dict is one row; give a list of them, or a table")
-    return data if _is_table(data) or isinstance(data, list) else list(objects_of(data))
-
-
 def _is_table(data: Any) -> bool:
     if type(data).__name__ == "LazyFrame":
         raise TypeError("a LazyFrame has no rows yet; give what collect() returns")
     return hasattr(data, "columns") or hasattr(data, "column_names")
 
 
-class _Table(NamedTuple):
+class _Given(NamedTuple):
     """Data as the native half reads them."""
 
-    #: Arrow data, or names and lists; ``None`` for files.
+    #: The names of files, or one for the rows.
+    inputs: list[str]
+    #: The rows as they came; ``None`` for files.
+    data: Any = None
+    #: Their columns: Arrow data, or names and lists.
     columns: Any = None
     #: What functions of the user's are called with, row by row; ``None`` if that is the text.
+    values: list[Any] | None = None
+
+
+_NOTHING = _Given([])
+
+
+class _Table(NamedTuple):
+    """The columns of :class:`_Given`, and the values."""
+
+    columns: Any
     values: list[Any] | None = None
 
 
@@ -311,16 +308,26 @@ class _Wanted:
         #: Whether functions of the user's are called with what is in the field.
         self.own = own
 
-    def table(self, data: Any) -> _Table:
-        """What the native half reads of some rows."""
+    def given(self, data: Any, name: str) -> _Given:
+        """Files, or rows of that name."""
+        paths = _paths(data)
+        if paths is not None:
+            return _Given(paths)
+        if isinstance(data, Mapping):
+            raise TypeError("one dict is one row; give a list of them, or a table")
         if _is_table(data):
-            return self._of_table(data)
+            return _Given([name], data, *self._of_table(data))
+        rows = data if isinstance(data, list) else list(objects_of(data))
+        return _Given([name], rows, *self._of_list(rows))
+
+    def _of_list(self, rows: list[Any]) -> _Table:
         if not self.own:
-            _refuse_pictures(data)
-        first = next((row for row in data if row is not None), None)
+            _refuse_pictures(rows)
+        first = next((row for row in rows if row is not None), None)
         if isinstance(first, Mapping):
-            return self._of_dicts(data)
-        return self._shown([(self.field or "text", data)], self.field or "text")
+            return self._of_dicts(rows)
+        field = self.field or USUAL[0]
+        return self._shown([(field, rows)], field)
 
     def _of_table(self, data: Any) -> _Table:
         names = [str(name) for name in getattr(data, "column_names", getattr(data, "columns", ()))]
@@ -402,5 +409,5 @@ def _taken(data: Any, rows: list[int]) -> Any:
     if hasattr(data, "iloc"):
         return data.iloc[rows]
     if hasattr(data, "column_names"):
-        return data.take(rows)
+        return data.take(rows) if rows else data.slice(0, 0)
     return data[rows] if _is_table(data) else [data[row] for row in rows]
