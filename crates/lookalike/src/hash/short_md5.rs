@@ -3,9 +3,8 @@
 
 use std::array::from_fn;
 
-/// Texts that are hashed side by side: two vectors of every kernel's registers, so that one is
-/// worked on while the other waits.
-const LANES: usize = 8;
+/// Texts that are hashed side by side: as many words as the smallest vector registers hold.
+const LANES: usize = 4;
 
 /// The words of a block, or of a state, of each text.
 type Lanes = [u32; LANES];
@@ -73,33 +72,39 @@ fn fill(blocks: &mut [Lanes; 16], lane: usize, text: &[u8]) {
 }
 
 fn compress(blocks: &[Lanes; 16]) -> [Lanes; 4] {
-    let mut state = START.map(|word| [word; LANES]);
-    round::<0>(&mut state, blocks, |step| step, |b, c, d| d ^ (b & (c ^ d)));
-    round::<1>(&mut state, blocks, |step| (5 * step + 1) % 16, |b, c, d| c ^ (d & (b ^ c)));
-    round::<2>(&mut state, blocks, |step| (3 * step + 5) % 16, |b, c, d| b ^ c ^ d);
-    round::<3>(&mut state, blocks, |step| 7 * step % 16, |b, c, d| c ^ (b | !d));
+    let state = START.map(|word| [word; LANES]);
+    let state = round::<0>(state, blocks, |step| step, |b, c, d| d ^ (b & (c ^ d)));
+    let state = round::<1>(state, blocks, |step| (5 * step + 1) % 16, |b, c, d| c ^ (d & (b ^ c)));
+    let state = round::<2>(state, blocks, |step| (3 * step + 5) % 16, |b, c, d| b ^ c ^ d);
+    let state = round::<3>(state, blocks, |step| 7 * step % 16, |b, c, d| c ^ (b | !d));
     from_fn(|word| state[word].map(|lane| lane.wrapping_add(START[word])))
 }
 
-/// Sixteen steps that differ only in the word of the block they take, the sine and the turn.
+/// Sixteen steps that differ only in the word of the block they take, the sine and the turn. Four of
+/// them are written out: each makes another word of the state, and none is moved.
 #[inline(always)]
 fn round<const ROUND: usize>(
-    state: &mut [Lanes; 4],
+    [mut a, mut b, mut c, mut d]: [Lanes; 4],
     blocks: &[Lanes; 16],
     word: impl Fn(usize) -> usize,
     choose: impl Fn(u32, u32, u32) -> u32,
-) {
-    for step in 0..16 {
-        let [a, b, c, d] = *state;
-        let (sine, turn) = (SINES[16 * ROUND + step], TURNS[ROUND][step % 4]);
-        let block = &blocks[word(step)];
-        let next = from_fn(|lane| {
-            let chosen = choose(b[lane], c[lane], d[lane]);
-            let sum = a[lane].wrapping_add(chosen).wrapping_add(block[lane]).wrapping_add(sine);
-            sum.rotate_left(turn).wrapping_add(b[lane])
-        });
-        *state = [d, next, b, c];
+) -> [Lanes; 4] {
+    for first in (0..16).step_by(4) {
+        let step = |number: usize, [a, b, c, d]: [Lanes; 4]| -> Lanes {
+            let (turn, sine) = (TURNS[ROUND][number], SINES[16 * ROUND + first + number]);
+            let block = &blocks[word(first + number)];
+            from_fn(|lane| {
+                let chosen = choose(b[lane], c[lane], d[lane]);
+                let sum = a[lane].wrapping_add(chosen).wrapping_add(block[lane]).wrapping_add(sine);
+                sum.rotate_left(turn).wrapping_add(b[lane])
+            })
+        };
+        a = step(0, [a, b, c, d]);
+        d = step(1, [d, a, b, c]);
+        c = step(2, [c, d, a, b]);
+        b = step(3, [b, c, d, a]);
     }
+    [a, b, c, d]
 }
 
 /// The digest of a lane: four little-endian words, read as one big-endian number.
