@@ -219,6 +219,14 @@ def report(data: Any, path: str | os.PathLike[str], **options: Any) -> Dedup:
     """Run :func:`dedup`, and write a page that shows the groups and what differs.
 
     The page is one file that needs nothing else: open it in a browser, or send it to somebody.
+
+    >>> import tempfile
+    >>> page = tempfile.mkdtemp() + "/report.html"
+    >>> texts = ["The ferry leaves at nine.", "Boil the potatoes.", "The ferry leaves at NINE!"]
+    >>> report(texts, page).removed
+    [2]
+    >>> "The ferry leaves at NINE!" in open(page, encoding="utf-8").read()
+    True
     """
     return dedup(data, report=path, **options)
 

@@ -74,6 +74,12 @@ def pictures(
 
     Masked are pictures with too little to see, and those that cannot be read. The latter are told by
     a warning; ``strict=True`` raises at the first.
+
+    >>> from PIL import Image
+    >>> photo = Image.effect_noise((32, 32), 100).resize((300, 300))
+    >>> prints = pictures([photo, Image.new("L", (300, 300)), photo.resize((200, 200))])
+    >>> prints.shape, find_all(prints, 31)[:, :2].tolist()
+    ((3, 4), [[0, 2]])
     """
     if isinstance(sources, str | os.PathLike | bytes):
         raise TypeError("one picture is no list of pictures; use picture(source)")

@@ -30,10 +30,12 @@ def test_examples_in_docstrings_work(name: str) -> None:
     assert results.failed == 0
 
 
-def test_every_public_name_is_documented_with_an_example() -> None:
-    functions = [name for name in lookalike.__all__ if callable(NAMES[name])]
-    undocumented = [name for name in functions if not (NAMES[name].__doc__ or "").strip()]
-    assert undocumented == []
+def test_every_public_name_is_documented_and_every_function_by_an_example() -> None:
+    named = {name: value for name, value in NAMES.items() if callable(value)}
+    assert [name for name, value in named.items() if not (value.__doc__ or "").strip()] == []
+    functions = {name: value for name, value in named.items() if not isinstance(value, type)}
+    assert "dedup" in functions
+    assert [name for name, value in functions.items() if ">>>" not in value.__doc__] == []
 
 
 def test_the_tutorial_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 //! Have I seen this before? A durable collection in a folder.
 
 use std::{
+    borrow::Cow,
     ops::ControlFlow,
     path::PathBuf,
     sync::{PoisonError, RwLock},
@@ -8,6 +9,7 @@ use std::{
 
 use lookalike::{About, Added, Fingerprint, Found, Maker, NewItem, Radius};
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyString};
+use rayon::prelude::*;
 
 use crate::{
     error::OrRaise,
@@ -27,6 +29,15 @@ enum Way {
     Upsert,
     UnlessNear(Radius),
 }
+
+/// What is known of an item while the interpreter's lock is held.
+enum Unread<'a> {
+    Text(Cow<'a, str>),
+    Print(Option<Fingerprint<4>>),
+}
+
+/// A thread takes at least so many texts.
+const SHARE: usize = 16;
 
 /// An item: its id, its fingerprint (an int) or text, and JSON to remember with it.
 type Given<'py> = (String, Bound<'py, PyAny>, Option<String>);
@@ -205,15 +216,22 @@ impl Collection {
     ) -> PyResult<Vec<Option<Fingerprint<4>>>> {
         let (maker, width) =
             self.with(py, |inner| (inner.about().maker.clone(), inner.about().width))?;
-        let print = |item: &Bound<'py, PyAny>| match (item.cast::<PyString>(), &maker) {
-            (Ok(text), Maker::Text(recipe)) => Ok(recipe.fingerprint_any(&text.to_string_lossy())),
+        let read = |item: &'a Bound<'py, PyAny>| match (item.cast::<PyString>(), &maker) {
+            (Ok(text), Maker::Text(_)) => Ok(Unread::Text(text.to_string_lossy())),
             (Ok(_), maker) => Err(PyValueError::new_err(format!(
                 "a collection of {maker} fingerprints knows no texts; give ints"
             ))),
-            (Err(_), _) if item.is_none() => Ok(None),
-            (Err(_), _) => from_int(item, width).map(Some),
+            (Err(_), _) if item.is_none() => Ok(Unread::Print(None)),
+            (Err(_), _) => from_int(item, width).map(|print| Unread::Print(Some(print))),
         };
-        items.map(print).collect()
+        let unread: Vec<Unread<'_>> = items.map(read).collect::<PyResult<_>>()?;
+        let print = |item: &Unread<'_>| match (item, &maker) {
+            (Unread::Text(text), Maker::Text(recipe)) => recipe.fingerprint_any(text),
+            (Unread::Text(_), _) => unreachable!("refused above"),
+            (Unread::Print(print), _) => *print,
+        };
+        let pool = work::pool(None)?;
+        Ok(work::on_pool(py, &pool, || unread.par_iter().with_min_len(SHARE).map(print).collect()))
     }
 
     fn store(&self, py: Python<'_>, items: &[Given<'_>], way: Way) -> PyResult<Vec<Stored>> {

@@ -21,10 +21,13 @@ impl Model {
     /// Learns from texts.
     #[staticmethod]
     fn learn(texts: &Bound<'_, PyAny>, recipe: &Bound<'_, Recipe>) -> PyResult<Self> {
+        let py = texts.py();
         let mut learner = Learner::new(&recipe.get().inner);
         for text in texts.try_iter()? {
-            learner.add(&text?.cast::<PyString>()?.to_string_lossy());
-            texts.py().check_signals()?;
+            let text = text?;
+            let content = text.cast::<PyString>()?.to_string_lossy();
+            py.detach(|| learner.add(&content));
+            py.check_signals()?;
         }
         Ok(Self { inner: Arc::new(learner.finish()) })
     }
