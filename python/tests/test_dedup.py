@@ -206,6 +206,9 @@ def test_what_is_wrong_with_a_function_of_yours_is_said_with_the_row(tmp_path: P
     file.write_text(json.dumps({"id": "nine", "text": NINE}))
     with pytest.raises(TypeError, match="nine: a feature is a str, bytes or an int"):
         dedup(file, extractor=lambda text: [2.5])
+    file.write_text(json.dumps({"id": "soup", "text": [["water", 5]]}))
+    with pytest.raises(errors.InputError, match="soup: has features; functions of your own take"):
+        dedup(file, hash=zlib.crc32)
 
 
 def test_options_are_the_command_lines() -> None:

@@ -1,6 +1,6 @@
 //! Which texts of some rows are alike? The part that `dedup` and `pairs` share: reading and searching.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use lookalike::{Fingerprint, Item, Recipe, TextPairs};
 use rayon::prelude::*;
 
@@ -29,9 +29,12 @@ fn item<'a>(row: &'a Row<'_>) -> Item<'a> {
     }
 }
 
-fn unmade<'a>(row: &'a Row<'_>, id: Id<'a>, is_other: bool) -> Unmade<'a> {
-    let line = row.line().saturating_sub(1) as usize;
-    Unmade { text: row.text(), name: id_text(id), row: line, is_other }
+fn unmade<'a>(row: &'a Row<'_>, id: Id<'a>, is_other: bool) -> Result<Unmade<'a>> {
+    let (name, line) = (id_text(id), row.line().saturating_sub(1) as usize);
+    match &row.content {
+        Content::Text(text) => Ok(Unmade { text, name, row: line, is_other }),
+        Content::Features(_) => bail!("{name}: has features; functions of your own take texts"),
+    }
 }
 
 /// Takes a row and its name.
@@ -71,7 +74,7 @@ impl TextSource<'_> {
                     items.push(match self.make {
                         Some(make) => {
                             on_beat();
-                            make(unmade(row, id, is_other))?
+                            make(unmade(row, id, is_other)?)?
                         }
                         None => item(row),
                     });
