@@ -226,6 +226,8 @@ class Recipe:
 
     def fingerprints(self, items: Any, threads: int | None = None) -> Prints:
         """The fingerprints of many items; see :func:`fingerprints`."""
+        if isinstance(items, str):
+            raise TypeError("one text is no list of texts; use simhash(text)")
         if isinstance(items, Mapping):
             raise TypeError("one dict is one item; use simhash(features)")
         items = column_of(items) if self._own is None else objects_of(items)

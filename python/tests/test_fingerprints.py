@@ -174,6 +174,8 @@ def test_what_your_function_should_not_return_is_said_with_the_row(
         recipe.simhash("some text")
     with pytest.raises(TypeError, match="row 2: " + message):
         fingerprints([None, float("nan"), "some text"], recipe)
+    with pytest.raises(TypeError, match="one text is no list of texts"):
+        fingerprints("some text", recipe)
 
 
 def test_functions_of_yours_take_columns_of_every_kind() -> None:

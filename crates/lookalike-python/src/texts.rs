@@ -51,9 +51,6 @@ impl<const WORDS: usize> Batch<'_, WORDS> {
 
 impl<'py> Texts<'py> {
     pub fn of(items: &Bound<'py, PyAny>) -> PyResult<Self> {
-        if items.is_instance_of::<PyString>() {
-            return Err(PyTypeError::new_err("one text is no list of texts; use simhash(text)"));
-        }
         match arrow::chunks(items)? {
             Some(chunks) => Ok(Self::Arrow(chunks)),
             None => Ok(Self::Objects(items.try_iter()?)),
