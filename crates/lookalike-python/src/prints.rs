@@ -1,10 +1,9 @@
 //! How do fingerprints cross the border? One as an int, many as 64-bit words in a buffer.
 
-use std::array::from_fn;
-
+use bytemuck::cast_slice_mut;
 use lookalike::{Fingerprint, FingerprintError, Width};
 use pyo3::{
-    buffer::{PyBuffer, ReadOnlyCell},
+    buffer::PyBuffer,
     exceptions::{PyOverflowError, PyTypeError, PyValueError},
     intern,
     prelude::*,
@@ -110,11 +109,9 @@ pub fn many<const WORDS: usize>(
         let (words, count) = (WORDS, buffer.item_count());
         return Err(PyValueError::new_err(format!("{count} words are no fingerprints of {words}")));
     }
-    let Some(words) = buffer.as_slice(prints.py()) else {
-        return Err(PyValueError::new_err("the words of fingerprints must lie side by side"));
-    };
-    let print = |words: &[ReadOnlyCell<u64>]| Fingerprint(from_fn(|word| words[word].get()));
-    Ok(words.chunks_exact(WORDS).map(print).collect())
+    let mut many = vec![Fingerprint::ZERO; buffer.item_count() / WORDS];
+    buffer.copy_to_slice(prints.py(), cast_slice_mut(&mut many))?;
+    Ok(many)
 }
 
 /// Numbers as bytes, for NumPy or a memoryview to look at.
