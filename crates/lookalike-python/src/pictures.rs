@@ -69,9 +69,12 @@ pub fn pictures<'py>(
     Ok((words, to_bytes(py, &empty)?, failed))
 }
 
-/// Every preset for pictures: name, bits, the distances of copy, near and similar, what it is good for.
+/// A preset: its name, its bits, the distances of copy, near and similar, what it is good for.
+type Listed = (&'static str, u32, (u32, u32, u32), &'static str);
+
+/// Every preset for pictures.
 #[pyfunction]
-pub fn picture_presets() -> Vec<(&'static str, u32, (u32, u32, u32), &'static str)> {
+pub fn picture_presets() -> Vec<Listed> {
     let listed = PicturePreset::ALL.iter().map(|preset| {
         let PictureRecipe { width, .. } = preset.recipe;
         let [copy, near, similar] = preset.levels.map(|radius| radius.bits());
