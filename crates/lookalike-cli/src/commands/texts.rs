@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use crate::{
     args::TalkArgs,
     config::{Alike, Work},
-    report::{Progress, say},
+    report::{Progress, introduce, tell_notes},
     source::{Content, Id, Ids, Reason, Row, Rows, Skipped},
 };
 
@@ -46,7 +46,7 @@ impl TextSource<'_> {
         work: &Work,
         on_row: &mut (dyn FnMut(&Row<'_>, Id<'_>) -> Result<()> + Send),
     ) -> Result<Searched> {
-        self.introduce();
+        introduce(self.talk, &self.rows.what(), self.others.as_ref().map(|others| others.what()));
         let progress = Progress::new(self.talk.quiet);
         let on_beat = self.on_beat;
         let on_progress = |part| {
@@ -73,24 +73,9 @@ impl TextSource<'_> {
         let items = collector.len();
         let found = collector.finish()?;
         progress.clear();
-        self.tell_notes();
+        let others = self.others.as_ref().map_or(&[][..], |others| others.notes());
+        tell_notes(self.talk, self.rows.notes().iter().chain(others));
         Ok(Searched { found, ids, own, items })
-    }
-
-    fn introduce(&self) {
-        if !self.talk.quiet {
-            say(&format!("reading {}", self.rows.what()));
-            if let Some(others) = &self.others {
-                say(&format!("against {}", others.what()));
-            }
-        }
-    }
-
-    fn tell_notes(&self) {
-        if !self.talk.quiet {
-            let others = self.others.as_ref().map_or(&[][..], |others| others.notes());
-            self.rows.notes().iter().chain(others).for_each(|note| say(note));
-        }
     }
 }
 
