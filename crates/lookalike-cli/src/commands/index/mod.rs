@@ -94,7 +94,10 @@ fn what(about: &About) -> String {
         maker if *maker == Maker::GIVEN => {
             format!("fingerprints of {bits} bits, to be searched within {radius}")
         }
-        maker => format!("items ({maker}), to be searched within {radius} bits"),
+        maker => {
+            let items = if picture_preset(maker).is_ok() { "pictures" } else { "items" };
+            format!("{items} ({maker}), to be searched within {radius} bits")
+        }
     }
 }
 
