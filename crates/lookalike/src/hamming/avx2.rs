@@ -104,8 +104,9 @@ fn nibble_ones(nibbles: __m256i) -> __m256i {
     _mm256_shuffle_epi8(table, nibbles)
 }
 
-/// Holds eight neighbours in a register and slides the rest of their bucket past them, one
-/// position at a time: no loop per item, so short buckets do not drown in mispredicted ends.
+/// Compares all items with the few that follow them, whatever bucket those are in, and then those
+/// that are farther apart in one bucket: where buckets are short, no loop is as long as one of them,
+/// and no branch needs to be guessed.
 #[target_feature(enable = "avx2,popcnt")]
 #[inline]
 fn sweep(
@@ -116,27 +117,60 @@ fn sweep(
     passed: &mut Passed,
     test: impl Fn(__m256i) -> __m256i,
 ) {
+    let common = common_steps(ends, largest);
+    if let Some(&end) = ends.last().filter(|_| common > 0) {
+        slide(checks, 0..end, 1..common + 1, &digests, passed, &test);
+    }
     let mut start = 0;
     for &end in ends {
-        if end - start <= largest {
-            let mut at = start;
-            while at + 1 < end {
-                let held = load(checks, at);
-                let mut step = 0;
-                // The search has no call in it, so that all it needs stays in registers.
-                while let Some((hit, bytes)) = next_hit(checks, held, at, step + 1..end - at, &test)
-                {
-                    report(bytes, at, hit, end, &digests, passed);
-                    step = hit;
-                }
-                at += 8;
-            }
+        if end - start <= largest && end - start > common + 1 {
+            slide(checks, start..end, common + 1..end - start, &digests, passed, &test);
         }
         start = end;
     }
 }
 
+/// Holds eight neighbours in a register and slides those that follow past them, one position at a
+/// time, so many `steps` or to the end of `items`.
+#[target_feature(enable = "avx2,popcnt")]
+#[inline]
+fn slide(
+    checks: &[u32],
+    items: Range<u32>,
+    steps: Range<u32>,
+    digests: &Digests<'_>,
+    passed: &mut Passed,
+    test: &impl Fn(__m256i) -> __m256i,
+) {
+    let mut at = items.start;
+    while at + steps.start < items.end {
+        let held = load(checks, at);
+        let mut left = steps.start..steps.end.min(items.end - at);
+        // The search has no call in it, so that all it needs stays in registers.
+        while let Some((hit, bytes)) = next_hit(checks, held, at, left.clone(), test) {
+            report(bytes, at, hit, items.end, digests, passed);
+            left.start = hit + 1;
+        }
+        at += 8;
+    }
+}
+
+/// How many items that follow are worth comparing each item with before buckets are looked at: twice
+/// as many as a bucket has; none if some bucket is not to be compared at all.
+fn common_steps(ends: &[u32], largest: u32) -> u32 {
+    let total = ends.last().copied().unwrap_or(0);
+    let steps = (2 * total / ends.len().max(1) as u32 + 2).next_multiple_of(4);
+    let starts = std::iter::once(&0).chain(ends);
+    let widest = starts.zip(ends).fold(0, |widest, (start, end)| widest.max(end - start));
+    if steps > MOST_COMMON_STEPS || widest > largest { 0 } else { steps }
+}
+
+/// With more, the loops of single buckets are long enough.
+const MOST_COMMON_STEPS: u32 = PADDING as u32 - 12;
+
 /// The first of `steps` at which a lane passes, and the bytes of the lanes that do.
+///
+/// Looks at four steps for one branch, so at up to three beyond the last.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn next_hit(
@@ -146,11 +180,18 @@ fn next_hit(
     steps: Range<u32>,
     test: &impl Fn(__m256i) -> __m256i,
 ) -> Option<(u32, u32)> {
-    for step in steps {
-        let hits = test(_mm256_xor_si256(held, load(checks, at + step)));
-        let bytes = _mm256_movemask_epi8(hits) as u32;
-        if bytes != 0 {
-            return Some((step, bytes));
+    for step in steps.clone().step_by(4) {
+        let from = at + step;
+        let a = test(_mm256_xor_si256(held, load(checks, from)));
+        let b = test(_mm256_xor_si256(held, load(checks, from + 1)));
+        let c = test(_mm256_xor_si256(held, load(checks, from + 2)));
+        let d = test(_mm256_xor_si256(held, load(checks, from + 3)));
+        let any = _mm256_or_si256(_mm256_or_si256(a, b), _mm256_or_si256(c, d));
+        if _mm256_movemask_epi8(any) != 0 {
+            let bytes = [a, b, c, d].map(|hits| _mm256_movemask_epi8(hits) as u32);
+            let first = bytes.iter().position(|&bytes| bytes != 0).unwrap_or(0);
+            let hit = step + first as u32;
+            return (hit < steps.end).then_some((hit, bytes[first]));
         }
     }
     None
@@ -160,9 +201,9 @@ fn next_hit(
 #[target_feature(enable = "avx2")]
 #[inline]
 fn load(checks: &[u32], at: u32) -> __m256i {
-    debug_assert!(at as usize + PADDING <= checks.len());
-    // SAFETY: `at` is at most one bucket's end, and `Filter::buckets` asserts that the slice goes
-    // on for PADDING = 8 elements beyond every end.
+    debug_assert!(at as usize + 8 <= checks.len());
+    // SAFETY: `at` is at most MOST_COMMON_STEPS and the three of an unfinished `next_hit` beyond a
+    // bucket's end, and `Filter::buckets` asserts that the slice goes on for PADDING elements there.
     unsafe { _mm256_loadu_si256(checks.as_ptr().add(at as usize).cast()) }
 }
 

@@ -22,6 +22,8 @@ pub(crate) enum Filter {
 #[derive(Clone, Copy)]
 pub(crate) struct Digests<'a> {
     pub words: &'a [u64],
+    /// In these bits items of one bucket agree, and of two do not.
+    pub same: u64,
     /// At most `lane_most` of these bits may differ,
     pub lane: u64,
     pub lane_most: u32,
@@ -42,7 +44,8 @@ pub(crate) struct Rival {
 impl Digests<'_> {
     #[inline(always)]
     fn near(&self, xor: u64) -> bool {
-        (xor & self.all).count_ones() <= self.most
+        xor & self.same == 0
+            && (xor & self.all).count_ones() <= self.most
             && (xor & self.lane).count_ones() <= self.lane_most
     }
 
@@ -72,7 +75,7 @@ impl Passed {
 }
 
 /// Elements that must follow the last check of a slice, so that vectors can be loaded past the end.
-pub(crate) const PADDING: usize = 8;
+pub(crate) const PADDING: usize = 32;
 
 impl Filter {
     /// The cheapest filter that passes every pair with at most `most` differing bits in `mask`.

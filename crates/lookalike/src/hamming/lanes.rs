@@ -11,6 +11,9 @@ pub(crate) const LANES: usize = 8;
 /// How many checks [`Lanes::near_narrow`] looks at.
 pub(crate) const NARROW_LANES: usize = 16;
 
+/// How many checks [`Lanes::near_block`] looks at.
+pub(crate) const BLOCK: usize = 64;
+
 /// What the kernels do differently. A value of this type is the proof that they may.
 pub(crate) trait Lanes: Copy {
     /// Brings the bits of `word` that `gather` names together.
@@ -21,6 +24,9 @@ pub(crate) trait Lanes: Copy {
 
     /// Bit `i` is set if check `i` differs from `query` in at most `most` bits.
     fn near_narrow(self, most: u32, query: u16, checks: &[u16; NARROW_LANES]) -> u32;
+
+    /// The same for many checks in a row, of which hardly any differ in so few bits.
+    fn near_block(self, most: u32, query: u16, checks: &[u16; BLOCK]) -> u64;
 
     /// Asks for a place in memory that will be read soon. Does nothing else.
     fn prefetch<T>(self, place: Option<&T>);
@@ -69,6 +75,12 @@ impl Lanes for Portable {
     }
 
     #[inline(always)]
+    fn near_block(self, most: u32, query: u16, checks: &[u16; BLOCK]) -> u64 {
+        let passes = checks.iter().map(|check| u64::from((query ^ check).count_ones() <= most));
+        passes.enumerate().fold(0, |near, (lane, pass)| near | pass << lane)
+    }
+
+    #[inline(always)]
     fn prefetch<T>(self, _place: Option<&T>) {}
 }
 
@@ -83,20 +95,22 @@ mod tests {
         most: u32,
         query: u32,
         checks: [u32; LANES],
+        block: [u16; BLOCK],
         gather: Gather,
         word: u64,
     }
 
     impl Task for All {
-        type Output = (u32, u32, u64);
+        type Output = (u32, u32, u64, u64);
 
-        fn run<L: Lanes>(self, lanes: L) -> (u32, u32, u64) {
+        fn run<L: Lanes>(self, lanes: L) -> (u32, u32, u64, u64) {
             lanes.prefetch(Some(&self.checks));
             lanes.prefetch::<u32>(None);
             let near = lanes.near(self.filter, self.query, &self.checks);
             let narrow = bytemuck::cast_ref(&self.checks);
             let near_narrow = lanes.near_narrow(self.most, self.query as u16, narrow);
-            (near, near_narrow, lanes.gather(&self.gather, self.word))
+            let near_block = lanes.near_block(self.most, self.query as u16, &self.block);
+            (near, near_narrow, near_block, lanes.gather(&self.gather, self.word))
         }
     }
 
@@ -104,11 +118,15 @@ mod tests {
         #[test]
         fn every_kernel_gathers_and_filters_alike(
             query: u32, errors: [u32; LANES], mask: u32, thin: bool, most in 0u32..34, word: u64, bits: u64,
+            strangers: [u16; BLOCK], seldom: bool,
         ) {
             // Xors of few bits, so that some pass; full masks, so that all filters are met.
             let checks = errors.map(|error| query ^ error & error.rotate_left(7) & error.rotate_left(13));
+            let block = strangers.map(|error| {
+                query as u16 ^ if seldom { error } else { error & error.rotate_left(5) & error.rotate_left(9) }
+            });
             let filter = Filter::new(if thin { mask } else { u32::MAX }, most);
-            let task = All { filter, most, query, checks, gather: Gather::new(bits), word };
+            let task = All { filter, most, query, checks, block, gather: Gather::new(bits), word };
             let answers: Vec<_> = Kernel::available().into_iter().map(|kernel| kernel.run(task)).collect();
             prop_assert!(answers.iter().all(|answer| *answer == task.run(Portable)));
         }

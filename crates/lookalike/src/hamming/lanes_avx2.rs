@@ -7,7 +7,7 @@ use super::{
     Kernel,
     bits::Gather,
     filter::Filter,
-    lanes::{LANES, Lanes, NARROW_LANES, Task},
+    lanes::{BLOCK, LANES, Lanes, NARROW_LANES, Task},
 };
 
 /// Proof that AVX2, BMI2 and POPCNT were detected: made by [`run`] alone, after it looked.
@@ -43,6 +43,20 @@ impl Lanes for Avx2 {
     fn near_narrow(self, most: u32, query: u16, checks: &[u16; NARROW_LANES]) -> u32 {
         // SAFETY: `self` proves that AVX2 and BMI2 were detected.
         unsafe { near_narrow(most, query, checks) }
+    }
+
+    #[inline(always)]
+    fn near_block(self, most: u32, query: u16, checks: &[u16; BLOCK]) -> u64 {
+        // SAFETY: `self` proves that AVX2 was detected.
+        unsafe {
+            match most {
+                0 => near_block::<0>(most, query, checks),
+                1 => near_block::<1>(most, query, checks),
+                2 => near_block::<2>(most, query, checks),
+                3 => near_block::<3>(most, query, checks),
+                _ => near_block::<MANY>(most, query, checks),
+            }
+        }
     }
 
     #[inline(always)]
@@ -101,6 +115,59 @@ fn near_narrow(most: u32, query: u16, checks: &[u16; NARROW_LANES]) -> u32 {
     let passes = _mm256_cmpgt_epi16(_mm256_set1_epi16(most.min(16) as i16 + 1), sums);
     // Each lane has two bits in the mask; every second one is enough.
     _pext_u32(_mm256_movemask_epi8(passes) as u32, 0x5555_5555)
+}
+
+/// Stands for more bits than are cleared one by one.
+const MANY: u32 = 4;
+
+/// See [`Lanes::near_block`]. `CLEARED` is `most`, or [`MANY`].
+#[target_feature(enable = "avx2")]
+#[inline]
+fn near_block<const CLEARED: u32>(most: u32, query: u16, checks: &[u16; BLOCK]) -> u64 {
+    let query = _mm256_set1_epi16(query as i16);
+    let most = _mm256_set1_epi16(most.min(16) as i16);
+    let (vectors, _) = checks.as_chunks::<NARROW_LANES>();
+    let a = few_narrow::<CLEARED>(most, query, &vectors[0]);
+    let b = few_narrow::<CLEARED>(most, query, &vectors[1]);
+    let c = few_narrow::<CLEARED>(most, query, &vectors[2]);
+    let d = few_narrow::<CLEARED>(most, query, &vectors[3]);
+    let any = _mm256_or_si256(_mm256_or_si256(a, b), _mm256_or_si256(c, d));
+    if _mm256_testz_si256(any, any) == 1 {
+        return 0;
+    }
+    u64::from(narrow_mask(a, b)) | u64::from(narrow_mask(c, d)) << 32
+}
+
+/// All ones in each lane that differs from the query in at most `most` bits. Where those are few,
+/// clearing them one by one is cheaper than counting.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn few_narrow<const CLEARED: u32>(
+    most: __m256i,
+    query: __m256i,
+    checks: &[u16; NARROW_LANES],
+) -> __m256i {
+    // SAFETY: the array has exactly the sixteen elements that are read.
+    let checks = unsafe { _mm256_loadu_si256(checks.as_ptr().cast()) };
+    let mut left = _mm256_xor_si256(checks, query);
+    if CLEARED == MANY {
+        let sums = _mm256_maddubs_epi16(bytes_ones(left), _mm256_set1_epi8(1));
+        left = _mm256_subs_epu16(sums, most);
+    } else {
+        for _ in 0..CLEARED {
+            left = _mm256_and_si256(left, _mm256_add_epi16(left, _mm256_set1_epi16(-1)));
+        }
+    }
+    _mm256_cmpeq_epi16(left, _mm256_setzero_si256())
+}
+
+/// One bit for each lane of two vectors of all ones or none.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn narrow_mask(low: __m256i, high: __m256i) -> u32 {
+    // Packing goes by halves of vectors: their order is put right afterwards.
+    let bytes = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packs_epi16(low, high));
+    _mm256_movemask_epi8(bytes) as u32
 }
 
 /// The number of set bits of each lane.

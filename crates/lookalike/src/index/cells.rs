@@ -9,7 +9,7 @@ use bytemuck::{Pod, Zeroable};
 use super::{batch::Test, plan::Table};
 use crate::{
     Fingerprint, Kernel,
-    hamming::lanes::{Lanes, NARROW_LANES, Task},
+    hamming::lanes::{BLOCK, Lanes, NARROW_LANES, Task},
 };
 
 /// The most bits a check in a cell has.
@@ -158,7 +158,8 @@ impl Cells<'_> {
         // The link takes the place of the first two checks.
         let near = lanes.near_narrow(test.most, test.check as u16, cell) >> 2;
         if link.count() < Link::MORE {
-            self.report(lanes, near & ((1 << link.count()) - 1), link.start(), &mut hit);
+            let near = near & ((1 << link.count()) - 1);
+            self.report(lanes, near.into(), link.start(), &mut hit);
         } else {
             self.scan_more(lanes, near, link.start(), test, &mut hit);
         }
@@ -181,19 +182,25 @@ impl Cells<'_> {
         if more == 0 || count > self.tail.len() || ids + count > self.tail.len() {
             return;
         }
-        self.report(lanes, near, ids, hit);
+        self.report(lanes, near.into(), ids, hit);
         let checks: &[u16] = bytemuck::cast_slice(&self.tail[start + 1..]);
-        for at in (0..more).step_by(NARROW_LANES) {
+        let first = ids + SLOTS as usize;
+        let (blocks, rest) = checks[..more].as_chunks::<BLOCK>();
+        for (number, block) in blocks.iter().enumerate() {
+            let near = lanes.near_block(test.most, test.check as u16, block);
+            self.report(lanes, near, first + number * BLOCK, hit);
+        }
+        for at in (more - rest.len()..more).step_by(NARROW_LANES) {
             let Some(chunk) = checks[at..].first_chunk() else { return };
             let left = u32::MAX >> (32 - (more - at).min(32));
             let near = lanes.near_narrow(test.most, test.check as u16, chunk) & left;
-            self.report(lanes, near, ids + SLOTS as usize + at, hit);
+            self.report(lanes, near.into(), first + at, hit);
         }
     }
 
     /// One hit for every bit of `near`, counted from position `first`.
     #[inline(always)]
-    fn report<L: Lanes>(&self, lanes: L, mut near: u32, first: usize, hit: &mut impl FnMut(u32)) {
+    fn report<L: Lanes>(&self, lanes: L, mut near: u64, first: usize, hit: &mut impl FnMut(u32)) {
         while near != 0 {
             let position = first + near.trailing_zeros() as usize;
             lanes.prefetch(self.tail.get(position));

@@ -13,8 +13,8 @@ pub(super) enum RecordBuffer {
 
 impl RecordBuffer {
     pub fn new(records: usize) -> Self {
-        // A small buffer lies in few pages anyway, and a huge one would have to be cleared first.
-        const WORTH_MAPPING: usize = 1 << 19;
+        // Up to here the allocator keeps what was freed, and the next call finds it warm.
+        const WORTH_MAPPING: usize = 1 << 22;
         if records < WORTH_MAPPING {
             return Self::Owned(vec![0; records]);
         }

@@ -32,9 +32,10 @@ const SMALL: usize = 128;
 /// their own.
 const DENSE: usize = 1024;
 /// Splits aim at buckets of about this size.
-const TARGET: usize = 48;
+const TARGET: usize = 6;
 /// The largest fan-out of one split.
-const MOST_BUCKETS: usize = 1 << MOST_KEY_BITS;
+const MOST_BUCKETS: usize = 1 << MOST_SPLIT_BITS;
+const MOST_SPLIT_BITS: u32 = 11;
 /// Partitions smaller than this are not worth their bookkeeping.
 const PARTITION: usize = 2048;
 
@@ -98,7 +99,7 @@ impl<const WORDS: usize> Join<'_, WORDS> {
         progress: &(dyn Fn(f64) + Sync),
     ) {
         let items = self.prints.len();
-        let key_bits = partition_bits(items).min(self.cover.lanes[lane].blocks[trunk].len());
+        let key_bits = partition_bits(items, self.cover.lanes[lane].blocks[trunk].len());
         let layout = Layout::new(self.cover, lane, trunk, key_bits, items, self.radius);
         let partitions = Partitions::scatter(self.prints, &layout, dead, self.kernel, records);
         let walk = Walk { join: self, layout: &layout, lane: &self.cover.lanes[lane] };
@@ -196,6 +197,8 @@ struct Level {
     records: Vec<u64>,
     checks: Vec<u32>,
     ends: Vec<u32>,
+    /// The size of the largest bucket.
+    widest: usize,
 }
 
 impl Level {
@@ -208,11 +211,14 @@ impl Level {
         // The cursors are counters first, and stand at the ends of the buckets when all is done.
         let mut cursors = [0u32; MOST_BUCKETS];
         runs.iter().copied().flatten().for_each(|&record| cursors[key(record)] += 1);
-        let mut total = 0;
+        let (mut total, mut widest) = (0, 0);
         for cursor in &mut cursors[..buckets] {
-            total += std::mem::replace(cursor, total);
+            let count = std::mem::replace(cursor, total);
+            total += count;
+            widest = widest.max(count);
         }
         let total = total as usize;
+        self.widest = widest as usize;
         if self.records.len() < total + PADDING {
             self.records.resize(total + PADDING, 0);
             self.checks.resize(total + PADDING, 0);
@@ -238,9 +244,10 @@ impl Level {
 
     /// The buckets with more than `small` records.
     fn buckets_above(&self, small: usize) -> impl Iterator<Item = &[u64]> {
-        let starts = std::iter::once(&0).chain(&self.ends);
+        let ends = if self.widest > small { &*self.ends } else { &[] };
+        let starts = std::iter::once(&0).chain(ends);
         starts
-            .zip(&self.ends)
+            .zip(ends)
             .map(|(&start, &end)| &self.records[start as usize..end as usize])
             .filter(move |bucket| bucket.len() > small)
     }
@@ -308,7 +315,7 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
     fn split(&self, mut place: Place, runs: &[&[u64]], levels: &mut [Level], sink: &mut Sink) {
         let total: usize = runs.iter().map(|run| run.len()).sum();
         let (used, rest) =
-            place.rest.cut(wanted_bits(total).min(place.rest.bits).min(MOST_KEY_BITS));
+            place.rest.cut(wanted_bits(total).min(place.rest.bits).min(MOST_SPLIT_BITS));
         place.rest = rest;
         place.equal |= used.mask();
         let (level, deeper) =
@@ -336,6 +343,7 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
         let digests = Digests {
             rivals: &rivals,
             words: &level.records,
+            same: place.equal,
             lane: self.layout.lane_mask,
             lane_most: self.lane.budget,
             all: self.layout.digest_mask,
@@ -412,9 +420,11 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
     }
 }
 
-/// How many bits scatter this many items into partitions.
-pub(super) fn partition_bits(items: usize) -> u32 {
-    (items / PARTITION).max(1).ilog2().min(MOST_KEY_BITS)
+/// How many bits of a block scatter this many items into partitions.
+pub(super) fn partition_bits(items: usize, block: u32) -> u32 {
+    let wanted = (items / PARTITION).max(1).ilog2().min(MOST_KEY_BITS);
+    // A split by the one or two bits left would cost as much as one by many.
+    if block <= (wanted + 2).min(MOST_KEY_BITS) { block } else { wanted }
 }
 
 /// The largest bucket that is compared at once if it could be split in so many ways.

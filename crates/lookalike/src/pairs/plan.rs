@@ -285,7 +285,7 @@ struct Price {
 
 impl Price {
     /// The work around each bucket, per item in it.
-    const BUCKET: f64 = 2.2;
+    const BUCKET: f64 = 3.0;
     const INSTRUCTION: f64 = 0.08;
     /// Two fingerprints fetched from memory.
     const VERIFY: f64 = 30.0;
@@ -305,7 +305,7 @@ impl Price {
     fn add_lane(&mut self, shape: Shape, budget: u32, sample: &Sample) {
         let items = sample.items;
         let block = sample.order.len() / shape.blocks();
-        let key = partition_bits(items as usize).min(block);
+        let key = partition_bits(items as usize, block);
         let lane_bits = (budget + shape.picked) * block;
         // A record may be too small for all the lane's bits: then each block gets its share.
         let room = sample.record_room();
