@@ -288,12 +288,12 @@ fn of_an_animation_the_first_picture_is_decoded_however_many_and_large_the_other
     // A frame that claims the largest size there is, with next to nothing in it.
     let giant = [0x2C, 0, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0, 2, 1, 0x2C, 0];
     let animated = [frames, &giant.repeat(100_000), &[*end]].concat();
-    assert_eq!(decode(&animated).unwrap().pixels, expected);
+    assert!(decode(&animated).unwrap().pixels == expected);
 
     let still = encoded(ImageFormat::WebP);
     let expected = decode(&still).unwrap().pixels;
     let animated = animated_webp([48, 40], &still[12..], 3_000);
-    assert_eq!(decode(&animated).unwrap().pixels, expected);
+    assert!(decode(&animated).unwrap().pixels == expected);
 }
 
 #[test]
@@ -315,7 +315,8 @@ fn animated_webp([width, height]: [u32; 2], frame: &[u8], frames: usize) -> Vec<
         [name, &(content.len() as u32).to_le_bytes(), content].concat()
     };
     let canvas = [&[0x02, 0, 0, 0][..], &small(width - 1), &small(height - 1)].concat();
-    let place = [small(0), small(0), small(47), small(39), small(100), vec![0]].concat();
+    // The last byte says that a frame replaces what was there, and is not mixed with it.
+    let place = [small(0), small(0), small(47), small(39), small(100), vec![2]].concat();
     let shown = chunk(b"ANMF", &[&place, frame].concat()).repeat(frames);
     let body = [b"WEBP", &chunk(b"VP8X", &canvas)[..], &chunk(b"ANIM", &[0; 6]), &shown].concat();
     chunk(b"RIFF", &body)
