@@ -27,6 +27,13 @@ pub(super) const MOST_ITEMS: u64 = 1 << 27;
 /// What follows the tail, so that vectors can reach beyond its last check.
 const PADDING_WORDS: usize = NARROW_LANES / 2;
 
+/// How much of a long bucket is asked for before it is read; from there on the machine sees where
+/// the reading goes.
+const FIRST_LINES: usize = 4;
+
+/// A cache line in units of 32 bits.
+const LINE_WORDS: usize = 16;
+
 /// One bucket.
 #[derive(Clone, Copy, Default, Pod, Zeroable)]
 #[repr(C)]
@@ -144,7 +151,9 @@ impl Cells<'_> {
     pub fn locate<L: Lanes>(&self, lanes: L, bucket: u32) {
         let link = Link(self.cells[bucket as usize * CELL_WORDS]);
         if link.count() == Link::MORE {
-            lanes.prefetch(self.tail.get(link.start()));
+            for line in 0..FIRST_LINES {
+                lanes.prefetch(self.tail.get(link.start() + line * LINE_WORDS));
+            }
         }
     }
 
