@@ -3,7 +3,7 @@
 use std::{hint::black_box, process::ExitCode, time::Instant};
 
 use anyhow::{Result, ensure};
-use lookalike::{PictureSearch, extract::image::DecodeError};
+use lookalike::{PictureParts, PictureRecipe, PictureSearch, extract::image::DecodeError};
 use serde_json::json;
 
 use crate::{
@@ -20,7 +20,7 @@ pub fn run(args: &BenchPicturesArgs) -> Result<ExitCode> {
     let reading = PictureReading { follow_links: false, cache: Cache::none().into() };
     let pictures = Pictures::open(&args.inputs, &reading, &mut skipped)?;
     let times = on_threads(Some(1), || {
-        pictures.sampled(1.0, &mut skipped, &|bytes| Times::of(&search, bytes))
+        pictures.sampled(1.0, &mut skipped, &|bytes| Times::of(&search, &alike.recipe, bytes))
     })?;
     skipped.lines().for_each(|line| say(&line));
     ensure!(!times.is_empty(), "there are no pictures to decode");
@@ -31,7 +31,7 @@ pub fn run(args: &BenchPicturesArgs) -> Result<ExitCode> {
         ("fingerprint", mean(|times| times.fingerprint)),
         ("whole", mean(|times| times.whole)),
         ("orientations", mean(|times| times.turned - times.fingerprint)),
-        ("parts", mean(|times| times.parts - times.fingerprint)),
+        ("parts", mean(|times| times.parts)),
     ];
     Output::print(&if args.json {
         let mut fields = vec![("pictures", json!(count))];
@@ -66,19 +66,19 @@ struct Times {
 }
 
 impl Times {
-    fn of(search: &PictureSearch<'_>, bytes: &[u8]) -> Result<Self, DecodeError> {
-        let (turning, parting) = (search.clone().orientations(true), search.clone().partial(true));
+    fn of(search: &PictureSearch<'_>, recipe: &PictureRecipe, bytes: &[u8]) -> Decoded<Self> {
         let picture = search.decoder().decode(bytes)?;
-        let digest = |search: &PictureSearch<'_>| timed(|| search.digest_picture(&picture, bytes));
         Ok(Self {
             decode: timed(|| search.decoder().decode(bytes)),
-            fingerprint: digest(search),
-            turned: digest(&turning),
-            parts: digest(&parting),
+            fingerprint: timed(|| recipe.prints(&picture, false)),
+            turned: timed(|| recipe.prints(&picture, true)),
+            parts: timed(|| PictureParts::of(&picture)),
             whole: timed(|| search.digest(bytes)),
         })
     }
 }
+
+type Decoded<T> = Result<T, DecodeError>;
 
 fn timed<T>(work: impl Fn() -> T) -> f64 {
     let once = |_| {
