@@ -59,11 +59,12 @@ quality-images: $(if $(PEERS),bench/.venv/pictures)
 	cargo build --release
 	$(if $(PEERS),bench/.venv/bin/python,python3) bench/quality/images.py $(DATA) $(SCORER) $(if $(PEERS),--peers)
 
-# How fast pictures become fingerprints, beside imagehash and pdqhash: a folder of large JPEGs.
-#   make bench-images DATA=folder [SMALL=folder]
+# How fast pictures become fingerprints, beside imagehash and pdqhash; writes bench/PICTURES.md. DATA is
+# a folder of photographs, of which those of 8 megapixels or more are used.
+#   make bench-images DATA=folder
 bench-images: bench/.venv/pictures
 	cargo build --release
-	bench/.venv/bin/python bench/image_peers.py $(DATA) $(if $(SMALL),--small $(SMALL))
+	bench/.venv/bin/python bench/image_peers.py $(DATA) --results bench/PICTURES.md
 
 bench/.venv/pictures:
 	python3 -m venv bench/.venv

@@ -543,6 +543,26 @@ pub struct LearnArgs {
 #[derive(Subcommand)]
 pub enum BenchCommand {
     Pairs(BenchPairsArgs),
+    Pictures(BenchPicturesArgs),
+}
+
+/// Decode pictures and make their fingerprints, and tell how long each step takes on one core.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  lookalike bench pictures PHOTOS/")]
+pub struct BenchPicturesArgs {
+    /// Folders and files
+    #[arg(required = true, value_name = "INPUT")]
+    pub inputs: Vec<PathBuf>,
+
+    /// Which fingerprint: pdq, phash, colour or hsv
+    #[command(flatten)]
+    pub recipe: RecipeArgs,
+
+    /// Print the result as one line of JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Make fingerprints, 1 % of them neighbours of another one, and find all pairs.

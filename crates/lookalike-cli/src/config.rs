@@ -185,7 +185,7 @@ pub struct PicturesAlike {
     pub radius: Radius,
     pub pictures: PictureArgs,
     /// Asked for unless the user says how many bits.
-    second: Option<SecondOpinion>,
+    pub second: Option<SecondOpinion>,
 }
 
 impl PicturesAlike {
@@ -231,6 +231,11 @@ impl PicturesAlike {
         Ok(Self { preset, recipe: made, radius, pictures, second })
     }
 
+    /// As the recipe has it, if nothing else is said.
+    pub fn of_recipe(recipe: &RecipeArgs) -> Result<Self> {
+        Self::new(recipe, None, &VerifyArgs::default(), PictureArgs::default())
+    }
+
     /// When two pictures are alike, in words.
     pub fn words(&self) -> String {
         let turned = if self.pictures.orientations { ", in any orientation" } else { "" };
@@ -262,6 +267,10 @@ impl PicturesAlike {
         search
     }
 }
+
+/// The level of pictures of which one shows a part of the other: they are farther apart than all
+/// levels of whole pictures.
+pub const PART: &str = "part";
 
 fn model_for(path: &Path, preset: &PicturePreset) -> Result<Arc<Model>> {
     let Some(name) = preset.recipe.model_name() else {

@@ -7,6 +7,7 @@
 
 mod act;
 mod args;
+mod base64;
 mod commands;
 mod config;
 mod places;

@@ -181,10 +181,10 @@ pub use model::{Learner, Model, ModelError};
 pub use pairs::{AllPairs, Pair, Pairs, PairsError, Plan, all_pairs};
 #[cfg(feature = "image")]
 pub use pictures::{
-    PictureCloseness, PictureCollector, PictureDigest, PicturePairs, PictureSearch,
+    PictureCloseness, PictureCollector, PictureDigest, PicturePairs, PictureParts, PictureSearch,
 };
 #[cfg(feature = "image")]
-pub use recipe::{PictureMethod, PicturePreset, PictureRecipe, SecondOpinion};
+pub use recipe::{PictureMethod, PicturePreset, PictureQuality, PictureRecipe, SecondOpinion};
 pub use recipe::{Preset, Quality, Recipe, RecipeError, Weighting};
 pub use simhash::simhash;
 pub use stop_words::{Language, StopWords, StopWordsError};

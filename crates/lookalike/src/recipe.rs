@@ -30,7 +30,9 @@ use crate::stop_words::StopWords;
 use counter::{Counted, Counter};
 
 #[cfg(feature = "image")]
-pub use picture::{PictureMethod, PicturePreset, PicturePrints, PictureRecipe, SecondOpinion};
+pub use picture::{
+    PictureMethod, PicturePreset, PicturePrints, PictureQuality, PictureRecipe, SecondOpinion,
+};
 pub use preset::{Preset, Quality};
 pub use weighting::Weighting;
 use weighting::log_weight;

@@ -1,6 +1,7 @@
 //! `lookalike bench pairs`: how fast is the search on made data, and how much memory does it take?
 
 mod data;
+pub mod pictures;
 
 use std::{process::ExitCode, time::Instant};
 

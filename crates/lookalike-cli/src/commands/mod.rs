@@ -27,5 +27,6 @@ pub fn run(command: Command) -> Result<ExitCode> {
         Command::Index(command) => index::run(command),
         Command::Recipes(args) => recipes::run(args),
         Command::Bench(BenchCommand::Pairs(args)) => bench::run(args),
+        Command::Bench(BenchCommand::Pictures(args)) => bench::pictures::run(&args),
     }
 }

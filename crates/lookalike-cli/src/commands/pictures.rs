@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::{
     args::TalkArgs,
     config::{PicturesAlike, Work},
-    report::{Figure, Progress, counted, say},
+    report::{Figure, Progress, counted, introduce, tell_notes},
     source::{Ids, PictureItem, Pictures, Skipped},
 };
 
@@ -35,7 +35,8 @@ pub struct PictureSource<'a> {
 impl PictureSource<'_> {
     /// Reads everything and finds what is alike.
     pub fn search(mut self, alike: &PicturesAlike, work: &Work) -> Result<SearchedPictures> {
-        self.introduce();
+        let others = self.others.as_ref().map(|others| others.what());
+        introduce(self.talk, &self.pictures.what(), others);
         let progress = Progress::new(self.talk.quiet);
         let on_progress = |part| {
             (self.on_beat)();
@@ -61,24 +62,9 @@ impl PictureSource<'_> {
         }
         let found = collector.finish()?;
         progress.clear();
-        self.tell_notes();
+        let others = self.others.as_ref().map_or(&[][..], |others| others.notes());
+        tell_notes(self.talk, self.pictures.notes().iter().chain(others));
         Ok(SearchedPictures { found, ids, items, own })
-    }
-
-    fn introduce(&self) {
-        if !self.talk.quiet {
-            say(&format!("reading {}", self.pictures.what()));
-            if let Some(others) = &self.others {
-                say(&format!("against {}", others.what()));
-            }
-        }
-    }
-
-    fn tell_notes(&self) {
-        if !self.talk.quiet {
-            let others = self.others.as_ref().map_or(&[][..], |others| others.notes());
-            self.pictures.notes().iter().chain(others).for_each(|note| say(note));
-        }
     }
 }
 

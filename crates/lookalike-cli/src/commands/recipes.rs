@@ -4,7 +4,7 @@
 use std::{process::ExitCode, sync::Arc};
 
 use anyhow::{Result, bail};
-use lookalike::{Learner, Model, PicturePreset, Preset, extract::image::Decoder};
+use lookalike::{Learner, Model, PicturePreset, PictureQuality, Preset, extract::image::Decoder};
 use serde_json::json;
 
 use crate::{
@@ -62,32 +62,24 @@ fn row(cells: [String; 7], description: &str) -> String {
 
 fn picture_table() -> String {
     let mut table =
-        "\nPICTURES   BITS  DISTANCE: COPY, NEAR, SIMILAR  P / R / F1      WHAT FOR\n".to_owned();
-    let mut sources = Vec::new();
+        "\nPICTURES   BITS  DISTANCE: COPY, NEAR, SIMILAR  FOUND  FALSE  WHAT FOR\n".to_owned();
     for PicturePreset { recipe, levels, quality, description, .. } in PicturePreset::ALL {
-        sources.extend(quality.map(|quality| quality.source));
         let levels = levels.map(|radius| radius.to_string()).join(", ");
-        let quality = quality.map_or("-".to_owned(), |quality| {
-            let figures = [quality.precision, quality.recall, quality.f1];
-            figures.map(|figure| format!("{figure:.2}")).join(" ")
-        });
+        let PictureQuality { recall, false_pairs } = quality;
         let (name, bits) = (recipe.name(), recipe.width.bits());
-        table += &format!("{name:<10} {bits:>4}  {levels:<29} {quality:<15} {description}\n");
-    }
-    if let Some(source) = sources.first() {
-        table += &format!("\nP, R, F1 of copies: {source}.\n");
+        table += &format!(
+            "{name:<10} {bits:>4}  {levels:<29} {recall:>6.3} {false_pairs:>6.0}  {description}\n"
+        );
     }
     table
+        + "\nFOUND: the share of copies (other format, size, quality, tone) that are found; FALSE: \
+           pairs of strangers in a million that are, too. Measured on 92 photographs.\n"
 }
 
 fn picture_json(preset: &PicturePreset) -> String {
     let PicturePreset { recipe, levels, quality, description, .. } = preset;
-    let quality = quality.map(|quality| {
-        json!({
-            "precision": quality.precision, "recall": quality.recall, "f1": quality.f1,
-            "source": quality.source,
-        })
-    });
+    let PictureQuality { recall, false_pairs } = quality;
+    let quality = json!({ "recall": recall, "false_per_million": false_pairs });
     let fields = [
         ("name", json!(recipe.name())),
         ("kind", json!("image")),
@@ -95,7 +87,7 @@ fn picture_json(preset: &PicturePreset) -> String {
         ("radius", json!(preset.radius().bits())),
         ("levels", json!(levels.map(|radius| radius.bits()))),
         ("version", json!(recipe.version)),
-        ("quality", json!(quality)),
+        ("quality", quality),
         ("description", json!(description)),
     ];
     json_line(&fields) + "\n"

@@ -8,7 +8,7 @@ use super::dedup::{Make, Unmade};
 use crate::{
     args::TalkArgs,
     config::{Alike, Work},
-    report::{Progress, id_text, say},
+    report::{Progress, id_text, introduce, tell_notes},
     source::{Content, Id, Ids, Reason, Row, Rows, Skipped},
 };
 
@@ -55,7 +55,7 @@ pub struct TextSource<'a> {
 impl TextSource<'_> {
     /// Reads everything, showing each of the first rows and its name to `on_row`, and finds what is alike.
     pub fn search(mut self, alike: &Alike, work: &Work, on_row: OnRow<'_>) -> Result<Searched> {
-        self.introduce();
+        introduce(self.talk, &self.rows.what(), self.others.as_ref().map(|others| others.what()));
         let progress = Progress::new(self.talk.quiet);
         let on_beat = self.on_beat;
         let on_progress = |part| {
@@ -90,24 +90,9 @@ impl TextSource<'_> {
         let items = collector.len();
         let found = collector.finish()?;
         progress.clear();
-        self.tell_notes();
+        let others = self.others.as_ref().map_or(&[][..], |others| others.notes());
+        tell_notes(self.talk, self.rows.notes().iter().chain(others));
         Ok(Searched { found, ids, own, items })
-    }
-
-    fn introduce(&self) {
-        if !self.talk.quiet {
-            say(&format!("reading {}", self.rows.what()));
-            if let Some(others) = &self.others {
-                say(&format!("against {}", others.what()));
-            }
-        }
-    }
-
-    fn tell_notes(&self) {
-        if !self.talk.quiet {
-            let others = self.others.as_ref().map_or(&[][..], |others| others.notes());
-            self.rows.notes().iter().chain(others).for_each(|note| say(note));
-        }
     }
 }
 

@@ -19,6 +19,7 @@ mod visible;
 
 use std::io::{self, Write};
 
+use crate::args::TalkArgs;
 pub use equal::EqualPolicy;
 pub use groups::GroupWriter;
 pub use ids::{id_text, json_id};
@@ -36,6 +37,21 @@ pub use visible::visible;
 /// One line of talk. If nobody listens any more, that is fine.
 pub fn say(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
+}
+
+/// What is read, and against what.
+pub fn introduce(talk: TalkArgs, what: &str, against: Option<String>) {
+    if !talk.quiet {
+        say(&format!("reading {what}"));
+        against.iter().for_each(|other| say(&format!("against {other}")));
+    }
+}
+
+/// What was noticed while reading.
+pub fn tell_notes<'a>(talk: TalkArgs, notes: impl Iterator<Item = &'a String>) {
+    if !talk.quiet {
+        notes.for_each(|note| say(note));
+    }
 }
 
 /// Whether the reader of our output went away, as `head` does: an end, not an error.

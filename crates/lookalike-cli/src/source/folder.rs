@@ -3,9 +3,11 @@
 
 use std::{
     collections::HashMap,
+    fs::Metadata,
     path::{Path, PathBuf},
 };
 
+use rayon::prelude::*;
 use walkdir::{DirEntry, WalkDir};
 
 use super::{
@@ -30,6 +32,8 @@ pub struct Walk {
 pub struct Walked {
     place: usize,
     pub files: Vec<PathBuf>,
+    /// What the file system says of each of them.
+    pub facts: Vec<Metadata>,
     /// More names of files listed here or before: the place of the file in the list, and the name.
     pub links: Vec<(usize, PathBuf)>,
 }
@@ -63,7 +67,22 @@ impl Walk {
         place: usize,
         skipped: &mut Skipped,
     ) -> anyhow::Result<Walked> {
+        let found = self.names(folder, skipped)?;
+        // To ask for the facts of a file takes far longer than to list its name.
+        let facts: Vec<_> = found.par_iter().map(DirEntry::metadata).collect();
         let mut walked = Walked { place, ..Walked::default() };
+        for (entry, facts) in found.into_iter().zip(facts) {
+            match facts {
+                Ok(facts) => self.take(entry, facts, &mut walked),
+                Err(error) => skipped.add(refused(&error, entry.path()))?,
+            }
+        }
+        Ok(walked)
+    }
+
+    /// All files of a folder that may be items.
+    fn names(&mut self, folder: &Path, skipped: &mut Skipped) -> anyhow::Result<Vec<DirEntry>> {
+        let mut found = Vec::new();
         self.left_out = LeftOut::default();
         let walk = WalkDir::new(folder).follow_links(self.follow).sort_by_file_name();
         let mut entries = walk.into_iter();
@@ -80,43 +99,28 @@ impl Walk {
                 if entry.file_type().is_dir() {
                     entries.skip_current_dir();
                 }
-            } else {
-                self.take(entry, &mut walked, skipped)?;
+            } else if entry.file_type().is_file() {
+                found.push(entry);
+            } else if entry.file_type().is_symlink() {
+                self.left_out.symbolic_links += 1;
+            } else if !entry.file_type().is_dir() {
+                self.left_out.special += 1;
             }
         }
-        Ok(walked)
+        Ok(found)
     }
 
-    fn take(
-        &mut self,
-        entry: DirEntry,
-        walked: &mut Walked,
-        skipped: &mut Skipped,
-    ) -> anyhow::Result<()> {
-        let kind = entry.file_type();
-        if kind.is_dir() {
-            return Ok(());
-        }
-        if kind.is_symlink() {
-            self.left_out.symbolic_links += 1;
-            return Ok(());
-        }
-        if !kind.is_file() {
-            self.left_out.special += 1;
-            return Ok(());
-        }
-        let file = match entry.metadata() {
-            Ok(data) => Stamp::of(&data).file,
-            Err(error) => return skipped.add(refused(&error, entry.path())),
-        };
-        match self.list(file, walked.place + walked.files.len()) {
-            None => walked.files.push(entry.into_path()),
+    fn take(&mut self, entry: DirEntry, facts: Metadata, walked: &mut Walked) {
+        match self.list(Stamp::of(&facts).file, walked.place + walked.files.len()) {
+            None => {
+                walked.files.push(entry.into_path());
+                walked.facts.push(facts);
+            }
             Some(first) => {
                 self.left_out.hard_links += 1;
                 walked.links.push((first, entry.into_path()));
             }
         }
-        Ok(())
     }
 
     /// What was left out of the folder last walked, in words.

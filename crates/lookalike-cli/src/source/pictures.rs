@@ -64,8 +64,8 @@ pub struct PictureFile {
     pub name: String,
     /// Where a kept file goes in the output folder.
     relative: PathBuf,
-    /// Found in a folder; such a file need not be a picture.
-    walked: bool,
+    /// What was said of it when it was found in a folder; such a file need not be a picture.
+    walked: Option<fs::Metadata>,
     /// Other names of the same file, found on the way.
     links: Vec<PathBuf>,
 }
@@ -166,7 +166,7 @@ impl Pictures {
                         ids.push_input();
                         on_picture(PictureItem { file: place, ..item }, digest)?;
                     }
-                    Err((Reason::NotAPicture, _)) if file.walked => others += 1,
+                    Err((Reason::NotAPicture, _)) if file.walked.is_some() => others += 1,
                     Err((reason, what)) => skipped.add(Bad::item(&file.name, reason, what))?,
                 }
             }
@@ -201,7 +201,7 @@ impl Pictures {
         for looked in looked {
             match looked {
                 Ok(one) => made.push(one),
-                Err((file, Reason::NotAPicture, _)) if file.walked => {}
+                Err((file, Reason::NotAPicture, _)) if file.walked.is_some() => {}
                 Err((file, reason, what)) => skipped.add(Bad::item(&file.name, reason, what))?,
             }
         }
@@ -257,7 +257,8 @@ impl Pictures {
     }
 
     fn open_folder(&mut self, path: &Path, skipped: &mut Skipped) -> Result<()> {
-        let Walked { files, links, .. } = self.walk.folder(path, self.files.len(), skipped)?;
+        let Walked { files, facts, links, .. } =
+            self.walk.folder(path, self.files.len(), skipped)?;
         let name = path_text(path);
         if let Some(left_out) = self.walk.note() {
             self.notes.push(format!("note: left out of {}: {left_out}", visible(&name)));
@@ -266,9 +267,9 @@ impl Pictures {
             !files.is_empty() || !links.is_empty(),
             "{name}: there are no files in this folder"
         );
-        for file in files {
+        for (file, facts) in files.into_iter().zip(facts) {
             let relative = file.strip_prefix(path).unwrap_or(&file).to_owned();
-            self.push(&file, relative, true);
+            self.push(file, relative, Some(facts));
         }
         for (first, link) in links {
             self.files[first].links.push(link);
@@ -285,12 +286,12 @@ impl Pictures {
             self.files[first].links.push(path.to_owned());
         } else {
             let relative = path.file_name().map(PathBuf::from).unwrap_or_default();
-            self.push(path, relative, false);
+            self.push(path.to_owned(), relative, None);
         }
     }
 
-    fn push(&mut self, path: &Path, relative: PathBuf, walked: bool) {
-        let (path, name, links) = (path.to_owned(), name_of(path), Vec::new());
+    fn push(&mut self, path: PathBuf, relative: PathBuf, walked: Option<fs::Metadata>) {
+        let (name, links) = (name_of(&path), Vec::new());
         self.files.push(PictureFile { path, name, relative, walked, links });
     }
 }
@@ -312,7 +313,8 @@ pub fn are_pictures(paths: &[PathBuf]) -> bool {
 fn starts_like_picture(path: &Path) -> bool {
     let mut start = Vec::new();
     let read = File::open(path).and_then(|file| file.take(32).read_to_end(&mut start));
-    read.is_ok() && PictureFormat::of_content(&start).is_some()
+    let is_known = || PictureFormat::of_content(&start).is_some();
+    read.is_ok() && (is_known() || PictureFormat::not_read(&start).is_some())
 }
 
 /// Decodes one picture of a file that the user named.
@@ -321,7 +323,7 @@ pub fn read_picture(
     search: &PictureSearch<'_>,
 ) -> Result<(PictureItem, PictureDigest), Bad> {
     let (path, name, links) = (path.to_owned(), name_of(path), Vec::new());
-    let file = PictureFile { path, name, relative: PathBuf::new(), walked: false, links };
+    let file = PictureFile { path, name, relative: PathBuf::new(), walked: None, links };
     let digested = digest(&file, search, &Cache::none(), "");
     digested.map_err(|(reason, what)| Bad::item(&file.name, reason, what))
 }
@@ -334,11 +336,18 @@ fn digest(
     recipe: &str,
 ) -> Result<(PictureItem, PictureDigest), (Reason, String)> {
     let unreadable = |error| (Reason::Input, format!("cannot be read: {error}"));
-    let facts = fs::metadata(&file.path).map_err(unreadable)?;
-    if let Some(kept) = cache.get(&file.path, recipe, &facts)
+    let looked;
+    let facts = match &file.walked {
+        Some(facts) => facts,
+        None => {
+            looked = fs::metadata(&file.path).map_err(unreadable)?;
+            &looked
+        }
+    };
+    if let Some(kept) = cache.get(&file.path, recipe, facts)
         && let Some(digest) = PictureDigest::from_bytes(kept)
     {
-        return Ok((item(file, &facts, &digest), digest));
+        return Ok((item(file, facts, &digest), digest));
     }
     let mut opened = File::open(&file.path).map_err(unreadable)?;
     let facts = opened.metadata().map_err(unreadable)?;
@@ -368,9 +377,9 @@ fn read_content(file: &mut File, size: u64) -> Result<Vec<u8>, (Reason, String)>
     // What is no picture is not read to its end.
     file.take(64).read_to_end(&mut content).map_err(unreadable)?;
     if !content.is_empty() && PictureFormat::of_content(&content).is_none() {
-        let error = Decoder::default().decode(&content).err();
-        let what = error.map_or_else(String::new, |error| error.to_string());
-        return Err((Reason::NotAPicture, what));
+        let refused = Decoder::default().decode(&content).err();
+        let refused = refused.map(|error| (reason(&error), error.to_string()));
+        return Err(refused.unwrap_or((Reason::NotAPicture, String::new())));
     }
     file.take(LARGEST).read_to_end(&mut content).map_err(unreadable)?;
     Ok(content)
@@ -392,6 +401,7 @@ fn reason(error: &DecodeError) -> Reason {
     match error {
         DecodeError::Empty => Reason::Empty,
         DecodeError::NotAPicture { .. } => Reason::NotAPicture,
+        DecodeError::NotRead { .. } => Reason::NotRead,
         DecodeError::TooManyPixels { .. } | DecodeError::TooMuchMemory { .. } => Reason::TooLarge,
         _ => Reason::Broken,
     }

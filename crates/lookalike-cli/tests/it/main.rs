@@ -12,5 +12,6 @@ mod library;
 mod pairs_in;
 mod pairs_out;
 mod picture_files;
+mod pictures;
 mod run;
 mod walk;

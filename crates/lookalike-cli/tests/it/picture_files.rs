@@ -14,8 +14,9 @@ use crate::run::{Folder, Ran};
 fn hills(width: u32, height: u32, seed: u32) -> RgbImage {
     // Heights at the crossings of a coarse net, and straight slopes between.
     let height_at = |x: u32, y: u32| {
+        // Mixed twice: after one multiplication, hills of two seeds are the same up to a constant.
         let mixed = (x * 73 + y * 179 + seed * 283 + 7).wrapping_mul(2_654_435_761);
-        f64::from(mixed >> 24)
+        f64::from((mixed ^ mixed >> 15).wrapping_mul(2_246_822_519) >> 24)
     };
     let slope = |at: f64| (at.floor() as u32, at.fract());
     RgbImage::from_fn(width, height, |x, y| {
@@ -171,7 +172,9 @@ fn the_report_shows_the_pictures_it_has_read() {
     // A JPEG of our own making, whatever the file was.
     assert_eq!(page.matches("\"data\":\"/9j/").count(), 4);
     assert!(page.contains("\"width\":480,\"height\":360,"));
-    assert!(page.contains("the most pixels, then bytes"));
+    // Why one was kept: what it has, and what the best of the others has.
+    assert!(page.contains("the most pixels, then bytes: 480 × 360, "));
+    assert!(page.contains(" against 480 × 360, "));
 }
 
 #[test]
@@ -207,4 +210,80 @@ fn a_collection_knows_pictures_it_has_seen() {
     assert_eq!(ran.exit, 0, "{}", ran.stderr);
     assert!(folder.read("gone.jsonl").contains("\"keep\":\"old/a.png\""));
     assert_eq!(names(&folder, "kept"), "turned.png");
+}
+
+#[test]
+fn a_collection_that_keeps_parts_finds_crops() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("old")).unwrap();
+    for seed in 1..=4 {
+        hills(480, 360, seed).save(folder.path("old").join(format!("{seed}.png"))).unwrap();
+    }
+    let crop = image::imageops::crop_imm(&hills(480, 360, 2), 150, 60, 300, 240).to_image();
+    crop.save(folder.path("crop.png")).unwrap();
+    image::imageops::flip_horizontal(&hills(240, 180, 3)).save(folder.path("flip.png")).unwrap();
+    hills(480, 360, 9).save(folder.path("other.png")).unwrap();
+
+    done(folder.run("index add whole old"));
+    folder.run("index search whole crop.png --match partial").fails(
+        "whole: it holds whole pictures only; --match partial must be said when a collection is \
+         made, by index create or the first index add",
+    );
+    folder
+        .run("index add whole old --match partial")
+        .fails("--match partial, but the collection was made without it; make a new one");
+
+    done(folder.run("index add seen old --match partial"));
+    assert_eq!(found(&folder, "seen crop.png"), "");
+    assert_eq!(found(&folder, "seen crop.png --match partial"), "old/2.png part");
+    assert_eq!(found(&folder, "seen flip.png --match partial"), "old/3.png copy");
+    assert_eq!(found(&folder, "seen old/1.png --match partial"), "old/1.png copy");
+    assert_eq!(found(&folder, "seen other.png --match partial"), "");
+
+    // The tables of parts follow the collection, and are made again if they are lost.
+    done(folder.run("index remove seen old/2.png"));
+    assert_eq!(found(&folder, "seen crop.png --match partial"), "");
+    done(folder.run("index add seen old"));
+    assert_eq!(found(&folder, "seen crop.png --match partial"), "old/2.png part");
+    fs::remove_dir_all(folder.path("seen/parts")).unwrap();
+    folder
+        .run("index search seen crop.png --match partial")
+        .fails("seen: its parts are not complete; index compact makes them again");
+    done(folder.run("index compact seen"));
+    assert_eq!(found(&folder, "seen crop.png --match partial"), "old/2.png part");
+    done(folder.run("index backup seen copy"));
+    assert_eq!(found(&folder, "copy crop.png --match partial"), "old/2.png part");
+    done(folder.run("index verify copy"));
+    done(folder.run("index export seen -o all.jsonl"));
+    done(folder.run("index create new --kind image --match partial"));
+    done(folder.run("index import new all.jsonl"));
+    assert_eq!(found(&folder, "new crop.png --match partial"), "old/2.png part");
+}
+
+/// What a search finds: ids and levels.
+fn found(folder: &Folder, arguments: &str) -> String {
+    let ran = done(folder.run(&format!("index search {arguments}")));
+    let line = |line: &str| {
+        let found: serde_json::Value = serde_json::from_str(line).unwrap();
+        format!("{} {}", found["id"].as_str().unwrap(), found["level"].as_str().unwrap())
+    };
+    ran.stdout.lines().map(line).collect::<Vec<_>>().join(", ")
+}
+
+#[test]
+fn pictures_of_formats_that_are_not_read_are_named() {
+    let folder = photos();
+    for (name, brand) in [("phone.heic", "heic"), ("web.avif", "avif")] {
+        let content = [b"\0\0\0\x18ftyp", brand.as_bytes(), &[0; 64]].concat();
+        fs::write(folder.path("in").join(name), content).unwrap();
+    }
+    let ran = done(folder.run("dedup in"));
+    for said in [
+        "skipped in/phone.heic: HEIC is not read; convert it to JPEG, PNG or WebP",
+        "skipped in/web.avif: AVIF is not read; convert it to JPEG, PNG or WebP",
+        "2 of a format that is not read",
+        "note: 1 file is no picture, and left out",
+    ] {
+        assert!(ran.stderr.contains(said), "{said}\n{}", ran.stderr);
+    }
 }

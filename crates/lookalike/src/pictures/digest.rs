@@ -1,6 +1,6 @@
 //! What is kept of a picture, once its pixels are gone?
 
-use super::{Parts, PictureSearch};
+use super::{PictureParts, PictureSearch};
 use crate::{
     Fingerprint, PairsError,
     extract::image::{DecodeError, Orientation, Picture, PictureFormat},
@@ -23,12 +23,12 @@ pub struct PictureDigest {
     /// Its fingerprints; `None` if it is too flat or too small to have any.
     pub prints: Option<PicturePrints>,
     /// Its parts, if they were asked for.
-    pub parts: Option<Parts>,
+    pub parts: Option<PictureParts>,
 }
 
 /// Raised whenever a digest of the same file may hold something else, though the recipe is the same:
 /// another decoder, another form of [`PictureDigest::to_bytes`].
-pub(super) const DIGEST_VERSION: u32 = 2;
+pub(super) const DIGEST_VERSION: u32 = 3;
 
 impl PictureDigest {
     /// The digest as bytes, for whoever keeps digests. They go by
@@ -88,7 +88,7 @@ impl PictureDigest {
         } else {
             None
         };
-        let parts = if has_parts { Some(Parts::read(rest)?) } else { None };
+        let parts = if has_parts { Some(PictureParts::read(rest)?) } else { None };
         let content = [word(9)?, word(17)?];
         Some(Self { width: number(1)?, height: number(5)?, format, content, prints, parts })
     }
@@ -143,7 +143,7 @@ impl PictureSearch<'_> {
             format: picture.format,
             content: [0, 1].map(|seed| FeatureHash::Xxh3.hash(seed, content)),
             prints: self.recipe.prints(picture, self.orientations),
-            parts: self.partial.then(|| Parts::of(picture)),
+            parts: self.partial.then(|| PictureParts::of(picture)),
         }
     }
 }

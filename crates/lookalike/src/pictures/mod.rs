@@ -26,7 +26,7 @@ use crate::{
 };
 use digest::DIGEST_VERSION;
 pub use digest::{PictureCloseness, PictureDigest};
-pub use partial::Parts;
+pub use partial::PictureParts;
 
 /// How to look for alike pictures.
 ///
@@ -146,7 +146,8 @@ impl<'a> PictureSearch<'a> {
     /// ones are of no use.
     pub fn digest_name(&self) -> String {
         let turned = if self.orientations { ", orientations" } else { "" };
-        let parts = if self.partial { ", parts 1" } else { "" };
+        let parts =
+            if self.partial { format!(", parts {}", PictureParts::VERSION) } else { String::new() };
         format!("{}{turned}{parts}, digest {DIGEST_VERSION}", self.recipe)
     }
 
@@ -264,7 +265,7 @@ fn with_parts(
         pairs.push(AlikePair { a, b, distance, similarity: None });
     }
     pairs.sort_unstable_by_key(|pair| (pair.a, pair.b));
-    Ok(Found { pairs, plan: format!("{}; parts by fragments within 5 of 64 bits", found.plan) })
+    Ok(Found { pairs, plan: format!("{}; parts by fragments", found.plan) })
 }
 
 /// What was found, in numbers of entries.

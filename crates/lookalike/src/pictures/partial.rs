@@ -20,14 +20,30 @@ use crate::{
 
 /// What is kept of a picture to find its parts: some 160 fragments of 20 bytes and 4 KB of gray.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Parts {
+pub struct PictureParts {
     /// What is in its parts, and where.
     pub fragments: Vec<Fragment>,
     /// A small copy.
     pub small: Small,
 }
 
-impl Parts {
+impl PictureParts {
+    /// Raised whenever the same picture is taken apart in another way.
+    pub const VERSION: u32 = 1;
+
+    /// How fragments of pictures are compared, and how many must agree.
+    pub const SEARCH: FragmentSearch = FragmentSearch {
+        radius: Radius::new(5),
+        tolerance: 6.0,
+        scale_tolerance: 0.4,
+        votes: 2,
+        common: 2000,
+    };
+
+    /// Whole pictures whose fingerprints are at most this far apart are worth a look, too, whether
+    /// or not fragments agree.
+    pub const WORTH_A_LOOK: Radius = Radius::new(90);
+
     /// Takes a picture apart.
     pub fn of(picture: &Picture) -> Self {
         let pixels = &picture.pixels;
@@ -76,17 +92,6 @@ impl Parts {
     }
 }
 
-const SEARCH: FragmentSearch = FragmentSearch {
-    radius: Radius::new(5),
-    tolerance: 6.0,
-    scale_tolerance: 0.4,
-    votes: 2,
-    common: 2000,
-};
-
-/// Whole pictures at most this far apart are worth a look.
-const WORTH_A_LOOK: Radius = Radius::new(90);
-
 /// Scales and angles between pictures that are believed.
 const SCALES: std::ops::RangeInclusive<f32> = 0.2..=5.0;
 const DEGREES: f32 = 15.0;
@@ -111,7 +116,7 @@ pub(super) fn find(
     for digest in digests {
         all.push(digest.parts.iter().flat_map(|parts| parts.fragments.iter().copied()));
     }
-    let agreeing = all.agreeing(&SEARCH, search.kernel, search.progress)?;
+    let agreeing = all.agreeing(&PictureParts::SEARCH, search.kernel, search.progress)?;
     let mut candidates = agreeing;
     candidates.extend(stretched(search, digests)?);
     let parts = |entry: u32| digests[entry as usize].parts.as_ref();
@@ -139,7 +144,7 @@ fn stretched(
         .enumerate()
         .filter_map(|(entry, digest)| Some((entry, digest.prints.as_ref()?.upright)))
         .unzip();
-    let found = AllPairs::new(WORTH_A_LOOK).kernel(search.kernel).run(&prints)?;
+    let found = AllPairs::new(PictureParts::WORTH_A_LOOK).kernel(search.kernel).run(&prints)?;
     let mut pairs = Vec::new();
     found.for_each(|pair| {
         let (a, b) = (entries[pair.a as usize], entries[pair.b as usize]);

@@ -8,6 +8,7 @@ use lookalike::{
 
 use crate::{
     args::Grouping,
+    config::PART,
     report::{counted, grouped, id_text},
     source::Ids,
 };
@@ -45,7 +46,16 @@ impl Levels {
         match (self.of(member.distance, member.similarity), member.similarity) {
             (Some(level), _) => level.name(),
             (None, None) if self == Self::Similarity => "unverified",
-            (None, _) => "other",
+            (None, _) => self.rest(),
+        }
+    }
+
+    /// What items below all levels are called. Pictures as far apart as that were found by their
+    /// parts.
+    pub fn rest(self) -> &'static str {
+        match self {
+            Self::Similarity => "other",
+            Self::Distance(_) => PART,
         }
     }
 }
@@ -137,15 +147,16 @@ impl Tally {
         Ok(tally)
     }
 
-    /// Each level that has any, with its number.
-    pub fn levels(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        let names = Level::ALL.map(Level::name).into_iter().chain(["other"]);
+    /// Each level with its number; last, those below all of them.
+    pub fn levels(&self, levels: Levels) -> impl Iterator<Item = (&'static str, u64)> {
+        let names = Level::ALL.map(Level::name).into_iter().chain([levels.rest()]);
         names.zip(self.levels)
     }
 
     /// `3 copy, 12 near`; nothing if nothing has a level.
-    pub fn words(&self) -> String {
-        let named = self.levels().take(Level::ALL.len()).filter(|&(_, count)| count > 0);
+    pub fn words(&self, levels: Levels) -> String {
+        let is_named = |name: &str| name != Levels::Similarity.rest();
+        let named = self.levels(levels).filter(|&(name, count)| count > 0 && is_named(name));
         let named: Vec<_> =
             named.map(|(name, count)| format!("{} {name}", grouped(count))).collect();
         named.join(", ")

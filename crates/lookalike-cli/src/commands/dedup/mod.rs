@@ -399,13 +399,13 @@ impl Outcome {
     }
 
     fn page(&self, args: &DedupArgs, preference: &Preference, skipped: &Skipped) -> Page<'_> {
-        let Told { recipe, alike, how, scale, .. } = &self.results.told;
+        let Told { recipe, alike, how, scale, levels, .. } = &self.results.told;
         let names: Vec<_> = args.inputs.iter().map(|path| path.display().to_string()).collect();
         let mut facts = vec![
             ("recipe".to_owned(), recipe.clone()),
             ("alike".to_owned(), alike.clone()),
             ("found".to_owned(), how.clone()),
-            ("pairs".to_owned(), pairs_words(&self.tally)),
+            ("pairs".to_owned(), pairs_words(&self.tally, *levels)),
         ];
         if let Some(other) = &args.against {
             facts.insert(0, ("against".to_owned(), other.display().to_string()));
@@ -435,7 +435,7 @@ impl Outcome {
         let (largest, least) = decision.extremes();
         let part = 100.0 * removed as f64 / items.max(1) as f64;
         let would = if goes { "" } else { "would go: " };
-        let labelled = |words: String, tally: &Tally| match tally.words() {
+        let labelled = |words: String, tally: &Tally| match tally.words(searched.levels) {
             levels if levels.is_empty() => words,
             levels => format!("{words}: {levels}"),
         };
@@ -459,13 +459,13 @@ impl Outcome {
             _ => String::new(),
         };
         let mut figures = vec![
-            told("pairs", json!(tally.total), pairs_words(tally)),
-            silent("pairs_by_level", by_level(tally)),
+            told("pairs", json!(tally.total), pairs_words(tally, searched.levels)),
+            silent("pairs_by_level", by_level(tally, searched.levels)),
             told("groups", json!(groups), groups_words),
             silent("largest_group", json!(largest)),
             silent("least_similarity", json!(least)),
             told("removed", json!(removed), removed_words),
-            silent("removed_by_level", by_level(&decision.tally)),
+            silent("removed_by_level", by_level(&decision.tally, searched.levels)),
             told(
                 "kept",
                 json!(items - removed),
@@ -477,8 +477,8 @@ impl Outcome {
     }
 }
 
-fn pairs_words(tally: &Tally) -> String {
-    match tally.words() {
+fn pairs_words(tally: &Tally, levels: Levels) -> String {
+    match tally.words(levels) {
         levels if levels.is_empty() => grouped(tally.total),
         levels => format!("{}: {levels}", grouped(tally.total)),
     }
@@ -529,6 +529,6 @@ fn recall(found: &TextPairs) -> Value {
     }
 }
 
-fn by_level(tally: &Tally) -> Value {
-    tally.levels().map(|(name, count)| (name.to_owned(), json!(count))).collect()
+fn by_level(tally: &Tally, levels: Levels) -> Value {
+    tally.levels(levels).map(|(name, count)| (name.to_owned(), json!(count))).collect()
 }

@@ -12,9 +12,10 @@ use rayon::prelude::*;
 
 use super::thumbnail::thumbnail;
 use crate::{
-    config::{Alike, PicturesAlike},
+    args::Matching,
+    config::{Alike, PART, PicturesAlike},
     report::{
-        Output,
+        Output, bytes, grouped,
         html::{
             self, Body, Closeness, Excerpt, FILE_BYTES, HtmlReport, Overview, Picture, Reach,
             ReportGroup, ReportItem, ReportMember, Scale, Share, View,
@@ -90,7 +91,8 @@ impl Page<'_> {
         let members = members(group, view)
             .map(|member| ReportMember { item: item(member.item), closeness: closeness(member) });
         let members = members.collect();
-        ReportGroup { position, keep: item(group.keep), why: self.why.clone(), members }
+        let why = format!("{}: {}", self.why, compared(group, items));
+        ReportGroup { position, keep: item(group.keep), why, members }
     }
 
     /// The groups that are shown, and their positions.
@@ -165,6 +167,21 @@ fn closeness(member: &Member) -> Closeness {
     Closeness { distance: member.distance, similarity: member.similarity }
 }
 
+/// What the kept picture of a group has, and the best of the others.
+fn compared(group: &Group, items: &[PictureItem]) -> String {
+    let size =
+        |item: &PictureItem| (u64::from(item.width) * u64::from(item.height), item.stamp.bytes);
+    let words = |item: &PictureItem| {
+        let PictureItem { width, height, format, stamp, .. } = item;
+        let side = |pixels: &u32| grouped(u64::from(*pixels));
+        format!("{} × {}, {}, {format}", side(width), side(height), bytes(stamp.bytes))
+    };
+    let others = group.members.iter().map(|member| &items[member.item as usize]);
+    let best = others.max_by_key(|item| size(item)).map_or_else(String::new, words);
+    let most = if group.members.len() > 1 { " at most" } else { "" };
+    format!("{} against {best}{most}", words(&items[group.keep as usize]))
+}
+
 /// What the page knows of a picture; itself, if it can be read once more and made small enough.
 fn picture(item: &PictureItem, bytes: usize) -> Picture {
     Picture {
@@ -181,7 +198,13 @@ fn picture(item: &PictureItem, bytes: usize) -> Picture {
 pub fn picture_scale(alike: &PicturesAlike) -> Scale {
     let levels = Level::ALL.iter().zip(alike.preset.levels);
     let levels = levels.map(|(level, radius)| Reach { name: level.name(), within: radius.bits() });
-    Scale::Distance { radius: alike.radius.bits(), levels: levels.collect() }
+    let bits = alike.recipe.width.bits();
+    let part = Reach { name: PART, within: bits };
+    let is_partial = alike.pictures.matching == Matching::Partial;
+    let second = alike.second.map_or(0, |second| second.radius.bits());
+    // Pictures that share parts are as far apart as strangers: half of all bits, give or take.
+    let widest = if is_partial { bits * 5 / 8 } else { alike.radius.bits().max(second) };
+    Scale::Distance { radius: widest, levels: levels.chain(is_partial.then_some(part)).collect() }
 }
 
 /// On what scale texts are compared.

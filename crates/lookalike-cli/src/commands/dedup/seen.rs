@@ -21,7 +21,7 @@ use super::{
 use crate::{
     args::DedupArgs,
     config::Work,
-    report::{Figure, Progress, counted, html::Scale, say},
+    report::{Figure, Progress, counted, html::Scale, introduce},
     source::{Ids, KeptOutput, Pictures, Skipped},
 };
 
@@ -79,7 +79,7 @@ fn texts(
     let acting = Acting::open(args, [rows.no_file(), Some(&name)])?;
     let mut preference = Preference::new(&args.keep);
     let mut numbers = Vec::new();
-    introduce(args, &rows.what(), &name);
+    introduce(args.talk, &rows.what(), Some(format!("the collection {name}")));
     let progress = Progress::new(args.talk.quiet);
     let mut seen = Seen::in_collection(&name);
     let ids = work.on_threads(|| {
@@ -119,7 +119,7 @@ fn pictures(
     })?;
     let name = collection.folder().display().to_string();
     let acting = Acting::open(args, [None, Some(&name)])?;
-    introduce(args, &own.what(), &name);
+    introduce(args.talk, &own.what(), Some(format!("the collection {name}")));
     let progress = Progress::new(args.talk.quiet);
     let search =
         PictureSearch::new(&preset.recipe, radius).orientations(args.pictures.orientations);
@@ -144,13 +144,6 @@ fn pictures(
     let results = seen.results(ids, told(collection, radius, Levels::Distance(preset.levels)));
     let source = Source::Pictures { own, others: None, items };
     Ok(Found { results, source, preference, outputs, acting, rows: Vec::new() })
-}
-
-fn introduce(args: &DedupArgs, what: &str, collection: &str) {
-    if !args.talk.quiet {
-        say(&format!("reading {what}"));
-        say(&format!("against the collection {collection}"));
-    }
 }
 
 impl Seen {

@@ -7,11 +7,18 @@ use std::{
 
 use anyhow::Result;
 use lookalike::{Added, Collection, NewItem, Radius};
+use rayon::prelude::*;
 use serde_json::json;
 
-use super::{figure, finish, left, open, prints, prints::Named, summary, usual_radius, what};
+use super::{
+    figure, finish, left, open,
+    parts::{self, PartTables},
+    prints,
+    prints::Named,
+    summary, usual_radius, what,
+};
 use crate::{
-    args::{IndexAddArgs, PictureArgs},
+    args::{IndexAddArgs, Matching, PictureArgs},
     config::on_threads,
     report::{Output, Progress, counted, grouped, json_line, say},
     source::{Bad, Reason, Skipped},
@@ -24,14 +31,12 @@ const COMMIT_COMPARED: usize = 1 << 11;
 pub fn run(args: IndexAddArgs) -> Result<()> {
     let start = Instant::now();
     let collection = open_or_create(&args)?;
+    let parts = PartTables::open(&collection)?;
     let mut skipped = Skipped::unless(args.rows.strict);
-    let source = prints::Source::open(
-        &args.inputs,
-        &args.rows,
-        collection.about(),
-        PictureArgs::default(),
-        &mut skipped,
-    )?;
+    let matching = if parts.is_some() { Matching::Partial } else { Matching::Whole };
+    let pictures = PictureArgs { matching, ..PictureArgs::default() };
+    let about = collection.about();
+    let source = prints::Source::open(&args.inputs, &args.rows, about, pictures, &mut skipped)?;
     let output = BufWriter::new(Output::create(&args.output)?);
     if !args.talk.quiet {
         say(&format!("reading {}", source.what()));
@@ -42,8 +47,14 @@ pub fn run(args: IndexAddArgs) -> Result<()> {
         (_, true) => How::Update,
         _ => How::Insert,
     };
-    let mut adding =
-        Adding { collection: &collection, how, output, waiting: Vec::new(), done: Done::default() };
+    let mut adding = Adding {
+        collection: &collection,
+        parts,
+        how,
+        output,
+        waiting: Vec::new(),
+        done: Done::default(),
+    };
     on_threads(args.threads, || {
         source.read(&mut skipped, &progress, &mut |items| adding.take(items))
     })?;
@@ -97,6 +108,11 @@ fn open_or_create(args: &IndexAddArgs) -> Result<Collection> {
     Ok(collection)
 }
 
+/// As it is stored: a picture is found in any orientation of the query, so its own is enough.
+fn new_item<'a>(item: &'a Named, payload: &'a Option<String>) -> NewItem<'a> {
+    NewItem { payload: payload.as_deref(), ..NewItem::new(&item.id, &item.prints[..1]) }
+}
+
 /// What becomes of an item that is like one that is there.
 #[derive(Clone, Copy)]
 enum How {
@@ -108,6 +124,8 @@ enum How {
 /// Items on their way into the collection.
 struct Adding<'a> {
     collection: &'a Collection,
+    /// Of pictures that are to be found by their parts.
+    parts: Option<PartTables>,
     how: How,
     /// Takes those that are near something.
     output: BufWriter<Output>,
@@ -129,7 +147,8 @@ struct Done {
 impl Adding<'_> {
     fn take(&mut self, mut items: Vec<Named>) -> Result<()> {
         self.waiting.append(&mut items);
-        let commit = if matches!(self.how, How::UnlessNear(_)) { COMMIT_COMPARED } else { COMMIT };
+        let compared = matches!(self.how, How::UnlessNear(_)) || self.parts.is_some();
+        let commit = if compared { COMMIT_COMPARED } else { COMMIT };
         while self.waiting.len() >= commit {
             let rest = self.waiting.split_off(commit);
             self.store()?;
@@ -140,27 +159,36 @@ impl Adding<'_> {
 
     fn store(&mut self) -> Result<()> {
         let waiting = std::mem::take(&mut self.waiting);
-        let items: Vec<NewItem<'_>> =
-            waiting.iter().map(|item| NewItem::new(&item.id, &item.prints)).collect();
+        let payload = |item: &Named| item.picture.as_deref().map(parts::payload);
+        let payloads: Vec<_> = waiting.par_iter().map(payload).collect();
+        let item = |(item, payload)| new_item(item, payload);
+        let items: Vec<NewItem<'_>> = waiting.iter().zip(&payloads).map(item).collect();
+        if let (Some(parts), How::Update) = (&self.parts, self.how) {
+            parts.remove(&items.iter().map(|item| item.id).collect::<Vec<_>>())?;
+        }
         let added = match self.how {
             How::Insert => self.collection.insert_many(&items),
             How::Update => self.collection.upsert_many(&items),
             How::UnlessNear(radius) => self.collection.check_and_insert_many(&items, radius),
         }?;
-        for (item, added) in waiting.into_iter().zip(added) {
-            self.note(item, &added)?;
+        for (item, added) in waiting.iter().zip(&added) {
+            self.note(item, added)?;
+        }
+        if let Some(parts) = &self.parts {
+            let stored = waiting.into_iter().zip(added).filter(|(_, added)| added.is_stored());
+            parts.add(stored.map(|(item, _)| item).collect())?;
         }
         Ok(())
     }
 
-    fn note(&mut self, item: Named, added: &Added) -> Result<()> {
+    fn note(&mut self, item: &Named, added: &Added) -> Result<()> {
         match added {
             Added::New { .. } => self.done.added += 1,
             Added::Replaced { .. } => self.done.replaced += 1,
             Added::Exists { .. } => {
                 self.done.existing += 1;
                 if self.done.listed.len() < Skipped::LISTED {
-                    self.done.listed.push(item.id);
+                    self.done.listed.push(item.id.clone());
                 }
             }
             Added::Near { matches } => {

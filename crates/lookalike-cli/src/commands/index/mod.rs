@@ -1,6 +1,7 @@
 //! `lookalike index`: what was seen before? A collection, and all that can be done with it.
 
 mod add;
+mod parts;
 mod prints;
 mod search;
 
@@ -26,6 +27,7 @@ use crate::{
     source::{Bad, Bytes, Reason, Skipped},
 };
 
+use parts::PartTables;
 pub use prints::{picture_preset, prints_of};
 
 pub fn run(command: IndexCommand) -> Result<ExitCode> {
@@ -79,6 +81,7 @@ pub fn usual_radius(about: &About, asked: Option<Radius>) -> Radius {
 fn create(args: &IndexCreateArgs) -> Result<()> {
     let about = prints::about(&args.make, None)?;
     let collection = Collection::create(&args.folder, about)?;
+    PartTables::open(&collection)?;
     say(&format!("{}: a new collection of {}", args.folder.display(), what(collection.about())));
     Ok(())
 }
@@ -91,7 +94,10 @@ fn what(about: &About) -> String {
         maker if *maker == Maker::GIVEN => {
             format!("fingerprints of {bits} bits, to be searched within {radius}")
         }
-        maker => format!("items ({maker}), to be searched within {radius} bits"),
+        maker => {
+            let items = if picture_preset(maker).is_ok() { "pictures" } else { "items" };
+            format!("{items} ({maker}), to be searched within {radius} bits")
+        }
     }
 }
 
@@ -103,11 +109,14 @@ fn remove(args: &IndexRemoveArgs) -> Result<()> {
         let lines: io::Result<Vec<String>> = reader(path)?.lines().collect();
         ids.extend(lines.with_context(|| format!("{}: cannot be read", path.display()))?);
     }
+    let parts = PartTables::open(&collection)?;
     let mut skipped = Skipped::unless(false);
     let mut removed = 0;
     for ids in ids.chunks(1 << 16) {
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-        for (id, was_there) in ids.iter().zip(collection.remove_many(&ids)?) {
+        let gone = collection.remove_many(&ids)?;
+        parts.iter().try_for_each(|parts| parts.remove(&ids))?;
+        for (id, was_there) in ids.iter().zip(gone) {
             removed += u64::from(was_there);
             if !was_there {
                 skipped.note(Bad::item(id, Reason::NotThere, "no such item"), 1);
@@ -175,6 +184,7 @@ fn stats(args: &IndexStatsArgs) -> Result<()> {
 fn verify(args: &IndexFolderArgs) -> Result<()> {
     let collection = open(&args.folder, args.quiet)?;
     collection.verify()?;
+    PartTables::open(&collection)?.iter().try_for_each(PartTables::verify)?;
     if !args.quiet {
         say(&format!(
             "{}: {}, all as written",
@@ -189,6 +199,7 @@ fn compact(args: &IndexFolderArgs) -> Result<()> {
     let collection = open(&args.folder, args.quiet)?;
     let before = collection.stats();
     collection.compact()?;
+    PartTables::open(&collection)?.iter().try_for_each(PartTables::compact)?;
     let after = collection.stats();
     if !args.quiet {
         say(&format!(
@@ -223,6 +234,7 @@ fn import(args: &IndexImportArgs) -> Result<()> {
         stored += imported.stored;
         existing += imported.existing;
     }
+    PartTables::open(&collection)?;
     summary(
         stored + existing,
         &skipped,
@@ -241,6 +253,9 @@ fn backup(args: &IndexBackupArgs) -> Result<()> {
     let collection = open_to_read(&args.folder, args.quiet)?;
     ensure!(!args.to.exists(), "{}: already there; name a new folder", args.to.display());
     collection.backup(&args.to)?;
+    if parts::are_held(collection.about()) {
+        PartTables::open_to_read(&collection, args.quiet)?.backup(&args.to)?;
+    }
     if !args.quiet {
         say(&format!("{}: {}", args.to.display(), counted(collection.len(), "item")));
     }

@@ -4,23 +4,35 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use lookalike::{
-    About, Fingerprint, Maker, PictureDigest, PicturePreset, PictureSearch, Preset, Recipe, Width,
+    About, Fingerprint, Maker, PictureDigest, PictureParts, PicturePreset, PictureSearch, Preset,
+    Recipe, Width,
 };
 
-use super::super::texts::for_each_print;
+use super::{super::texts::for_each_print, parts};
 use crate::{
     args::{
-        CacheArgs, IndexMakeArgs, Kind, PictureArgs, RecipeArgs, RecipeName, RowArgs, VerifyArgs,
+        CacheArgs, IndexMakeArgs, Kind, Matching, PictureArgs, RecipeArgs, RecipeName, RowArgs,
+        VerifyArgs,
     },
     config::{Making, PicturesAlike, USUAL_RADIUS, picture_reading},
     report::{Progress, counted, id_text, say},
-    source::{Expected, Fingerprints, Id, Pictures, RowOptions, Rows, Skipped, guess_kind},
+    source::{
+        Expected, Fingerprints, Id, Pictures, RowOptions, Rows, Skipped, guess_kind, path_text,
+    },
 };
 
 /// An item with its fingerprints: one, but for a picture that is looked for in every orientation.
 pub struct Named {
     pub id: String,
     pub prints: Vec<Fingerprint<4>>,
+    /// What is known of a picture whose parts count.
+    pub picture: Option<Box<PictureDigest>>,
+}
+
+impl Named {
+    pub fn new(id: String, print: Fingerprint<4>) -> Self {
+        Self { id, prints: vec![print], picture: None }
+    }
 }
 
 /// Takes items as they are read.
@@ -42,13 +54,17 @@ pub fn about(make: &IndexMakeArgs, inputs: Option<(&[PathBuf], &RowArgs)>) -> Re
             About::texts(recipe, radius)
         }
         Kind::Image => {
-            let (verify, pictures) = (VerifyArgs::default(), PictureArgs::default());
+            let pictures = PictureArgs { matching: make.matching, ..PictureArgs::default() };
+            let verify = VerifyArgs::default();
             let alike = PicturesAlike::new(&make.recipe, make.max_distance, &verify, pictures)?;
-            About {
-                maker: Maker::Named(alike.preset.recipe.to_string().into()),
-                width: alike.preset.recipe.width,
-                max_radius: alike.radius,
-            }
+            let PicturePreset { recipe, .. } = alike.preset;
+            let (maker, max_radius) = match make.matching {
+                Matching::Whole => (recipe.to_string(), alike.radius),
+                Matching::Partial => {
+                    (parts::maker(recipe), alike.radius.max(PictureParts::WORTH_A_LOOK))
+                }
+            };
+            About { maker: Maker::Named(maker.into()), width: recipe.width, max_radius }
         }
         Kind::Hash => {
             let width = match (make.recipe.bits, inputs) {
@@ -87,6 +103,11 @@ pub fn check(make: &IndexMakeArgs, held: &About) -> Result<()> {
             held.max_radius
         );
     }
+    let matching = if parts::are_held(held) { Matching::Partial } else { Matching::Whole };
+    ensure!(
+        make.matching == Matching::Whole || make.matching == matching,
+        "--match partial, but the collection was made without it; make a new one"
+    );
     let says_nothing = make.recipe.is_default() && make.kind.is_none();
     if says_nothing {
         return Ok(());
@@ -96,6 +117,7 @@ pub fn check(make: &IndexMakeArgs, held: &About) -> Result<()> {
             max_distance: Some(held.max_radius),
             kind: make.kind,
             recipe: make.recipe.clone(),
+            matching: if make.kind == Some(Kind::Text) { Matching::Whole } else { matching },
         },
         None,
     )?;
@@ -116,7 +138,9 @@ pub fn picture_preset(maker: &Maker) -> Result<&'static PicturePreset> {
     let name = maker.to_string();
     PicturePreset::ALL
         .iter()
-        .find(|preset| preset.recipe.to_string() == name)
+        .find(|PicturePreset { recipe, .. }| {
+            name == recipe.to_string() || name == parts::maker(recipe)
+        })
         .with_context(|| format!("this version does not make fingerprints of {name}"))
 }
 
@@ -152,8 +176,10 @@ impl Source {
             }
             maker => {
                 let preset = picture_preset(maker)?;
+                let partial = pictures.matching == Matching::Partial;
                 let search = PictureSearch::new(&preset.recipe, preset.radius())
-                    .orientations(pictures.orientations);
+                    .orientations(pictures.orientations || partial)
+                    .partial(partial);
                 let reading = picture_reading(&CacheArgs::default(), rows);
                 Self::Pictures(Pictures::open(paths, &reading, skipped)?, search)
             }
@@ -197,8 +223,7 @@ fn read_texts(
     on_items: OnItems<'_>,
 ) -> Result<Vec<String>> {
     for_each_print(&mut rows, recipe, skipped, progress, &mut |prints| {
-        let named =
-            |(id, print): (Id<'_>, _)| Named { id: id_text(id).into_owned(), prints: vec![print] };
+        let named = |(id, print): (Id<'_>, _)| Named::new(id_text(id).into_owned(), print);
         on_items(prints.into_iter().map(named).collect())
     })?;
     Ok(rows.notes().to_vec())
@@ -232,9 +257,8 @@ fn read_words<const WORDS: usize>(
     })?;
     for (piece, prints) in prints.chunks(PIECE).enumerate() {
         let first = (piece * PIECE) as u32;
-        let items = (first..).zip(prints).map(|(number, print)| Named {
-            id: id_text(ids.at(number)).into_owned(),
-            prints: vec![print.resize()],
+        let items = (first..).zip(prints).map(|(number, print)| {
+            Named::new(id_text(ids.at(number)).into_owned(), print.resize())
         });
         on_items(items.collect())?;
     }
@@ -243,6 +267,9 @@ fn read_words<const WORDS: usize>(
 
 /// Fingerprints that are handed on at once.
 const PIECE: usize = 1 << 14;
+
+/// The same with the parts of pictures, some 8 KB each.
+const PIECE_OF_PARTS: usize = 1 << 10;
 
 fn read_pictures(
     mut pictures: Pictures,
@@ -254,13 +281,15 @@ fn read_pictures(
     let mut items = Vec::new();
     let mut flat = 0;
     pictures.read(search, skipped, &|| progress.read(1), &mut |item, digest| {
+        let picture = digest.parts.is_some().then(|| Box::new(digest.clone()));
         let prints = prints_of(digest);
+        let most = if picture.is_some() { PIECE_OF_PARTS } else { PIECE };
         if prints.is_empty() {
             flat += 1;
         } else {
-            items.push(Named { id: item.path.display().to_string(), prints });
+            items.push(Named { id: path_text(&item.path), prints, picture });
         }
-        if items.len() >= PIECE {
+        if items.len() >= most {
             on_items(std::mem::take(&mut items))?;
         }
         Ok(())

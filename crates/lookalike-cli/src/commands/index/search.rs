@@ -6,15 +6,18 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use lookalike::{Collection, Fingerprint, Level, Maker, PicturePreset, Radius, collection::Found};
+use lookalike::{
+    Collection, Fingerprint, Level, Maker, PicturePreset, PictureSearch, Radius, collection::Found,
+};
 use serde_json::json;
 
 use super::{
-    figure, finish, open_to_read, picture_preset, prints, prints::Named, summary, usual_radius,
+    figure, finish, open_to_read, parts::PartTables, picture_preset, prints, prints::Named,
+    summary, usual_radius,
 };
 use crate::{
-    args::IndexSearchArgs,
-    config::on_threads,
+    args::{IndexSearchArgs, Matching},
+    config::{PART, on_threads},
     report::{Output, Progress, grouped, json_line, say},
     source::Skipped,
 };
@@ -28,8 +31,12 @@ pub fn run(args: IndexSearchArgs) -> Result<()> {
     let radius = usual_radius(collection.about(), args.distance);
     let mut skipped = Skipped::unless(args.rows.strict);
     let as_table = args.output.output.is_none() && std::io::stdout().is_terminal();
+    let partial = args.pictures.matching == Matching::Partial;
+    let parts = partial.then(|| PartTables::open_to_read(&collection, args.talk.quiet));
     let mut searching = Searching {
         collection: &collection,
+        parts: parts.transpose()?,
+        asked: args.distance,
         radius,
         limit: args.limit,
         output: BufWriter::new(Output::create(&args.output)?),
@@ -58,7 +65,8 @@ pub fn run(args: IndexSearchArgs) -> Result<()> {
     })?;
     let Searching { output, queries, matches, alone, .. } = searching;
     finish(output)?;
-    let found = format!("{} within {radius} bits, exact", matches_words(matches));
+    let how = if partial { "or by their parts" } else { "exact" };
+    let found = format!("{} within {radius} bits, {how}", matches_words(matches));
     let figures = vec![
         figure("matches", matches, found),
         figure("without", alone, format!("{} without any", grouped(alone))),
@@ -85,12 +93,16 @@ fn given(args: &IndexSearchArgs, collection: &Collection) -> Result<Option<Named
         (_, Some(bits)) => (bits, Fingerprint::parse(bits, about.width).context("--fingerprint")?),
         _ => return Ok(None),
     };
-    Ok(Some(Named { id: id.clone(), prints: vec![print] }))
+    Ok(Some(Named::new(id.clone(), print)))
 }
 
 /// A search under way.
 struct Searching<'a> {
     collection: &'a Collection,
+    /// Set if pictures are looked for by their parts, too.
+    parts: Option<PartTables>,
+    /// The distance that the user asked for.
+    asked: Option<Radius>,
     radius: Radius,
     limit: usize,
     output: BufWriter<Output>,
@@ -105,10 +117,11 @@ struct Searching<'a> {
 
 impl Searching<'_> {
     fn search(&mut self, items: &[Named]) -> Result<()> {
-        let queries: Vec<_> = items.iter().flat_map(|item| &item.prints).copied().collect();
-        let mut found = self.collection.search_many(&queries, self.radius, self.limit)?.into_iter();
-        for item in items {
-            let found = nearest(found.by_ref().take(item.prints.len()), self.limit);
+        let found = match (&self.parts, self.pictures) {
+            (Some(parts), Some(preset)) => self.by_parts(parts, preset, items)?,
+            _ => self.as_a_whole(items)?,
+        };
+        for (item, found) in items.iter().zip(found) {
             self.queries += 1;
             self.matches += found.len() as u64;
             self.alone += u64::from(found.is_empty());
@@ -119,6 +132,34 @@ impl Searching<'_> {
             }
         }
         Ok(())
+    }
+
+    fn as_a_whole(&self, items: &[Named]) -> Result<Vec<Vec<Found>>> {
+        let queries: Vec<_> = items.iter().flat_map(|item| &item.prints).copied().collect();
+        let mut found = self.collection.search_many(&queries, self.radius, self.limit)?.into_iter();
+        let of_item = |item: &Named| nearest(found.by_ref().take(item.prints.len()), self.limit);
+        Ok(items.iter().map(of_item).collect())
+    }
+
+    fn by_parts(
+        &self,
+        parts: &PartTables,
+        preset: &PicturePreset,
+        items: &[Named],
+    ) -> Result<Vec<Vec<Found>>> {
+        let search = PictureSearch::new(&preset.recipe, self.radius)
+            .second_opinion(preset.second.filter(|_| self.asked.is_none()))
+            .orientations(true)
+            .partial(true);
+        let of_item = |item: &Named| match &item.picture {
+            Some(picture) => {
+                let mut found = parts.search(self.collection, &search, self.radius, picture)?;
+                found.truncate(self.limit);
+                Ok(found)
+            }
+            None => Ok(self.as_a_whole(std::slice::from_ref(item))?.concat()),
+        };
+        items.iter().map(of_item).collect()
     }
 
     fn write_lines(&mut self, query: &str, found: &[Found]) -> Result<()> {
@@ -153,7 +194,7 @@ impl Searching<'_> {
     fn level(&self, distance: u32) -> Option<&'static str> {
         let preset = self.pictures?;
         let level = Level::ALL.iter().find(|level| preset.radius_of(**level).contains(distance));
-        level.map(|level| level.name())
+        level.map(|level| level.name()).or(self.parts.is_some().then_some(PART))
     }
 }
 

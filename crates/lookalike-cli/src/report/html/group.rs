@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use super::{Closeness, Overview, View, base64, escape};
+use super::{Closeness, Overview, View, escape};
+use crate::base64;
 
 /// One group as it is shown.
 #[derive(Clone, Debug)]
@@ -153,7 +154,7 @@ impl Picture {
         if let Some(modified) = self.modified {
             append(line, format_args!(",\"modified\":{modified}"));
         }
-        let data = base64(&self.jpeg);
+        let data = base64::encode(&self.jpeg);
         if !data.is_empty() && data.len() <= bytes {
             append(line, format_args!(",\"data\":\"{data}\""));
         }

@@ -29,6 +29,7 @@ pub use overview::{Closeness, Level, Overview, Reach, Scale};
 pub use view::{FILE_BYTES, Share, View};
 
 use super::grouped;
+use crate::base64;
 
 /// What a report tells besides its groups.
 pub struct HtmlReport<'a> {
@@ -133,21 +134,7 @@ fn policy() -> String {
     format!(
         "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; img-src data:; \
          base-uri 'none'; form-action 'none'",
-        base64(&Sha256::digest(SCRIPT)),
-        base64(&Sha256::digest(STYLE))
+        base64::encode(&Sha256::digest(SCRIPT)),
+        base64::encode(&Sha256::digest(STYLE))
     )
-}
-
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for three in bytes.chunks(3) {
-        let number = (0..3).fold(0, |sum, at| sum << 8 | usize::from(*three.get(at).unwrap_or(&0)));
-        for digit in 0..4 {
-            let padded = digit > three.len();
-            let value = DIGITS[number >> (18 - 6 * digit) & 63] as char;
-            text.push(if padded { '=' } else { value });
-        }
-    }
-    text
 }

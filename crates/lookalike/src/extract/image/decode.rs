@@ -72,6 +72,29 @@ impl PictureFormat {
         }
     }
 
+    /// What something that starts like this is called, if it is a picture of a format that is not
+    /// read here.
+    ///
+    /// ```
+    /// use lookalike::extract::image::PictureFormat;
+    ///
+    /// assert_eq!(PictureFormat::not_read(b"\0\0\0\x20ftypavif"), Some("AVIF"));
+    /// assert_eq!(PictureFormat::not_read(b"GIF89a..."), None);
+    /// ```
+    pub fn not_read(start: &[u8]) -> Option<&'static str> {
+        if start.starts_with(b"\xff\x0a") || start.starts_with(b"\0\0\0\x0cJXL ") {
+            return Some("JPEG XL");
+        }
+        // A file of ISO boxes: the first one names what the file follows.
+        match (start.get(4..8)?, start.get(8..12)?) {
+            (b"ftyp", b"avif" | b"avis") => Some("AVIF"),
+            (b"ftyp", b"heic" | b"heix" | b"heim" | b"heis" | b"hevc" | b"mif1" | b"msf1") => {
+                Some("HEIC")
+            }
+            _ => None,
+        }
+    }
+
     /// What it is called.
     pub const fn name(self) -> &'static str {
         match self {
@@ -138,8 +161,12 @@ impl Decoder {
         if bytes.is_empty() {
             return Err(DecodeError::Empty);
         }
-        let format = PictureFormat::of_content(bytes)
-            .ok_or_else(|| DecodeError::NotAPicture { start: start_of(bytes) })?;
+        let format = PictureFormat::of_content(bytes).ok_or_else(|| {
+            PictureFormat::not_read(bytes).map_or_else(
+                || DecodeError::NotAPicture { start: start_of(bytes) },
+                |format| DecodeError::NotRead { format },
+            )
+        })?;
         // Decoders are fuzzed, but not ours: one that panics on a broken file costs that file only.
         std::panic::catch_unwind(AssertUnwindSafe(|| self.decode_as(format, bytes)))
             .unwrap_or_else(|_| Err(broken(format, "the decoder gave up")))
@@ -250,6 +277,12 @@ pub enum DecodeError {
     NotAPicture {
         /// Its first bytes, quoted.
         start: String,
+    },
+    /// A picture, but no decoder is built in.
+    #[error("{format} is not read; convert it to JPEG, PNG or WebP")]
+    NotRead {
+        /// What it is.
+        format: &'static str,
     },
     /// More pixels than allowed.
     #[error("{width} x {height} pixels, more than the {limit} allowed")]

@@ -1,12 +1,12 @@
-//! How is a JPEG decoded at an eighth, a quarter or half of its size?
+//! How is a JPEG decoded at no larger a size than is needed, and without colours that nobody asked for?
 //!
 //! A JPEG is made of blocks of 8 x 8 frequencies. Its lowest N x N of them are the block at N/8 of its
 //! size (ITU-T T.81 has the format). For N = 1 that is one number a block: all others are skipped,
-//! not decoded, and of a progressive file only the scans that hold it are read. What is left is little
-//! more than the walk through the Huffman codes.
+//! not decoded, and of a progressive file only the scans that hold it are read. What is left is the
+//! walk through the Huffman codes, several at a step.
 //!
-//! Plain files are decoded: 8 bits, Huffman codes, gray or YCbCr. Of anything else
-//! [`decode`] says [`Scaled::Other`], and a complete decoder must have a look.
+//! Plain files are decoded: 8 bits, Huffman codes, gray or YCbCr. Of anything else, and of small
+//! pictures in colour, [`decode`] says [`Scaled::Other`], and a complete decoder must have a look.
 
 use std::sync::LazyLock;
 
@@ -23,7 +23,8 @@ pub(super) enum Scaled {
     Other,
 }
 
-/// Decodes a file at the smallest scale at which its shorter side keeps [`SHORTEST`] pixels.
+/// Decodes a file at the smallest scale at which its shorter side keeps [`SHORTEST`] pixels, or as it
+/// is.
 pub(super) fn decode(bytes: &[u8], pixels: u64, colour: bool) -> Result<Scaled, DecodeError> {
     let mut decoder = Decoder::new(bytes, colour);
     match decoder.run(pixels) {
@@ -47,6 +48,24 @@ fn cut_off() -> Stop {
     Stop::Failed(DecodeError::CutOff { format: PictureFormat::Jpeg })
 }
 
+/// What is wrong with a block. Blocks are many: it fits a register.
+#[derive(Clone, Copy)]
+enum Fault {
+    UnknownCode,
+    RunsOver,
+    Difference,
+}
+
+impl From<Fault> for Stop {
+    fn from(fault: Fault) -> Self {
+        broken(match fault {
+            Fault::UnknownCode => "an unknown code",
+            Fault::RunsOver => "a block runs over",
+            Fault::Difference => "an impossible difference",
+        })
+    }
+}
+
 struct Decoder<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -68,7 +87,7 @@ struct Frame {
     width: usize,
     height: usize,
     progressive: bool,
-    /// Pixels of a side of a block, after scaling: 1, 2 or 4.
+    /// Pixels of a side of a block, after scaling: 1, 2, 4 or 8.
     side: usize,
     /// Blocks of the first component in a unit, from left to right and top to bottom.
     across: usize,
@@ -198,11 +217,13 @@ impl<'a> Decoder<'a> {
             return Err(Stop::Failed(DecodeError::TooManyPixels { width: w, height: h, limit }));
         }
         let scaled = |side: usize| (width.min(height) * side).div_ceil(8);
-        let Some(side) = [1, 2, 4].into_iter().find(|&side| scaled(side) >= SHORTEST) else {
+        let side = [1, 2, 4].into_iter().find(|&side| scaled(side) >= SHORTEST).unwrap_or(8);
+        // Beyond the constant, a progressive file says everything bit by bit. In full size, colours
+        // that were stored at half of it must be spread smoothly.
+        if progressive && side > 1 || self.colour && side == 8 {
             return Err(Stop::Other);
-        };
-        // Beyond the constant, a progressive file says everything bit by bit.
-        if progressive && side > 1 || rest.len() < 3 * usize::from(*count) {
+        }
+        if rest.len() < 3 * usize::from(*count) {
             return Err(Stop::Other);
         }
         let parts = rest.as_chunks::<3>().0.iter().take(usize::from(*count));
@@ -309,6 +330,9 @@ impl<'a> Decoder<'a> {
         let count = usize::from(*header.first().ok_or_else(cut_off)?);
         let [first, _, bits] =
             *header.get(1 + 2 * count..).and_then(|rest| rest.first_chunk()).ok_or_else(cut_off)?;
+        if count > 4 {
+            return Err(broken("a scan of too many components"));
+        }
         if frame.progressive && first > 0 {
             // The next marker is looked for by whoever called.
             return Ok(());
@@ -361,8 +385,11 @@ impl<'a> Decoder<'a> {
                 Pixels::rgb(width, height, bytes)
             }
             [luma, ..] => {
-                let rows = luma.chunks(stride(&frame.components[0])).take(height);
-                Pixels::gray(width, height, rows.flat_map(|row| &row[..width]).copied().collect())
+                let mut bytes = Vec::with_capacity(width * height);
+                for row in luma.chunks(stride(&frame.components[0])).take(height) {
+                    bytes.extend_from_slice(&row[..width]);
+                }
+                Pixels::gray(width, height, bytes)
             }
             [] => None,
         };
@@ -421,39 +448,123 @@ impl Component {
     fn plane(&self, side: usize, quantisers: &[u16; 64]) -> Vec<u8> {
         let stride = self.columns * side;
         let mut plane = vec![0; stride * self.rows * side];
-        let mut factors = [0_i32; 16];
+        let mut factors = [0_i32; 64];
         for (at, &place) in ZIGZAG.iter().enumerate() {
             let (row, column) = (usize::from(place / 8), usize::from(place % 8));
             if row < side && column < side {
                 factors[row * side + column] = quantisers[at].into();
             }
         }
+        let weights = weighted(&factors);
         for (block, coefficients) in self.coefficients.chunks(side * side).enumerate() {
             let from = block / self.columns * side * stride + block % self.columns * side;
-            let constant = i32::from(coefficients[0]) * factors[0];
+            let target = &mut plane[from..];
             if side == 1 || coefficients[1..].iter().all(|&value| value == 0) {
+                let constant = i32::from(coefficients[0]) * factors[0];
                 let value = (((constant + 4) >> 3) + 128).clamp(0, 255) as u8;
-                (0..side).for_each(|row| plane[from + row * stride..][..side].fill(value));
-                continue;
-            }
-            let waves = &WAVES[side / 4];
-            let mut columns = [[0.0_f32; 4]; 4];
-            for (i, down) in waves.iter().enumerate().take(side) {
-                let row = coefficients[i * side..].iter().zip(&factors[i * side..]).take(side);
-                for (j, (&coefficient, factor)) in row.enumerate() {
-                    let value = (i32::from(coefficient) * factor) as f32;
-                    columns.iter_mut().zip(down).for_each(|(sums, wave)| sums[j] += wave * value);
-                }
-            }
-            for (y, sums) in columns.iter().enumerate().take(side) {
-                for x in 0..side {
-                    let value: f32 = (0..side).map(|j| waves[j][x] * sums[j]).sum();
-                    plane[from + y * stride + x] = (value + 128.5).clamp(0.0, 255.0) as u8;
-                }
+                (0..side).for_each(|row| target[row * stride..][..side].fill(value));
+            } else if let Some(coefficients) = coefficients.first_chunk::<64>() {
+                whole_block(coefficients, &weights, target, stride);
+            } else {
+                part_of_block(coefficients, &factors, side, target, stride);
             }
         }
         plane
     }
+}
+
+/// Turns the lowest `side * side` frequencies of a block into as many pixels.
+fn part_of_block(
+    coefficients: &[i16],
+    factors: &[i32; 64],
+    side: usize,
+    target: &mut [u8],
+    stride: usize,
+) {
+    let waves = &WAVES[side / 4];
+    let mut columns = [[0.0_f32; 4]; 4];
+    for (i, down) in waves.iter().enumerate().take(side) {
+        let row = coefficients[i * side..].iter().zip(&factors[i * side..]).take(side);
+        for (j, (&coefficient, factor)) in row.enumerate() {
+            let value = (i32::from(coefficient) * factor) as f32;
+            columns.iter_mut().zip(down).for_each(|(sums, wave)| sums[j] += wave * value);
+        }
+    }
+    for (y, sums) in columns.iter().enumerate().take(side) {
+        for x in 0..side {
+            let value: f32 = (0..side).map(|j| waves[j][x] * sums[j]).sum();
+            target[y * stride + x] = (value + 128.5).clamp(0.0, 255.0) as u8;
+        }
+    }
+}
+
+/// Eight numbers that are worked on together.
+type Lanes = [f32; 8];
+
+/// Quantisers, each with the weight its wave has in both directions.
+fn weighted(factors: &[i32; 64]) -> [Lanes; 8] {
+    let weight = |wave: usize| if wave == 0 { 0.125_f64.sqrt() } else { 0.5 };
+    std::array::from_fn(|i| {
+        std::array::from_fn(|j| (f64::from(factors[8 * i + j]) * weight(i) * weight(j)) as f32)
+    })
+}
+
+/// Turns all frequencies of a block into pixels.
+fn whole_block(coefficients: &[i16; 64], weights: &[Lanes; 8], target: &mut [u8], stride: usize) {
+    let (rows, _) = coefficients.as_chunks::<8>();
+    let waves: [Lanes; 8] =
+        std::array::from_fn(|i| std::array::from_fn(|j| f32::from(rows[i][j]) * weights[i][j]));
+    let down = waves_to_values(&waves);
+    let across = waves_to_values(&transposed(&down));
+    for (y, row) in transposed(&across).iter().enumerate() {
+        target[y * stride..][..8].copy_from_slice(&row.map(pixel));
+    }
+}
+
+/// The nearest whole number, 0 to 255, of a value around zero: above 2^23, floats are whole numbers,
+/// whose last bits are the number's. Unlike a conversion, this is done to many at once.
+fn pixel(value: f32) -> u8 {
+    ((value + 128.0).clamp(0.0, 255.0) + 8_388_608.0).to_bits() as u8
+}
+
+#[inline]
+fn transposed(rows: &[Lanes; 8]) -> [Lanes; 8] {
+    std::array::from_fn(|i| std::array::from_fn(|j| rows[j][i]))
+}
+
+/// In every lane, the sum of eight waves at eight places. Even waves are the same in both halves, odd
+/// ones the opposite.
+#[inline]
+fn waves_to_values(waves: &[Lanes; 8]) -> [Lanes; 8] {
+    // Cosines of k / 16 of half a turn.
+    const C: [f32; 8] = [
+        1.0,
+        0.980_785_25,
+        0.923_879_5,
+        0.831_469_6,
+        0.707_106_77,
+        0.555_570_24,
+        0.382_683_43,
+        0.195_090_32,
+    ];
+    let mut values = [[0.0; 8]; 8];
+    for lane in 0..8 {
+        let [w0, w1, w2, w3, w4, w5, w6, w7] = std::array::from_fn(|wave| waves[wave][lane]);
+        let (sum, difference) = (w0 + C[4] * w4, w0 - C[4] * w4);
+        let (slow, fast) = (C[2] * w2 + C[6] * w6, C[6] * w2 - C[2] * w6);
+        let even = [sum + slow, difference + fast, difference - fast, sum - slow];
+        let odd = [
+            C[1] * w1 + C[3] * w3 + C[5] * w5 + C[7] * w7,
+            C[3] * w1 - C[7] * w3 - C[1] * w5 - C[5] * w7,
+            C[5] * w1 - C[1] * w3 + C[7] * w5 + C[3] * w7,
+            C[7] * w1 - C[5] * w3 + C[3] * w5 - C[1] * w7,
+        ];
+        for at in 0..4 {
+            values[at][lane] = even[at] + odd[at];
+            values[7 - at][lane] = even[at] - odd[at];
+        }
+    }
+    values
 }
 
 /// How a block is read from the bits of a scan.
@@ -462,11 +573,10 @@ trait ReadBlock {
     fn read(
         &self,
         bits: &mut Bits<'_>,
-        constants: &Codes,
-        others: Option<&Codes>,
+        part: &PartCodes<'_>,
         before: &mut i32,
         kept: &mut [i16],
-    ) -> Result<(), Stop>;
+    ) -> Result<(), Fault>;
 
     /// Whether codes of the other coefficients are needed.
     fn needs_others(&self) -> bool {
@@ -488,49 +598,59 @@ impl ReadBlock for Sequential {
         true
     }
 
+    #[inline]
     fn read(
         &self,
         bits: &mut Bits<'_>,
-        constants: &Codes,
-        others: Option<&Codes>,
+        part: &PartCodes<'_>,
         before: &mut i32,
         kept: &mut [i16],
-    ) -> Result<(), Stop> {
-        *before = before.wrapping_add(bits.difference(constants)?);
-        let Some(others) = others else { return Err(broken("a scan without codes")) };
-        let Some(constant) = kept.first_mut() else { return skip(bits, others) };
-        *constant = *before as i16;
-        if kept.len() == 1 {
-            return skip(bits, others);
+    ) -> Result<(), Fault> {
+        *before = before.wrapping_add(bits.difference(part.constants)?);
+        if let Some(constant) = kept.first_mut() {
+            *constant = *before as i16;
         }
-        let side = if kept.len() == 4 { 2 } else { 4 };
-        let mut at = 1;
-        while at < 64 {
-            bits.fill();
-            let symbol = others.symbol(bits)?;
-            let (run, size) = (usize::from(symbol >> 4), u32::from(symbol & 15));
-            if size == 0 {
-                if run < 15 {
-                    break;
-                }
-                at += 16;
-                continue;
-            }
-            at += run;
-            let value = bits.signed(size);
-            let place = usize::from(*ZIGZAG.get(at).ok_or_else(|| broken("a block runs over"))?);
-            if place / 8 < side && place % 8 < side {
-                kept[place / 8 * side + place % 8] = value as i16;
-            }
-            at += 1;
+        match (kept.len(), &part.skips) {
+            (0 | 1, Some(skips)) => skips.pass(bits, part.others),
+            (0 | 1, None) => pass_from(1, bits, part.others),
+            (4, _) => read_others::<2>(bits, part.others, kept),
+            (16, _) => read_others::<4>(bits, part.others, kept),
+            _ => read_others::<8>(bits, part.others, kept),
         }
-        Ok(())
     }
 }
 
-/// Passes over all coefficients but the constant.
-fn skip(bits: &mut Bits<'_>, others: &Codes) -> Result<(), Stop> {
+/// Reads all coefficients but the constant, and keeps those of the lowest frequencies.
+fn read_others<const SIDE: usize>(
+    bits: &mut Bits<'_>,
+    others: &Codes,
+    kept: &mut [i16],
+) -> Result<(), Fault> {
     let mut at = 1;
+    while at < 64 {
+        bits.fill();
+        let symbol = others.symbol(bits)?;
+        let (run, size) = (usize::from(symbol >> 4), u32::from(symbol & 15));
+        if size == 0 {
+            if run < 15 {
+                break;
+            }
+            at += 16;
+            continue;
+        }
+        at += run;
+        let value = bits.signed(size);
+        let place = usize::from(*ZIGZAG.get(at).ok_or(Fault::RunsOver)?);
+        if place / 8 < SIDE && place % 8 < SIDE {
+            kept[place / 8 * SIDE + place % 8] = value as i16;
+        }
+        at += 1;
+    }
+    Ok(())
+}
+
+/// Passes over all coefficients from this one on.
+fn pass_from(mut at: u32, bits: &mut Bits<'_>, others: &Codes) -> Result<(), Fault> {
     while at < 64 {
         bits.fill();
         let symbol = others.symbol(bits)?;
@@ -541,19 +661,91 @@ fn skip(bits: &mut Bits<'_>, others: &Codes) -> Result<(), Stop> {
         bits.drop(size.into());
         at += u32::from(run) + 1;
     }
-    if at > 64 { Err(broken("a block runs over")) } else { Ok(()) }
+    if at > 64 { Err(Fault::RunsOver) } else { Ok(()) }
+}
+
+/// What the next bits of a scan say of coefficients that nobody wants: several codes at one look.
+struct Skips(Box<[Skip; 1 << Self::LOOKED_UP]>);
+
+/// As many codes as start in some bits, with the values behind them.
+#[derive(Clone, Copy, Default)]
+struct Skip {
+    /// All bits of them; 0 if not even one code fits.
+    bits: u8,
+    /// Coefficients they stand for; with [`Skip::END`] if they end a block.
+    coefficients: u8,
+}
+
+impl Skip {
+    const END: u8 = 128;
+
+    fn of(codes: &Codes, window: u64) -> Self {
+        let mut skip = Self::default();
+        while u32::from(skip.bits) < Skips::LOOKED_UP {
+            // Bits beyond the window are not known; a code must end within it.
+            let entry = codes.short[((window << skip.bits) >> (64 - LOOKED_UP)) as usize];
+            let end = u32::from(skip.bits) + u32::from(entry >> 8);
+            let (run, size) = (entry as u8 >> 4, entry as u8 & 15);
+            if entry == 0 || end > Skips::LOOKED_UP || skip.coefficients + run + 1 > 64 {
+                break;
+            }
+            skip.bits = end as u8 + size;
+            if size == 0 && run < 15 {
+                skip.coefficients |= Self::END;
+                break;
+            }
+            skip.coefficients += run + 1;
+        }
+        skip
+    }
+}
+
+impl Skips {
+    const LOOKED_UP: u32 = 12;
+
+    /// Worth its making if there are that many blocks.
+    const BLOCKS: usize = 1 << 13;
+
+    fn of(codes: &Codes) -> Self {
+        let mut skips = Box::new([Skip::default(); 1 << Self::LOOKED_UP]);
+        for (window, skip) in (0_u64..).zip(skips.iter_mut()) {
+            *skip = Skip::of(codes, window << (64 - Self::LOOKED_UP));
+        }
+        Self(skips)
+    }
+
+    /// Passes over all coefficients but the constant.
+    #[inline]
+    fn pass(&self, bits: &mut Bits<'_>, others: &Codes) -> Result<(), Fault> {
+        let mut at = 1;
+        while at < 64 {
+            bits.fill();
+            let Skip { bits: length, coefficients } = self.0[bits.peek(Self::LOOKED_UP) as usize];
+            let after = at + u32::from(coefficients & !Skip::END);
+            let ends = coefficients & Skip::END != 0;
+            // The last coefficient ends a block, too: what comes then is not of it.
+            if length == 0 || after > 64 - u32::from(ends) {
+                return pass_from(at, bits, others);
+            }
+            bits.drop(length.into());
+            if ends {
+                break;
+            }
+            at = after;
+        }
+        Ok(())
+    }
 }
 
 impl ReadBlock for FirstBits {
     fn read(
         &self,
         bits: &mut Bits<'_>,
-        constants: &Codes,
-        _: Option<&Codes>,
+        part: &PartCodes<'_>,
         before: &mut i32,
         kept: &mut [i16],
-    ) -> Result<(), Stop> {
-        *before = before.wrapping_add(bits.difference(constants)?);
+    ) -> Result<(), Fault> {
+        *before = before.wrapping_add(bits.difference(part.constants)?);
         kept.iter_mut().for_each(|constant| *constant = (*before << self.0.min(13)) as i16);
         Ok(())
     }
@@ -563,11 +755,10 @@ impl ReadBlock for NextBit {
     fn read(
         &self,
         bits: &mut Bits<'_>,
-        _: &Codes,
-        _: Option<&Codes>,
+        _: &PartCodes<'_>,
         _: &mut i32,
         kept: &mut [i16],
-    ) -> Result<(), Stop> {
+    ) -> Result<(), Fault> {
         bits.fill();
         let bit = bits.take(1) as i16;
         kept.iter_mut().for_each(|constant| *constant |= bit << self.0.min(13));
@@ -582,6 +773,18 @@ struct Scan<'a> {
     restart: usize,
 }
 
+/// The codes of a scan's share of a component.
+struct PartCodes<'a> {
+    component: usize,
+    /// Its blocks in a unit, from left to right and top to bottom.
+    across: usize,
+    down: usize,
+    constants: &'a Codes,
+    others: &'a Codes,
+    /// Made where most coefficients are passed over.
+    skips: Option<Skips>,
+}
+
 impl Scan<'_> {
     fn run(
         &self,
@@ -589,8 +792,8 @@ impl Scan<'_> {
         bits: &mut Bits<'_>,
         how: &impl ReadBlock,
     ) -> Result<(), Stop> {
-        let empty = Codes::none();
-        let mut before = [0_i32; 4];
+        let none = Codes::none();
+        let parts = self.part_codes(frame, &none, how.needs_others())?;
         let (columns, rows) = match self.parts {
             [part] => {
                 let component = &frame.components[part.component];
@@ -598,47 +801,72 @@ impl Scan<'_> {
             }
             _ => (frame.width.div_ceil(8 * frame.across), frame.height.div_ceil(8 * frame.down)),
         };
+        let size = frame.side * frame.side;
+        let mut before = [0_i32; 4];
         let mut until_restart = self.restart;
-        for unit in 0..columns * rows {
-            if self.restart > 0 {
-                if until_restart == 0 {
-                    bits.restart()?;
-                    before = [0; 4];
-                    until_restart = self.restart;
+        for top in 0..rows {
+            for left in 0..columns {
+                if self.restart > 0 {
+                    if until_restart == 0 {
+                        bits.restart()?;
+                        before = [0; 4];
+                        until_restart = self.restart;
+                    }
+                    until_restart -= 1;
                 }
-                until_restart -= 1;
-            }
-            let (left, top) = (unit % columns, unit / columns);
-            for (position, part) in self.parts.iter().enumerate() {
-                let component = &mut frame.components[part.component];
-                let alone = self.parts.len() == 1;
-                let (across, down) =
-                    if alone { (1, 1) } else { (component.across, component.down) };
-                let constants = self.codes[0][part.constant].as_deref().unwrap_or(&empty);
-                let others = self.codes[1][part.others].as_deref();
-                for block in 0..across * down {
-                    let column = left * across + block % across;
-                    let row = top * down + block / across;
-                    let size = frame.side * frame.side;
-                    let kept = if component.wanted {
-                        let from = (row * component.columns + column) * size;
-                        &mut component.coefficients[from..from + size]
+                for (part, before) in parts.iter().zip(&mut before) {
+                    let component = &mut frame.components[part.component];
+                    for row in top * part.down..(top + 1) * part.down {
+                        for column in left * part.across..(left + 1) * part.across {
+                            let kept = if component.wanted {
+                                let from = (row * component.columns + column) * size;
+                                &mut component.coefficients[from..from + size]
+                            } else {
+                                &mut []
+                            };
+                            how.read(bits, part, before, kept)?;
+                        }
+                    }
+                }
+                if bits.is_over() {
+                    return Err(if bits.at + 1 >= bits.bytes.len() {
+                        cut_off()
                     } else {
-                        &mut []
-                    };
-                    let others = others.filter(|_| how.needs_others());
-                    how.read(bits, constants, others, &mut before[position.min(3)], kept)?;
+                        broken("a scan ends too early")
+                    });
                 }
-            }
-            if bits.is_over() {
-                return Err(if bits.at + 1 >= bits.bytes.len() {
-                    cut_off()
-                } else {
-                    broken("a scan ends too early")
-                });
             }
         }
         Ok(())
+    }
+
+    fn part_codes<'a>(
+        &'a self,
+        frame: &Frame,
+        none: &'a Codes,
+        needs_others: bool,
+    ) -> Result<Vec<PartCodes<'a>>, Stop> {
+        let alone = self.parts.len() == 1;
+        let codes = |part: &Part| {
+            let component = &frame.components[part.component];
+            let (across, down) = if alone { (1, 1) } else { (component.across, component.down) };
+            let others = match self.codes[1][part.others].as_deref() {
+                Some(others) => others,
+                None if needs_others => return Err(broken("a scan without codes")),
+                None => none,
+            };
+            let passes = needs_others && (frame.side == 1 || !component.wanted);
+            let worth = passes && component.columns * component.rows >= Skips::BLOCKS;
+            Ok(PartCodes {
+                component: part.component,
+                across,
+                down,
+                constants: self.codes[0][part.constant].as_deref().unwrap_or(none),
+                others,
+                skips: worth.then(|| Skips::of(others)),
+            })
+        };
+        self.parts.iter().map(codes).collect()
     }
 }
 
@@ -688,7 +916,7 @@ impl Codes {
 
     /// The next symbol. There must be 16 bits.
     #[inline]
-    fn symbol(&self, bits: &mut Bits<'_>) -> Result<u8, Stop> {
+    fn symbol(&self, bits: &mut Bits<'_>) -> Result<u8, Fault> {
         let entry = self.short[bits.peek(LOOKED_UP) as usize];
         if entry != 0 {
             bits.drop(u32::from(entry >> 8));
@@ -698,14 +926,14 @@ impl Codes {
     }
 
     #[cold]
-    fn long_symbol(&self, bits: &mut Bits<'_>) -> Result<u8, Stop> {
+    fn long_symbol(&self, bits: &mut Bits<'_>) -> Result<u8, Fault> {
         let next = bits.peek(16) as u32;
         let length = (1..=16_u32).find(|&length| next < self.ends[length as usize]);
-        let length = length.ok_or_else(|| broken("an unknown code"))?;
+        let length = length.ok_or(Fault::UnknownCode)?;
         let place = (next >> (16 - length)) as i32 + self.offsets[length as usize];
         bits.drop(length);
         let symbol = usize::try_from(place).ok().and_then(|place| self.symbols.get(place));
-        symbol.copied().ok_or_else(|| broken("an unknown code"))
+        symbol.copied().ok_or(Fault::UnknownCode)
     }
 }
 
@@ -726,10 +954,10 @@ impl<'a> Bits<'a> {
         Self { bytes, at: 0, bits: 0, count: 0, added: 0 }
     }
 
-    /// Makes sure that there are 48 bits or more.
+    /// Makes sure that there are 32 bits or more: a code and a value have 31 at most.
     #[inline]
     fn fill(&mut self) {
-        if self.count >= 48 {
+        if self.count >= 32 {
             return;
         }
         if let Some(&next) = self.bytes.get(self.at..).and_then(|rest| rest.first_chunk::<8>()) {
@@ -799,12 +1027,13 @@ impl<'a> Bits<'a> {
     }
 
     /// By how much a constant differs from the one before.
-    fn difference(&mut self, codes: &Codes) -> Result<i32, Stop> {
+    #[inline]
+    fn difference(&mut self, codes: &Codes) -> Result<i32, Fault> {
         self.fill();
         match u32::from(codes.symbol(self)?) {
             0 => Ok(0),
             size @ 1..=15 => Ok(self.signed(size)),
-            _ => Err(broken("an impossible difference")),
+            _ => Err(Fault::Difference),
         }
     }
 

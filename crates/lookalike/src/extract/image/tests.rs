@@ -220,3 +220,104 @@ fn the_exif_orientation_turns_the_picture_and_a_broken_one_does_not() {
         assert_eq!(decode(&with_exif(&bytes, broken)).unwrap().pixels, upright.pixels);
     }
 }
+
+/// A scene with fine detail, as JPEG.
+fn detailed_jpeg(width: u32, height: u32) -> Vec<u8> {
+    let picture = RgbImage::from_fn(width, height, |x, y| {
+        let noise = (x * 7919 + y * 104_729).wrapping_mul(2_654_435_761) >> 26;
+        let wave = 110.0 + 70.0 * (x as f32 / 23.0).sin() * (y as f32 / 31.0).cos();
+        let light = wave as u32 + noise;
+        image::Rgb([light as u8, (light / 2 + 40) as u8, (200 - light / 2) as u8])
+    });
+    let mut bytes = Cursor::new(Vec::new());
+    picture.write_to(&mut bytes, ImageFormat::Jpeg).unwrap();
+    bytes.into_inner()
+}
+
+#[test]
+fn a_small_jpeg_is_what_a_complete_decoder_makes_of_it() {
+    for (width, height) in [(200, 120), (37, 75), (9, 300)] {
+        let bytes = detailed_jpeg(width, height);
+        let ours = decode(&bytes).unwrap().pixels;
+        let full = image::load_from_memory(&bytes).unwrap().to_rgb8();
+        let theirs = Pixels::rgb(width as usize, height as usize, full.into_raw()).unwrap();
+        assert_eq!((ours.width(), ours.height()), (theirs.width(), theirs.height()));
+        let mut lumas = [vec![0.0; ours.width()], vec![0.0; ours.width()]];
+        for y in 0..ours.height() {
+            ours.luma_row(y, &mut lumas[0]);
+            theirs.luma_row(y, &mut lumas[1]);
+            let worst = lumas[0].iter().zip(&lumas[1]).map(|(one, two)| (one - two).abs());
+            // Both round, and one of them by way of colours.
+            let worst = worst.fold(0.0, f32::max);
+            assert!(worst <= 3.0, "{width} x {height}, row {y}: {worst}");
+        }
+    }
+}
+
+#[test]
+fn an_eighth_of_a_jpeg_is_the_mean_of_its_blocks() {
+    // Enough blocks that several codes are passed over at a step.
+    let bytes = detailed_jpeg(2_080, 2_051);
+    let ours = decode(&bytes).unwrap().pixels;
+    assert_eq!((ours.width(), ours.height()), (260, 257));
+    let full = image::load_from_memory(&bytes).unwrap().to_rgb8();
+    let theirs = Pixels::rgb(2_080, 2_051, full.into_raw()).unwrap();
+    let mut luma = vec![0.0; 2_080];
+    for row in 0..256 {
+        let mut sums = vec![0.0_f32; 260];
+        for y in 8 * row..8 * row + 8 {
+            theirs.luma_row(y, &mut luma);
+            let blocks = luma.as_chunks::<8>().0.iter();
+            sums.iter_mut().zip(blocks).for_each(|(sum, block)| *sum += block.iter().sum::<f32>());
+        }
+        for (&ours, sum) in ours.row(row).iter().zip(sums) {
+            assert!(
+                (f32::from(ours) - sum / 64.0).abs() <= 1.5,
+                "row {row}: {ours} {}",
+                sum / 64.0
+            );
+        }
+    }
+}
+
+#[test]
+fn of_an_animation_the_first_picture_is_decoded_however_many_and_large_the_others_are() {
+    let still = encoded(ImageFormat::Gif);
+    let expected = decode(&still).unwrap().pixels;
+    let (end, frames) = still.split_last().unwrap();
+    // A frame that claims the largest size there is, with next to nothing in it.
+    let giant = [0x2C, 0, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0, 2, 1, 0x2C, 0];
+    let animated = [frames, &giant.repeat(100_000), &[*end]].concat();
+    assert!(decode(&animated).unwrap().pixels == expected);
+
+    let still = encoded(ImageFormat::WebP);
+    let expected = decode(&still).unwrap().pixels;
+    let animated = animated_webp([48, 40], &still[12..], 3_000);
+    assert!(decode(&animated).unwrap().pixels == expected);
+}
+
+#[test]
+fn an_animation_larger_than_any_picture_is_refused_at_once() {
+    let mut gif = encoded(ImageFormat::Gif);
+    gif[6..10].fill(0xFF);
+    let error = decode(&gif).unwrap_err();
+    assert!(matches!(error, DecodeError::TooManyPixels { .. }), "{error}");
+    let still = encoded(ImageFormat::WebP);
+    let giant = animated_webp([1 << 15, 1 << 15], &still[12..], 2);
+    let error = decode(&giant).unwrap_err();
+    assert!(matches!(error, DecodeError::TooManyPixels { .. }), "{error}");
+}
+
+/// An animation that shows the same picture again and again; `frame` is the chunk of a still one.
+fn animated_webp([width, height]: [u32; 2], frame: &[u8], frames: usize) -> Vec<u8> {
+    let small = |number: u32| number.to_le_bytes()[..3].to_vec();
+    let chunk = |name: &[u8], content: &[u8]| {
+        [name, &(content.len() as u32).to_le_bytes(), content].concat()
+    };
+    let canvas = [&[0x02, 0, 0, 0][..], &small(width - 1), &small(height - 1)].concat();
+    // The last byte says that a frame replaces what was there, and is not mixed with it.
+    let place = [small(0), small(0), small(47), small(39), small(100), vec![2]].concat();
+    let shown = chunk(b"ANMF", &[&place, frame].concat()).repeat(frames);
+    let body = [b"WEBP", &chunk(b"VP8X", &canvas)[..], &chunk(b"ANIM", &[0; 6]), &shown].concat();
+    chunk(b"RIFF", &body)
+}

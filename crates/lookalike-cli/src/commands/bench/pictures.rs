@@ -1,0 +1,90 @@
+//! `lookalike bench pictures`: how long does a picture take on one core, and which part of the work?
+
+use std::{hint::black_box, process::ExitCode, time::Instant};
+
+use anyhow::{Result, ensure};
+use lookalike::{PictureParts, PictureRecipe, PictureSearch, extract::image::DecodeError};
+use serde_json::json;
+
+use crate::{
+    args::BenchPicturesArgs,
+    config::{PicturesAlike, on_threads},
+    report::{Output, counted, json_line, say},
+    source::{Cache, PictureReading, Pictures, Skipped},
+};
+
+pub fn run(args: &BenchPicturesArgs) -> Result<ExitCode> {
+    let alike = PicturesAlike::of_recipe(&args.recipe)?;
+    let search = PictureSearch::new(&alike.recipe, alike.radius);
+    let mut skipped = Skipped::unless(false);
+    let reading = PictureReading { follow_links: false, cache: Cache::none().into() };
+    let pictures = Pictures::open(&args.inputs, &reading, &mut skipped)?;
+    let times = on_threads(Some(1), || {
+        pictures.sampled(1.0, &mut skipped, &|bytes| Times::of(&search, &alike.recipe, bytes))
+    })?;
+    skipped.lines().for_each(|line| say(&line));
+    ensure!(!times.is_empty(), "there are no pictures to decode");
+    let count = times.len();
+    let mean = |part: fn(&Times) -> f64| 1e3 * times.iter().map(part).sum::<f64>() / count as f64;
+    let parts = [
+        ("decode", mean(|times| times.decode)),
+        ("fingerprint", mean(|times| times.fingerprint)),
+        ("whole", mean(|times| times.whole)),
+        ("orientations", mean(|times| times.turned - times.fingerprint)),
+        ("parts", mean(|times| times.parts)),
+    ];
+    Output::print(&if args.json {
+        let mut fields = vec![("pictures", json!(count))];
+        fields.extend(parts.map(|(name, time)| (name, json!((time * 1e4).round() / 1e4))));
+        json_line(&fields) + "\n"
+    } else {
+        let words = [
+            "to decode",
+            "to make the fingerprint of the pixels",
+            "for both, as dedup does it",
+            "more for eight orientations",
+            "more for --match partial",
+        ];
+        let head =
+            format!("{}, milliseconds of one core for each\n", counted(count as u64, "picture"));
+        let line = |((_, time), words): (&(_, f64), _)| format!("{time:>9.3} {words}\n");
+        head + &parts.iter().zip(words).map(line).collect::<String>()
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Each step is done so often; the fastest counts.
+const ROUNDS: usize = 3;
+
+/// Seconds that one picture took.
+struct Times {
+    decode: f64,
+    fingerprint: f64,
+    turned: f64,
+    parts: f64,
+    whole: f64,
+}
+
+impl Times {
+    fn of(search: &PictureSearch<'_>, recipe: &PictureRecipe, bytes: &[u8]) -> Decoded<Self> {
+        let picture = search.decoder().decode(bytes)?;
+        Ok(Self {
+            decode: timed(|| search.decoder().decode(bytes)),
+            fingerprint: timed(|| recipe.prints(&picture, false)),
+            turned: timed(|| recipe.prints(&picture, true)),
+            parts: timed(|| PictureParts::of(&picture)),
+            whole: timed(|| search.digest(bytes)),
+        })
+    }
+}
+
+type Decoded<T> = Result<T, DecodeError>;
+
+fn timed<T>(work: impl Fn() -> T) -> f64 {
+    let once = |_| {
+        let start = Instant::now();
+        black_box(work());
+        start.elapsed().as_secs_f64()
+    };
+    (0..ROUNDS).map(once).fold(f64::INFINITY, f64::min)
+}

@@ -1,0 +1,183 @@
+//! Pictures: told by content, found in other sizes and orientations, refused with a reason.
+
+use std::fs;
+
+use crate::run::{Folder, Ran};
+
+/// A bitmap of so many pixels; `paint` says how bright each place (0 to 1, 0 to 1) is.
+fn bitmap(width: usize, height: usize, paint: impl Fn(f32, f32) -> f32) -> Vec<u8> {
+    let stride = (3 * width).next_multiple_of(4);
+    let size = (54 + stride * height) as u32;
+    let mut bytes = b"BM".to_vec();
+    for number in [size, 0, 54, 40, width as u32, height as u32, 0x18_0001, 0, 0, 0, 0, 0, 0] {
+        bytes.extend(number.to_le_bytes());
+    }
+    // Rows come from the bottom up.
+    for y in (0..height).rev() {
+        let row = (0..width).flat_map(|x| {
+            let place = |at: usize, length: usize| (at as f32 + 0.5) / length as f32;
+            [paint(place(x, width), place(y, height)).clamp(0.0, 255.0) as u8; 3]
+        });
+        let start = bytes.len();
+        bytes.extend(row);
+        bytes.resize(start + stride, 0);
+    }
+    bytes
+}
+
+/// A scene of its own for every seed: many waves.
+fn scene(seed: u32) -> impl Fn(f32, f32) -> f32 {
+    let mut state = seed.wrapping_mul(2_654_435_761) | 1;
+    let mut next = move || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 16) as f32 / 65_536.0
+    };
+    let waves: Vec<[f32; 3]> =
+        (0..90).map(|_| [8.0 * next(), 16.0 * next() - 8.0, 6.3 * next()]).collect();
+    move |x, y| {
+        let wave = |wave: &[f32; 3]| (6.3 * (wave[0] * x + wave[1] * y) + wave[2]).sin() * 9.0;
+        128.0 + waves.iter().map(wave).sum::<f32>()
+    }
+}
+
+/// A folder with a picture, a smaller copy of it, a mirrored one, and a stranger.
+fn photos() -> Folder {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("photos")).unwrap();
+    let put =
+        |name: &str, bytes: Vec<u8>| fs::write(folder.path("photos").join(name), bytes).unwrap();
+    put("a.bmp", bitmap(320, 240, scene(1)));
+    put("b.jpg", bitmap(200, 150, scene(1)));
+    let one = scene(1);
+    put("c.bmp", bitmap(320, 240, move |x, y| one(1.0 - x, y)));
+    put("d.bmp", bitmap(320, 240, scene(2)));
+    folder
+}
+
+fn named(ran: &Ran) -> Vec<(String, String)> {
+    assert_eq!(ran.exit, 0, "{}", ran.stderr);
+    let name =
+        |value: &serde_json::Value| value.as_str().unwrap().rsplit('/').next().unwrap().to_owned();
+    let pair = |line: &str| {
+        let pair: serde_json::Value = serde_json::from_str(line).unwrap();
+        (name(&pair["a"]), name(&pair["b"]))
+    };
+    ran.stdout.lines().map(pair).collect()
+}
+
+fn pair(a: &str, b: &str) -> (String, String) {
+    (a.to_owned(), b.to_owned())
+}
+
+#[test]
+fn pictures_are_told_by_content_and_found_in_other_sizes() {
+    let ran = photos().run("pairs photos");
+    assert_eq!(named(&ran), [pair("a.bmp", "b.jpg")]);
+    assert!(
+        ran.stderr.starts_with("reading pictures of 4 files\n4 items; 1 pair within 31"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn mirrored_pictures_are_found_if_asked_for() {
+    let ran = photos().run("pairs photos --orientations");
+    assert_eq!(
+        named(&ran),
+        [pair("a.bmp", "b.jpg"), pair("a.bmp", "c.bmp"), pair("b.jpg", "c.bmp")]
+    );
+}
+
+#[test]
+fn the_answer_does_not_depend_on_threads() {
+    let folder = photos();
+    let one = folder.run("pairs photos --orientations --match partial --threads 1");
+    let many = folder.run("pairs photos --orientations --match partial --threads 4");
+    assert_eq!((one.exit, &one.stdout), (0, &many.stdout), "{}", one.stderr);
+}
+
+#[test]
+fn two_pictures_are_compared_with_an_exit_code() {
+    let folder = photos();
+    let ran = folder.run("compare photos/a.bmp photos/b.jpg");
+    assert_eq!(ran.exit, 0, "{}", ran.stderr);
+    assert!(ran.stdout.contains("level       copy\n"), "{}", ran.stdout);
+    assert_eq!(folder.run("compare photos/a.bmp photos/d.bmp").exit, 1);
+    assert_eq!(folder.run("compare photos/a.bmp photos/c.bmp").exit, 1);
+    let ran = folder.run("compare photos/a.bmp photos/c.bmp --orientations --json");
+    assert_eq!(ran.exit, 0);
+    assert!(ran.stdout.contains("\"orientation\":\"mirrored\""), "{}", ran.stdout);
+}
+
+#[test]
+fn every_recipe_has_fingerprints_of_its_width() {
+    let folder = photos();
+    for (recipe, digits) in [("pdq", 64), ("phash", 16), ("colour", 32), ("hsv", 32)] {
+        let ran = folder.run(&format!("hash photos --recipe {recipe}"));
+        assert_eq!(ran.exit, 0, "{}", ran.stderr);
+        let line: serde_json::Value =
+            serde_json::from_str(ran.stdout.lines().next().unwrap()).unwrap();
+        assert_eq!(line["fingerprint"].as_str().unwrap().len(), 2 + digits, "{recipe}");
+    }
+}
+
+#[test]
+fn what_is_no_picture_is_skipped_with_the_reason() {
+    let folder = photos();
+    let put =
+        |name: &str, bytes: &[u8]| fs::write(folder.path("photos").join(name), bytes).unwrap();
+    put("empty.jpg", b"");
+    put("page.jpg", b"<html>not found</html>");
+    put("cut.bmp", &bitmap(64, 64, scene(3))[..900]);
+    let header =
+        b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\x01\x86\xa0\0\x01\x86\xa0\x08\x02\0\0\0\x27\x30\x9c\x9f";
+    let data =
+        b"\0\0\0\x08IDAT\x78\x9c\x03\0\0\0\0\x01\x48\x06\x89\xd2\0\0\0\0IEND\xae\x42\x60\x82";
+    put("bomb.png", &[&header[..], data].concat());
+    put("flat.bmp", &bitmap(64, 64, |_, _| 99.0));
+    let ran = folder.run("pairs photos");
+    assert_eq!(named(&ran), [pair("a.bmp", "b.jpg")]);
+    for said in [
+        "skipped photos/empty.jpg: empty: it has no bytes",
+        "note: 1 file is no picture, and left out",
+        "photos/cut.bmp: cut off: the BMP ends too early",
+        "1 picture too flat or too small for a fingerprint, compared by exact content",
+    ] {
+        assert!(ran.stderr.contains(said), "{said}\n{}", ran.stderr);
+    }
+    assert!(ran.stderr.contains("skipped photos/bomb.png: "), "{}", ran.stderr);
+    let strict = folder.run("pairs photos --strict");
+    assert_eq!(strict.exit, 2);
+    folder
+        .run("compare photos/a.bmp photos/page.jpg")
+        .fails("photos/page.jpg: not a picture (starts with \"<html>no\")");
+}
+
+#[test]
+fn options_of_texts_are_refused() {
+    let folder = photos();
+    folder
+        .run("pairs photos --similarity 0.8")
+        .fails("--similarity is for texts; pictures have --recipe, --level and --distance");
+    folder
+        .run("pairs photos --recipe words")
+        .fails("--recipe words is for texts; for pictures there is pdq, phash, colour, hsv");
+    folder
+        .run("pairs photos --level near --distance 3")
+        .fails("--level and --distance both say how near pictures must be; give one");
+    folder
+        .run("pairs photos --match partial --recipe phash")
+        .fails("--match partial goes with --recipe pdq; leave --recipe out");
+}
+
+#[test]
+fn a_model_of_common_colours_is_learned_from_a_sample() {
+    let folder = photos();
+    let ran = folder.run("recipes learn photos --recipe hsv --sample 1 -o common.model");
+    assert_eq!(ran.exit, 0, "{}", ran.stderr);
+    assert!(ran.stderr.contains("learned from 4 pictures: hsv:32, murmur3-128"), "{}", ran.stderr);
+    let with = folder.run("hash photos --recipe hsv --model common.model");
+    let without = folder.run("hash photos --recipe hsv");
+    assert_eq!((with.exit, without.exit), (0, 0), "{}", with.stderr);
+}
