@@ -7,7 +7,6 @@
 
 mod act;
 mod args;
-mod base64;
 mod commands;
 mod config;
 mod places;

@@ -108,11 +108,8 @@ fn clear_lowest(mut lanes: __m256i, times: u32) -> __m256i {
 #[target_feature(enable = "avx2,bmi2")]
 #[inline]
 fn near_narrow(most: u32, query: u16, checks: &[u16; NARROW_LANES]) -> u32 {
-    // SAFETY: the array has exactly the sixteen elements that are read.
-    let checks = unsafe { _mm256_loadu_si256(checks.as_ptr().cast()) };
-    let xor = _mm256_xor_si256(checks, _mm256_set1_epi16(query as i16));
-    let sums = _mm256_maddubs_epi16(bytes_ones(xor), _mm256_set1_epi8(1));
-    let passes = _mm256_cmpgt_epi16(_mm256_set1_epi16(most.min(16) as i16 + 1), sums);
+    let (bound, query) = (narrow_bound(most), _mm256_set1_epi16(query as i16));
+    let passes = few_narrow::<MANY>(bound, query, checks);
     // Each lane has two bits in the mask; every second one is enough.
     _pext_u32(_mm256_movemask_epi8(passes) as u32, 0x5555_5555)
 }
@@ -125,12 +122,12 @@ const MANY: u32 = 4;
 #[inline]
 fn near_block<const CLEARED: u32>(most: u32, query: u16, checks: &[u16; BLOCK]) -> u64 {
     let query = _mm256_set1_epi16(query as i16);
-    let most = _mm256_set1_epi16(most.min(16) as i16);
+    let bound = narrow_bound(most);
     let (vectors, _) = checks.as_chunks::<NARROW_LANES>();
-    let a = few_narrow::<CLEARED>(most, query, &vectors[0]);
-    let b = few_narrow::<CLEARED>(most, query, &vectors[1]);
-    let c = few_narrow::<CLEARED>(most, query, &vectors[2]);
-    let d = few_narrow::<CLEARED>(most, query, &vectors[3]);
+    let a = few_narrow::<CLEARED>(bound, query, &vectors[0]);
+    let b = few_narrow::<CLEARED>(bound, query, &vectors[1]);
+    let c = few_narrow::<CLEARED>(bound, query, &vectors[2]);
+    let d = few_narrow::<CLEARED>(bound, query, &vectors[3]);
     let any = _mm256_or_si256(_mm256_or_si256(a, b), _mm256_or_si256(c, d));
     if _mm256_testz_si256(any, any) == 1 {
         return 0;
@@ -138,12 +135,20 @@ fn near_block<const CLEARED: u32>(most: u32, query: u16, checks: &[u16; BLOCK]) 
     u64::from(narrow_mask(a, b)) | u64::from(narrow_mask(c, d)) << 32
 }
 
-/// All ones in each lane that differs from the query in at most `most` bits. Where those are few,
+/// One more than `most`, in every narrow lane.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn narrow_bound(most: u32) -> __m256i {
+    _mm256_set1_epi16(most.min(16) as i16 + 1)
+}
+
+/// All ones in each lane that differs from the query in `CLEARED` bits or fewer, or with [`MANY`] in
+/// fewer than `bound`. Where those are few,
 /// clearing them one by one is cheaper than counting.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn few_narrow<const CLEARED: u32>(
-    most: __m256i,
+    bound: __m256i,
     query: __m256i,
     checks: &[u16; NARROW_LANES],
 ) -> __m256i {
@@ -152,11 +157,10 @@ fn few_narrow<const CLEARED: u32>(
     let mut left = _mm256_xor_si256(checks, query);
     if CLEARED == MANY {
         let sums = _mm256_maddubs_epi16(bytes_ones(left), _mm256_set1_epi8(1));
-        left = _mm256_subs_epu16(sums, most);
-    } else {
-        for _ in 0..CLEARED {
-            left = _mm256_and_si256(left, _mm256_add_epi16(left, _mm256_set1_epi16(-1)));
-        }
+        return _mm256_cmpgt_epi16(bound, sums);
+    }
+    for _ in 0..CLEARED {
+        left = _mm256_and_si256(left, _mm256_add_epi16(left, _mm256_set1_epi16(-1)));
     }
     _mm256_cmpeq_epi16(left, _mm256_setzero_si256())
 }

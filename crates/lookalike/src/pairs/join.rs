@@ -33,9 +33,9 @@ const SMALL: usize = 128;
 const DENSE: usize = 1024;
 /// Splits aim at buckets of about this size.
 const TARGET: usize = 6;
-/// The largest fan-out of one split.
+/// The most bits of one split, which stays in the cache: more than of a scatter.
+pub(super) const MOST_SPLIT_BITS: u32 = 11;
 const MOST_BUCKETS: usize = 1 << MOST_SPLIT_BITS;
-const MOST_SPLIT_BITS: u32 = 11;
 /// Partitions smaller than this are not worth their bookkeeping.
 const PARTITION: usize = 2048;
 

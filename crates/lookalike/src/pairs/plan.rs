@@ -8,8 +8,7 @@ use std::fmt;
 use super::{
     cover::{BitOrder, Cover, share},
     find::Strategy,
-    join::{partition_bits, small, wanted_bits},
-    scatter::MOST_KEY_BITS,
+    join::{MOST_SPLIT_BITS, partition_bits, small, wanted_bits},
 };
 use crate::{
     Fingerprint,
@@ -321,7 +320,7 @@ impl Price {
                 break;
             }
             let group = bucket;
-            let wanted = wanted_bits(bucket as usize).min(MOST_KEY_BITS);
+            let wanted = wanted_bits(bucket as usize).min(MOST_SPLIT_BITS);
             let bits = if rest > 0 && (children == 0 || wanted > carried) {
                 wanted.min(rest)
             } else if children > 0 && carried > 0 {

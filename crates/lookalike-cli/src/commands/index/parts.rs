@@ -12,6 +12,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
+use base64::prelude::*;
 use lookalike::{
     About, Collection, Fingerprint, Maker, NewItem, PictureDigest, PictureParts, PictureRecipe,
     PictureSearch, Radius, Width,
@@ -21,7 +22,6 @@ use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use super::{open_to_read, prints::Named};
-use crate::base64;
 
 /// Pictures whose fragments are stored by one commit: each has some 160.
 const COMMIT: usize = 1 << 10;
@@ -38,12 +38,13 @@ pub fn are_held(about: &About) -> bool {
 
 /// What is kept of a picture beside its fingerprint.
 pub fn payload(digest: &PictureDigest) -> String {
-    json!({ "digest": base64::encode(&digest.to_bytes()) }).to_string()
+    json!({ "digest": BASE64_STANDARD.encode(digest.to_bytes()) }).to_string()
 }
 
 fn digest(item: &StoredItem) -> Option<PictureDigest> {
     let payload: Value = serde_json::from_str(item.payload.as_deref()?).ok()?;
-    PictureDigest::from_bytes(&base64::decode(payload.get("digest")?.as_str()?)?)
+    let bytes = BASE64_STANDARD.decode(payload.get("digest")?.as_str()?).ok()?;
+    PictureDigest::from_bytes(&bytes)
 }
 
 /// The fragments of the pictures of a collection.

@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
+use base64::prelude::*;
+
 use super::{Closeness, Overview, View, escape};
-use crate::base64;
 
 /// One group as it is shown.
 #[derive(Clone, Debug)]
@@ -154,7 +155,7 @@ impl Picture {
         if let Some(modified) = self.modified {
             append(line, format_args!(",\"modified\":{modified}"));
         }
-        let data = base64::encode(&self.jpeg);
+        let data = BASE64_STANDARD.encode(&self.jpeg);
         if !data.is_empty() && data.len() <= bytes {
             append(line, format_args!(",\"data\":\"{data}\""));
         }

@@ -21,6 +21,7 @@ mod tests;
 
 use std::io::{self, Write};
 
+use base64::prelude::*;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
@@ -29,7 +30,6 @@ pub use overview::{Closeness, Level, Overview, Reach, Scale};
 pub use view::{FILE_BYTES, Share, View};
 
 use super::grouped;
-use crate::base64;
 
 /// What a report tells besides its groups.
 pub struct HtmlReport<'a> {
@@ -134,7 +134,7 @@ fn policy() -> String {
     format!(
         "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; img-src data:; \
          base-uri 'none'; form-action 'none'",
-        base64::encode(&Sha256::digest(SCRIPT)),
-        base64::encode(&Sha256::digest(STYLE))
+        BASE64_STANDARD.encode(Sha256::digest(SCRIPT)),
+        BASE64_STANDARD.encode(Sha256::digest(STYLE))
     )
 }
