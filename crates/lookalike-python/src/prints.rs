@@ -1,6 +1,6 @@
 //! How do fingerprints cross the border? One as an int, many as 64-bit words in a buffer.
 
-use bytemuck::cast_slice_mut;
+use bytemuck::allocation::cast_vec;
 use lookalike::{Fingerprint, FingerprintError, Width};
 use pyo3::{
     buffer::PyBuffer,
@@ -109,9 +109,7 @@ pub fn many<const WORDS: usize>(
         let (words, count) = (WORDS, buffer.item_count());
         return Err(PyValueError::new_err(format!("{count} words are no fingerprints of {words}")));
     }
-    let mut many = vec![Fingerprint::ZERO; buffer.item_count() / WORDS];
-    buffer.copy_to_slice(prints.py(), cast_slice_mut(&mut many))?;
-    Ok(many)
+    Ok(cast_vec(buffer.to_vec(prints.py())?))
 }
 
 /// Numbers as bytes, for NumPy or a memoryview to look at.

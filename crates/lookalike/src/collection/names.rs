@@ -27,6 +27,8 @@ pub struct Names {
     /// Whose fingerprint it is, by the fingerprint's position; empty if each item has one.
     owners: Array<u32>,
     sequences: Array<u64>,
+    /// The first of them if each is the one before it and one: then none need be looked up.
+    gapless_from: Option<u64>,
     /// Where the ids of each 65,536 items start, and from there where each id ends.
     bases: Array<u64>,
     ends: Array<u32>,
@@ -105,6 +107,7 @@ impl NamesBuilder {
         let (tags, places) = table(&hashes);
         Names {
             owners: Array::Made(owners),
+            gapless_from: gapless_from(&sequences),
             sequences: Array::Made(sequences),
             bases: Array::Made(bases),
             ends: Array::Made(ends),
@@ -113,6 +116,12 @@ impl NamesBuilder {
             places: Array::Made(places),
         }
     }
+}
+
+fn gapless_from(sequences: &[u64]) -> Option<u64> {
+    let first = *sequences.first()?;
+    let follows = |(at, sequence): (usize, &u64)| sequence.checked_sub(first) == Some(at as u64);
+    sequences.iter().enumerate().all(follows).then_some(first)
 }
 
 /// A table of three quarters of its slots taken.
@@ -175,7 +184,10 @@ impl Names {
 
     #[inline]
     pub fn sequence(&self, item: u32) -> u64 {
-        self.sequences[item as usize]
+        match self.gapless_from {
+            Some(first) => first + u64::from(item),
+            None => self.sequences[item as usize],
+        }
     }
 
     /// The item of this sequence number.
@@ -255,9 +267,11 @@ impl Names {
         let map = Arc::new(map_file(path)?);
         let header = file::read_header(path, &map, Kind::Names, 0)?;
         header.verify(path, &map)?;
+        let sequences: Array<u64> = mapped(path, &map, &header, Content::Sequences)?;
         let names = Self {
             owners: mapped(path, &map, &header, Content::Owners)?,
-            sequences: mapped(path, &map, &header, Content::Sequences)?,
+            gapless_from: gapless_from(&sequences),
+            sequences,
             bases: mapped(path, &map, &header, Content::NameBases)?,
             ends: mapped(path, &map, &header, Content::NameEnds)?,
             ids: mapped(path, &map, &header, Content::Names)?,
