@@ -361,18 +361,18 @@ impl Recipe {
     /// Adds counted features with the weight they have in this recipe.
     fn weigh_counted<const WORDS: usize>(
         &self,
-        counted: &[Counted],
+        counted: impl ExactSizeIterator<Item = Counted> + Clone,
         features: &mut Features<WORDS>,
     ) {
-        let words = counted.iter().map(|feature| spread(feature.hash));
+        let words = counted.clone().map(|feature| spread(feature.hash));
         match self.weights {
             Weighting::Set if self.top.is_none() => features.extend_once(words),
             // The usual case, and none of these weighs nothing.
             Weighting::Log if self.top.is_none() => {
-                let weights = counted.iter().map(|feature| log_weight(feature.count));
+                let weights = counted.map(|feature| log_weight(feature.count));
                 features.extend_weighted(words, weights);
             }
-            _ => self.weigh(words.zip(counted.iter().map(|feature| feature.count)), features),
+            _ => self.weigh(words.zip(counted.map(|feature| feature.count)), features),
         }
     }
 
@@ -457,7 +457,7 @@ impl<const WORDS: usize> Scratch<WORDS> {
     /// counts them: it hashes by [`FeatureHash::Mix`], and weighs by anything but
     /// [`Weighting::Tf`].
     pub fn distinct(&self) -> impl ExactSizeIterator<Item = u64> + '_ {
-        self.counter.counted().iter().map(|feature| feature.hash)
+        self.counter.counted().map(|feature| feature.hash)
     }
 }
 

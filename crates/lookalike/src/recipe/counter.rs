@@ -1,16 +1,17 @@
 //! How often is each feature there?
 //!
-//! An open-addressing table, kept between texts and never cleared: a bitmap says which slots are
-//! taken. Feature hashes are well mixed, so their lowest bits are the slot.
+//! An open-addressing table, kept from text to text: only its counts are set to zero between them.
+//! Feature hashes are well mixed, so their lowest bits are the slot.
 
-/// Distinct hashes, in no order, and how often each came.
+/// Distinct hashes, in the order they came first, and how often each came.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counter {
-    /// A power of two. What is in a slot that is not taken is of texts before.
-    slots: Vec<Counted>,
-    /// A bit for every slot.
-    taken: Vec<u64>,
-    counted: Vec<Counted>,
+    /// A power of two of slots, each with a hash and a count; without a count, the slot is free.
+    hashes: Vec<u64>,
+    counts: Vec<u32>,
+    /// The slots that are taken, in the order in which they were; behind them, anything.
+    taken: Vec<u32>,
+    distinct: usize,
 }
 
 /// A hash, and how often it came.
@@ -24,52 +25,60 @@ impl Counter {
     /// Counts all of these, in place of what was counted before.
     pub(super) fn count(&mut self, hashes: &[u64]) {
         // At most half of the slots are taken, so that few hashes meet.
-        let slots = (hashes.len() * 2).next_power_of_two().max(64);
-        if self.slots.len() < slots {
-            self.slots.resize(slots, Counted::default());
+        let slots = (hashes.len() * 2).next_power_of_two();
+        if self.hashes.len() < slots {
+            self.hashes.resize(slots, 0);
+            self.counts.resize(slots, 0);
+            self.taken.resize(slots, 0);
         }
-        self.taken.clear();
-        self.taken.resize(slots / 64, 0);
-        let slots = &mut self.slots[..slots];
-        hashes.iter().for_each(|&hash| add(hash, slots, &mut self.taken));
-        self.counted.clear();
-        for (&taken, slots) in self.taken.iter().zip(slots.as_chunks::<64>().0) {
-            self.counted.extend(ones(taken).map(|slot| slots[slot]));
+        self.counts[..slots].fill(0);
+        let mut table = Table {
+            mask: slots - 1,
+            hashes: &mut self.hashes[..slots],
+            counts: &mut self.counts[..slots],
+        };
+        let mut distinct = 0;
+        for &hash in hashes {
+            let (slot, is_new) = table.add(hash);
+            self.taken[distinct] = slot as u32;
+            distinct += usize::from(is_new);
         }
+        self.distinct = distinct;
     }
 
     /// Every distinct hash with how often it came.
-    pub(super) fn counted(&self) -> &[Counted] {
-        &self.counted
+    pub(super) fn counted(&self) -> impl ExactSizeIterator<Item = Counted> + Clone {
+        self.taken[..self.distinct].iter().map(|&slot| Counted {
+            hash: self.hashes[slot as usize],
+            count: self.counts[slot as usize],
+        })
     }
 }
 
-/// Counts a hash. What is written does not depend on whether it is new: half of them are, and no
-/// processor guesses which. Where it is written depends on the hash alone, so nothing waits for it.
-#[inline(always)]
-fn add(hash: u64, slots: &mut [Counted], taken: &mut [u64]) {
-    let mask = slots.len() - 1;
-    let mut slot = hash as usize & mask;
-    loop {
-        let is_taken = taken[slot / 64] >> (slot % 64) & 1;
-        let before = slots[slot];
-        if (is_taken == 0) | (before.hash == hash) {
-            taken[slot / 64] |= 1 << (slot % 64);
-            slots[slot] = Counted { hash, count: before.count * is_taken as u32 + 1 };
-            return;
+struct Table<'a> {
+    mask: usize,
+    hashes: &'a mut [u64],
+    counts: &'a mut [u32],
+}
+
+impl Table<'_> {
+    /// Counts a hash; says its slot, and whether it is the first of its kind. What is done does not
+    /// depend on that: half of them are, and no processor guesses which.
+    #[inline(always)]
+    fn add(&mut self, hash: u64) -> (usize, bool) {
+        let mut slot = hash as usize & self.mask;
+        loop {
+            let count = self.counts[slot];
+            // All ones if the slot is free; hidden from the compiler, which would make a branch of it.
+            let free = std::hint::black_box(u64::from(count != 0).wrapping_sub(1));
+            if (self.hashes[slot] ^ hash) & !free == 0 {
+                self.hashes[slot] = hash;
+                self.counts[slot] = count + 1;
+                return (slot, count == 0);
+            }
+            slot = (slot + 1) & self.mask;
         }
-        slot = (slot + 1) & mask;
     }
-}
-
-/// The places of the ones, from the lowest.
-#[inline(always)]
-fn ones(mut bits: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let place = bits.trailing_zeros() as usize;
-        bits &= bits.wrapping_sub(1);
-        (place < 64).then_some(place)
-    })
 }
 
 #[cfg(test)]
@@ -90,7 +99,7 @@ mod tests {
             let mut expected = BTreeMap::new();
             hashes.iter().for_each(|&hash| *expected.entry(hash).or_insert(0) += 1);
             prop_assert_eq!(counter.counted().len(), expected.len());
-            let found = counter.counted().iter().map(|counted| (counted.hash, counted.count));
+            let found = counter.counted().map(|counted| (counted.hash, counted.count));
             prop_assert_eq!(found.collect::<BTreeMap<_, _>>(), expected);
         }
     }

@@ -48,26 +48,37 @@ struct Edges {
 /// Those of the blocks, one that was left over, and room for what is written in vain.
 const MOST_EDGES: usize = 64 * (BLOCKS + 1);
 
-/// As many edges of a block are written whether they are there or not: it seldom has more.
-const USUAL: usize = 24;
+/// The places of the ones in a byte, from the lowest; behind them, zeros.
+const ONES: [[u8; 8]; 256] = {
+    let mut ones = [[0; 8]; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let (mut bits, mut count) = (byte as u64, 0);
+        while bits != 0 {
+            ones[byte][count] = take_lowest(&mut bits) as u8;
+            count += 1;
+        }
+        byte += 1;
+    }
+    ones
+};
 
 impl Edges {
     /// Writes down the edges of a block that begins at `place`.
     #[inline(always)]
     fn add(&mut self, runs: u64, place: usize) {
-        let mut edges = runs ^ (runs << 1 | self.open);
+        let edges = runs ^ (runs << 1 | self.open);
         self.open = runs >> 63;
-        let count = edges.count_ones() as usize;
-        let places = &mut self.places[self.count..self.count + 64];
-        for edge in &mut places[..USUAL] {
-            *edge = (place + take_lowest(&mut edges)) as u32;
+        let mut count = self.count;
+        for (eight, byte) in edges.to_le_bytes().into_iter().enumerate() {
+            // Eight at once, whether they are there or not: the next ones are written over the rest.
+            let (first, ones) = ((place + 8 * eight) as u32, &ONES[usize::from(byte)]);
+            let places: &mut [u32; 8] =
+                self.places[count..].first_chunk_mut().expect("there is room for a block more");
+            *places = ones.map(|one| first + u32::from(one));
+            count += byte.count_ones() as usize;
         }
-        if count > USUAL {
-            for edge in &mut places[USUAL..count] {
-                *edge = (place + take_lowest(&mut edges)) as u32;
-            }
-        }
-        self.count += count;
+        self.count = count;
     }
 
     /// Hashes all runs that have ended, and keeps the beginning of one that has not.
@@ -85,12 +96,30 @@ impl Edges {
 /// Hashes up to 64 runs.
 #[inline(always)]
 fn hash_some(text: &str, runs: &[[u32; 2]], hashes: &mut Vec<u64>) {
-    let (mut found, mut others) = ([0; 64], 0u64);
-    for (number, (hash, run)) in found.iter_mut().zip(runs).enumerate() {
-        let short = hash_short(text.as_bytes(), run[0] as usize, run[1] as usize);
-        *hash = short.unwrap_or(0);
-        others |= u64::from(short.is_none()) << number;
+    let (before, mut others) = (hashes.len(), 0u64);
+    hashes.extend(runs.iter().enumerate().map(|(number, run)| {
+        hash_short(text.as_bytes(), run[0] as usize, run[1] as usize).unwrap_or_else(|| {
+            others |= 1 << number;
+            0
+        })
+    }));
+    if others != 0 {
+        hash_others(text, runs, others, before, hashes);
     }
+}
+
+/// Puts the words of `others`, which may be none or several for a run, where they belong among the
+/// hashes from `before` on.
+fn hash_others(
+    text: &str,
+    runs: &[[u32; 2]],
+    mut others: u64,
+    before: usize,
+    hashes: &mut Vec<u64>,
+) {
+    let mut found = [0; 64];
+    found[..runs.len()].copy_from_slice(&hashes[before..]);
+    hashes.truncate(before);
     let mut done = 0;
     while others != 0 {
         let other = take_lowest(&mut others);
@@ -113,7 +142,7 @@ const fn take_lowest(bits: &mut u64) -> usize {
 #[inline(always)]
 fn hash_short(bytes: &[u8], start: usize, end: usize) -> Option<u64> {
     let length = end - start;
-    let block = bytes[start..].first_chunk().filter(|_| length <= 16)?;
+    let block = bytes.get(start..start + 16)?.first_chunk().filter(|_| length <= 16)?;
     let (low, high) = first_bytes(&lower_case(block), length);
     ((low | high) & TOP == 0).then(|| mix_length(mix_block(0, (low, high)), length))
 }

@@ -93,8 +93,8 @@ pub(super) fn unit_hashes(unit: Unit, text: &str, hashes: &mut Vec<u64>) {
 pub fn shingle_hashes(tokens: &[u64], size: usize, mut on_hash: impl FnMut(u64)) {
     match size.clamp(1, tokens.len().max(1)) {
         1 => tokens.iter().copied().for_each(on_hash),
-        2 => tokens.windows(2).for_each(|run| on_hash(mix_run(sum(run)))),
-        3 => tokens.windows(3).for_each(|run| on_hash(mix_run(sum(run)))),
+        2 => hashes_of_runs::<2>(tokens).for_each(on_hash),
+        3 => hashes_of_runs::<3>(tokens).for_each(on_hash),
         size => rolling_sums(tokens, size, |sum| on_hash(mix_run(sum))),
     }
 }
@@ -110,10 +110,19 @@ pub(crate) fn collect_shingles<T>(
     match size.clamp(1, tokens.len().max(1)) {
         // The sizes in use, without a test for room at each hash.
         1 => made.extend(tokens.iter().map(|&token| make(token))),
-        2 => made.extend(tokens.windows(2).map(|run| make(mix_run(sum(run))))),
-        3 => made.extend(tokens.windows(3).map(|run| make(mix_run(sum(run))))),
+        2 => made.extend(hashes_of_runs::<2>(tokens).map(make)),
+        3 => made.extend(hashes_of_runs::<3>(tokens).map(make)),
         size => shingle_hashes(tokens, size, |hash| made.push(make(hash))),
     }
+}
+
+/// The hash of every run of `SIZE` tokens; a size known beforehand needs no inner loop.
+#[inline]
+fn hashes_of_runs<const SIZE: usize>(tokens: &[u64]) -> impl Iterator<Item = u64> {
+    tokens.windows(SIZE).map(|run| {
+        let run: &[u64; SIZE] = run.try_into().expect("a window is as long as it was asked for");
+        mix_run(sum(run))
+    })
 }
 
 /// The tokens as digits of a number, the last one the lowest.

@@ -1,6 +1,6 @@
 use super::character::{Character, Kind};
 use super::normal::normal;
-use crate::hash::{first_bytes, halves, mix_block, mix_length};
+use crate::hash::{halves, mix_block, mix_length};
 
 /// Calls back with the bytes of every word, in order.
 ///
@@ -118,35 +118,37 @@ pub(super) struct HashedWord {
     hash: u64,
     /// Their bytes.
     hashed: usize,
-    /// The bytes after them, and anything behind.
-    bytes: [u8; 24],
+    /// The up to 16 bytes after them, the first one lowest: a number, because bytes that are written
+    /// one by one and read as a whole are waited for.
+    block: u128,
     length: usize,
 }
 
 impl HashedWord {
     #[inline]
     pub(super) fn take_hash(&mut self) -> u64 {
-        if self.length > 16 {
-            self.hash_block();
-        }
-        let hash = mix_block(self.hash, first_bytes(self.block(), self.length));
+        let hash = self.hash_of_blocks();
         let hash = mix_length(hash, self.hashed + self.length);
-        (self.hash, self.hashed, self.length) = (0, 0, 0);
+        *self = Self::default();
         hash
     }
 
-    /// Hashes the first block, of which every byte counts.
-    #[cold]
-    fn hash_block(&mut self) {
-        self.hash = mix_block(self.hash, halves(self.block()));
-        self.hashed += 16;
-        self.length -= 16;
-        self.bytes.copy_within(16.., 0);
+    #[inline]
+    fn hash_of_blocks(&self) -> u64 {
+        mix_block(self.hash, halves(&self.block.to_le_bytes()))
     }
 
-    #[inline]
-    fn block(&self) -> &[u8; 16] {
-        self.bytes.first_chunk().expect("there are 24 bytes")
+    /// Fills the block, hashes it, and begins the next one.
+    #[cold]
+    fn push_over(&mut self, bytes: u128, length: usize) {
+        let room = 16 - self.length;
+        if room > 0 {
+            self.block |= bytes << (8 * self.length);
+        }
+        self.hash = self.hash_of_blocks();
+        self.hashed += 16;
+        self.block = bytes >> (8 * room);
+        self.length = length - room;
     }
 }
 
@@ -158,13 +160,14 @@ impl Word for HashedWord {
 
     #[inline]
     fn push(&mut self, character: Character) {
-        // A full block waits for the next byte.
-        if self.length > 16 {
-            self.hash_block();
-        }
         let (utf8, length) = character.utf8();
-        self.bytes[self.length..self.length + 4].copy_from_slice(&utf8);
-        self.length += length;
+        let bytes = u128::from(u32::from_le_bytes(utf8));
+        if self.length + length <= 16 {
+            self.block |= bytes << (8 * self.length);
+            self.length += length;
+        } else {
+            self.push_over(bytes, length);
+        }
     }
 }
 
