@@ -11,6 +11,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::{
     IndexError,
+    hamming::prefetch,
     index::{
         file::{self, About, Content, Header, Kind},
         map::map_file,
@@ -32,6 +33,9 @@ pub struct Names {
     /// Where the ids of each 65,536 items start, and from there where each id ends.
     bases: Array<u64>,
     ends: Array<u32>,
+    /// The length of the ids of each 65,536 items, if they have the same, as UUIDs do: then no end
+    /// need be looked up. Otherwise 0.
+    even: Vec<u32>,
     ids: Array<u8>,
     /// The table: a byte of the hash, 0 where nothing is, and the position of the item.
     tags: Array<u8>,
@@ -110,12 +114,23 @@ impl NamesBuilder {
             gapless_from: gapless_from(&sequences),
             sequences: Array::Made(sequences),
             bases: Array::Made(bases),
+            even: even_lengths(&ends),
             ends: Array::Made(ends),
             ids: Array::Made(ids),
             tags: Array::Made(tags),
             places: Array::Made(places),
         }
     }
+}
+
+/// The length of the ids of each block, 0 if they differ.
+fn even_lengths(ends: &[u32]) -> Vec<u32> {
+    let length = |block: &[u32]| {
+        let length = block[0];
+        let is_even = (1..).zip(block).all(|(ids, &end)| length.checked_mul(ids) == Some(end));
+        if is_even { length } else { 0 }
+    };
+    ends.chunks(BLOCK).map(length).collect()
 }
 
 fn gapless_from(sequences: &[u64]) -> Option<u64> {
@@ -199,14 +214,41 @@ impl Names {
         self.id_at(self.id_range(item))
     }
 
+    /// Asks for the place of an id, or the id itself where its place is known.
+    #[inline]
+    pub fn touch(&self, item: u32) {
+        match self.even_range(item) {
+            Some(range) => self.touch_id(&range),
+            None => prefetch(self.ends.get(item as usize)),
+        }
+    }
+
+    /// Asks for the id at a place that [`id_range`](Self::id_range) said.
+    #[inline]
+    pub fn touch_id(&self, range: &Range<usize>) {
+        prefetch(self.ids.get(range.start));
+    }
+
     /// Where an id stands: a place in memory, and another one after it to be read. Whoever wants
-    /// many ids asks for all places first, so that memory is waited for once.
+    /// many ids asks for all of them beforehand, and does not wait.
     #[inline]
     pub fn id_range(&self, item: u32) -> Range<usize> {
+        if let Some(range) = self.even_range(item) {
+            return range;
+        }
         let item = item as usize;
         let base = self.bases[item / BLOCK];
         let start = if item.is_multiple_of(BLOCK) { 0 } else { self.ends[item - 1] };
         (base + u64::from(start)) as usize..(base + u64::from(self.ends[item])) as usize
+    }
+
+    /// The same, if the ids around it are of one length.
+    #[inline]
+    fn even_range(&self, item: u32) -> Option<Range<usize>> {
+        let (block, place) = (item as usize / BLOCK, item as usize % BLOCK);
+        let length = self.even[block] as usize;
+        let start = self.bases[block] as usize + place * length;
+        (length > 0).then_some(start..start + length)
     }
 
     /// The id at a place that [`id_range`](Self::id_range) said.
@@ -268,12 +310,14 @@ impl Names {
         let header = file::read_header(path, &map, Kind::Names, 0)?;
         header.verify(path, &map)?;
         let sequences: Array<u64> = mapped(path, &map, &header, Content::Sequences)?;
+        let ends: Array<u32> = mapped(path, &map, &header, Content::NameEnds)?;
         let names = Self {
             owners: mapped(path, &map, &header, Content::Owners)?,
             gapless_from: gapless_from(&sequences),
             sequences,
             bases: mapped(path, &map, &header, Content::NameBases)?,
-            ends: mapped(path, &map, &header, Content::NameEnds)?,
+            even: even_lengths(&ends),
+            ends,
             ids: mapped(path, &map, &header, Content::Names)?,
             tags: mapped(path, &map, &header, Content::Tags)?,
             places: mapped(path, &map, &header, Content::Places)?,
@@ -295,6 +339,7 @@ impl Names {
             && self.owners.is_sorted()
             && self.ends.len() == items
             && self.bases.len() == items.div_ceil(BLOCK)
+            && self.bases.iter().all(|&base| base <= self.ids.len() as u64)
             && !self.tags.is_empty()
             && self.tags.len() == self.places.len()
             && (items == 0 || self.places.iter().all(|&place| (place as usize) < items))

@@ -88,16 +88,19 @@ impl<const WORDS: usize> View<WORDS> {
     /// What was found by each query, from hits in order, at most `limit` each.
     fn named(&self, queries: usize, hits: &[Hit], limit: usize) -> Vec<Vec<Found>> {
         let names = |hit: &Hit| &self.runs[hit.place.run].run.names;
-        // Each step for all hits before the next one: memory is waited for once a step.
-        let ranges: Vec<_> = hits.iter().map(|hit| names(hit).id_range(hit.place.item)).collect();
-        let ids: Vec<&str> =
-            hits.iter().zip(ranges).map(|(hit, range)| names(hit).id_at(range)).collect();
+        let range = |hit: &Hit| {
+            let range = names(hit).id_range(hit.place.item);
+            names(hit).touch_id(&range);
+            range
+        };
+        // All are asked for before the first one is read.
+        let ranges: Vec<_> = hits.iter().map(range).collect();
         let mut found: Vec<Vec<Found>> = vec![Vec::new(); queries];
         let mut start = 0;
         for of_query in hits.chunk_by(|one, two| one.query == two.query) {
-            let nearest = of_query.iter().zip(&ids[start..]).take(limit);
-            let named = nearest.map(|(hit, &id)| Found {
-                id: id.to_owned(),
+            let nearest = of_query.iter().zip(&ranges[start..]).take(limit);
+            let named = nearest.map(|(hit, range)| Found {
+                id: names(hit).id_at(range.clone()).to_owned(),
                 sequence: hit.sequence,
                 distance: hit.distance,
             });
@@ -114,6 +117,7 @@ impl<const WORDS: usize> View<WORDS> {
             shelved.run.index.search_batch(queries, radius, |query, found| {
                 let item = names.owner(found.id);
                 if !removed.contains(item) {
+                    names.touch(item);
                     hits.push(Hit {
                         query: query as u32,
                         distance: found.distance,

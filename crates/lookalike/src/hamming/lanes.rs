@@ -27,9 +27,6 @@ pub(crate) trait Lanes: Copy {
 
     /// The same for many checks in a row, of which hardly any differ in so few bits.
     fn near_block(self, most: u32, query: u16, checks: &[u16; BLOCK]) -> u64;
-
-    /// Asks for a place in memory that will be read soon. Does nothing else.
-    fn prefetch<T>(self, place: Option<&T>);
 }
 
 /// A loop to be compiled for each kernel. `run` and what it calls often must be inlined always:
@@ -79,9 +76,6 @@ impl Lanes for Portable {
         let passes = checks.iter().map(|check| u64::from((query ^ check).count_ones() <= most));
         passes.enumerate().fold(0, |near, (lane, pass)| near | pass << lane)
     }
-
-    #[inline(always)]
-    fn prefetch<T>(self, _place: Option<&T>) {}
 }
 
 #[cfg(test)]
@@ -104,8 +98,6 @@ mod tests {
         type Output = (u32, u32, u64, u64);
 
         fn run<L: Lanes>(self, lanes: L) -> (u32, u32, u64, u64) {
-            lanes.prefetch(Some(&self.checks));
-            lanes.prefetch::<u32>(None);
             let near = lanes.near(self.filter, self.query, &self.checks);
             let narrow = bytemuck::cast_ref(&self.checks);
             let near_narrow = lanes.near_narrow(self.most, self.query as u16, narrow);

@@ -58,14 +58,6 @@ impl Lanes for Avx2 {
             }
         }
     }
-
-    #[inline(always)]
-    fn prefetch<T>(self, place: Option<&T>) {
-        if let Some(place) = place {
-            // SAFETY: a prefetch reads nothing; SSE is part of every x86-64.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(place).cast()) }
-        }
-    }
 }
 
 #[target_feature(enable = "avx2")]

@@ -10,7 +10,10 @@ pub(crate) mod filter;
 pub(crate) mod lanes;
 #[cfg(target_arch = "x86_64")]
 mod lanes_avx2;
+mod prefetch;
 pub(crate) mod scan;
+
+pub(crate) use prefetch::prefetch;
 
 /// The instructions a loop may use. Chosen once per batch; the answer never depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -12,6 +12,7 @@ use crate::{
     hamming::{
         filter::Filter,
         lanes::{Lanes, Task},
+        prefetch,
     },
 };
 
@@ -21,10 +22,10 @@ pub(super) trait Buckets {
     type Place: Copy;
 
     /// Asks for what [`locate`](Self::locate) reads.
-    fn touch<L: Lanes>(&self, lanes: L, table: usize, bucket: u32);
+    fn touch(&self, table: usize, bucket: u32);
 
     /// Finds a bucket and asks for its first entries.
-    fn locate<L: Lanes>(&self, lanes: L, table: usize, bucket: u32) -> Self::Place;
+    fn locate(&self, table: usize, bucket: u32) -> Self::Place;
 
     /// Calls `hit` with the position of every entry that passes, and asks for its id.
     ///
@@ -135,7 +136,7 @@ impl<const WORDS: usize, B: Buckets + ?Sized> Batch<'_, WORDS, B> {
         let Some(flips) = layout.flips_within(self.radius.bits()) else { return };
         let check = layout.check.of(lanes, print) as u32;
         layout.each_bucket(lanes, print, flips, |bucket| {
-            self.buckets.touch(lanes, table, bucket);
+            self.buckets.touch(table, bucket);
             probes.push(Probe { query: query as u32, table: table as u32, bucket, check });
         });
     }
@@ -144,7 +145,7 @@ impl<const WORDS: usize, B: Buckets + ?Sized> Batch<'_, WORDS, B> {
     #[inline(always)]
     fn look<L: Lanes>(&mut self, lanes: L, window: &mut Window<B::Place>) -> ControlFlow<()> {
         let Window { probes, places, hits } = window;
-        let locate = |probe: &Probe| self.buckets.locate(lanes, probe.table as usize, probe.bucket);
+        let locate = |probe: &Probe| self.buckets.locate(probe.table as usize, probe.bucket);
         places.extend(probes.iter().map(locate));
         for (index, (probe, &place)) in probes.iter().zip(&*places).enumerate() {
             let table = probe.table as usize;
@@ -155,12 +156,12 @@ impl<const WORDS: usize, B: Buckets + ?Sized> Batch<'_, WORDS, B> {
         for (index, hit) in hits.iter_mut().enumerate() {
             hit.entry = self.buckets.id(probes[hit.probe as usize].table as usize, hit.entry);
             if index < AHEAD {
-                lanes.prefetch(self.prints.get(hit.entry as usize));
+                prefetch(self.prints.get(hit.entry as usize));
             }
         }
         for at in 0..hits.len() {
             let ahead = hits.get(at + AHEAD).and_then(|hit| self.prints.get(hit.entry as usize));
-            lanes.prefetch(ahead);
+            prefetch(ahead);
             self.verify(&probes[hits[at].probe as usize], hits[at].entry)?;
         }
         probes.clear();

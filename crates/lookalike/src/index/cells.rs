@@ -9,7 +9,10 @@ use bytemuck::{Pod, Zeroable};
 use super::{batch::Test, plan::Table};
 use crate::{
     Fingerprint, Kernel,
-    hamming::lanes::{BLOCK, Lanes, NARROW_LANES, Task},
+    hamming::{
+        lanes::{BLOCK, Lanes, NARROW_LANES, Task},
+        prefetch,
+    },
 };
 
 /// The most bits a check in a cell has.
@@ -142,17 +145,17 @@ pub(super) struct Cells<'a> {
 impl Cells<'_> {
     /// Asks for a cell.
     #[inline(always)]
-    pub fn touch<L: Lanes>(&self, lanes: L, bucket: u32) {
-        lanes.prefetch(self.cells.get(bucket as usize * CELL_WORDS));
+    pub fn touch(&self, bucket: u32) {
+        prefetch(self.cells.get(bucket as usize * CELL_WORDS));
     }
 
     /// Asks for what a bucket has in the tail besides its ids.
     #[inline(always)]
-    pub fn locate<L: Lanes>(&self, lanes: L, bucket: u32) {
+    pub fn locate(&self, bucket: u32) {
         let link = Link(self.cells[bucket as usize * CELL_WORDS]);
         if link.count() == Link::MORE {
             for line in 0..FIRST_LINES {
-                lanes.prefetch(self.tail.get(link.start() + line * LINE_WORDS));
+                prefetch(self.tail.get(link.start() + line * LINE_WORDS));
             }
         }
     }
@@ -168,7 +171,7 @@ impl Cells<'_> {
         let near = lanes.near_narrow(test.most, test.check as u16, cell) >> 2;
         if link.count() < Link::MORE {
             let near = near & ((1 << link.count()) - 1);
-            self.report(lanes, near.into(), link.start(), &mut hit);
+            self.report(near.into(), link.start(), &mut hit);
         } else {
             self.scan_more(lanes, near, link.start(), test, &mut hit);
         }
@@ -191,28 +194,28 @@ impl Cells<'_> {
         if more == 0 || count > self.tail.len() || ids + count > self.tail.len() {
             return;
         }
-        self.report(lanes, near.into(), ids, hit);
+        self.report(near.into(), ids, hit);
         let checks: &[u16] = bytemuck::cast_slice(&self.tail[start + 1..]);
         let first = ids + SLOTS as usize;
         let (blocks, rest) = checks[..more].as_chunks::<BLOCK>();
         for (number, block) in blocks.iter().enumerate() {
             let near = lanes.near_block(test.most, test.check as u16, block);
-            self.report(lanes, near, first + number * BLOCK, hit);
+            self.report(near, first + number * BLOCK, hit);
         }
         for at in (more - rest.len()..more).step_by(NARROW_LANES) {
             let Some(chunk) = checks[at..].first_chunk() else { return };
             let left = u32::MAX >> (32 - (more - at).min(32));
             let near = lanes.near_narrow(test.most, test.check as u16, chunk) & left;
-            self.report(lanes, near.into(), first + at, hit);
+            self.report(near.into(), first + at, hit);
         }
     }
 
     /// One hit for every bit of `near`, counted from position `first`.
     #[inline(always)]
-    fn report<L: Lanes>(&self, lanes: L, mut near: u64, first: usize, hit: &mut impl FnMut(u32)) {
+    fn report(&self, mut near: u64, first: usize, hit: &mut impl FnMut(u32)) {
         while near != 0 {
             let position = first + near.trailing_zeros() as usize;
-            lanes.prefetch(self.tail.get(position));
+            prefetch(self.tail.get(position));
             hit(position as u32);
             near &= near - 1;
         }
@@ -266,7 +269,7 @@ mod tests {
                 let mut cells = cells;
                 cells[0] = first;
                 let packed = Cells { cells: &cells, tail: &tail };
-                packed.locate(Portable, 0);
+                packed.locate(0);
                 let test = Test { check: 0, bits: 16, most: 16 };
                 packed.scan(Portable, 0, test, |position| {
                     packed.id(position);

@@ -13,7 +13,10 @@ use super::{
     batch::{Buckets, Test},
     map::map_memory,
 };
-use crate::hamming::lanes::{LANES, Lanes};
+use crate::hamming::{
+    lanes::{LANES, Lanes},
+    prefetch,
+};
 
 /// The buckets of one table.
 pub(super) struct Chains {
@@ -75,10 +78,10 @@ impl Chains {
 
     /// Asks for the line that an insertion into `bucket` writes.
     #[inline(always)]
-    pub fn touch_line<L: Lanes>(&self, lanes: L, bucket: u32) {
-        lanes.prefetch(self.front.lines().get(bucket as usize));
+    pub fn touch_line(&self, bucket: u32) {
+        prefetch(self.front.lines().get(bucket as usize));
         if let Some(behind) = &self.behind {
-            lanes.prefetch(behind.lines().get(bucket as usize));
+            prefetch(behind.lines().get(bucket as usize));
         }
     }
 
@@ -232,14 +235,14 @@ impl Buckets for [Chains] {
     type Place = u32;
 
     #[inline(always)]
-    fn touch<L: Lanes>(&self, lanes: L, table: usize, bucket: u32) {
-        lanes.prefetch(self[table].front.lines().get(bucket as usize));
+    fn touch(&self, table: usize, bucket: u32) {
+        prefetch(self[table].front.lines().get(bucket as usize));
     }
 
     #[inline(always)]
-    fn locate<L: Lanes>(&self, lanes: L, table: usize, bucket: u32) -> u32 {
+    fn locate(&self, table: usize, bucket: u32) -> u32 {
         if let Some(next) = self[table].link(bucket).next() {
-            lanes.prefetch(self[table].front.lines().get(next as usize));
+            prefetch(self[table].front.lines().get(next as usize));
         }
         bucket
     }
@@ -260,7 +263,7 @@ impl Buckets for [Chains] {
             let link = Link(entries[15]);
             at = link.next();
             if let Some(next) = at {
-                lanes.prefetch(lines.get(next as usize));
+                prefetch(lines.get(next as usize));
             }
             let mut near = (1 << link.count()) - 1;
             if let (Some(test), ([low, high], _)) = (test, entries.as_chunks::<LANES>()) {
@@ -271,7 +274,7 @@ impl Buckets for [Chains] {
             while near != 0 {
                 let place = near.trailing_zeros();
                 if let Some(behind) = &self[table].behind {
-                    lanes.prefetch(behind.lines().get(line as usize));
+                    prefetch(behind.lines().get(line as usize));
                 }
                 hit(line << 4 | place);
                 near &= near - 1;

@@ -17,7 +17,10 @@ use super::{
 };
 use crate::{
     Fingerprint, Kernel,
-    hamming::lanes::{LANES, Lanes},
+    hamming::{
+        lanes::{LANES, Lanes},
+        prefetch,
+    },
 };
 
 /// Where everything lies, in units of 32 bits.
@@ -210,19 +213,19 @@ impl Buckets for Tables<'_> {
     type Place = (u32, u32);
 
     #[inline(always)]
-    fn touch<L: Lanes>(&self, lanes: L, table: usize, bucket: u32) {
+    fn touch(&self, table: usize, bucket: u32) {
         let place = &self.layout.tables[table];
         if place.cells {
-            return self.cells(place).touch(lanes, bucket);
+            return self.cells(place).touch(bucket);
         }
-        lanes.prefetch(self.words.get(place.directory.start + bucket as usize));
+        prefetch(self.words.get(place.directory.start + bucket as usize));
     }
 
     #[inline(always)]
-    fn locate<L: Lanes>(&self, lanes: L, table: usize, bucket: u32) -> (u32, u32) {
+    fn locate(&self, table: usize, bucket: u32) -> (u32, u32) {
         let place = &self.layout.tables[table];
         if place.cells {
-            self.cells(place).locate(lanes, bucket);
+            self.cells(place).locate(bucket);
             return (bucket, bucket);
         }
         let at = place.directory.start + bucket as usize;
@@ -232,8 +235,8 @@ impl Buckets for Tables<'_> {
         let start = self.words[at].min(end);
         if start < end {
             let entries = if place.checks.is_empty() { &place.ids } else { &place.checks };
-            lanes.prefetch(self.words.get(entries.start + start as usize));
-            lanes.prefetch(self.words.get(entries.start + end as usize - 1));
+            prefetch(self.words.get(entries.start + start as usize));
+            prefetch(self.words.get(entries.start + end as usize - 1));
         }
         (start, end)
     }
@@ -262,7 +265,7 @@ impl Buckets for Tables<'_> {
             let mut near = lanes.near(filter, test.check, chunk) & left;
             while near != 0 {
                 let position = at + near.trailing_zeros();
-                lanes.prefetch(self.words.get(place.ids.start + position as usize));
+                prefetch(self.words.get(place.ids.start + position as usize));
                 hit(position);
                 near &= near - 1;
             }

@@ -314,7 +314,7 @@ impl<const WORDS: usize> Task for Locate<'_, WORDS> {
     fn run<L: Lanes>(self, lanes: L) {
         for (table, chains) in self.tables.iter().zip(self.chains) {
             let home = HomeIn { table, print: self.print }.run(lanes);
-            chains.touch_line(lanes, home.bucket);
+            chains.touch_line(home.bucket);
             self.homes.push(home);
         }
     }
@@ -345,7 +345,7 @@ where
             let mut homes = [Home { bucket: 0, check: 0 }; AHEAD];
             for (home, &id) in homes.iter_mut().zip(group) {
                 *home = HomeIn { table, print: &prints[id as usize] }.run(lanes);
-                chains.touch_line(lanes, home.bucket);
+                chains.touch_line(home.bucket);
             }
             for (&home, &id) in homes.iter().zip(group) {
                 enter(chains, home, id)?;
