@@ -8,6 +8,7 @@
 //! is no letter or digit, ends a word whatever is around it, so the answer is that of [`word_hashes`]
 //! of the whole text.
 
+use super::character::Character;
 use super::words::word_hashes;
 use crate::hash::{first_bytes, mix_block, mix_length};
 
@@ -124,7 +125,11 @@ fn hash_others(
     while others != 0 {
         let other = take_lowest(&mut others);
         hashes.extend_from_slice(&found[done..other]);
-        hash_any_run(&text[runs[other][0] as usize..runs[other][1] as usize], hashes);
+        let [start, end] = runs[other].map(|place| place as usize);
+        match hash_letters(text.as_bytes(), start, end) {
+            Some(hash) => hashes.push(hash),
+            None => hash_any_run(&text[start..end], hashes),
+        }
         done = other + 1;
     }
     hashes.extend_from_slice(&found[done..runs.len()]);
@@ -145,6 +150,31 @@ fn hash_short(bytes: &[u8], start: usize, end: usize) -> Option<u64> {
     let block = bytes.get(start..start + 16)?.first_chunk().filter(|_| length <= 16)?;
     let (low, high) = first_bytes(&lower_case(block), length);
     ((low | high) & TOP == 0).then(|| mix_length(mix_block(0, (low, high)), length))
+}
+
+/// The hash of a run of up to 16 bytes, as [`hash_short`], if what is not ASCII in it are letters of
+/// two bytes, as in most languages with an alphabet: the run is a word, then.
+#[inline]
+fn hash_letters(bytes: &[u8], start: usize, end: usize) -> Option<u64> {
+    let length = end - start;
+    let block = bytes.get(start..start + 16)?.first_chunk().filter(|_| length <= 16)?;
+    let (low, high) = first_bytes(block, length);
+    let word = u128::from(high) << 64 | u128::from(low);
+    let mut letters = word & TOPS;
+    // A top bit that is not set, moved to where it makes an ASCII letter small; zeros stay zeros.
+    let mut small = word | (!word & TOPS) >> 2 & u128::MAX >> (128 - 8 * length);
+    while letters != 0 {
+        let place = letters.trailing_zeros() - 7;
+        let letter = (word >> place) as u16;
+        if letter & 0xc0e0 != 0x80c0 {
+            return None;
+        }
+        let code = u32::from(letter & 0x1f) << 6 | u32::from(letter >> 8 & 0x3f);
+        let lower = Character::of(char::from_u32(code)?).letter_of_two_bytes()?;
+        small ^= u128::from(letter ^ lower) << place;
+        letters &= !(0xffff << place);
+    }
+    Some(mix_length(mix_block(0, (small as u64, (small >> 64) as u64)), length))
 }
 
 /// Adds the hash of the word that a run is, or of the words in it.
@@ -178,6 +208,7 @@ pub(super) fn bitmap(block: &[u8; 64]) -> u64 {
 
 const EACH: u64 = 0x0101_0101_0101_0101;
 const TOP: u64 = 0x80 * EACH;
+const TOPS: u128 = u128::from_le_bytes([0x80; 16]);
 
 /// The top bit of each byte that is an ASCII letter or digit, or not ASCII.
 #[inline(always)]
@@ -217,12 +248,29 @@ mod tests {
         }
     }
 
+    #[test]
+    fn every_letter_of_two_bytes_is_hashed_as_the_plain_way_does() {
+        let mut short = 0;
+        for letter in '\u{80}'..='\u{7ff}' {
+            let text = format!("X{letter}9{letter} and much that is behind");
+            let end = text.find(' ').unwrap();
+            let mut expected = Vec::new();
+            word_hashes(&text[..end], &mut expected);
+            if let Some(hash) = hash_letters(text.as_bytes(), 0, end) {
+                assert_eq!(expected, [hash], "{letter}");
+                short += 1;
+            }
+        }
+        assert!(short > 1_000, "{short} letters");
+    }
+
     /// Long stretches of ASCII, and what may disturb them.
     fn piece() -> impl Strategy<Value = String> {
         prop_oneof![
             "[ -~]{0,80}",
             "[a-zA-Z0-9]{0,40}",
             "[a-z ]{0,30}",
+            "[a-zA-Z0-9\u{80}-\u{7ff}]{0,12} ",
             "\\PC{0,5}",
             prop::sample::select(vec![
                 "=\u{338}",
