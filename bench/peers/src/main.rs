@@ -26,7 +26,9 @@ fn main() -> Result<()> {
             let threshold = threshold.parse().with_context(|| format!("{threshold}: no share"))?;
             gaoya_texts::write_pairs(Path::new(texts), Path::new(pairs), features, threshold)
         }
-        ["gaoya-signatures", file, kind] => gaoya_signatures::serve_signatures(Path::new(file), kind),
+        ["gaoya-signatures", file, kind] => {
+            gaoya_signatures::serve_signatures(Path::new(file), kind)
+        }
         ["linear", file, radius] => linear::serve_pairs(Path::new(file), number(radius)?),
         ["sort", file, how] => sort::serve_sort(Path::new(file), how),
         ["votes", passes, items, each, weights] => {
