@@ -1,9 +1,9 @@
 //! Our side of the rows: lookalike's public API, timed.
 
-use std::time::Instant;
+use std::{sync::LazyLock, time::Instant};
 
 use anyhow::Result;
-use lookalike::{AllPairs, Fingerprint, Pair, PairsError, Radius};
+use lookalike::{AllPairs, Fingerprint, Pair, PairsError, Radius, Workspace};
 use lookalike_bench::{answer::Answer, turn::Turn};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -12,13 +12,27 @@ pub fn threads(count: usize) -> Result<ThreadPool> {
     Ok(ThreadPoolBuilder::new().num_threads(count).build()?)
 }
 
-/// All pairs, each seen once with its two ids: what the peers deliver.
+/// What every turn but the first finds at hand.
+static WORKSPACE: LazyLock<Workspace> = LazyLock::new(Workspace::default);
+
+/// All pairs, each seen once with its two ids: what the peers deliver. The memory to work in is kept
+/// from turn to turn.
 pub fn all_pairs<const WORDS: usize>(
     pool: &ThreadPool,
     prints: &[Fingerprint<WORDS>],
     radius: u32,
 ) -> Result<Turn> {
     all_pairs_as(pool, prints, radius, |answer, pair| answer.add(pair.a.into(), pair.b.into()))
+}
+
+/// The same, but all memory is allocated, first touched and given back in every turn.
+pub fn all_pairs_afresh<const WORDS: usize>(
+    pool: &ThreadPool,
+    prints: &[Fingerprint<WORDS>],
+    radius: u32,
+) -> Result<Turn> {
+    let enter = |answer: &mut Answer, pair: Pair| answer.add(pair.a.into(), pair.b.into());
+    run(pool, prints, AllPairs::new(Radius::new(radius)), enter)
 }
 
 /// All pairs, each entered into the answer as the peer at hand would tell it.
@@ -28,10 +42,19 @@ pub fn all_pairs_as<const WORDS: usize>(
     radius: u32,
     enter: impl Fn(&mut Answer, Pair) + Sync,
 ) -> Result<Turn> {
+    run(pool, prints, AllPairs::new(Radius::new(radius)).workspace(&WORKSPACE), enter)
+}
+
+fn run<const WORDS: usize>(
+    pool: &ThreadPool,
+    prints: &[Fingerprint<WORDS>],
+    search: AllPairs<'_>,
+    enter: impl Fn(&mut Answer, Pair) + Sync,
+) -> Result<Turn> {
     let start = Instant::now();
     let answer = pool.install(|| {
         let mut answer = Answer::default();
-        AllPairs::new(Radius::new(radius)).run(prints)?.for_each(|pair| enter(&mut answer, pair));
+        search.run(prints)?.for_each(|pair| enter(&mut answer, pair));
         Ok::<_, PairsError>(answer)
     })?;
     Ok(Turn { seconds: start.elapsed().as_secs_f64(), answer })

@@ -40,8 +40,11 @@ fn against_chunks(
     let file = npy::temporary(&prints)?;
     let (chunking, mut peer) = best_chunking(options, argument(&file)?, radius, chunkings)?;
     let pool = ours::threads(1)?;
-    let [ours, theirs] =
-        Rounds::WARM.run([&mut || ours::all_pairs(&pool, &prints, radius), &mut || peer.turn()])?;
+    let [ours, afresh, theirs] = Rounds::WARM.run([
+        &mut || ours::all_pairs(&pool, &prints, radius),
+        &mut || ours::all_pairs_afresh(&pool, &prints, radius),
+        &mut || peer.turn(),
+    ])?;
     let tried = match chunkings {
         [_] => String::new(),
         several => format!("; its best of {}", several.join(", ")),
@@ -54,7 +57,12 @@ fn against_chunks(
         value: theirs.seconds / ours.seconds,
         unit: "x",
         goal,
-        note: format!("{}; {}{tried}", both_found(ours, theirs), ours::plan(&prints, radius)?),
+        note: format!(
+            "{}; ours in memory kept from turn to turn, {} if allocated anew; {}{tried}",
+            both_found(ours, theirs),
+            seconds(afresh.seconds),
+            ours::plan(&prints, radius)?
+        ),
         failure: disagreement(ours, theirs),
     }])
 }

@@ -178,7 +178,7 @@ pub use hamming::Kernel;
 pub use hash::{FeatureHash, HashError};
 pub use index::{IndexError, LinearIndex, Match, MutableIndex, Search, StaticIndex};
 pub use model::{Learner, Model, ModelError};
-pub use pairs::{AllPairs, Pair, Pairs, PairsError, Plan, all_pairs};
+pub use pairs::{AllPairs, Pair, Pairs, PairsError, Plan, Workspace, all_pairs};
 #[cfg(feature = "image")]
 pub use pictures::{
     PictureCloseness, PictureCollector, PictureDigest, PicturePairs, PictureParts, PictureSearch,

@@ -1,7 +1,7 @@
 //! Which way of finding pairs is taken, and what happens around it?
 
 use super::{
-    Pair,
+    Pair, Workspace,
     cover::Cover,
     join::{Found, Join},
     plan::{Sample, choose},
@@ -27,10 +27,13 @@ pub(super) fn find<const WORDS: usize>(
     strategy: &Strategy<WORDS>,
     radius: u32,
     kernel: Kernel,
+    workspace: &Workspace,
     progress: &(dyn Fn(f64) + Sync),
 ) -> Found {
     match strategy {
-        Strategy::Join(cover) => Join { prints, cover, radius, kernel, depth: 0, progress }.run(),
+        Strategy::Join(cover) => {
+            Join { prints, cover, radius, kernel, depth: 0, workspace, progress }.run()
+        }
         Strategy::Scan => scan_collapsed(prints, radius, kernel, progress),
     }
 }
@@ -42,10 +45,10 @@ pub(super) fn find_distinct<const WORDS: usize>(
     kernel: Kernel,
     depth: u32,
 ) -> Vec<Pair> {
-    let progress = &|_| {};
+    let (workspace, progress) = (&Workspace::default(), &|_| {});
     match choose(&Sample::of(prints), radius) {
         Strategy::Join(cover) if depth < MOST_DEPTH => {
-            Join { prints, cover: &cover, radius, kernel, depth, progress }.run().near
+            Join { prints, cover: &cover, radius, kernel, depth, workspace, progress }.run().near
         }
         _ => scan(prints, radius, kernel, progress),
     }

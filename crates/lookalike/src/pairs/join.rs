@@ -13,8 +13,7 @@ use std::sync::{
 use rayon::prelude::*;
 
 use super::{
-    Pair,
-    buffer::RecordBuffer,
+    Pair, Workspace,
     cover::{Cover, Lane, Path},
     find::find_distinct,
     record::{Check, Field, Layout},
@@ -48,6 +47,7 @@ pub(super) struct Join<'a, const WORDS: usize> {
     pub kernel: Kernel,
     /// How many joins this one is inside of.
     pub depth: u32,
+    pub workspace: &'a Workspace,
     pub progress: &'a (dyn Fn(f64) + Sync),
 }
 
@@ -72,12 +72,21 @@ impl<const WORDS: usize> Join<'_, WORDS> {
     pub fn run_trunks(&self, trunks: &[(usize, usize)]) -> Found {
         let workers: Vec<Mutex<Worker>> =
             (0..rayon::current_num_threads()).map(|_| Mutex::new(Worker::default())).collect();
-        let mut buffer = RecordBuffer::new(self.prints.len());
+        self.workspace
+            .lend(self.prints.len(), |records| self.run_trunks_in(trunks, records, &workers))
+    }
+
+    fn run_trunks_in(
+        &self,
+        trunks: &[(usize, usize)],
+        records: &mut [u64],
+        workers: &[Mutex<Worker>],
+    ) -> Found {
         let mut found = Found::default();
         let mut dead = Vec::new();
         for (done, &(lane, trunk)) in trunks.iter().enumerate() {
             let progress = |part: f64| (self.progress)((done as f64 + part) / trunks.len() as f64);
-            self.trunk(lane, trunk, &dead, buffer.records(), &workers, &progress);
+            self.trunk(lane, trunk, &dead, records, workers, &progress);
             let dense: Vec<Dense> =
                 workers.iter().flat_map(|worker| lock(worker).drain(&mut found)).collect();
             dense.iter().for_each(|dense| self.join_dense(dense, &mut found));

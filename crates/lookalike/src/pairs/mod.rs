@@ -4,7 +4,6 @@
 //! answer. Items are known by their position only: no documents, keys or files here.
 
 mod answer;
-mod buffer;
 mod cover;
 mod find;
 mod join;
@@ -14,6 +13,7 @@ mod record;
 mod scan;
 mod scatter;
 mod spill;
+mod workspace;
 
 use std::path::PathBuf;
 
@@ -25,6 +25,7 @@ use plan::Sample;
 pub(crate) use scan::{ROWS, Scan};
 use spill::Spill;
 pub(crate) use spill::SpillFile;
+pub use workspace::Workspace;
 
 /// Two items and the number of bits in which they differ. `a` comes before `b` in the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -67,6 +68,7 @@ pub struct AllPairs<'a> {
     kernel: Kernel,
     memory: Option<u64>,
     spill_folder: Option<PathBuf>,
+    workspace: Option<&'a Workspace>,
     progress: &'a (dyn Fn(f64) + Sync),
 }
 
@@ -79,6 +81,7 @@ impl<'a> AllPairs<'a> {
             kernel: Kernel::detect(),
             memory: None,
             spill_folder: None,
+            workspace: None,
             progress: &|_| {},
         }
     }
@@ -108,6 +111,13 @@ impl<'a> AllPairs<'a> {
     #[must_use]
     pub fn spill_folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.spill_folder = Some(folder.into());
+        self
+    }
+
+    /// Works in memory that is kept from search to search.
+    #[must_use]
+    pub fn workspace(mut self, workspace: &'a Workspace) -> Self {
+        self.workspace = Some(workspace);
         self
     }
 
@@ -150,7 +160,9 @@ impl<'a> AllPairs<'a> {
         let sample = Sample::of(prints);
         let strategy = self.strategy_for(&sample)?;
         let plan = Plan::new(&strategy, &sample, radius);
-        let found = find::find(prints, &strategy, radius, self.kernel, self.progress);
+        let own = Workspace::default();
+        let workspace = self.workspace.unwrap_or(&own);
+        let found = find::find(prints, &strategy, radius, self.kernel, workspace, self.progress);
         (self.progress)(1.0);
         Ok(Pairs::new(found, plan, 0))
     }

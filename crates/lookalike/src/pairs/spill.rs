@@ -14,7 +14,7 @@ use std::{
 use bytemuck::Pod;
 
 use super::{
-    AllPairs, PairsError, Plan,
+    AllPairs, PairsError, Plan, Workspace,
     cover::Cover,
     find::Strategy,
     join::{Found, Join},
@@ -97,6 +97,7 @@ struct SpillJoin<'a, const WORDS: usize> {
     found: Found,
     /// Items that equal an earlier one, a bit each, once the first trunk has found them.
     copies: Vec<u64>,
+    workspace: Workspace,
     written: u64,
 }
 
@@ -114,6 +115,7 @@ impl<'a, const WORDS: usize> SpillJoin<'a, WORDS> {
             limit,
             found: Found::default(),
             copies: Vec::new(),
+            workspace: Workspace::default(),
             written: 0,
         })
     }
@@ -209,6 +211,7 @@ impl<'a, const WORDS: usize> SpillJoin<'a, WORDS> {
             radius: radius.bits(),
             kernel,
             depth: 0,
+            workspace: &self.workspace,
             progress: &|_| {},
         };
         let found = join.run_trunks(&[trunk]);
