@@ -478,7 +478,7 @@ pub struct HashArgs {
     pub output: OutputArgs,
 
     /// Threads to use [default: all cores]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
 
     #[command(flatten)]
@@ -746,7 +746,7 @@ pub struct SearchArgs {
 #[derive(clap::Args, Default)]
 pub struct WorkArgs {
     /// Threads to use [default: all cores]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
 
     /// Memory to stay within (512M, 2G); what does not fit goes to temporary files
@@ -887,6 +887,10 @@ fn width(text: &str) -> Result<Width, String> {
 
 fn radius(text: &str) -> Result<Radius, String> {
     text.parse().map(Radius::new).map_err(|_| "write a number of bits, such as 3".to_owned())
+}
+
+fn threads(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| "write a number of threads, such as 4".to_owned())
 }
 
 fn similarity(text: &str) -> Result<Similarity, String> {
