@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from . import _native
 from ._arrays import WIDTHS, Given, numpy, triples_from
-from .errors import FingerprintError, PairsError
+from .errors import FingerprintError
 
 if TYPE_CHECKING:
     from ._arrays import Triples
@@ -39,13 +39,6 @@ def distance(a: Any, b: Any) -> Any:
     one, two = (_words(side, width) for side in (a, b))
     bits = numpy.bitwise_count(one ^ two).sum(axis=-1, dtype=numpy.uint32)
     return int(bits) if bits.ndim == 0 else bits
-
-
-def checked_distance(distance: int) -> int:
-    """A distance that can be searched."""
-    if distance < 0:
-        raise PairsError(f"a distance is 0 or more, not {distance}")
-    return distance
 
 
 def _is_int(print: Any) -> bool:
@@ -100,7 +93,7 @@ def find_all(
     found = _native.find_all(
         given.prints,
         given.bits,
-        checked_distance(distance),
+        distance,
         blocks,
         first=equal == "first",
         memory=memory,
