@@ -71,7 +71,7 @@ def find_all(
     *,
     bits: int | None = None,
     equal: Literal["all", "first"] = "all",
-    memory: int | None = None,
+    memory: int | str | None = None,
     threads: int | None = None,
 ) -> Triples:
     """All pairs of fingerprints that differ in at most ``distance`` bits, missing none.
@@ -84,8 +84,9 @@ def find_all(
 
     The fastest exact plan is chosen; ``blocks`` forces the classic one (more blocks than the
     distance). The answer is the same. A thousand equal fingerprints make half a million pairs:
-    ``equal="first"`` ties each to the first of its equals only. ``memory`` is a limit in bytes;
-    what does not fit goes to temporary files. Without NumPy the answer is a list of tuples.
+    ``equal="first"`` ties each to the first of its equals only. ``memory`` is a limit, in bytes
+    or as in ``"2GB"``; what does not fit goes to temporary files. Without NumPy the answer is a list
+    of tuples.
     """
     if equal not in ("all", "first"):
         raise ValueError(f'equal is "all" or "first", not {equal!r}')

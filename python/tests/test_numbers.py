@@ -95,7 +95,7 @@ ALLOWED: dict[str, tuple[str, type[errors.LookalikeError], bool]] = {
     "blocks": ("a number from 1 to 256", errors.PairsError, True),
     "distance": ("a number from 0 to 256", errors.PairsError, False),
     "limit": ("a number from 0 to sys.maxsize", errors.OptionError, False),
-    "memory": ("0 to 2**64 - 1 bytes", errors.OptionError, False),
+    "memory": ('1 to 2**53 - 1 bytes, or a size such as "512M" or "2GB"', errors.OptionError, True),
     "seed": ("a number from 0 to 2**64 - 1", errors.HashError, False),
     "threads": ("a number from 1 to 65535, or None for all cores", errors.OptionError, True),
     "top": ("a number from 0 (all) to 2**32 - 1", errors.RecipeError, False),
@@ -136,8 +136,10 @@ def test_zero_is_a_number_like_others(argument: str, name: str) -> None:
 @EACH
 @pytest.mark.parametrize("other", [2.5, 64.0, "many", b"2", True, False, [1]])
 def test_what_is_no_whole_number_is_refused(argument: str, name: str, other: object) -> None:
-    allowed, _, _ = ALLOWED[argument]
-    with pytest.raises(TypeError) as raised:
+    allowed, error, _ = ALLOWED[argument]
+    # A text may be a size.
+    kind = error if argument == "memory" and isinstance(other, str) else TypeError
+    with pytest.raises(kind) as raised:
         CALLS[argument][name](other)
     assert str(raised.value) == f"{argument} is {allowed}, not {other!r}"
 

@@ -56,6 +56,19 @@ def test_find_all_finds_what_comparing_each_with_each_finds(bits: int, radius: i
     assert find_all(prints, radius, bits=bits, memory=1000, threads=1).tolist() == expected
 
 
+@pytest.mark.parametrize("memory", ["1", "8K", "1.5 MiB", "2gb", 1])
+def test_memory_is_bytes_or_a_size_as_people_write_one(memory: int | str) -> None:
+    prints = some(300, 64, seed=7)
+    assert find_all(prints, 3, memory=memory).tolist() == oracle(prints, 3)
+
+
+@pytest.mark.parametrize("memory", ["", "0", "-1G", "2X", "9007199254740992"])
+def test_what_is_no_size_is_refused(memory: str) -> None:
+    with pytest.raises(errors.OptionError) as raised:
+        find_all([1], memory=memory)
+    assert f'or a size such as "512M" or "2GB", not {memory!r}' in str(raised.value)
+
+
 def test_the_width_of_ints_is_guessed() -> None:
     assert find_all([1 << 100, 3 << 100, 0]).tolist() == [[0, 1, 1], [0, 2, 1], [1, 2, 2]]
     assert find_all([1 << 200, 0], 1).tolist() == [[0, 1, 1]]

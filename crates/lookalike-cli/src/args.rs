@@ -912,7 +912,7 @@ fn kernel(text: &str) -> Result<Kernel, String> {
 }
 
 /// A size in bytes, as people write one: `512M`, `2G`, `1.5GiB`. Units are powers of 1024.
-fn size(text: &str) -> Result<u64, String> {
+pub fn size(text: &str) -> Result<u64, String> {
     let upper = text.to_ascii_uppercase();
     let upper = upper.strip_suffix("IB").or(upper.strip_suffix('B')).unwrap_or(&upper);
     scaled(upper, &[('K', 1 << 10), ('M', 1 << 20), ('G', 1 << 30), ('T', 1 << 40)])

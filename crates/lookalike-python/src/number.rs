@@ -3,7 +3,12 @@
 
 use std::num::NonZeroU16;
 
-use pyo3::{exceptions::PyTypeError, intern, prelude::*, types::PyBool};
+use pyo3::{
+    exceptions::PyTypeError,
+    intern,
+    prelude::*,
+    types::{PyBool, PyString},
+};
 
 use crate::error::exception;
 
@@ -31,10 +36,27 @@ numbers! {
     Blocks(u32): "blocks is a number from 1 to 256", "PairsError";
     Distance(u32): "distance is a number from 0 to 256", "PairsError";
     Limit(usize): "limit is a number from 0 to sys.maxsize", "OptionError";
-    Memory(u64): "memory is 0 to 2**64 - 1 bytes", "OptionError";
     Seed(u64): "seed is a number from 0 to 2**64 - 1", "HashError";
     Threads(NonZeroU16): "threads is a number from 1 to 65535, or None for all cores", "OptionError";
     Top(u32): "top is a number from 0 (all) to 2**32 - 1", "RecipeError";
+}
+
+/// Bytes, or a size as the command line takes it.
+#[derive(Clone, Copy)]
+pub struct Memory(pub u64);
+
+impl<'py> FromPyObject<'_, 'py> for Memory {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        const ALLOWED: &str =
+            "memory is 1 to 2**53 - 1 bytes, or a size such as \"512M\" or \"2GB\"";
+        if !given.is_instance_of::<PyString>() {
+            refuse_other(&given, ALLOWED)?;
+        }
+        let size = lookalike_cli::size(&given.str()?.to_string_lossy());
+        size.map(Self).map_err(|_| exception("OptionError", &not(&given, ALLOWED)))
+    }
 }
 
 /// The number of an item in an index; `None` if it is one that no item has.
