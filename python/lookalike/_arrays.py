@@ -70,10 +70,10 @@ class Given:
             prints = _of_column(prints)
         if numpy is not None and isinstance(prints, numpy.ndarray) and prints.dtype != object:
             self.prints, self.words = self._of_array(prints)
-            self.bits = bits or 64 * self.words
+            self.bits = 64 * self.words if bits is None else bits
         else:
             self.prints = self._of_list(prints)
-            self.bits = bits or _bits_of(self.prints)
+            self.bits = _bits_of(self.prints) if bits is None else bits
 
     def _of_array(self, array: Any) -> tuple[Any, int]:
         width = array.shape[1] if array.ndim == 2 else 1

@@ -82,11 +82,10 @@ class Collection:
                 self._native.check_recipe(made._native)
         else:
             usual = 3 if made is None else made.distance
-            width = bits or 64
             self._native = _native.Collection.create(
                 path,
                 None if made is None else made._native,
-                width,
+                64 if bits is None else bits,
                 usual if distance is None else distance,
             )
         #: The bits of a fingerprint, the widest distance, how fingerprints are made.

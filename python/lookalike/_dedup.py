@@ -23,6 +23,9 @@ Id: TypeAlias = int | str
 #: The names of a text field, if none is given.
 USUAL = ("text", "content", "body")
 
+#: Options that are numbers. ``True`` is one in Python, but turns on an option here.
+NUMBERS = ("distance", "max_remove", "memory", "similarity", "threads")
+
 
 class Member(NamedTuple):
     """An item that goes."""
@@ -235,6 +238,8 @@ def _flags(options: Mapping[str, Any]) -> Iterator[str]:
     """Options as the command line takes them."""
     for name, value in options.items():
         flag = "--" + name.replace("_", "-")
+        if isinstance(value, bool) and name in NUMBERS:
+            raise TypeError(f"{name} is a number, not {value}")
         if value is True:
             yield flag
         elif value is not None and value is not False:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _native
 from ._arrays import Given, numpy, triples_from
-from ._prints import checked_distance
 
 if TYPE_CHECKING:
     from ._arrays import Triples
@@ -43,7 +42,7 @@ class Index:
     __slots__ = ("_native",)
 
     def __init__(self, bits: int = 64, distance: int = 3, prints: Any = None) -> None:
-        self._native = _native.Index(bits, checked_distance(distance))
+        self._native = _native.Index(bits, distance)
         if prints is not None:
             self.insert_many(prints)
 
@@ -82,7 +81,7 @@ class Index:
 
     def search(self, print: int, distance: int | None = None) -> list[Match]:
         """What is within the distance, nearest first."""
-        within = self.distance if distance is None else checked_distance(distance)
+        within = self.distance if distance is None else distance
         return [Match(*found) for found in self._native.search(_int_of(print), within)]
 
     def search_many(
@@ -97,7 +96,7 @@ class Index:
         [[0, 0, 1], [0, 1, 2], [1, 1, 1]]
         """
         given = self._given(prints)
-        within = self.distance if distance is None else checked_distance(distance)
+        within = self.distance if distance is None else distance
         found = self._native.search_many(given.prints, within, threads)
         return given.restore(triples_from(found), columns=(0,))
 

@@ -174,7 +174,7 @@ def find_all(
     blocks: int | None = None,
     *,
     first: bool = False,
-    memory: int | None = None,
+    memory: int | str | None = None,
     threads: int | None = None,
 ) -> bytearray: ...
 def dedup(

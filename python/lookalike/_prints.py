@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from . import _native
 from ._arrays import WIDTHS, Given, numpy, triples_from
-from .errors import FingerprintError, PairsError
+from .errors import FingerprintError
 
 if TYPE_CHECKING:
     from ._arrays import Triples
@@ -41,13 +41,6 @@ def distance(a: Any, b: Any) -> Any:
     return int(bits) if bits.ndim == 0 else bits
 
 
-def checked_distance(distance: int) -> int:
-    """A distance that can be searched."""
-    if distance < 0:
-        raise PairsError(f"a distance is 0 or more, not {distance}")
-    return distance
-
-
 def _is_int(print: Any) -> bool:
     return hasattr(print, "__index__") and getattr(print, "ndim", 0) == 0
 
@@ -78,7 +71,7 @@ def find_all(
     *,
     bits: int | None = None,
     equal: Literal["all", "first"] = "all",
-    memory: int | None = None,
+    memory: int | str | None = None,
     threads: int | None = None,
 ) -> Triples:
     """All pairs of fingerprints that differ in at most ``distance`` bits, missing none.
@@ -91,8 +84,9 @@ def find_all(
 
     The fastest exact plan is chosen; ``blocks`` forces the classic one (more blocks than the
     distance). The answer is the same. A thousand equal fingerprints make half a million pairs:
-    ``equal="first"`` ties each to the first of its equals only. ``memory`` is a limit in bytes;
-    what does not fit goes to temporary files. Without NumPy the answer is a list of tuples.
+    ``equal="first"`` ties each to the first of its equals only. ``memory`` is a limit, in bytes
+    or as in ``"2GB"``; what does not fit goes to temporary files. Without NumPy the answer is a list
+    of tuples.
     """
     if equal not in ("all", "first"):
         raise ValueError(f'equal is "all" or "first", not {equal!r}')
@@ -100,7 +94,7 @@ def find_all(
     found = _native.find_all(
         given.prints,
         given.bits,
-        checked_distance(distance),
+        distance,
         blocks,
         first=equal == "first",
         memory=memory,

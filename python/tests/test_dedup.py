@@ -234,6 +234,10 @@ def test_options_are_the_command_lines() -> None:
         ({"level": "close"}, errors.OptionError, "invalid value 'close' for '--level <NAME>'"),
         ({"similarity": 2}, errors.OptionError, "write a number from 0 to 1"),
         ({"keep": "bets"}, errors.OptionError, "--keep <RULE>"),
+        ({"distance": -1}, errors.OptionError, "'-1' for '--distance <K>': write a number"),
+        ({"threads": -2}, errors.OptionError, "'-2' for '--threads <N>': write a number"),
+        ({"threads": 0}, errors.OptionError, "--threads 0: use at least 1"),
+        ({"memory": -2}, errors.OptionError, "'-2' for '--memory <SIZE>': write a size"),
         ({"distance": 129}, errors.OptionError, "--distance 129 is more than the 128 bits"),
         ({"max_remove": 0.1}, errors.RemovalError, "1 of 2 items would be removed"),
         ({"output": "kept.jsonl"}, errors.OptionError, "output= is for files"),
@@ -246,6 +250,14 @@ def test_wrong_options_are_said_as_on_the_command_line(
         dedup([NINE, TEN], **options)
     assert message in str(raised.value)
     assert isinstance(raised.value, errors.LookalikeError)
+
+
+@pytest.mark.parametrize("name", ["distance", "max_remove", "memory", "similarity", "threads"])
+@pytest.mark.parametrize("switch", [True, False])
+def test_numbers_are_no_switches(name: str, switch: bool) -> None:
+    options: dict[str, Any] = {name: switch}
+    with pytest.raises(TypeError, match=f"{name} is a number, not {switch}"):
+        dedup([NINE, TEN], **options)
 
 
 def test_files_are_read_and_written_as_by_the_command_line(tmp_path: Path) -> None:

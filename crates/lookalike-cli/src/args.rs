@@ -478,7 +478,7 @@ pub struct HashArgs {
     pub output: OutputArgs,
 
     /// Threads to use [default: all cores]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
 
     #[command(flatten)]
@@ -746,7 +746,7 @@ pub struct SearchArgs {
 #[derive(clap::Args, Default)]
 pub struct WorkArgs {
     /// Threads to use [default: all cores]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
 
     /// Memory to stay within (512M, 2G); what does not fit goes to temporary files
@@ -889,6 +889,10 @@ fn radius(text: &str) -> Result<Radius, String> {
     text.parse().map(Radius::new).map_err(|_| "write a number of bits, such as 3".to_owned())
 }
 
+fn threads(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| "write a number of threads, such as 4".to_owned())
+}
+
 fn similarity(text: &str) -> Result<Similarity, String> {
     let share = text.parse().ok().and_then(Similarity::new);
     share.ok_or_else(|| "write a number from 0 to 1, such as 0.8".to_owned())
@@ -908,7 +912,7 @@ fn kernel(text: &str) -> Result<Kernel, String> {
 }
 
 /// A size in bytes, as people write one: `512M`, `2G`, `1.5GiB`. Units are powers of 1024.
-fn size(text: &str) -> Result<u64, String> {
+pub fn size(text: &str) -> Result<u64, String> {
     let upper = text.to_ascii_uppercase();
     let upper = upper.strip_suffix("IB").or(upper.strip_suffix('B')).unwrap_or(&upper);
     scaled(upper, &[('K', 1 << 10), ('M', 1 << 20), ('G', 1 << 30), ('T', 1 << 40)])

@@ -17,6 +17,7 @@ use std::{ffi::OsString, process::ExitCode};
 
 use clap::Parser;
 
+pub use args::size;
 pub use clap::Error as ArgumentError;
 pub use commands::dedup::{Answer, Given, Id, Make, Unmade};
 

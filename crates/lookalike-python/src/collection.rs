@@ -13,6 +13,7 @@ use rayon::prelude::*;
 
 use crate::{
     error::OrRaise,
+    number::{Bits, Distance, Limit, Threads},
     prints::{from_int, to_int, width},
     recipe::Recipe,
     work,
@@ -57,13 +58,13 @@ impl Collection {
         py: Python<'_>,
         folder: PathBuf,
         recipe: Option<&Bound<'_, Recipe>>,
-        bits: u32,
-        distance: u32,
+        bits: Bits,
+        distance: Distance,
     ) -> PyResult<Self> {
-        let radius = Radius::new(distance);
+        let radius = Radius::new(distance.0);
         let about = match recipe {
             Some(recipe) => About::texts(recipe.get().inner.clone(), radius),
-            None => About::given(width(bits)?, radius),
+            None => About::given(width(bits.0)?, radius),
         };
         py.detach(|| lookalike::Collection::create(folder, about)).or_raise().map(Self::new)
     }
@@ -111,9 +112,9 @@ impl Collection {
         &self,
         py: Python<'_>,
         items: Vec<Given<'_>>,
-        distance: u32,
+        distance: Distance,
     ) -> PyResult<Vec<Stored>> {
-        self.store(py, &items, Way::UnlessNear(Radius::new(distance)))
+        self.store(py, &items, Way::UnlessNear(Radius::new(distance.0)))
     }
 
     /// Removes items; says of each whether it was there.
@@ -156,15 +157,15 @@ impl Collection {
         &self,
         py: Python<'_>,
         queries: Vec<Bound<'_, PyAny>>,
-        distance: u32,
-        limit: usize,
-        threads: Option<usize>,
+        distance: Distance,
+        limit: Limit,
+        threads: Option<Threads>,
     ) -> PyResult<Vec<Vec<(String, u32)>>> {
         let pool = work::pool(threads)?;
         let prints = self.prints(py, queries.iter())?;
         let known: Vec<Fingerprint<4>> = prints.iter().flatten().copied().collect();
         let search = |inner: &lookalike::Collection| {
-            pool.install(|| inner.search_many(&known, Radius::new(distance), limit))
+            pool.install(|| inner.search_many(&known, Radius::new(distance.0), limit.0))
         };
         let mut found = self.with(py, search)?.or_raise()?.into_iter();
         let answer = |print: &Option<Fingerprint<4>>| match print {

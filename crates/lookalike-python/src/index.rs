@@ -10,6 +10,7 @@ use pyo3::{prelude::*, types::PyByteArray};
 
 use crate::{
     error::OrRaise,
+    number::{Bits, Distance, Id, Threads},
     prints::{from_int, many, to_bytes, to_int, width},
     work::{self, on_pool},
 };
@@ -54,7 +55,8 @@ macro_rules! locked {
 #[pymethods]
 impl Index {
     #[new]
-    fn new(bits: u32, distance: u32) -> PyResult<Self> {
+    fn new(bits: Bits, distance: Distance) -> PyResult<Self> {
+        let (bits, distance) = (bits.0, distance.0);
         let (width, radius) = (width(bits)?, Radius::new(distance));
         if distance > bits {
             return Err(PairsError::Radius { radius: distance, bits }).or_raise();
@@ -117,7 +119,8 @@ impl Index {
     }
 
     /// Removes an item and says what it was.
-    fn remove<'py>(&self, py: Python<'py>, id: u32) -> PyResult<Option<Bound<'py, PyAny>>> {
+    fn remove<'py>(&self, py: Python<'py>, id: Id) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Id(Some(id)) = id else { return Ok(None) };
         macro_rules! remove {
             ($items:expr) => {{
                 let remove = || $items.write().unwrap_or_else(PoisonError::into_inner).remove(id);
@@ -132,7 +135,8 @@ impl Index {
     }
 
     /// The fingerprint of an item.
-    fn get<'py>(&self, py: Python<'py>, id: u32) -> PyResult<Option<Bound<'py, PyAny>>> {
+    fn get<'py>(&self, py: Python<'py>, id: Id) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Id(Some(id)) = id else { return Ok(None) };
         macro_rules! get {
             ($items:expr) => {{
                 let print = $items.read().unwrap_or_else(PoisonError::into_inner).print(id);
@@ -165,12 +169,13 @@ impl Index {
         &self,
         py: Python<'_>,
         print: &Bound<'_, PyAny>,
-        distance: u32,
+        distance: Distance,
     ) -> PyResult<Vec<(u32, u32)>> {
+        let radius = Radius::new(distance.0);
         match &self.items {
-            Items::One(items) => search(py, &from_int(print, self.width)?, distance, items),
-            Items::Two(items) => search(py, &from_int(print, self.width)?, distance, items),
-            Items::Four(items) => search(py, &from_int(print, self.width)?, distance, items),
+            Items::One(items) => search(py, &from_int(print, self.width)?, radius, items),
+            Items::Two(items) => search(py, &from_int(print, self.width)?, radius, items),
+            Items::Four(items) => search(py, &from_int(print, self.width)?, radius, items),
         }
     }
 
@@ -180,10 +185,10 @@ impl Index {
         &self,
         py: Python<'py>,
         prints: &Bound<'py, PyAny>,
-        distance: u32,
-        threads: Option<usize>,
+        distance: Distance,
+        threads: Option<Threads>,
     ) -> PyResult<Bound<'py, PyByteArray>> {
-        let radius = Radius::new(distance);
+        let radius = Radius::new(distance.0);
         match &self.items {
             Items::One(items) => search_many(prints, self.width, radius, items, threads),
             Items::Two(items) => search_many(prints, self.width, radius, items, threads),
@@ -271,12 +276,12 @@ fn insert_many<const WORDS: usize>(
 fn search<const WORDS: usize>(
     py: Python<'_>,
     print: &Fingerprint<WORDS>,
-    distance: u32,
+    radius: Radius,
     items: &RwLock<MutableIndex<WORDS>>,
 ) -> PyResult<Vec<(u32, u32)>> {
     let found = py.detach(|| {
         let index = items.read().unwrap_or_else(PoisonError::into_inner);
-        index.matches(print, Radius::new(distance))
+        index.matches(print, radius)
     });
     let mut found: Vec<_> = found.or_raise()?.iter().map(|near| (near.id, near.distance)).collect();
     found.sort_unstable_by_key(|&(id, distance)| (distance, id));
@@ -288,7 +293,7 @@ fn search_many<const WORDS: usize>(
     width: Width,
     radius: Radius,
     items: &RwLock<MutableIndex<WORDS>>,
-    threads: Option<usize>,
+    threads: Option<Threads>,
 ) -> PyResult<Vec<[u32; 3]>> {
     let py = queries.py();
     let queries = many::<WORDS>(queries, width)?;

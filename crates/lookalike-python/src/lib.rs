@@ -16,6 +16,7 @@
 //! | `dedup.rs`, `table.rs` | What can go? The command line's `dedup`, over rows in memory or files. |
 //! | `compat.rs` | What do the packages `simhash` and `simhash-py` compute? |
 //! | `prints.rs`, `arrow.rs` | How do fingerprints and Arrow data cross the border? |
+//! | `number.rs` | Which numbers can an argument be? |
 //! | `work.rs`, `error.rs` | How is work run and stopped? What does Python raise? |
 
 mod arrow;
@@ -26,6 +27,7 @@ mod error;
 mod features;
 mod index;
 mod model;
+mod number;
 mod own;
 mod pairs;
 mod pictures;

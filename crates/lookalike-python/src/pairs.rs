@@ -5,6 +5,7 @@ use pyo3::{exceptions::PyMemoryError, prelude::*, types::PyByteArray};
 
 use crate::{
     error::OrRaise,
+    number::{Bits, Blocks, Distance, Memory, Threads},
     prints::{for_words, many, to_bytes, width},
     work::{self, interruptible},
 };
@@ -21,13 +22,14 @@ const MOST: u64 = 1 << 32;
 pub fn find_all<'py>(
     py: Python<'py>,
     prints: &Bound<'py, PyAny>,
-    bits: u32,
-    distance: u32,
-    blocks: Option<u32>,
+    bits: Bits,
+    distance: Distance,
+    blocks: Option<Blocks>,
     first: bool,
-    memory: Option<u64>,
-    threads: Option<usize>,
+    memory: Option<Memory>,
+    threads: Option<Threads>,
 ) -> PyResult<Bound<'py, PyByteArray>> {
+    let (bits, distance) = (bits.0, distance.0);
     let width = width(bits)?;
     if distance > bits {
         return Err(PairsError::Radius { radius: distance, bits }).or_raise();
@@ -38,10 +40,10 @@ pub fn find_all<'py>(
         interruptible(py, |stop| {
             let on_progress = |_| stop.check();
             let mut options = AllPairs::new(Radius::new(distance)).progress(&on_progress);
-            if let Some(blocks) = blocks {
+            if let Some(Blocks(blocks)) = blocks {
                 options = options.blocks(blocks);
             }
-            if let Some(bytes) = memory {
+            if let Some(Memory(bytes)) = memory {
                 options = options.memory(bytes);
             }
             pool.install(|| options.run(&prints))

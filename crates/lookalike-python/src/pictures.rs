@@ -16,6 +16,7 @@ use rayon::prelude::*;
 
 use crate::{
     error::OrRaise,
+    number::Threads,
     prints::{for_words, to_bytes},
     work::{self, on_pool},
 };
@@ -42,7 +43,7 @@ pub fn pictures<'py>(
     py: Python<'py>,
     sources: &Bound<'py, PyAny>,
     recipe: &str,
-    threads: Option<usize>,
+    threads: Option<Threads>,
 ) -> PyResult<Many<'py>> {
     let recipe = &PicturePreset::named(recipe).or_raise()?.recipe;
     let pool = work::pool(threads)?;

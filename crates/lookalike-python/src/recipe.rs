@@ -14,6 +14,7 @@ use crate::{
     error::{OrRaise, exception},
     features::{Feature, mix},
     model::Model,
+    number::{Bits, Seed, Threads, Top},
     own::{Hasher, Own, Taken},
     prints::{for_words, to_bytes, to_int},
     texts::{Batch, Texts},
@@ -44,10 +45,10 @@ impl Recipe {
         own_words: Option<&str>,
         weights: Option<&str>,
         model: Option<&Bound<'_, Model>>,
-        top: Option<u32>,
+        top: Option<Top>,
         hash: Option<&str>,
-        seed: Option<u64>,
-        bits: Option<u32>,
+        seed: Option<Seed>,
+        bits: Option<Bits>,
     ) -> PyResult<Self> {
         let preset = Preset::named(name).or_raise()?;
         let base = &preset.recipe;
@@ -62,10 +63,10 @@ impl Recipe {
             stop_words,
             weights: weights.map_or(Ok(base.weights), str::parse).or_raise()?,
             model: model.map(|model| model.get().inner.clone()),
-            top: top.map_or(base.top, NonZeroU32::new),
+            top: top.map_or(base.top, |top| NonZeroU32::new(top.0)),
             hash: hash.map_or(Ok(base.hash), str::parse).or_raise()?,
-            seed: seed.unwrap_or(base.seed),
-            width: bits.map_or(Ok(base.width), Width::from_bits).or_raise()?,
+            seed: seed.map_or(base.seed, |seed| seed.0),
+            width: bits.map_or(Ok(base.width), |bits| Width::from_bits(bits.0)).or_raise()?,
             ..base.clone()
         };
         inner.hash.check_seed(inner.seed).or_raise()?;
@@ -160,7 +161,7 @@ impl Recipe {
         &self,
         items: &Bound<'py, PyAny>,
         own: Option<Own>,
-        threads: Option<usize>,
+        threads: Option<Threads>,
     ) -> PyResult<Many<'py>> {
         self.check()?;
         for_words!(self.words(), W => self.many::<W>(items, own.as_ref(), threads))
@@ -190,7 +191,7 @@ impl Recipe {
         &self,
         items: &Bound<'py, PyAny>,
         own: Option<&Own>,
-        threads: Option<usize>,
+        threads: Option<Threads>,
     ) -> PyResult<Many<'py>> {
         let py = items.py();
         let pool = work::pool(threads)?;

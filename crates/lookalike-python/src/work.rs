@@ -15,8 +15,10 @@ use std::{
     time::Duration,
 };
 
-use pyo3::{exceptions::PyValueError, prelude::*};
+use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use crate::{error::exception, number::Threads};
 
 /// How often signals are looked for.
 const LISTEN: Duration = Duration::from_millis(50);
@@ -25,10 +27,7 @@ const LISTEN: Duration = Duration::from_millis(50);
 static POOL: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
 
 /// So many threads; all cores if nothing is said.
-pub fn pool(threads: Option<usize>) -> PyResult<Arc<ThreadPool>> {
-    if threads == Some(0) {
-        return Err(PyValueError::new_err("threads: use at least 1, or None for all cores"));
-    }
+pub fn pool(threads: Option<Threads>) -> PyResult<Arc<ThreadPool>> {
     if threads.is_some() {
         return build(threads);
     }
@@ -45,9 +44,10 @@ pub fn pool(threads: Option<usize>) -> PyResult<Arc<ThreadPool>> {
     }
 }
 
-fn build(threads: Option<usize>) -> PyResult<Arc<ThreadPool>> {
-    let built = ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build();
-    built.map(Arc::new).map_err(|error| PyValueError::new_err(format!("threads: {error}")))
+fn build(threads: Option<Threads>) -> PyResult<Arc<ThreadPool>> {
+    let count = threads.map_or(0, |threads| threads.0.get().into());
+    let built = ThreadPoolBuilder::new().num_threads(count).build();
+    built.map(Arc::new).map_err(|error| exception("OptionError", &format!("threads: {error}")))
 }
 
 /// Runs something short on the pool, while other Python threads go on.

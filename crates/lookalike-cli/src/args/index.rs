@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::Subcommand;
 use lookalike::Radius;
 
-use super::{Kind, Matching, OutputArgs, PictureArgs, RecipeArgs, RowArgs, TalkArgs, radius};
+use super::{
+    Kind, Matching, OutputArgs, PictureArgs, RecipeArgs, RowArgs, TalkArgs, radius, threads,
+};
 
 /// Remember items in a folder, and ask it what was seen before.
 #[derive(Subcommand)]
@@ -109,7 +111,7 @@ pub struct IndexAddArgs {
     pub make: IndexMakeArgs,
 
     /// Threads to use [default: all cores]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
 
     #[command(flatten)]
@@ -186,7 +188,7 @@ pub struct IndexSearchArgs {
     pub rows: RowArgs,
 
     /// Threads to use [default: all cores]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
 
     #[command(flatten)]

@@ -130,5 +130,9 @@ fn messages_are_those_of_the_command_line() {
         "invalid value 'wrods' for '--recipe <NAME>': there is no recipe \"wrods\"; did you mean \
          words?"
     );
+    assert_eq!(
+        message(&refused(&["rows", "--threads=-2"])),
+        "invalid value '-2' for '--threads <N>': write a number of threads, such as 4"
+    );
     assert_eq!(message(&refused(&["no-such-file"])), "no-such-file: no such file; check the name");
 }
