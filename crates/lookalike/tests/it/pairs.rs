@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use lookalike::{
-    AllPairs, Fingerprint, Kernel, Pair, PairsError, Radius, all_pairs, pairs::linear,
+    AllPairs, Fingerprint, Kernel, Pair, PairsError, Radius, Workspace, all_pairs, pairs::linear,
 };
 use rayon::ThreadPool;
 
@@ -41,12 +41,18 @@ fn pools() -> &'static [ThreadPool; 2] {
     POOLS.get_or_init(|| [1, 3].map(pool))
 }
 
+/// Memory with whatever the searches before have left in it.
+fn workspace() -> &'static Workspace {
+    static WORKSPACE: OnceLock<Workspace> = OnceLock::new();
+    WORKSPACE.get_or_init(Workspace::default)
+}
+
 /// Compares the planner's choice and some forced blocks with the oracle: every kernel, one thread
 /// and several, in memory and spilled.
 fn check<const WORDS: usize>(bits: u32, radius: u32, count: usize, shape: Shape, seed: u64) {
     let prints = shape.make::<WORDS>(count, bits, radius, &mut Rng(seed));
     let expected = expected(&prints, radius);
-    let planned = AllPairs::new(Radius::new(radius));
+    let planned = AllPairs::new(Radius::new(radius)).workspace(workspace());
     let blocks = [radius + 1, radius + 2, radius + 4];
     let blocks =
         blocks.iter().take(if radius < 8 { 3 } else { 1 }).filter(|&&blocks| blocks <= bits);
