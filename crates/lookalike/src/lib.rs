@@ -88,8 +88,9 @@
 //! ```
 //!
 //! [`AllPairs`] also takes a memory limit (what does not fit goes to temporary files), a number of
-//! blocks if you want the classic plan, and a progress callback; [`AllPairs::collector`] takes
-//! fingerprints as they arrive; [`AllPairs::plan`] says how the answer would be found.
+//! blocks if you want the classic plan, a progress callback, and a [`Workspace`] if you search
+//! often; [`AllPairs::collector`] takes fingerprints as they arrive; [`AllPairs::plan`] says how the
+//! answer would be found.
 //!
 //! # Searching
 //!
