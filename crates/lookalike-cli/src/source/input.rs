@@ -67,6 +67,11 @@ impl Input {
         Self::new("stdin".to_owned(), origin, format, PathBuf::from("stdin")).with_layout(options)
     }
 
+    /// Lines of which nothing is known but where they are.
+    pub fn lines(name: String, origin: Origin) -> Self {
+        Self::new(name, origin, Format::Lines, PathBuf::new())
+    }
+
     /// Rows that a program holds.
     pub fn memory(
         name: String,

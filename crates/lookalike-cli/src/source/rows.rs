@@ -296,7 +296,7 @@ pub struct Items {
 }
 
 impl Items {
-    fn push(&mut self, is_item: bool) {
+    pub fn push(&mut self, is_item: bool) {
         if self.len.is_multiple_of(64) {
             self.words.push(0);
         }

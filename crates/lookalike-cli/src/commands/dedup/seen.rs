@@ -56,7 +56,7 @@ pub fn search(
     match &collection.about().maker {
         Maker::Text(recipe) => texts(args, &collection, recipe, given, work, skipped),
         maker if *maker == Maker::GIVEN => {
-            bail!("{}: holds fingerprints; dedup has texts or pictures", folder.display())
+            bail!("{}: holds fingerprints, but these are texts or pictures", folder.display())
         }
         maker => pictures(args, &collection, index::picture_preset(maker)?, given, work, skipped),
     }
@@ -215,5 +215,6 @@ fn told(collection: &Collection, radius: Radius, levels: Levels) -> Told {
         how,
         levels,
         scale: Scale::Distance { radius: radius.bits(), levels: Vec::new() },
+        shown: false,
     }
 }
