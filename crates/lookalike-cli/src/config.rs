@@ -33,7 +33,7 @@ pub struct Search {
 pub struct Work {
     pub threads: Option<usize>,
     pub memory: Option<u64>,
-    temp: Option<PathBuf>,
+    pub temp: Option<PathBuf>,
     kernel: Option<Kernel>,
 }
 

@@ -71,7 +71,8 @@ fn texts(args: PairsArgs, start: Instant) -> Result<ExitCode> {
     let alike = Alike::new(&args.recipe, args.search.distance, &args.verify)?;
     let work = Work::new(args.search.work)?;
     let mut skipped = Skipped::unless(args.rows.strict);
-    let mut rows = Rows::open(&args.inputs, RowOptions::from(&args.rows), &mut skipped)?;
+    let options = RowOptions { temp: work.temp.clone(), ..RowOptions::from(&args.rows) };
+    let mut rows = Rows::open(&args.inputs, options, &mut skipped)?;
     let report = Report::open(args.output, args.equal.into(), args.talk)?;
     let source = TextSource {
         rows: &mut rows,

@@ -57,6 +57,8 @@ pub struct PrintOptions {
     pub bits: Option<Width>,
     /// Everything will be read a second time, to write what is kept.
     pub again: bool,
+    /// The folder for temporary files, if not the system's.
+    pub temp: Option<PathBuf>,
 }
 
 impl Fingerprints {
@@ -153,7 +155,7 @@ pub fn guess_kind(paths: &[PathBuf], rows: &RowArgs, otherwise: Kind) -> Kind {
 impl Opened {
     fn new(path: &Path, options: &PrintOptions) -> Result<Self, Bad> {
         let origin = match path == Path::new("-") {
-            true => Origin::stdin(options.again)?,
+            true => Origin::stdin(options.again, options.temp.as_deref())?,
             false => Origin::file(path),
         };
         let name = name_of(path);

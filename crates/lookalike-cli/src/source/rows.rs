@@ -44,6 +44,8 @@ pub struct RowOptions {
     pub html: bool,
     /// Everything will be read a second time, to write what is kept.
     pub again: bool,
+    /// The folder for temporary files, if not the system's.
+    pub temp: Option<PathBuf>,
     /// Symbolic links in folders are followed.
     pub follow_links: bool,
     /// Files will be acted on: notes how each was when it was read.

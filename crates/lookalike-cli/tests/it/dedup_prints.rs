@@ -4,7 +4,7 @@ use std::{fs, io::Write};
 
 use crate::{
     pairs_in::{npy, words},
-    run::Folder,
+    run::{Folder, run},
 };
 
 /// 1 and 2 differ in one bit, 2 and 4 in two, 5 and 1 are equal; 3 is far from all.
@@ -134,6 +134,32 @@ fn packed_inputs_and_standard_input_are_read_twice() {
     assert!(out.ends_with(&words(&[NUMBERS[0], NUMBERS[2]])) && out.len() == 128 + 16);
     assert_eq!(folder.run("dedup in.npy.zst -o out.npy.gz").exit, 0);
     assert_eq!(folder.run("pairs out.npy.gz out.npy --json").stdout.lines().count(), 2);
+}
+
+#[test]
+fn what_is_kept_of_standard_input_goes_to_the_folder_that_was_named() {
+    let folder = Folder::with("in", HASHES);
+    assert_eq!(folder.run("dedup in --removed r.parquet").exit, 0);
+    let table = fs::read(folder.path("r.parquet")).unwrap();
+    let rows = b"{\"text\":\"one and only\"}\n".as_slice();
+    for (arguments, stdin, why) in [
+        ("dedup - --kind hash -o -", HASHES.as_bytes(), "cannot be kept for a second reading"),
+        ("dedup - -o -", rows, "cannot be kept for a second reading"),
+        ("dedup - --field level --max-remove 1", &table, "cannot be unpacked"),
+        ("pairs - --kind text --field level", &table, "cannot be unpacked"),
+    ] {
+        let run_in = |more: &str| {
+            let mut command = folder.command(&format!("{arguments} {more}"));
+            command.env("TMPDIR", folder.path("nowhere"));
+            run(command, stdin)
+        };
+        let ran = run_in("--temp .");
+        assert_eq!(ran.exit, 0, "{arguments}: {}", ran.stderr);
+        let ran = run_in("");
+        assert_eq!(ran.exit, 2, "{arguments}");
+        assert!(ran.stderr.contains(&format!("error: stdin: {why}")), "{}", ran.stderr);
+    }
+    assert_eq!(folder.names(), ["in", "r.parquet"]);
 }
 
 #[test]

@@ -185,9 +185,12 @@ fn search_texts(
     let Given { rows: given_rows, against, on_beat, make } = given;
     let is_given = given_rows.is_some();
     let alike = Alike::new(&args.recipe, args.distance, &args.verify)?;
-    let mut rows = open(&args.inputs, given_rows, args, skipped)?;
+    let mut rows = open(&args.inputs, given_rows, options(args, work), skipped)?;
     let mut others = match &args.against {
-        Some(path) => Some(open(std::slice::from_ref(path), against, args, skipped)?),
+        Some(path) => {
+            let paths = std::slice::from_ref(path);
+            Some(open(paths, against, options(args, work), skipped)?)
+        }
         None => None,
     };
     let outputs = Outputs::open(args, |output| rows.open_kept(output))?;
@@ -277,26 +280,26 @@ fn search_pictures(
 fn open(
     paths: &[PathBuf],
     given: Option<Vec<RecordBatch>>,
-    args: &DedupArgs,
+    options: RowOptions,
     skipped: &mut Skipped,
 ) -> Result<Rows> {
     match given {
-        None => Rows::open(paths, options(args), skipped),
+        None => Rows::open(paths, options, skipped),
         Some(rows) => {
             let name = paths.first().map_or_else(String::new, |path| path.display().to_string());
-            Rows::in_memory(name, rows, options(args))
+            Rows::in_memory(name, rows, options)
         }
     }
 }
 
-fn options(args: &DedupArgs) -> RowOptions {
+fn options(args: &DedupArgs, work: &Work) -> RowOptions {
     let key = args.keep.0.iter().find_map(|rule| match rule {
         KeepRule::Field { name, .. } => Some(name.clone()),
         _ => None,
     });
     let again = reads_again(args);
     let watch = deed(&args.act).is_some();
-    RowOptions { key, again, watch, ..RowOptions::from(&args.rows) }
+    RowOptions { key, again, watch, temp: work.temp.clone(), ..RowOptions::from(&args.rows) }
 }
 
 /// Whether the input is read a second time, to show or to copy what is in it.

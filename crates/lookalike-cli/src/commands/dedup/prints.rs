@@ -31,8 +31,12 @@ pub fn search(
     );
     let mut preference = Preference::new(&args.keep);
     preference.note_prints(0)?;
-    let options =
-        PrintOptions { kind: args.kind, bits: args.recipe.bits, again: reads_again(args) };
+    let options = PrintOptions {
+        kind: args.kind,
+        bits: args.recipe.bits,
+        again: reads_again(args),
+        temp: work.temp.clone(),
+    };
     let mut own = Fingerprints::open(&args.inputs, &options, skipped)?;
     let mut others = open_others(args, own.width, skipped)?;
     let search = Search::new(args.distance, None, own.width)?;

@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::{
     super::{index, texts::fingerprint},
-    Acting, Found, Given, Levels, Outputs, Preference, Results, Source, Told, open,
+    Acting, Found, Given, Levels, Outputs, Preference, Results, Source, Told, open, options,
     picture_reading,
 };
 use crate::{
@@ -73,7 +73,7 @@ fn texts(
     let radius = index::usual_radius(collection.about(), args.distance);
     let Given { rows: given_rows, on_beat, .. } = given;
     let is_given = given_rows.is_some();
-    let mut rows = open(&args.inputs, given_rows, args, skipped)?;
+    let mut rows = open(&args.inputs, given_rows, options(args, work), skipped)?;
     let outputs = Outputs::open(args, |output| rows.open_kept(output))?;
     let name = collection.folder().display().to_string();
     let acting = Acting::open(args, [rows.no_file(), Some(&name)])?;
