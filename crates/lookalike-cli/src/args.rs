@@ -102,11 +102,11 @@ pub struct PairsArgs {
     pub talk: TalkArgs,
 }
 
-/// Remove near-duplicate texts or pictures: of each group of alike ones, one is kept.
+/// Remove near-duplicate texts, pictures or fingerprints: of each group of alike ones, one is kept.
 ///
 /// Pictures come in folders and files, told by their content. Texts come in folders, files, tables (.jsonl, .csv, .tsv, .parquet), web archives, or lines
-/// (--lines), each also packed with gzip, zstd, bzip2 or xz. What is kept has the format it came in;
-/// JSON lines pass byte for byte. The input is not changed, unless --move, --link, --trash or --delete
+/// (--lines), fingerprints as lookalike pairs reads them; each also packed with gzip, zstd, bzip2 or
+/// xz. What is kept has the format it came in; lines pass byte for byte. The input is not changed, unless --move, --link, --trash or --delete
 /// says so. Every removed item was compared with the one kept in its stead (--removed and --report
 /// show both).
 #[derive(clap::Args)]
@@ -117,6 +117,7 @@ Examples:
   lookalike dedup crawl/*.warc.gz --html --level copy --keep longest -o kept.warc.gz
   lookalike dedup train.parquet --against test.parquet --removed leaked.csv -o train-clean.parquet
   lookalike dedup posts.csv --field body --id post_id --keep score:desc --dry-run
+  lookalike dedup --kind hash hashes.npy --distance 3 -o kept.npy
   lookalike dedup photos/ --keep best --move double/ --report report.html")]
 pub struct DedupArgs {
     /// Folders and files; - is standard input
@@ -181,11 +182,15 @@ pub struct DedupArgs {
     #[arg(long)]
     pub kind: Option<Kind>,
 
+    /// Fingerprints: go on without those that cannot be read; they are counted, listed and kept
+    #[arg(long)]
+    pub skip_bad: bool,
+
     #[command(flatten)]
     pub rows: RowArgs,
 
     /// Largest number of bits in which the fingerprints of two alike items may differ [default: the
-    /// recipe's]
+    /// recipe's, 3 for fingerprints]
     #[arg(long, short = 'k', value_name = "K", value_parser = radius, help_heading = "Which texts are alike")]
     pub distance: Option<Radius>,
 

@@ -15,8 +15,7 @@ use lookalike::{
 };
 
 use crate::args::{
-    CacheArgs, Matching, PictureArgs, RecipeArgs, RecipeName, RowArgs, SearchArgs, VerifyArgs,
-    WorkArgs,
+    CacheArgs, Matching, PictureArgs, RecipeArgs, RecipeName, RowArgs, VerifyArgs, WorkArgs,
 };
 use crate::source::{Cache, PictureReading, usual_cache};
 
@@ -28,14 +27,13 @@ pub struct Search {
     pub width: Width,
     pub radius: Radius,
     blocks: Option<u32>,
-    pub work: Work,
 }
 
 /// What the work may take.
 pub struct Work {
     pub threads: Option<usize>,
     pub memory: Option<u64>,
-    temp: Option<PathBuf>,
+    pub temp: Option<PathBuf>,
     kernel: Option<Kernel>,
 }
 
@@ -55,8 +53,7 @@ impl Work {
 }
 
 impl Search {
-    pub fn new(args: SearchArgs, width: Width) -> Result<Self> {
-        let SearchArgs { distance, blocks, work } = args;
+    pub fn new(distance: Option<Radius>, blocks: Option<u32>, width: Width) -> Result<Self> {
         let radius = distance.unwrap_or(USUAL_RADIUS);
         check_radius(radius, width)?;
         if let Some(blocks) = blocks {
@@ -73,22 +70,22 @@ impl Search {
                 width.bits()
             );
         }
-        Ok(Self { width, radius, blocks, work: Work::new(work)? })
+        Ok(Self { width, radius, blocks })
     }
 
     /// The library's options for this search.
-    pub fn all_pairs<'a>(&self, progress: &'a (dyn Fn(f64) + Sync)) -> AllPairs<'a> {
+    pub fn all_pairs<'a>(&self, work: &Work, progress: &'a (dyn Fn(f64) + Sync)) -> AllPairs<'a> {
         let mut pairs = AllPairs::new(self.radius).progress(progress);
         if let Some(blocks) = self.blocks {
             pairs = pairs.blocks(blocks);
         }
-        if let Some(bytes) = self.work.memory {
+        if let Some(bytes) = work.memory {
             pairs = pairs.memory(bytes);
         }
-        if let Some(folder) = &self.work.temp {
+        if let Some(folder) = &work.temp {
             pairs = pairs.spill_folder(folder);
         }
-        if let Some(kernel) = self.work.kernel {
+        if let Some(kernel) = work.kernel {
             pairs = pairs.kernel(kernel);
         }
         pairs

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::{
     args::BenchPairsArgs,
-    config::Search,
+    config::{Search, Work},
     report::{Output, bytes, grouped, json_line, rate},
 };
 use data::Made;
@@ -20,7 +20,8 @@ use data::Made;
 const PIECE: usize = 1 << 20;
 
 pub fn run(args: BenchPairsArgs) -> Result<ExitCode> {
-    let search = Search::new(args.search, args.bits)?;
+    let search = Search::new(args.search.distance, args.search.blocks, args.bits)?;
+    let work = Work::new(args.search.work)?;
     ensure!(
         args.random <= u64::from(u32::MAX),
         "--random {}: the most is {}",
@@ -34,10 +35,10 @@ pub fn run(args: BenchPairsArgs) -> Result<ExitCode> {
         width: args.bits,
         radius: search.radius,
     };
-    let measured = search.work.on_threads(|| match args.bits {
-        Width::Bits32 | Width::Bits64 => measure::<1>(&made, &search),
-        Width::Bits128 => measure::<2>(&made, &search),
-        Width::Bits256 => measure::<4>(&made, &search),
+    let measured = work.on_threads(|| match args.bits {
+        Width::Bits32 | Width::Bits64 => measure::<1>(&made, &search, &work),
+        Width::Bits128 => measure::<2>(&made, &search, &work),
+        Width::Bits256 => measure::<4>(&made, &search, &work),
     })?;
     let text = if args.json { measured.json(&made) } else { measured.text(&made) };
     Output::print(&text)?;
@@ -56,9 +57,9 @@ struct Measured {
     peak: Option<u64>,
 }
 
-fn measure<const WORDS: usize>(made: &Made, search: &Search) -> Result<Measured> {
-    if search.work.memory.is_some() {
-        return measure_in_pieces::<WORDS>(made, search);
+fn measure<const WORDS: usize>(made: &Made, search: &Search, work: &Work) -> Result<Measured> {
+    if work.memory.is_some() {
+        return measure_in_pieces::<WORDS>(made, search, work);
     }
     let start = Instant::now();
     let mut prints = Vec::new();
@@ -68,15 +69,19 @@ fn measure<const WORDS: usize>(made: &Made, search: &Search) -> Result<Measured>
     made.make::<WORDS>(0..made.count, &mut prints);
     let make_seconds = start.elapsed().as_secs_f64();
     let start = Instant::now();
-    let pairs = search.all_pairs(&|_| {}).run(&prints)?;
+    let pairs = search.all_pairs(work, &|_| {}).run(&prints)?;
     Ok(Measured::new(make_seconds, start.elapsed().as_secs_f64(), &pairs))
 }
 
 /// Never holds all fingerprints itself, so that the memory limit is the search's to keep.
-fn measure_in_pieces<const WORDS: usize>(made: &Made, search: &Search) -> Result<Measured> {
+fn measure_in_pieces<const WORDS: usize>(
+    made: &Made,
+    search: &Search,
+    work: &Work,
+) -> Result<Measured> {
     let start = Instant::now();
     let mut make_seconds = 0.0;
-    let mut collector = search.all_pairs(&|_| {}).collector::<WORDS>();
+    let mut collector = search.all_pairs(work, &|_| {}).collector::<WORDS>();
     let mut piece = Vec::new();
     for first in (0..made.count).step_by(PIECE) {
         let making = Instant::now();

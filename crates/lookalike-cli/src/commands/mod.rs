@@ -3,6 +3,7 @@
 mod bench;
 mod compare;
 pub mod dedup;
+mod fingerprints;
 mod hash;
 mod index;
 mod pairs;

@@ -3,10 +3,11 @@
 use std::{process::ExitCode, time::Instant};
 
 use anyhow::{Result, ensure};
-use lookalike::{AlikePairs, How, Pairs, Plan, TextPairs, Width};
+use lookalike::{AlikePairs, How, Plan, TextPairs, Width};
 use serde_json::{Value, json};
 
 use super::{
+    fingerprints::{PrintSource, SearchedPrints},
     pictures::{PictureSource, figures as picture_figures, how_words},
     texts::TextSource,
 };
@@ -14,15 +15,14 @@ use crate::{
     args::{Kind, OutputArgs, PairsArgs, TalkArgs},
     config::{Alike, PicturesAlike, Search, Work, picture_reading},
     report::{
-        EqualPolicy, Figure, Output, PairWriter, Progress, Summary, TableFile, bytes, counted,
-        json_line, say,
+        EqualPolicy, Figure, Output, PairWriter, Summary, TableFile, bytes, counted, json_line, say,
     },
-    source::{Expected, Fingerprints, Ids, Pictures, RowOptions, Rows, Skipped, guess_kind},
+    source::{Fingerprints, Ids, Pictures, PrintOptions, RowOptions, Rows, Skipped, guess_kind},
 };
 
 pub fn run(args: PairsArgs) -> Result<ExitCode> {
     let start = Instant::now();
-    match args.kind.unwrap_or_else(|| guess_kind(&args.inputs, &args.rows)) {
+    match args.kind.unwrap_or_else(|| guess_kind(&args.inputs, &args.rows, Kind::Hash)) {
         Kind::Text => texts(args, start),
         Kind::Image => pictures(args, start),
         Kind::Hash => fingerprints(args, start),
@@ -31,21 +31,33 @@ pub fn run(args: PairsArgs) -> Result<ExitCode> {
 
 fn fingerprints(args: PairsArgs, start: Instant) -> Result<ExitCode> {
     let mut skipped = Skipped::new(args.skip_bad);
-    let expected = Expected { kind: args.kind, bits: args.recipe.bits };
-    let source = Fingerprints::open(&args.inputs, expected, &mut skipped)?;
-    let search = Search::new(args.search, source.width)?;
+    let options =
+        PrintOptions { kind: args.kind, bits: args.recipe.bits, ..PrintOptions::default() };
+    let mut prints = Fingerprints::open(&args.inputs, &options, &mut skipped)?;
+    let search = Search::new(args.search.distance, args.search.blocks, prints.width)?;
+    let work = Work::new(args.search.work)?;
     if args.kind.is_none() && !args.talk.quiet {
-        say(&format!("reading fingerprints of {} bits", source.width.bits()));
+        say(&format!("reading {}", prints.what()));
     }
     if args.plan {
-        return plan(source, &search, &mut skipped, args.talk);
+        return plan(prints, &search, &work, &mut skipped, args.talk);
     }
     let report = Report::open(args.output, args.equal.into(), args.talk)?;
-    let found = search.work.on_threads(|| match search.width {
-        Width::Bits32 | Width::Bits64 => find::<1>(source, &search, &mut skipped, args.talk),
-        Width::Bits128 => find::<2>(source, &search, &mut skipped, args.talk),
-        Width::Bits256 => find::<4>(source, &search, &mut skipped, args.talk),
-    })?;
+    let source = PrintSource {
+        prints: &mut prints,
+        others: None,
+        skipped: &mut skipped,
+        talk: args.talk,
+        on_beat: &|| {},
+    };
+    let searched = work.on_threads(|| source.search(&search, &work))?;
+    let found = Found {
+        figures: figures(&searched, &search),
+        plan: searched.plan,
+        pairs: searched.pairs,
+        ids: searched.ids,
+        within: format!("within {}", counted(search.radius.bits().into(), "bit")),
+    };
     report.write(&found, &skipped, start)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -59,7 +71,8 @@ fn texts(args: PairsArgs, start: Instant) -> Result<ExitCode> {
     let alike = Alike::new(&args.recipe, args.search.distance, &args.verify)?;
     let work = Work::new(args.search.work)?;
     let mut skipped = Skipped::unless(args.rows.strict);
-    let mut rows = Rows::open(&args.inputs, RowOptions::from(&args.rows), &mut skipped)?;
+    let options = RowOptions { temp: work.temp.clone(), ..RowOptions::from(&args.rows) };
+    let mut rows = Rows::open(&args.inputs, options, &mut skipped)?;
     let report = Report::open(args.output, args.equal.into(), args.talk)?;
     let source = TextSource {
         rows: &mut rows,
@@ -126,40 +139,18 @@ struct Found {
     within: String,
 }
 
-fn find<const WORDS: usize>(
-    source: Fingerprints,
-    search: &Search,
-    skipped: &mut Skipped,
-    talk: TalkArgs,
-) -> Result<Found> {
-    let progress = Progress::new(talk.quiet);
-    let on_progress = |part| progress.searched(part);
-    let mut collector = search.all_pairs(&on_progress).collector::<WORDS>();
-    let ids = source.read(skipped, &mut |piece| {
-        progress.read(piece.len());
-        Ok(collector.push(piece)?)
-    })?;
-    let pairs = collector.finish()?;
-    Ok(Found {
-        figures: figures(&pairs, search),
-        plan: pairs.plan().to_string(),
-        pairs: AlikePairs::from(&pairs),
-        ids,
-        within: format!("within {}", counted(search.radius.bits().into(), "bit")),
-    })
-}
-
 /// Reads everything, says how its pairs would be found, and stops.
 fn plan(
-    source: Fingerprints,
+    prints: Fingerprints,
     search: &Search,
+    work: &Work,
     skipped: &mut Skipped,
     talk: TalkArgs,
 ) -> Result<ExitCode> {
-    let (items, plan) = search.work.on_threads(|| match search.width {
-        Width::Bits32 | Width::Bits64 => plan_of::<1>(source, search, skipped),
-        Width::Bits128 => plan_of::<2>(source, search, skipped),
-        Width::Bits256 => plan_of::<4>(source, search, skipped),
+    let (items, plan) = work.on_threads(|| match search.width {
+        Width::Bits32 | Width::Bits64 => plan_of::<1>(prints, search, work, skipped),
+        Width::Bits128 => plan_of::<2>(prints, search, work, skipped),
+        Width::Bits256 => plan_of::<4>(prints, search, work, skipped),
     })?;
     let (bits, radius) = (search.width.bits(), search.radius);
     Output::print(&if talk.json {
@@ -180,8 +171,9 @@ fn plan(
 }
 
 fn plan_of<const WORDS: usize>(
-    source: Fingerprints,
+    mut source: Fingerprints,
     search: &Search,
+    work: &Work,
     skipped: &mut Skipped,
 ) -> Result<(u64, Plan)> {
     let mut prints = Vec::new();
@@ -189,7 +181,7 @@ fn plan_of<const WORDS: usize>(
         prints.extend_from_slice(piece);
         Ok(())
     })?;
-    Ok((ids.len(), search.all_pairs(&|_| {}).plan(&prints)?))
+    Ok((ids.len(), search.all_pairs(work, &|_| {}).plan(&prints)?))
 }
 
 /// Where and how pairs are written.
@@ -238,11 +230,11 @@ impl Report {
     }
 }
 
-fn figures(pairs: &Pairs, search: &Search) -> Vec<Figure> {
+fn figures(searched: &SearchedPrints, search: &Search) -> Vec<Figure> {
     vec![
         silent("bits", json!(search.width.bits())),
         silent("distance", json!(search.radius.bits())),
-        spilled(pairs.spilled()),
+        spilled(searched.spilled),
         Figure { name: "exact", value: json!(true), words: Some("exact".to_owned()) },
     ]
 }

@@ -1,16 +1,22 @@
 //! Which fingerprints do the inputs of a command hold? Lines or arrays, all of one width.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+};
 
 use anyhow::{Result, bail};
 use lookalike::{Fingerprint, Width};
 
 use super::{
     Bad, Bytes, Ids, Skipped,
+    bytes::name_of,
     hashes::{HashLines, looks_like_hashes},
-    npy,
-    npy::NpyRows,
+    input::Input,
+    npy::{self, Header, NpyRows},
+    origin::Origin,
     pictures::are_pictures,
+    rows::Items,
 };
 use crate::args::{Format, Kind, RowArgs};
 
@@ -22,12 +28,20 @@ pub type OnPiece<'a, const WORDS: usize> = &'a mut dyn FnMut(&[Fingerprint<WORDS
 
 /// Inputs that hold fingerprints of one width.
 pub struct Fingerprints {
-    inputs: Vec<Input>,
+    /// Where they are, to be copied after they were read.
+    pub(super) inputs: Vec<Input>,
+    /// What is in each of them; nothing once it is read. Locked, because readers cannot be shared.
+    contents: Mutex<Vec<Content>>,
     pub width: Width,
+    /// Of the first input, if it is an array.
+    pub(super) array: Option<Header>,
+    /// Which lines or rows were items, once they are read.
+    pub(super) items: Items,
 }
 
-struct Input {
-    name: String,
+/// An input that can be read.
+struct Opened {
+    input: Input,
     content: Content,
 }
 
@@ -36,46 +50,73 @@ enum Content {
     Npy(NpyRows),
 }
 
-/// What items are expected to be, as far as the user said.
-#[derive(Clone, Copy)]
-pub struct Expected {
+/// What is expected of the inputs, as far as the user said, and how often they are read.
+#[derive(Clone, Default)]
+pub struct PrintOptions {
     pub kind: Option<Kind>,
     pub bits: Option<Width>,
+    /// Everything will be read a second time, to write what is kept.
+    pub again: bool,
+    /// The folder for temporary files, if not the system's.
+    pub temp: Option<PathBuf>,
 }
 
 impl Fingerprints {
     /// Opens all inputs, so that a wrong name is noticed before any work is done.
-    pub fn open(paths: &[PathBuf], expected: Expected, skipped: &mut Skipped) -> Result<Self> {
-        let mut inputs = Vec::new();
+    pub fn open(paths: &[PathBuf], options: &PrintOptions, skipped: &mut Skipped) -> Result<Self> {
+        let mut opened = Vec::new();
         for path in paths {
             if path == Path::new("-") && paths.iter().filter(|other| *other == path).count() > 1 {
                 bail!("-: standard input can be read once only; give - once");
             }
-            match Input::open(path, expected.kind) {
-                Ok(input) => inputs.push(input),
+            match Opened::new(path, options) {
+                Ok(input) => opened.push(input),
                 Err(bad) if paths.len() == 1 => return Err(bad.error()),
                 Err(bad) => skipped.add(bad)?,
             }
         }
-        if inputs.is_empty() {
+        if opened.is_empty() {
             bail!("none of the inputs can be read");
         }
-        let width = common_width(&mut inputs, expected.bits, skipped)?;
-        Ok(Self { inputs, width })
+        let width = common_width(&mut opened, options.bits, skipped)?;
+        let array = opened.first().and_then(|first| first.content.array()).cloned();
+        let (inputs, contents) =
+            opened.into_iter().map(|opened| (opened.input, opened.content)).unzip();
+        let contents = Mutex::new(contents);
+        Ok(Self { inputs, contents, width, array, items: Items::default() })
+    }
+
+    /// What is read, in words.
+    pub fn what(&self) -> String {
+        format!("fingerprints of {} bits", self.width.bits())
+    }
+
+    /// An input that is an array if the first one is none, or the other way round.
+    pub(super) fn other_form(&self) -> Option<&Input> {
+        let is_other = |content: &Content| content.array().is_some() != self.array.is_some();
+        let contents = self.contents.lock().unwrap_or_else(PoisonError::into_inner);
+        self.inputs
+            .iter()
+            .zip(contents.iter())
+            .find_map(|(input, content)| is_other(content).then_some(input))
     }
 
     /// Reads every item in order. `WORDS` must fit [`width`](Self::width).
     pub fn read<const WORDS: usize>(
-        self,
+        &mut self,
         skipped: &mut Skipped,
         on_piece: OnPiece<'_, WORDS>,
     ) -> Result<Ids> {
         let mut ids = Ids::new(self.inputs.iter().map(|input| input.name.clone()).collect());
-        for (number, input) in self.inputs.into_iter().enumerate() {
+        let contents = self.contents.get_mut().unwrap_or_else(PoisonError::into_inner);
+        for (number, content) in std::mem::take(contents).into_iter().enumerate() {
             ids.start_input(number);
-            match input.content {
-                Content::Lines(lines) => lines.read(self.width, &mut ids, skipped, on_piece)?,
-                Content::Npy(rows) => rows.read(&mut ids, skipped, on_piece)?,
+            let items = &mut self.items;
+            match content {
+                Content::Lines(lines) => {
+                    lines.read(self.width, &mut ids, items, skipped, on_piece)?;
+                }
+                Content::Npy(rows) => rows.read(&mut ids, items, skipped, on_piece)?,
             }
         }
         Ok(ids)
@@ -83,8 +124,8 @@ impl Fingerprints {
 }
 
 /// What inputs hold of which the user does not say: pictures or fingerprints if the first looks like
-/// it. Of standard input, the options tell.
-pub fn guess_kind(paths: &[PathBuf], rows: &RowArgs) -> Kind {
+/// it, and `otherwise` if it does not tell. Standard input never does.
+pub fn guess_kind(paths: &[PathBuf], rows: &RowArgs, otherwise: Kind) -> Kind {
     let RowArgs { field, id, lines, format, html, .. } = rows;
     if *lines || *html || field.is_some() || id.is_some() || format.is_some() {
         return Kind::Text;
@@ -93,57 +134,74 @@ pub fn guess_kind(paths: &[PathBuf], rows: &RowArgs) -> Kind {
         return Kind::Image;
     }
     match paths.first() {
-        Some(path) if path == Path::new("-") => Kind::Hash,
+        Some(path) if path == Path::new("-") => otherwise,
         Some(path) if path.is_dir() => Kind::Text,
         Some(path) if Format::of_name(path).is_some_and(|format| format != Format::Jsonl) => {
             Kind::Text
         }
         Some(path) => match Bytes::open(path) {
-            Ok(bytes) if !npy::is_npy(bytes.start()) && !looks_like_hashes(bytes.start()) => {
-                Kind::Text
-            }
-            _ => Kind::Hash,
+            Ok(bytes) if npy::is_npy(bytes.start()) => Kind::Hash,
+            Ok(bytes) => match looks_like_hashes(bytes.start()) {
+                Some(true) => Kind::Hash,
+                Some(false) => Kind::Text,
+                None => otherwise,
+            },
+            Err(_) => otherwise,
         },
-        None => Kind::Hash,
+        None => otherwise,
     }
 }
 
-impl Input {
-    fn open(path: &Path, kind: Option<Kind>) -> Result<Self, Bad> {
-        let bytes = Bytes::open(path)?;
-        let name = bytes.name().to_owned();
+impl Opened {
+    fn new(path: &Path, options: &PrintOptions) -> Result<Self, Bad> {
+        let origin = match path == Path::new("-") {
+            true => Origin::stdin(options.again, options.temp.as_deref())?,
+            false => Origin::file(path),
+        };
+        let name = name_of(path);
+        let bytes = origin.open(&name)?;
         let content = if npy::is_npy(bytes.start()) {
             Content::Npy(NpyRows::open(bytes)?)
         } else {
-            Content::Lines(HashLines::open(bytes, kind)?)
+            Content::Lines(HashLines::open(bytes, options.kind)?)
         };
-        Ok(Self { name, content })
+        Ok(Self { input: Input::lines(name, origin), content })
     }
+}
 
+impl Content {
     /// The width of its fingerprints, if it tells.
     fn width(&self) -> Option<Width> {
-        match &self.content {
-            Content::Lines(lines) => lines.width,
-            Content::Npy(rows) => Some(rows.width),
+        match self {
+            Self::Lines(lines) => lines.width,
+            Self::Npy(rows) => Some(rows.width),
+        }
+    }
+
+    /// What the array looks like, if it is one.
+    fn array(&self) -> Option<&Header> {
+        match self {
+            Self::Lines(_) => None,
+            Self::Npy(rows) => Some(&rows.header),
         }
     }
 }
 
 /// The width all inputs have: what the user said, else what an input tells, else 64 bits.
 fn common_width(
-    inputs: &mut Vec<Input>,
+    inputs: &mut Vec<Opened>,
     said: Option<Width>,
     skipped: &mut Skipped,
 ) -> Result<Width> {
     let mut common = said.map(|width| (width, "--bits".to_owned()));
     let mut kept = Vec::new();
     for input in inputs.drain(..) {
-        match (input.width(), &common) {
+        match (input.content.width(), &common) {
             (Some(here), Some((width, by))) if here != *width => {
-                skipped.add(mixed_widths(&input.name, here, *width, by))?;
+                skipped.add(mixed_widths(&input.input.name, here, *width, by))?;
                 continue;
             }
-            (Some(here), None) => common = Some((here, input.name.clone())),
+            (Some(here), None) => common = Some((here, input.input.name.clone())),
             _ => {}
         }
         kept.push(input);

@@ -8,6 +8,7 @@ use super::{
     Bad, Bytes, Ids, OnPiece, PIECE, Reason, Skipped,
     lines::{Line, Lines},
     pack::unreadable,
+    rows::Items,
 };
 use crate::args::Kind;
 
@@ -39,11 +40,12 @@ impl HashLines {
         Ok(Self { lines: Lines::new(bytes.into_reader(), LONGEST_LINE), width })
     }
 
-    /// Reads every line. `WORDS` must fit `width`.
+    /// Reads every line, and notes which are items. `WORDS` must fit `width`.
     pub fn read<const WORDS: usize>(
         mut self,
         width: Width,
         ids: &mut Ids,
+        items: &mut Items,
         skipped: &mut Skipped,
         on_piece: OnPiece<'_, WORDS>,
     ) -> Result<()> {
@@ -61,6 +63,7 @@ impl HashLines {
                     break;
                 }
             };
+            items.push(matches!(item, Ok(Some(_))));
             match item {
                 Ok(Some(Item { print, id })) => {
                     piece.push(print);
@@ -80,9 +83,28 @@ impl HashLines {
     }
 }
 
-/// Whether an input that starts so may hold fingerprints.
-pub fn looks_like_hashes(start: &[u8]) -> bool {
-    start.starts_with(ZIP) || not_hashes(start, None).is_none()
+/// Whether an input that starts so holds fingerprints; none if it does not tell.
+pub fn looks_like_hashes(start: &[u8]) -> Option<bool> {
+    if start.starts_with(ZIP) {
+        return None;
+    }
+    if not_hashes(start, None).is_some() {
+        return Some(false);
+    }
+    let sample: Vec<_> = first_lines(start).take(SAMPLE).collect();
+    let hashes = sample.iter().filter(|line| is_hash(line)).count();
+    (hashes * 2 > sample.len()).then_some(true)
+}
+
+/// Whether a line is a fingerprint and nothing else. A row that has one beside other fields is not.
+fn is_hash(line: &[u8]) -> bool {
+    if !line.starts_with(b"{") {
+        let digits = columns(line).and_then(|(digits, _)| std::str::from_utf8(digits).ok());
+        return digits.is_some_and(is_number);
+    }
+    let Ok(Value::Object(object)) = serde_json::from_slice(line) else { return false };
+    object.get("fingerprint").and_then(Value::as_str).is_some_and(is_number)
+        && object.keys().all(|key| matches!(key.as_str(), "id" | "fingerprint"))
 }
 
 /// What to say about a line that is too long for what it should be.

@@ -61,10 +61,15 @@ impl Input {
     }
 
     pub fn stdin(options: &RowOptions) -> Result<(Self, Option<String>), Bad> {
-        let origin = Origin::stdin(options.again)?;
+        let origin = Origin::stdin(options.again, options.temp.as_deref())?;
         let start = origin.start("stdin")?;
         let format = options.format.unwrap_or_else(|| Format::of_content(&start, true));
         Self::new("stdin".to_owned(), origin, format, PathBuf::from("stdin")).with_layout(options)
+    }
+
+    /// Lines of which nothing is known but where they are.
+    pub fn lines(name: String, origin: Origin) -> Self {
+        Self::new(name, origin, Format::Lines, PathBuf::new())
     }
 
     /// Rows that a program holds.
@@ -123,7 +128,7 @@ impl Input {
                 (wanted, note)
             }
             Format::Parquet => {
-                let schema = self.schema()?;
+                let schema = self.schema(options.temp.as_deref())?;
                 let columns: Vec<_> =
                     schema.fields().iter().map(|field| field.name().clone()).collect();
                 let (wanted, note) = choose(&columns);
@@ -138,7 +143,7 @@ impl Input {
     }
 
     /// The columns of a table, which is unpacked for it if need be.
-    fn schema(&mut self) -> Result<SchemaRef, Bad> {
+    fn schema(&mut self, temp: Option<&Path>) -> Result<SchemaRef, Bad> {
         let packed = match &self.origin {
             Origin::File(_) => self.origin.open(&self.name)?.is_packed(),
             Origin::Stdin(_) => true,
@@ -149,7 +154,7 @@ impl Input {
             }
         };
         if packed {
-            self.copy = Some(self.origin.seekable(&self.name)?);
+            self.copy = Some(self.origin.seekable(&self.name, temp)?);
         }
         Ok(self.table()?.schema().clone())
     }
@@ -158,7 +163,8 @@ impl Input {
     pub fn table(&self) -> Result<Table, Bad> {
         let file = match &self.copy {
             Some(copy) => copy.try_clone().map_err(|error| Bad::input(&self.name, error))?,
-            None => self.origin.seekable(&self.name)?,
+            // It is not packed, so nothing is copied.
+            None => self.origin.seekable(&self.name, None)?,
         };
         Table::open(file).map_err(|what| Bad::input(&self.name, what))
     }

@@ -1,14 +1,17 @@
 //! How is what stays written? In the format it came in: lines and rows byte for byte, tables with
-//! their schema, files under their paths. What could not be read stays as it is.
+//! their schema, arrays with their type, files under their paths. What could not be read stays as it
+//! is.
 
 use std::{collections::BTreeMap, fs, io, io::Write, path::Path};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 
 use super::{
-    Bad, Rows,
+    Bad, Fingerprints, Rows,
     input::Input,
+    npy::{Header, NpyRows},
     origin::Origin,
+    pack,
     parquet::TableWriter,
     reader::{Extent, Piece, each_piece},
     records::{Block, Part, without_mark},
@@ -57,8 +60,7 @@ impl Rows {
             }
             _ => {
                 self.check_headers()?;
-                let packing = Packing::of(args.output.as_deref())?;
-                Ok(KeptOutput::Records(PackedOutput::new(Output::create(args)?, packing)?))
+                Ok(KeptOutput::Records(packed(args)?))
             }
         }
     }
@@ -66,24 +68,13 @@ impl Rows {
     /// Writes all items for which `keep` is true, and all records that are no items.
     /// Everything must have been [read](Self::read) before.
     pub fn write_kept(&self, keep: &dyn Fn(u32) -> bool, output: KeptOutput) -> Result<Kept> {
-        let mut choice =
-            Choice { items: &self.items, record: 0, item: 0, keep, done: Kept::default() };
+        let mut choice = Choice::new(&self.items, keep);
         match output {
-            KeptOutput::Records(output) => self.write_records(&mut choice, output)?,
+            KeptOutput::Records(output) => write_records(&self.inputs, &mut choice, output)?,
             KeptOutput::Table(output) => self.write_table(&mut choice, output)?,
             KeptOutput::Folder(output) => self.write_folder(&mut choice, output)?,
         }
         Ok(choice.done)
-    }
-
-    fn write_records(&self, choice: &mut Choice<'_>, output: PackedOutput) -> Result<()> {
-        let mut writer = RecordWriter { output, input: None, last: b'\n', going_on: false };
-        each_piece(&self.inputs, Extent::All, |piece| match piece {
-            Piece::Records { input, block } => writer.write(&self.inputs, input, &block, choice),
-            _ => Ok(()),
-        })?;
-        choice.check_end()?;
-        writer.output.finish()
     }
 
     fn write_table(&self, choice: &mut Choice<'_>, output: Output) -> Result<()> {
@@ -113,14 +104,9 @@ impl Rows {
         let first = &self.inputs[0];
         match self.inputs.iter().find(|input| input.format != first.format) {
             None => Ok(first.format),
-            Some(other) => bail!(
-                "{} holds {}, but {} holds {}; kept data has one format: \
-                 give inputs of one kind, or leave -o out",
-                first.name,
-                first.format.words(),
-                other.name,
-                other.format.words()
-            ),
+            Some(other) => {
+                Err(two_formats([first, other], [first, other].map(|input| input.format.words())))
+            }
         }
     }
 
@@ -168,6 +154,87 @@ impl Rows {
     }
 }
 
+impl Fingerprints {
+    /// Opens the output before work starts, so that what cannot be written costs no time.
+    pub fn open_kept(&self, args: &OutputArgs) -> Result<KeptOutput> {
+        if let Some(other) = self.other_form() {
+            let formats = if self.array.is_some() { [ARRAY, LINES] } else { [LINES, ARRAY] };
+            return Err(two_formats([&self.inputs[0], other], formats));
+        }
+        if let Some(target) = &args.output {
+            check_print_ending(target, self.array.is_some())?;
+        }
+        Ok(KeptOutput::Records(packed(args)?))
+    }
+
+    /// Writes all items for which `keep` is true, and all lines that are no items.
+    /// Everything must have been [read](Self::read) before.
+    pub fn write_kept(&self, keep: &dyn Fn(u32) -> bool, output: PackedOutput) -> Result<Kept> {
+        let mut choice = Choice::new(&self.items, keep);
+        match &self.array {
+            None => write_records(&self.inputs, &mut choice, output)?,
+            Some(header) => self.write_array(header, &mut choice, output)?,
+        }
+        Ok(choice.done)
+    }
+
+    fn write_array(
+        &self,
+        header: &Header,
+        choice: &mut Choice<'_>,
+        mut output: PackedOutput,
+    ) -> Result<()> {
+        // Every row is an item.
+        let kept = (0..self.items.len() as u32).filter(|&item| (choice.keep)(item)).count();
+        output.write_all(&header.bytes(kept as u64)).context(FAILED)?;
+        for input in &self.inputs {
+            let bytes = input.origin.open(&input.name).map_err(Bad::error)?;
+            let mut rows = NpyRows::open(bytes).map_err(Bad::error)?;
+            ensure!(rows.width == self.width, CHANGED);
+            // What stopped it was told when it was read first.
+            rows.each_piece(|mut rows| {
+                rows.try_for_each(|row| match choice.next()? {
+                    true => output.write_all(row).context(FAILED),
+                    false => Ok(()),
+                })
+            })?;
+        }
+        choice.check_end()?;
+        output.finish()
+    }
+}
+
+const LINES: &str = "lines of fingerprints";
+
+const ARRAY: &str = "a NumPy array";
+
+/// Records go to one file, packed as its name says.
+fn packed(args: &OutputArgs) -> Result<PackedOutput> {
+    let packing = Packing::of(args.output.as_deref())?;
+    PackedOutput::new(Output::create(args)?, packing)
+}
+
+fn write_records(inputs: &[Input], choice: &mut Choice<'_>, output: PackedOutput) -> Result<()> {
+    let mut writer = RecordWriter { output, input: None, last: b'\n', going_on: false };
+    each_piece(inputs, Extent::All, |piece| match piece {
+        Piece::Records { input, block } => writer.write(inputs, input, &block, choice),
+        _ => Ok(()),
+    })?;
+    choice.check_end()?;
+    writer.output.finish()
+}
+
+fn two_formats(inputs: [&Input; 2], formats: [&str; 2]) -> anyhow::Error {
+    anyhow!(
+        "{} holds {}, but {} holds {}; kept data has one format: \
+         give inputs of one kind, or leave -o out",
+        inputs[0].name,
+        formats[0],
+        inputs[1].name,
+        formats[1]
+    )
+}
+
 /// Which record is kept? Asked for one after the other, in the order of reading.
 struct Choice<'a> {
     items: &'a Items,
@@ -177,7 +244,11 @@ struct Choice<'a> {
     done: Kept,
 }
 
-impl Choice<'_> {
+impl<'a> Choice<'a> {
+    fn new(items: &'a Items, keep: &'a dyn Fn(u32) -> bool) -> Self {
+        Self { items, record: 0, item: 0, keep, done: Kept::default() }
+    }
+
     fn next(&mut self) -> Result<bool> {
         let is_item = self.items.get(self.record);
         self.record += 1;
@@ -293,6 +364,23 @@ fn check_ending(target: &Path, format: Format) -> Result<()> {
         packing == Packing::None || !matches!(format, Format::Parquet | Format::Text),
         "{name}: {} are not packed again; leave the ending of the packing out",
         if format == Format::Parquet { "Parquet files" } else { "folders" }
+    );
+    Ok(())
+}
+
+/// As [`check_ending`]: an array is not lines, and lines are text.
+fn check_print_ending(target: &Path, is_array: bool) -> Result<()> {
+    let name = target.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    let ending = pack::unpacked_name(&name).rsplit_once('.').map(|(_, ending)| ending);
+    let is_fitting = match is_array {
+        true => ending.is_none_or(|ending| ending == "npy"),
+        false => !matches!(ending, Some("npy" | "npz" | "parquet" | "pq")),
+    };
+    let (format, usual) = if is_array { (ARRAY, ".npy") } else { (LINES, ".txt") };
+    ensure!(
+        is_fitting,
+        "{}: kept data has the format of its input, {format}; use {usual}",
+        target.display()
     );
     Ok(())
 }

@@ -38,7 +38,7 @@ mod warc;
 pub use bytes::Bytes;
 pub use cache::{Cache, usual_cache};
 pub use field::{Content, Key};
-pub use fingerprints::{Expected, Fingerprints, guess_kind};
+pub use fingerprints::{Fingerprints, PrintOptions, guess_kind};
 use fingerprints::{OnPiece, PIECE};
 pub use hashes::{Refusal, is_number, parse_within};
 pub use ids::{Id, Ids};

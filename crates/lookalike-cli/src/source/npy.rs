@@ -2,12 +2,15 @@
 //!
 //! Reads format versions 1 to 3 (<https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>).
 
-use std::io::{self, BufRead, Read};
+use std::{
+    io::{self, BufRead, Read},
+    slice::ChunksExact,
+};
 
 use anyhow::Result;
 use lookalike::{Fingerprint, Width};
 
-use super::{Bad, Bytes, Ids, OnPiece, PIECE, Reason, Skipped, pack::unreadable};
+use super::{Bad, Bytes, Ids, OnPiece, PIECE, Reason, Skipped, pack::unreadable, rows::Items};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
@@ -17,6 +20,7 @@ const LONGEST_HEADER: usize = 1 << 16;
 /// An array of unsigned numbers that is a list of fingerprints.
 pub struct NpyRows {
     reader: Box<dyn BufRead + Send>,
+    pub header: Header,
     rows: u64,
     pub width: Width,
 }
@@ -33,33 +37,30 @@ impl NpyRows {
         let mut reader = bytes.into_reader();
         let header = read_header(&mut reader).map_err(|what| Bad::input(&name, what))?;
         let (rows, width) = header.fingerprints().map_err(|what| Bad::input(&name, what))?;
-        Ok(Self { reader, rows, width })
+        Ok(Self { reader, header, rows, width })
     }
 
     /// Reads every row. `WORDS` must fit [`width`](Self::width).
     pub fn read<const WORDS: usize>(
         mut self,
         ids: &mut Ids,
+        items: &mut Items,
         skipped: &mut Skipped,
         on_piece: OnPiece<'_, WORDS>,
     ) -> Result<()> {
-        let row_bytes = self.width.bits() as usize / 8;
-        let mut buffer = vec![0; PIECE * row_bytes];
         let mut piece = Vec::with_capacity(PIECE);
         let mut done = 0;
-        while done < self.rows {
-            let wanted = (self.rows - done).min(PIECE as u64) as usize;
-            let (filled, error) = fill(&mut self.reader, &mut buffer[..wanted * row_bytes]);
-            let got = filled / row_bytes;
+        let error = self.each_piece(|rows| {
             piece.clear();
-            piece.extend(buffer[..got * row_bytes].chunks_exact(row_bytes).map(row));
-            ids.push_numbers(done + 1, got as u64);
-            on_piece(&piece)?;
-            done += got as u64;
-            if got < wanted {
-                return skipped
-                    .add_many(self.cut_short(ids.input_name(), done, error), self.rows - done);
-            }
+            piece.extend(rows.map(row));
+            piece.iter().for_each(|_| items.push(true));
+            ids.push_numbers(done + 1, piece.len() as u64);
+            done += piece.len() as u64;
+            on_piece(&piece)
+        })?;
+        if done < self.rows {
+            return skipped
+                .add_many(self.cut_short(ids.input_name(), done, error), self.rows - done);
         }
         match fill(&mut self.reader, &mut [0]) {
             (0, None) => Ok(()),
@@ -71,6 +72,27 @@ impl NpyRows {
         }
     }
 
+    /// Calls `on_piece` with the bytes of all rows there are, some at a time. Says what stopped it, if
+    /// there should be more.
+    pub fn each_piece(
+        &mut self,
+        mut on_piece: impl FnMut(ChunksExact<'_, u8>) -> Result<()>,
+    ) -> Result<Option<io::Error>> {
+        let row_bytes = self.width.bits() as usize / 8;
+        let mut buffer = vec![0; PIECE * row_bytes];
+        let mut left = self.rows;
+        while left > 0 {
+            let wanted = left.min(PIECE as u64) as usize * row_bytes;
+            let (filled, error) = fill(&mut self.reader, &mut buffer[..wanted]);
+            on_piece(buffer[..filled].chunks_exact(row_bytes))?;
+            if filled < wanted {
+                return Ok(error);
+            }
+            left -= (wanted / row_bytes) as u64;
+        }
+        Ok(None)
+    }
+
     fn cut_short(&self, name: &str, done: u64, error: Option<io::Error>) -> Bad {
         let why = error.map_or_else(String::new, |error| format!(" ({error})"));
         let what = format!("ends after {done} of {} rows{why}; save or copy it again", self.rows);
@@ -79,14 +101,30 @@ impl NpyRows {
 }
 
 /// The header's three entries.
-#[derive(Debug, PartialEq, Eq)]
-struct Header {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
     dtype: String,
     fortran_order: bool,
     shape: Vec<u64>,
 }
 
 impl Header {
+    /// As NumPy writes it, for an array like this one with so many rows.
+    pub fn bytes(&self, rows: u64) -> Vec<u8> {
+        let mut shape = vec![rows.to_string()];
+        shape.extend(self.shape.iter().skip(1).map(u64::to_string));
+        let shape = match shape.as_slice() {
+            [rows] => format!("{rows},"),
+            shape => shape.join(", "),
+        };
+        let dtype = &self.dtype;
+        let text = format!("{{'descr': '{dtype}', 'fortran_order': False, 'shape': ({shape}), }}");
+        // Spaces and a line end fill it up, so that the numbers stand at a multiple of 64 bytes.
+        let length = (MAGIC.len() + 4 + text.len() + 1).next_multiple_of(64) - MAGIC.len() - 4;
+        let text = format!("{text:<width$}\n", width = length - 1);
+        [MAGIC, &[1, 0], &(length as u16).to_le_bytes(), text.as_bytes()].concat()
+    }
+
     /// Rows and width, if the array is a list of fingerprints.
     fn fingerprints(&self) -> Result<(u64, Width), String> {
         let refused = |remedy: &str| Err(format!("holds {self}; {remedy}"));

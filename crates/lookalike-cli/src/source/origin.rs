@@ -35,12 +35,10 @@ pub struct Stdin {
 }
 
 impl Origin {
-    /// Standard input. `again`: it will be read a second time.
-    pub fn stdin(again: bool) -> Result<Self, Bad> {
-        let failed = |error: io::Error| {
-            Bad::input("stdin", format!("cannot be kept for a second reading: {error}"))
-        };
-        let spool = if again { Some(tempfile::tempfile().map_err(failed)?) } else { None };
+    /// Standard input. `again`: it will be read a second time, and is kept in the folder `temp` for it.
+    pub fn stdin(again: bool, temp: Option<&Path>) -> Result<Self, Bad> {
+        let failed = |error: io::Error| Bad::input("stdin", not_kept(&error));
+        let spool = if again { Some(nameless(temp).map_err(failed)?) } else { None };
         let copy = spool.as_ref().map(File::try_clone).transpose().map_err(failed)?;
         let reader = Tee { reader: io::stdin(), copy };
         let fresh = Mutex::new(Some(Bytes::unpack("stdin".to_owned(), reader, AHEAD)?));
@@ -75,14 +73,15 @@ impl Origin {
         }
     }
 
-    /// A file that can be read in any order: the input itself, or a nameless copy of what is inside.
-    pub fn seekable(&self, name: &str) -> Result<File, Bad> {
+    /// A file that can be read in any order: the input itself, or a nameless copy of what is inside, in
+    /// the folder `temp`.
+    pub fn seekable(&self, name: &str, temp: Option<&Path>) -> Result<File, Bad> {
         let bytes = self.open(name)?;
         if let (Self::File(path), false) = (self, bytes.is_packed()) {
             return open_file(path).map_err(|what| Bad::input(name, what));
         }
         let copied = || -> io::Result<File> {
-            let mut file = tempfile::tempfile()?;
+            let mut file = nameless(temp)?;
             io::copy(&mut bytes.into_reader(), &mut file)?;
             Ok(file)
         };
@@ -105,6 +104,15 @@ impl Stdin {
     }
 }
 
+/// A file that vanishes when it is closed, in this folder or the system's.
+fn nameless(folder: Option<&Path>) -> io::Result<File> {
+    folder.map_or_else(tempfile::tempfile, tempfile::tempfile_in)
+}
+
+fn not_kept(error: &io::Error) -> String {
+    format!("cannot be kept for a second reading: {error}; --temp names another folder for it")
+}
+
 /// Hands on what it reads, and writes it down.
 struct Tee<R> {
     reader: R,
@@ -115,7 +123,7 @@ impl<R: Read> Read for Tee<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.reader.read(buffer)?;
         if let Some(copy) = &mut self.copy {
-            copy.write_all(&buffer[..count])?;
+            copy.write_all(&buffer[..count]).map_err(|error| io::Error::other(not_kept(&error)))?;
         }
         Ok(count)
     }

@@ -44,6 +44,8 @@ pub struct RowOptions {
     pub html: bool,
     /// Everything will be read a second time, to write what is kept.
     pub again: bool,
+    /// The folder for temporary files, if not the system's.
+    pub temp: Option<PathBuf>,
     /// Symbolic links in folders are followed.
     pub follow_links: bool,
     /// Files will be acted on: notes how each was when it was read.
@@ -296,7 +298,7 @@ pub struct Items {
 }
 
 impl Items {
-    fn push(&mut self, is_item: bool) {
+    pub fn push(&mut self, is_item: bool) {
         if self.len.is_multiple_of(64) {
             self.words.push(0);
         }

@@ -6,6 +6,7 @@ mod bad_input;
 mod bench;
 mod compare;
 mod dedup;
+mod dedup_prints;
 mod hash;
 mod index;
 mod library;

@@ -95,8 +95,8 @@ impl Decision {
         !self.removed[item as usize]
     }
 
-    /// Refuses to remove more than this part of the items.
-    pub fn check(&self, most: f64, ids: &Ids) -> Result<()> {
+    /// Refuses to remove more than this part of the items. `shown`: a page can show them.
+    pub fn check(&self, most: f64, ids: &Ids, shown: bool) -> Result<()> {
         let (items, removed) = (self.removed.len() as u64, self.tally.total);
         if removed as f64 <= most * items as f64 {
             return Ok(());
@@ -106,10 +106,13 @@ impl Decision {
             let size = counted(group.members.len() as u64 + 1, "item");
             format!("; the largest group has {size}, kept is {}", id_text(ids.at(group.keep)))
         });
+        let remedy = match shown {
+            true => "Look at it with --report, then ask for more likeness (--level copy)",
+            false => "Look at it with --groups, then ask for a smaller --distance",
+        };
         bail!(
             "{} of {} would be removed, more than the part of {most} that --max-remove \
-             allows{blame}; what is kept was not written. Look at it with --report, then ask for \
-             more likeness (--level copy) or allow it (--max-remove 1)",
+             allows{blame}; what is kept was not written. {remedy} or allow it (--max-remove 1)",
             grouped(removed),
             counted(items, "item"),
         )

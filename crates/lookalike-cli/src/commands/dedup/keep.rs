@@ -51,6 +51,16 @@ impl Preference {
         self.columns.iter_mut().try_for_each(|column| column.note_picture(picture))
     }
 
+    /// Notes the next items, fingerprints: only their order is known.
+    pub fn note_prints(&mut self, items: usize) -> Result<()> {
+        let is_order = |column: &Column| matches!(column.rule, KeepRule::First | KeepRule::Last);
+        if !self.columns.iter().all(is_order) {
+            bail!("--keep: of fingerprints nothing is known but their order; use first or last");
+        }
+        self.items += items as u32;
+        Ok(())
+    }
+
     /// All items, the preferred ones first; of equals, the earlier one. Items without the field come
     /// last.
     pub fn order(&self) -> Vec<u32> {

@@ -6,6 +6,7 @@ mod decide;
 mod keep;
 mod outputs;
 mod page;
+mod prints;
 mod seen;
 mod thumbnail;
 
@@ -30,8 +31,8 @@ use crate::{
     config::{Alike, PicturesAlike, Work, picture_reading},
     report::{Figure, Output, Summary, counted, grouped, html::Scale, say},
     source::{
-        self, Bad, Digest, Ids, Kept, KeptOutput, PictureItem, Pictures, Row, RowOptions, Rows,
-        SeenFile, Skipped, are_pictures,
+        self, Bad, Digest, Fingerprints, Ids, Kept, KeptOutput, PictureItem, Pictures, Row,
+        RowOptions, Rows, SeenFile, Skipped, guess_kind,
     },
 };
 use acting::{Acting, Acts, deed};
@@ -75,19 +76,23 @@ struct Done {
 impl Done {
     fn of(mut args: DedupArgs, given: Given<'_>) -> Result<Self> {
         let start = Instant::now();
-        let pictures = given.rows.is_none() && are_pictures(&args.inputs);
-        let guess = if pictures { Kind::Image } else { Kind::Text };
-        let kind = args.kind.unwrap_or(guess);
-        ensure!(kind != Kind::Hash, "dedup reads texts and pictures; for fingerprints use pairs");
+        let kind = args.kind.unwrap_or_else(|| match given.rows {
+            Some(_) => Kind::Text,
+            None => guess_kind(&args.inputs, &args.rows, Kind::Text),
+        });
         ensure!(
             args.against.is_none() || args.group == Grouping::Star,
             "--against removes what is alike something in OTHER; chains have no part in it: leave \
              --group out"
         );
         let work = Work::new(std::mem::take(&mut args.work))?;
-        let mut skipped = Skipped::unless(args.rows.strict);
+        let mut skipped = match kind {
+            Kind::Hash => Skipped::new(args.skip_bad),
+            Kind::Text | Kind::Image => Skipped::unless(args.rows.strict),
+        };
         let collection = args.against.as_deref().filter(|path| Collection::is_at(path));
         let found = match (kind, collection) {
+            (Kind::Hash, _) => prints::search(&args, given, &work, &mut skipped)?,
             (_, Some(folder)) => seen::search(&args, folder, given, &work, &mut skipped)?,
             (Kind::Image, _) => search_pictures(&args, given, &work, &mut skipped)?,
             _ => search_texts(&args, given, &work, &mut skipped)?,
@@ -106,7 +111,7 @@ impl Done {
         let Found { results, mut source, preference, mut outputs, acting, rows } = found;
         let outcome = work.on_threads(|| Outcome::new(results, &preference, &args))?;
         let Results { ids, told, .. } = &outcome.results;
-        let allowed = outcome.decision.check(args.max_remove, ids);
+        let allowed = outcome.decision.check(args.max_remove, ids, told.shown);
         if allowed.is_err() {
             outputs.keep_all();
         }
@@ -151,9 +156,11 @@ impl Done {
         }
         self.summary().say_labelled(args.talk);
         if !args.talk.quiet && !args.dry_run && !written && acts.is_none() {
-            say(
-                "nothing was written: -o KEPT writes what is kept, --report FILE.html shows the groups",
-            );
+            let shown = match self.outcome.results.told.shown {
+                true => "--report FILE.html shows the groups",
+                false => "--groups FILE lists the groups",
+            };
+            say(&format!("nothing was written: -o KEPT writes what is kept, {shown}"));
         }
     }
 }
@@ -178,9 +185,12 @@ fn search_texts(
     let Given { rows: given_rows, against, on_beat, make } = given;
     let is_given = given_rows.is_some();
     let alike = Alike::new(&args.recipe, args.distance, &args.verify)?;
-    let mut rows = open(&args.inputs, given_rows, args, skipped)?;
+    let mut rows = open(&args.inputs, given_rows, options(args, work), skipped)?;
     let mut others = match &args.against {
-        Some(path) => Some(open(std::slice::from_ref(path), against, args, skipped)?),
+        Some(path) => {
+            let paths = std::slice::from_ref(path);
+            Some(open(paths, against, options(args, work), skipped)?)
+        }
         None => None,
     };
     let outputs = Outputs::open(args, |output| rows.open_kept(output))?;
@@ -210,6 +220,7 @@ fn search_texts(
         figures: text_figures(&found),
         levels: Levels::Similarity,
         scale: page::scale(&alike),
+        shown: true,
     };
     let results = Results { pairs: found.pairs, ids, own, items, told };
     let source = Source::Texts { rows, others: others.map(Box::new) };
@@ -258,6 +269,7 @@ fn search_pictures(
         figures,
         levels: Levels::Distance(alike.preset.levels),
         scale: page::picture_scale(&alike),
+        shown: true,
     };
     let results = Results { pairs: found.pairs, ids, own: count, items: items.len(), told };
     let source = Source::Pictures { own, others, items };
@@ -268,26 +280,31 @@ fn search_pictures(
 fn open(
     paths: &[PathBuf],
     given: Option<Vec<RecordBatch>>,
-    args: &DedupArgs,
+    options: RowOptions,
     skipped: &mut Skipped,
 ) -> Result<Rows> {
     match given {
-        None => Rows::open(paths, options(args), skipped),
+        None => Rows::open(paths, options, skipped),
         Some(rows) => {
             let name = paths.first().map_or_else(String::new, |path| path.display().to_string());
-            Rows::in_memory(name, rows, options(args))
+            Rows::in_memory(name, rows, options)
         }
     }
 }
 
-fn options(args: &DedupArgs) -> RowOptions {
+fn options(args: &DedupArgs, work: &Work) -> RowOptions {
     let key = args.keep.0.iter().find_map(|rule| match rule {
         KeepRule::Field { name, .. } => Some(name.clone()),
         _ => None,
     });
-    let again = !args.dry_run && (args.output.is_some() || args.report.is_some());
+    let again = reads_again(args);
     let watch = deed(&args.act).is_some();
-    RowOptions { key, again, watch, ..RowOptions::from(&args.rows) }
+    RowOptions { key, again, watch, temp: work.temp.clone(), ..RowOptions::from(&args.rows) }
+}
+
+/// Whether the input is read a second time, to show or to copy what is in it.
+fn reads_again(args: &DedupArgs) -> bool {
+    !args.dry_run && (args.output.is_some() || args.report.is_some())
 }
 
 /// Where the items came from: needed once more, to show and to copy them.
@@ -302,6 +319,7 @@ enum Source {
         /// Of both, one after the other.
         items: Vec<PictureItem>,
     },
+    Prints(Fingerprints),
 }
 
 impl Source {
@@ -313,6 +331,7 @@ impl Source {
                 page.write(&mut all, output)
             }
             Self::Pictures { items, .. } => page.write_pictures(items, output),
+            Self::Prints(_) => unreachable!("a page of fingerprints was refused"),
         }
     }
 
@@ -327,6 +346,7 @@ impl Source {
                 let pictures = if item < own { pictures } else { others.as_ref()? };
                 Some(pictures.seen(items.get(item as usize)?))
             }
+            Self::Prints(_) => None,
         }
     }
 
@@ -334,7 +354,7 @@ impl Source {
     fn reread(&self) -> Reread<'static> {
         match self {
             Self::Texts { .. } => &|path| Digest::of_text(path).map_err(Bad::error),
-            Self::Pictures { .. } => &|path| Ok(Digest::of_file(path)?),
+            Self::Pictures { .. } | Self::Prints(_) => &|path| Ok(Digest::of_file(path)?),
         }
     }
 
@@ -344,7 +364,9 @@ impl Source {
             (Self::Pictures { own, .. }, KeptOutput::Folder(folder)) => {
                 own.write_kept(keep, folder)
             }
+            (Self::Prints(prints), KeptOutput::Records(output)) => prints.write_kept(keep, output),
             (Self::Pictures { .. }, _) => unreachable!("kept pictures go to a folder"),
+            (Self::Prints(_), _) => unreachable!("kept fingerprints go to one file"),
         }
     }
 }
@@ -369,6 +391,8 @@ struct Told {
     figures: Vec<Figure>,
     levels: Levels,
     scale: Scale,
+    /// Whether a page can show the items.
+    shown: bool,
 }
 
 /// All that is known once the search is done.

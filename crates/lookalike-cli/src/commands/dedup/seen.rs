@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::{
     super::{index, texts::fingerprint},
-    Acting, Found, Given, Levels, Outputs, Preference, Results, Source, Told, open,
+    Acting, Found, Given, Levels, Outputs, Preference, Results, Source, Told, open, options,
     picture_reading,
 };
 use crate::{
@@ -56,7 +56,7 @@ pub fn search(
     match &collection.about().maker {
         Maker::Text(recipe) => texts(args, &collection, recipe, given, work, skipped),
         maker if *maker == Maker::GIVEN => {
-            bail!("{}: holds fingerprints; dedup has texts or pictures", folder.display())
+            bail!("{}: holds fingerprints, but these are texts or pictures", folder.display())
         }
         maker => pictures(args, &collection, index::picture_preset(maker)?, given, work, skipped),
     }
@@ -73,7 +73,7 @@ fn texts(
     let radius = index::usual_radius(collection.about(), args.distance);
     let Given { rows: given_rows, on_beat, .. } = given;
     let is_given = given_rows.is_some();
-    let mut rows = open(&args.inputs, given_rows, args, skipped)?;
+    let mut rows = open(&args.inputs, given_rows, options(args, work), skipped)?;
     let outputs = Outputs::open(args, |output| rows.open_kept(output))?;
     let name = collection.folder().display().to_string();
     let acting = Acting::open(args, [rows.no_file(), Some(&name)])?;
@@ -215,5 +215,6 @@ fn told(collection: &Collection, radius: Radius, levels: Levels) -> Told {
         how,
         levels,
         scale: Scale::Distance { radius: radius.bits(), levels: Vec::new() },
+        shown: false,
     }
 }

@@ -17,7 +17,7 @@ use crate::{
     config::{Making, PicturesAlike, USUAL_RADIUS, picture_reading},
     report::{Progress, counted, id_text, say},
     source::{
-        Expected, Fingerprints, Id, Pictures, RowOptions, Rows, Skipped, guess_kind, path_text,
+        Fingerprints, Id, Pictures, PrintOptions, RowOptions, Rows, Skipped, guess_kind, path_text,
     },
 };
 
@@ -43,7 +43,7 @@ const TEXT_RECIPE: &str = "bare";
 
 /// What a new collection is of: as the user says, or as the inputs look.
 pub fn about(make: &IndexMakeArgs, inputs: Option<(&[PathBuf], &RowArgs)>) -> Result<About> {
-    let guessed = || inputs.map_or(Kind::Text, |(paths, rows)| guess_kind(paths, rows));
+    let guessed = || inputs.map_or(Kind::Text, |(paths, rows)| guess_kind(paths, rows, Kind::Hash));
     let named = make.recipe.recipe.map(|name| match name {
         RecipeName::Text(_) => Kind::Text,
         RecipeName::Picture(_) => Kind::Image,
@@ -90,8 +90,8 @@ fn width_of(paths: &[PathBuf]) -> Result<Width> {
         "a new collection needs the width of its fingerprints, which standard input does not tell; \
          use --bits"
     );
-    let expected = Expected { kind: Some(Kind::Hash), bits: None };
-    Ok(Fingerprints::open(paths, expected, &mut Skipped::new(true))?.width)
+    let options = PrintOptions { kind: Some(Kind::Hash), ..PrintOptions::default() };
+    Ok(Fingerprints::open(paths, &options, &mut Skipped::new(true))?.width)
 }
 
 /// Refuses what the user says of a collection that is there, if it is of something else.
@@ -171,8 +171,12 @@ impl Source {
                 Self::Texts(Rows::open(paths, RowOptions::from(rows), skipped)?, recipe.clone())
             }
             maker if *maker == Maker::GIVEN => {
-                let expected = Expected { kind: Some(Kind::Hash), bits: Some(about.width) };
-                Self::Hashes(Fingerprints::open(paths, expected, skipped)?)
+                let options = PrintOptions {
+                    kind: Some(Kind::Hash),
+                    bits: Some(about.width),
+                    ..PrintOptions::default()
+                };
+                Self::Hashes(Fingerprints::open(paths, &options, skipped)?)
             }
             maker => {
                 let preset = picture_preset(maker)?;
@@ -190,7 +194,7 @@ impl Source {
     pub fn what(&self) -> String {
         match self {
             Self::Texts(rows, _) => rows.what(),
-            Self::Hashes(prints) => format!("fingerprints of {} bits", prints.width.bits()),
+            Self::Hashes(prints) => prints.what(),
             Self::Pictures(pictures, _) => pictures.what(),
         }
     }
@@ -244,7 +248,7 @@ fn read_hashes(
 
 /// Names of fingerprints are known once all are read.
 fn read_words<const WORDS: usize>(
-    source: Fingerprints,
+    mut source: Fingerprints,
     skipped: &mut Skipped,
     progress: &Progress,
     on_items: OnItems<'_>,
