@@ -69,15 +69,19 @@ impl Plan {
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let memory = self.memory as f64 / f64::from(1 << 20);
-        let compares = rounded(self.compares);
-        write!(f, "{}; {compares} comparisons, {memory:.1} MiB", self.description)
+        let compares = match rounded(self.compares) {
+            one if one == "1" => "1 comparison".to_owned(),
+            many => format!("{many} comparisons"),
+        };
+        write!(f, "{}; {compares}, {memory:.1} MiB", self.description)
     }
 }
 
 /// A large number, as people say it: `some 6.1 million`.
 fn rounded(number: f64) -> String {
     match number {
-        ..1e4 => format!("{number:.0}"),
+        // None of nothing is zero, not minus zero.
+        ..1e4 => format!("{:.0}", number + 0.0),
         ..1e6 => format!("some {:.0} thousand", number / 1e3),
         ..1e9 => format!("some {:.1} million", number / 1e6),
         _ => format!("some {:.1} billion", number / 1e9),
