@@ -7,10 +7,11 @@ import os
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 from . import _native
 from ._recipe import Recipe, recipe_of
+from .errors import CollectionError
 
 #: A text, or a fingerprint.
 Seen: TypeAlias = str | int
@@ -91,6 +92,14 @@ class Collection:
         #: The bits of a fingerprint, the widest distance, how fingerprints are made.
         self.bits, self.distance, self.maker = self._native.about()
         self.path = os.fspath(path)
+        if bits is not None and bits != self.bits:
+            self._refuse(f"holds fingerprints of {self.bits} bits, not {bits}")
+        if distance is not None and distance > self.distance:
+            self._refuse(f"can be searched up to a distance of {self.distance}, not {distance}")
+
+    def _refuse(self, why: str) -> NoReturn:
+        self.close()
+        raise CollectionError(f"{self.path} {why}; leave it out, or make another collection")
 
     def insert(self, id: str, item: Seen, payload: Any = None) -> bool:
         """Store an item, unless one of its id is there; say whether it was stored.

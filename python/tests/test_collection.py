@@ -87,3 +87,13 @@ def test_another_recipe_is_refused(tmp_path: Path) -> None:
         Collection(tmp_path / "own", tokenizer=str.split)
     with pytest.raises(errors.CollectionError, match="no collection here"):
         Collection(tmp_path / "none", read_only=True)
+
+
+def test_what_a_collection_was_made_for_stays(tmp_path: Path) -> None:
+    Collection(tmp_path / "seen", recipe=None, bits=64, distance=5).close()
+    with Collection(tmp_path / "seen", recipe=None, distance=3) as seen:
+        assert (seen.bits, seen.distance) == (64, 5)
+    for asked, message in [({"bits": 128}, "64 bits, not 128"), ({"distance": 6}, "of 5, not 6")]:
+        with pytest.raises(errors.CollectionError, match=message):
+            Collection(tmp_path / "seen", recipe=None, **asked)
+    Collection(tmp_path / "seen", recipe=None).close()
