@@ -3,10 +3,12 @@
 //! Knows nothing of what is inside.
 
 use std::{
-    fs::File,
+    fs::{File, Metadata},
     io::{self, BufRead, BufReader, Cursor, Read},
-    path::Path,
+    path::{Path, PathBuf},
 };
+
+use anyhow::{Result, bail};
 
 use super::{Bad, pack, path::path_text};
 
@@ -89,6 +91,24 @@ pub fn name_of(path: &Path) -> String {
     if path == Path::new("-") { "stdin".to_owned() } else { path_text(path) }
 }
 
+/// Whether this is standard input, a pipe or a device: read once, and never looked into before.
+pub fn is_stream(path: &Path) -> bool {
+    let is_other = |data: Metadata| !data.is_file() && !data.is_dir();
+    path == Path::new("-") || path.metadata().is_ok_and(is_other)
+}
+
+/// Refuses a stream that is given more than once.
+pub fn check_streams(paths: &[PathBuf]) -> Result<()> {
+    let is_twice = |path: &Path| paths.iter().filter(|other| *other == path).count() > 1;
+    match paths.iter().find(|path| is_stream(path) && is_twice(path)) {
+        Some(path) if path == Path::new("-") => {
+            bail!("-: standard input can be read once only; give - once")
+        }
+        Some(path) => bail!("{}: a pipe can be read once only; give it once", path_text(path)),
+        None => Ok(()),
+    }
+}
+
 /// Opens a file, or says why that cannot be done.
 pub fn open_file(path: &Path) -> Result<File, String> {
     let file = File::open(path).map_err(|error| match error.kind() {
@@ -101,7 +121,8 @@ pub fn open_file(path: &Path) -> Result<File, String> {
     Ok(file)
 }
 
-fn open_packed(path: &Path) -> Result<Box<dyn Read + Send>, String> {
+/// Opens a file or a stream.
+pub fn open_packed(path: &Path) -> Result<Box<dyn Read + Send>, String> {
     if path == Path::new("-") {
         return Ok(Box::new(io::stdin()));
     }

@@ -10,7 +10,7 @@ use lookalike::{Fingerprint, Width};
 
 use super::{
     Bad, Bytes, Ids, Skipped,
-    bytes::name_of,
+    bytes::{check_streams, is_stream, name_of},
     hashes::{HashLines, looks_like_hashes},
     input::Input,
     npy::{self, Header, NpyRows},
@@ -65,10 +65,8 @@ impl Fingerprints {
     /// Opens all inputs, so that a wrong name is noticed before any work is done.
     pub fn open(paths: &[PathBuf], options: &PrintOptions, skipped: &mut Skipped) -> Result<Self> {
         let mut opened = Vec::new();
+        check_streams(paths)?;
         for path in paths {
-            if path == Path::new("-") && paths.iter().filter(|other| *other == path).count() > 1 {
-                bail!("-: standard input can be read once only; give - once");
-            }
             match Opened::new(path, options) {
                 Ok(input) => opened.push(input),
                 Err(bad) if paths.len() == 1 => return Err(bad.error()),
@@ -134,7 +132,7 @@ pub fn guess_kind(paths: &[PathBuf], rows: &RowArgs, otherwise: Kind) -> Kind {
         return Kind::Image;
     }
     match paths.first() {
-        Some(path) if path == Path::new("-") => otherwise,
+        Some(path) if is_stream(path) => otherwise,
         Some(path) if path.is_dir() => Kind::Text,
         Some(path) if Format::of_name(path).is_some_and(|format| format != Format::Jsonl) => {
             Kind::Text
@@ -154,10 +152,7 @@ pub fn guess_kind(paths: &[PathBuf], rows: &RowArgs, otherwise: Kind) -> Kind {
 
 impl Opened {
     fn new(path: &Path, options: &PrintOptions) -> Result<Self, Bad> {
-        let origin = match path == Path::new("-") {
-            true => Origin::stdin(options.again, options.temp.as_deref())?,
-            false => Origin::file(path),
-        };
+        let origin = Origin::new(path, options.again, options.temp.as_deref())?;
         let name = name_of(path);
         let bytes = origin.open(&name)?;
         let content = if npy::is_npy(bytes.start()) {

@@ -60,11 +60,14 @@ impl Input {
         Self::new(name, origin, format, relative).with_layout(options)
     }
 
-    pub fn stdin(options: &RowOptions) -> Result<(Self, Option<String>), Bad> {
-        let origin = Origin::stdin(options.again, options.temp.as_deref())?;
-        let start = origin.start("stdin")?;
+    /// Standard input or a pipe.
+    pub fn stream(path: &Path, options: &RowOptions) -> Result<(Self, Option<String>), Bad> {
+        let (name, origin) =
+            (name_of(path), Origin::new(path, options.again, options.temp.as_deref())?);
+        let start = origin.start(&name)?;
         let format = options.format.unwrap_or_else(|| Format::of_content(&start, true));
-        Self::new("stdin".to_owned(), origin, format, PathBuf::from("stdin")).with_layout(options)
+        let relative = path.file_name().filter(|_| name != "stdin").unwrap_or("stdin".as_ref());
+        Self::new(name, origin, format, relative.into()).with_layout(options)
     }
 
     /// Lines of which nothing is known but where they are.
@@ -146,7 +149,7 @@ impl Input {
     fn schema(&mut self, temp: Option<&Path>) -> Result<SchemaRef, Bad> {
         let packed = match &self.origin {
             Origin::File(_) => self.origin.open(&self.name)?.is_packed(),
-            Origin::Stdin(_) => true,
+            Origin::Stream(_) => true,
             Origin::Memory(batches) => {
                 return Ok(batches
                     .first()

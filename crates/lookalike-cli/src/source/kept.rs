@@ -338,7 +338,7 @@ pub fn copy_file(path: &Path, target: &Path) -> io::Result<()> {
 fn copy(input: &Input, target: &Path) -> io::Result<()> {
     match &input.origin {
         Origin::File(path) => copy_file(path, target),
-        Origin::Stdin(_) | Origin::Memory(_) => {
+        Origin::Stream(_) | Origin::Memory(_) => {
             if let Some(folder) = target.parent() {
                 fs::create_dir_all(folder)?;
             }

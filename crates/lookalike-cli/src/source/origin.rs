@@ -1,7 +1,7 @@
 //! Where does an input come from, and how is it read a second time?
 //!
-//! A file is opened again. Standard input cannot be, so what is read from it is written to a
-//! nameless temporary file beside, if it will be needed again. Rows that another program holds are
+//! A file is opened again. Standard input or a pipe cannot be, so what is read from it is written to
+//! a nameless temporary file beside, if it will be needed again. Rows that another program holds are
 //! there all the time.
 
 use std::{
@@ -15,7 +15,7 @@ use arrow_array::RecordBatch;
 
 use super::{
     Bad,
-    bytes::{Bytes, open_file},
+    bytes::{Bytes, is_stream, name_of, open_file, open_packed},
 };
 
 /// How much of an input is read ahead, to tell what its rows look like.
@@ -23,26 +23,31 @@ const AHEAD: usize = 1 << 20;
 
 pub enum Origin {
     File(PathBuf),
-    Stdin(Stdin),
+    Stream(Stream),
     /// Rows of columns, in memory.
     Memory(Vec<RecordBatch>),
 }
 
-/// Standard input, opened already, and what was read from it so far.
-pub struct Stdin {
+/// Standard input or a pipe, opened already, and what was read from it so far.
+pub struct Stream {
     fresh: Mutex<Option<Bytes>>,
     spool: Option<File>,
 }
 
 impl Origin {
-    /// Standard input. `again`: it will be read a second time, and is kept in the folder `temp` for it.
-    pub fn stdin(again: bool, temp: Option<&Path>) -> Result<Self, Bad> {
-        let failed = |error: io::Error| Bad::input("stdin", not_kept(&error));
+    /// A file, or what [`is_stream`] is. `again`: it will be read a second time, and if it is a stream
+    /// is kept in the folder `temp` for it.
+    pub fn new(path: &Path, again: bool, temp: Option<&Path>) -> Result<Self, Bad> {
+        if !is_stream(path) {
+            return Ok(Self::file(path));
+        }
+        let name = name_of(path);
+        let failed = |error: io::Error| Bad::input(&name, not_kept(&error));
         let spool = if again { Some(nameless(temp).map_err(failed)?) } else { None };
         let copy = spool.as_ref().map(File::try_clone).transpose().map_err(failed)?;
-        let reader = Tee { reader: io::stdin(), copy };
-        let fresh = Mutex::new(Some(Bytes::unpack("stdin".to_owned(), reader, AHEAD)?));
-        Ok(Self::Stdin(Stdin { fresh, spool }))
+        let reader = open_packed(path).map_err(|what| Bad::input(&name, what))?;
+        let fresh = Mutex::new(Some(Bytes::unpack(name, Tee { reader, copy }, AHEAD)?));
+        Ok(Self::Stream(Stream { fresh, spool }))
     }
 
     pub fn file(path: &Path) -> Self {
@@ -53,8 +58,8 @@ impl Origin {
     pub fn start(&self, name: &str) -> Result<Vec<u8>, Bad> {
         match self {
             Self::File(_) => Ok(self.open(name)?.start().to_vec()),
-            Self::Stdin(stdin) => {
-                let fresh = stdin.fresh.lock().unwrap_or_else(PoisonError::into_inner);
+            Self::Stream(stream) => {
+                let fresh = stream.fresh.lock().unwrap_or_else(PoisonError::into_inner);
                 Ok(fresh.as_ref().map_or_else(Vec::new, |bytes| bytes.start().to_vec()))
             }
             Self::Memory(_) => Ok(Vec::new()),
@@ -68,7 +73,7 @@ impl Origin {
                 let file = open_file(path).map_err(|what| Bad::input(name, what))?;
                 Bytes::unpack(name.to_owned(), file, AHEAD)
             }
-            Self::Stdin(stdin) => stdin.open(name),
+            Self::Stream(stream) => stream.open(name),
             Self::Memory(_) => Err(Bad::input(name, "has rows, but no bytes")),
         }
     }
@@ -89,7 +94,7 @@ impl Origin {
     }
 }
 
-impl Stdin {
+impl Stream {
     fn open(&self, name: &str) -> Result<Bytes, Bad> {
         let fresh = self.fresh.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(bytes) = fresh {

@@ -20,7 +20,7 @@ use rayon::prelude::*;
 
 use super::{
     Bad, Ids, Kept, Reason, Skipped,
-    bytes::name_of,
+    bytes::{is_stream, name_of},
     cache::{Before, Cache},
     folder::{self, Walk, Walked},
     path::path_text,
@@ -299,7 +299,7 @@ impl Pictures {
 /// Whether inputs are pictures, by their first bytes: most files of a folder, or the first file.
 pub fn are_pictures(paths: &[PathBuf]) -> bool {
     match paths.first() {
-        Some(path) if path == Path::new("-") => false,
+        Some(path) if is_stream(path) => false,
         Some(path) if path.is_dir() => {
             let files = folder::first_files(path, LOOKED_AT);
             let pictures = files.iter().filter(|file| starts_like_picture(file)).count();

@@ -179,7 +179,7 @@ fn read_file(number: usize, input: &Input) -> TextFile {
     // Before the content, so that a change while it is read is noticed later.
     let stamp = match &input.origin {
         Origin::File(path) => path.metadata().ok().as_ref().map(Stamp::of),
-        Origin::Stdin(_) | Origin::Memory(_) => None,
+        Origin::Stream(_) | Origin::Memory(_) => None,
     };
     let content = read_text(&input.origin, &input.name);
     let read = content.as_ref().map_or(0, |content| content.len() as u64);

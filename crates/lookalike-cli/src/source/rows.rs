@@ -14,6 +14,7 @@ use rayon::prelude::*;
 
 use super::{
     Bad, Ids, Reason, Skipped,
+    bytes::{check_streams, is_stream},
     field::{Content, Found, Key, Outcome, RowId},
     folder::{Walk, Walked},
     html,
@@ -137,11 +138,10 @@ impl Rows {
     /// Opens all inputs, so that a wrong name is noticed before any work is done.
     pub fn open(paths: &[PathBuf], options: RowOptions, skipped: &mut Skipped) -> Result<Self> {
         let mut rows = Self::none(options);
+        check_streams(paths)?;
         for path in paths {
-            if path == Path::new("-") {
-                let twice = paths.iter().filter(|other| *other == path).count() > 1;
-                ensure!(!twice, "-: standard input can be read once only; give - once");
-                let opened = Input::stdin(&rows.options).map_err(Bad::error)?;
+            if is_stream(path) {
+                let opened = Input::stream(path, &rows.options).map_err(Bad::error)?;
                 rows.push(opened);
             } else if path.is_dir() {
                 rows.open_folder(path, skipped)?;

@@ -333,3 +333,24 @@ fn options_for_texts_and_pictures_are_refused() {
     }
     assert_eq!(folder.names(), ["in", "in.npy"]);
 }
+
+/// As a shell makes them of `<(...)`: they can be opened once.
+#[cfg(unix)]
+#[test]
+fn pipes_are_read_once_and_kept_for_the_second_reading() {
+    let texts = "{\"id\":\"a\",\"text\":\"the ferry leaves at nine\"}\n";
+    for (given, kind, out) in [(texts, "text", "out.jsonl"), (HASHES, "hash", "out.txt")] {
+        let folder = Folder::with("empty", "");
+        let made = std::process::Command::new("mkfifo").arg(folder.path("pipe")).status();
+        assert!(made.is_ok_and(|status| status.success()), "mkfifo is part of every Unix");
+        let pipe = folder.path("pipe");
+        let writer = std::thread::spawn(move || fs::write(pipe, given));
+        let ran = folder.run(&format!("dedup --kind {kind} pipe -o {out}"));
+        writer.join().unwrap().unwrap();
+        assert_eq!(ran.exit, 0, "{}", ran.stderr);
+        assert_eq!(folder.read(out), if kind == "text" { texts } else { KEPT });
+        let ran = folder.run("dedup pipe pipe -o again.jsonl");
+        assert_eq!(ran.exit, 2);
+        assert!(ran.stderr.contains("pipe: a pipe can be read once only"), "{}", ran.stderr);
+    }
+}
