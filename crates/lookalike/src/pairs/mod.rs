@@ -281,12 +281,19 @@ impl<const WORDS: usize> Collector<'_, WORDS> {
     }
 }
 
+fn blocks_to_use(radius: u32, bits: u32) -> String {
+    match bits.checked_sub(radius) {
+        None | Some(0) => "no number of them can, leave it out".to_owned(),
+        _ => format!("use {} to {bits}", radius + 1),
+    }
+}
+
 /// Why no pairs could be looked for.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PairsError {
     /// Blocks must outnumber the radius.
-    #[error("{blocks} blocks cannot find pairs within {radius} of {bits} bits; use {} to {bits}", radius + 1)]
+    #[error("{blocks} blocks cannot find pairs within {radius} of {bits} bits; {}", blocks_to_use(*radius, *bits))]
     Blocks {
         /// Asked for.
         blocks: u32,
