@@ -4,9 +4,9 @@
 //! begin and end where its bits change. First the places of these edges are written down, then the
 //! runs between them are hashed, one after the other without waiting: both loops do the same for
 //! nearly every word. A run that is ASCII is a word: up to 16 bytes are loaded, brought to lower case
-//! and hashed at once. A run that is not goes the plain way. What ends a run, an ASCII character that
-//! is no letter or digit, ends a word whatever is around it, so the answer is that of [`word_hashes`]
-//! of the whole text.
+//! and hashed at once. So is a run whose other characters are letters of two bytes; any other goes
+//! the plain way. What ends a run, an ASCII character that is no letter or digit, ends a word whatever
+//! is around it, so the answer is that of [`word_hashes`] of the whole text.
 
 use super::character::Character;
 use super::words::word_hashes;
@@ -143,11 +143,18 @@ const fn take_lowest(bits: &mut u64) -> usize {
     place as usize
 }
 
+/// A run of up to 16 bytes, with what is behind it, and its length.
+#[inline(always)]
+fn short_run(bytes: &[u8], start: usize, end: usize) -> Option<(&[u8; 16], usize)> {
+    let length = end - start;
+    let block = bytes.get(start..start + 16)?.first_chunk()?;
+    (length <= 16).then_some((block, length))
+}
+
 /// The hash of a run of up to 16 letters and digits with 16 bytes of text to load, as most have.
 #[inline(always)]
 fn hash_short(bytes: &[u8], start: usize, end: usize) -> Option<u64> {
-    let length = end - start;
-    let block = bytes.get(start..start + 16)?.first_chunk().filter(|_| length <= 16)?;
+    let (block, length) = short_run(bytes, start, end)?;
     let (low, high) = first_bytes(&lower_case(block), length);
     ((low | high) & TOP == 0).then(|| mix_length(mix_block(0, (low, high)), length))
 }
@@ -156,8 +163,7 @@ fn hash_short(bytes: &[u8], start: usize, end: usize) -> Option<u64> {
 /// two bytes, as in most languages with an alphabet: the run is a word, then.
 #[inline]
 fn hash_letters(bytes: &[u8], start: usize, end: usize) -> Option<u64> {
-    let length = end - start;
-    let block = bytes.get(start..start + 16)?.first_chunk().filter(|_| length <= 16)?;
+    let (block, length) = short_run(bytes, start, end)?;
     let (low, high) = first_bytes(block, length);
     let word = u128::from(high) << 64 | u128::from(low);
     let mut letters = word & TOPS;
