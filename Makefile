@@ -82,9 +82,9 @@ bench: bench-peers
 		$(if $(BILLION),--billion $(if $(filter 0,$(BILLION)),false,true)) \
 		$(if $(QUICK)$(ONLY),,--results bench/RESULTS.md)
 
-# The peers are built for this very processor, ours as users build it: ratios are on the safe side.
+# The peers are built as their users build them, as ours is; NATIVE=1 builds them for this very processor.
 bench-peers: bench/.venv/installed
-	RUSTFLAGS="-C target-cpu=native" cargo build --release --manifest-path bench/Cargo.toml \
+	$(if $(NATIVE),RUSTFLAGS="-C target-cpu=native") cargo build --release --manifest-path bench/Cargo.toml \
 		--package lookalike-bench-peers --target-dir bench/target/peers
 
 bench/.venv/installed:

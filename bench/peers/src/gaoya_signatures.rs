@@ -39,9 +39,34 @@ pub fn serve_signatures(file: &Path, kind: &str) -> Result<()> {
 
 fn signature(text: &str, of_words: impl Fn(&[&str]) -> u64) -> u64 {
     let lower = text.to_lowercase();
-    let words: Vec<&str> =
-        lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let runs = lower.split(|c: char| !c.is_alphanumeric()).filter(|run| !run.is_empty());
+    let mut words = Vec::new();
+    runs.for_each(|run| push_words(run, &mut words));
     of_words(&words)
+}
+
+/// The words of a run of letters. As for lookalike, a character of a script without spaces is a word
+/// by itself; otherwise a Chinese sentence would be one word, and most of the work left out.
+fn push_words<'a>(run: &'a str, words: &mut Vec<&'a str>) {
+    if run.is_ascii() {
+        return words.push(run);
+    }
+    let mut start = 0;
+    for (place, c) in run.char_indices().filter(|&(_, c)| is_alone(c)) {
+        let end = place + c.len_utf8();
+        words.extend([&run[start..place], &run[place..end]].into_iter().filter(|w| !w.is_empty()));
+        start = end;
+    }
+    if start < run.len() {
+        words.push(&run[start..]);
+    }
+}
+
+/// Chinese and Japanese, Thai and Lao, Burmese, Khmer.
+fn is_alone(c: char) -> bool {
+    matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}'
+        | '\u{20000}'..='\u{3ffff}' | '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}'
+        | '\u{1780}'..='\u{17ff}')
 }
 
 /// The same in every turn; nobody else makes these signatures.

@@ -93,7 +93,8 @@ fn against(
         value: theirs.seconds / ours.seconds,
         unit: "x",
         goal,
-        note: "from text to fingerprint or signature, in memory; no index".into(),
+        note: "from text to fingerprint or signature, in memory, of the same words; no index"
+            .into(),
         failure: None,
     })
 }

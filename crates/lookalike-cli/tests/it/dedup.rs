@@ -206,9 +206,28 @@ fn rows_that_cannot_be_used_are_listed_and_kept() {
     assert!(kept.contains("{\"id\":\"g\"}\nno json\n") && kept.contains("\"...\""), "{kept}");
     assert!(ran.stderr.contains("skipped in.jsonl:7: "), "{}", ran.stderr);
     assert!(ran.stderr.contains("skipped in.jsonl:8: "), "{}", ran.stderr);
-    assert!(ran.stderr.contains("1 text without words, alike nothing"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("1 text too short, compared by exact content"), "{}", ran.stderr);
     assert_eq!(folder.run("dedup in.jsonl --strict -o other.jsonl").exit, 2);
     assert_eq!(folder.names(), ["in.jsonl", "out.jsonl"]);
+}
+
+#[test]
+fn texts_of_signs_alone_equal_the_same_signs_and_blank_ones_nothing() {
+    let texts = ["...", "\u{1f642}", " ...", "!", "", "\u{1f642}", "  "];
+    let given: String = texts
+        .iter()
+        .enumerate()
+        .map(|(id, text)| format!("{}\n", serde_json::json!({"id": id, "text": text})))
+        .collect();
+    let folder = Folder::with("in.jsonl", &given);
+    let ran = folder.run("dedup in.jsonl -o out.jsonl --max-remove 1");
+    assert_eq!(ran.exit, 0, "{}", ran.stderr);
+    let gone = [2, 5];
+    let lines = given.lines().enumerate().filter(|(line, _)| !gone.contains(line));
+    let expected: String = lines.map(|(_, line)| format!("{line}\n")).collect();
+    assert_eq!(folder.read("out.jsonl"), expected);
+    assert!(ran.stderr.contains("5 texts too short"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("2 blank texts, alike nothing"), "{}", ran.stderr);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::{Item, Parts, TextSearch};
 use crate::{
     Feature, FeatureHash, FeatureSet, Features, Fingerprint, Shingles,
+    extract::text::normal_form,
     hash::{mix, splitmix64},
     recipe::Scratch,
     simhash,
@@ -13,9 +14,9 @@ use crate::{
 
 /// What is kept of a text.
 pub(super) enum Digest<const WORDS: usize> {
-    /// No features, no fingerprint: alike nothing.
+    /// Nothing is there, or no fingerprint was made of it: alike nothing.
     Empty,
-    /// Too few features to be alike anything but its equals; a hash of its tokens.
+    /// Too few features to be alike anything but its equals; a hash of its content.
     Short(u64),
     /// All that is asked of a text.
     Full(Full<WORDS>),
@@ -65,7 +66,7 @@ impl<'a, const WORDS: usize> Digester<'a, WORDS> {
         self.tokens_of(text);
         match self.print(text) {
             Some(print) => self.digest_tokens(print),
-            None => Digest::Empty,
+            None => digest_content(text),
         }
     }
 
@@ -155,6 +156,14 @@ impl<'a, const WORDS: usize> Digester<'a, WORDS> {
         let runs = set.features().iter().filter(|&feature| feature & TWICE == 0);
         self.features.extend(runs.map(|&run| Feature::new(mixed(run))));
         simhash(&self.features).unwrap_or_default()
+    }
+}
+
+/// A text without features, such as signs alone, equals the same signs; if it is blank, nothing.
+fn digest_content<const WORDS: usize>(text: &str) -> Digest<WORDS> {
+    match normal_form(text).trim() {
+        "" => Digest::Empty,
+        content => Digest::Short(xxh3_64(content.as_bytes())),
     }
 }
 

@@ -267,9 +267,9 @@ pub struct TextPairs {
     /// Different texts that shared a key with thousands of others, and were compared with some of
     /// them only: there, more pairs may be missing than [`how`](Self::how) says. 0 if exact.
     pub crowded: u32,
-    /// Texts with too few features, matched by their exact normalised content only.
+    /// Texts with too few features or none, matched by their exact normalised content only.
     pub short: u32,
-    /// Texts without features, alike nothing.
+    /// Blank texts, and items without a fingerprint: alike nothing.
     pub empty: u32,
     /// Bytes of temporary files.
     pub spilled: u64,

@@ -19,7 +19,7 @@ use crate::{Fingerprint, pairs::PairsError};
 pub(super) struct Store<const WORDS: usize> {
     /// How many texts came.
     pub items: u32,
-    /// How many of them had no features, and too few.
+    /// How many of them were blank, and had too few features.
     pub empty: u32,
     pub short: u32,
     /// Every text that equals an earlier one, after the first that it equals.

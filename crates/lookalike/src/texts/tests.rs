@@ -268,16 +268,27 @@ fn a_crowd_of_near_copies_does_not_make_keys_quadratic() {
 }
 
 #[test]
-fn short_texts_match_their_equals_only_and_empty_ones_nothing() {
-    let texts =
-        ["Hello, world", "", "hello world!", "...", "hello", "hello world you", "hello world you"];
+fn short_texts_match_their_equals_only_and_blank_ones_nothing() {
+    let texts = [
+        "Hello, world",
+        "",
+        "hello world!",
+        "...",
+        "hello",
+        "hello world you",
+        "hello world you",
+        " \n",
+        "!!!",
+        " ...\n",
+        "",
+    ];
     for verify in [None, Some(Verify::DEFAULT)] {
         let search = TextSearch::new(&recipe("words:2", Width::Bits128), Radius::new(128));
         let found = find(&search.verify(verify), &texts);
-        assert_eq!((found.short, found.empty), (3, 2));
+        assert_eq!((found.short, found.empty), (6, 3));
         let pairs: Vec<_> =
             found.pairs.to_vec().unwrap().iter().map(|pair| (pair.a, pair.b)).collect();
-        assert_eq!(pairs, [(0, 2), (5, 6)]);
+        assert_eq!(pairs, [(0, 2), (3, 9), (5, 6)]);
     }
 }
 

@@ -527,7 +527,7 @@ fn how_words(found: &TextPairs) -> String {
         );
     }
     if found.empty > 0 {
-        words += &format!("; {} without words, alike nothing", counted(found.empty.into(), "text"));
+        words += &format!("; {}, alike nothing", counted(found.empty.into(), "blank text"));
     }
     words
 }

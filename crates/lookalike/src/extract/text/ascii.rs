@@ -1,62 +1,77 @@
 //! How are the words of a text hashed fast?
 //!
-//! A block of 64 bytes becomes a bitmap of ASCII letters and digits and all that is not ASCII; runs
+//! A window of 1024 bytes becomes a bitmap of ASCII letters and digits and all that is not ASCII; runs
 //! begin and end where its bits change. First the places of these edges are written down, then the
 //! runs between them are hashed, one after the other without waiting: both loops do the same for
 //! nearly every word. A run that is ASCII is a word: up to 16 bytes are loaded, brought to lower case
 //! and hashed at once. So is a run whose other characters are letters of two bytes; any other goes
 //! the plain way. What ends a run, an ASCII character that is no letter or digit, ends a word whatever
 //! is around it, so the answer is that of [`word_hashes`] of the whole text.
+//!
+//! Whatever is in the two loops is inlined into a function compiled for the kernel; closures that
+//! iterators call would not be.
 
 use super::character::Character;
 use super::words::word_hashes;
 use crate::hash::{first_bytes, mix_block, mix_length};
 
-/// Blocks whose edges are written down before their runs are hashed.
-const BLOCKS: usize = 16;
+/// Bytes whose runs are hashed together. The next window begins where this one ends, or where a run
+/// does that goes on behind it.
+const WINDOW: usize = 1024;
+
+/// The longest run that is hashed at once, and so what is loaded behind a window.
+const SHORT: usize = 16;
+
+type Window = [u8; WINDOW + SHORT];
 
 /// Adds the hash of every word to `hashes`. `bitmap` says which bytes of a block are ASCII letters or
 /// digits, or not ASCII: one bit a byte.
 #[inline(always)]
 pub(super) fn hash_words(text: &str, hashes: &mut Vec<u64>, bitmap: impl Fn(&[u8; 64]) -> u64) {
-    if u32::try_from(text.len()).is_err() {
-        return word_hashes(text, hashes);
-    }
-    let mut edges = Edges { places: [0; MOST_EDGES], count: 0, open: 0 };
-    let (blocks, tail) = text.as_bytes().as_chunks::<64>();
-    for (number, block) in blocks.iter().enumerate() {
-        edges.add(bitmap(block), 64 * number);
-        if number % BLOCKS == BLOCKS - 1 {
-            edges.hash_runs(text, hashes);
+    let (mut rest, mut edges) = (text, Edges { places: [0; MOST_EDGES], count: 0 });
+    while !rest.is_empty() {
+        let mut last;
+        let window = match rest.as_bytes().first_chunk() {
+            Some(window) => window,
+            None => {
+                // What is behind the text ends its last run.
+                last = [b' '; WINDOW + SHORT];
+                last[..rest.len()].copy_from_slice(rest.as_bytes());
+                &last
+            }
+        };
+        let mut done = edges.find(window, rest.len(), &bitmap);
+        hash_runs(rest, window, edges.runs(), hashes);
+        if done == 0 {
+            done = rest.bytes().position(ends_run).unwrap_or(rest.len());
+            hash_any_run(&rest[..done], hashes);
         }
+        rest = &rest[done.min(rest.len())..];
     }
-    // What is behind the text ends its last run.
-    let mut last = [b' '; 64];
-    last[..tail.len()].copy_from_slice(tail);
-    edges.add(bitmap(&last), 64 * blocks.len());
-    edges.hash_runs(text, hashes);
 }
 
-/// Where runs begin and end, in turn.
+fn ends_run(byte: u8) -> bool {
+    byte.is_ascii() && !byte.is_ascii_alphanumeric()
+}
+
+/// Where the runs of a window begin and end, in turn.
 struct Edges {
     /// Those that are written down; behind them, anything.
-    places: [u32; MOST_EDGES],
+    places: [u16; MOST_EDGES],
     count: usize,
-    /// Whether a run goes on behind the last block: 1 or 0.
-    open: u64,
 }
 
-/// Those of the blocks, one that was left over, and room for what is written in vain.
-const MOST_EDGES: usize = 64 * (BLOCKS + 1);
+/// Those of a window, and room for what is written in vain.
+const MOST_EDGES: usize = WINDOW + 8;
 
 /// The places of the ones in a byte, from the lowest; behind them, zeros.
-const ONES: [[u8; 8]; 256] = {
+const ONES: [[u16; 8]; 256] = {
     let mut ones = [[0; 8]; 256];
     let mut byte = 0;
     while byte < 256 {
         let (mut bits, mut count) = (byte as u64, 0);
         while bits != 0 {
-            ones[byte][count] = take_lowest(&mut bits) as u8;
+            ones[byte][count] = take_lowest(&mut bits) as u16;
             count += 1;
         }
         byte += 1;
@@ -65,70 +80,81 @@ const ONES: [[u8; 8]; 256] = {
 };
 
 impl Edges {
-    /// Writes down the edges of a block that begins at `place`.
+    /// Finds the edges of a window in place of those before, as far as there is text. Says where the
+    /// next window begins: at a run that does not end in this one, or behind it.
     #[inline(always)]
-    fn add(&mut self, runs: u64, place: usize) {
-        let edges = runs ^ (runs << 1 | self.open);
-        self.open = runs >> 63;
-        let mut count = self.count;
-        for (eight, byte) in edges.to_le_bytes().into_iter().enumerate() {
-            // Eight at once, whether they are there or not: the next ones are written over the rest.
-            let (first, ones) = ((place + 8 * eight) as u32, &ONES[usize::from(byte)]);
-            let places: &mut [u32; 8] =
-                self.places[count..].first_chunk_mut().expect("there is room for a block more");
-            *places = ones.map(|one| first + u32::from(one));
-            count += byte.count_ones() as usize;
+    fn find(
+        &mut self,
+        window: &Window,
+        length: usize,
+        bitmap: &impl Fn(&[u8; 64]) -> u64,
+    ) -> usize {
+        let (mut count, mut open, mut place) = (0, 0, 0u16);
+        let (blocks, _) = window.as_chunks::<64>();
+        for block in blocks.iter().take(length / 64 + 1) {
+            let runs = bitmap(block);
+            let edges = runs ^ (runs << 1 | open);
+            open = runs >> 63;
+            for byte in edges.to_le_bytes() {
+                // Eight at once, whether they are there or not: the next ones are written over the rest.
+                let places: &mut [u16; 8] =
+                    self.places[count..].first_chunk_mut().expect("there is room for a block more");
+                *places = ONES[usize::from(byte)].map(|one| place + one);
+                count += byte.count_ones() as usize;
+                place += 8;
+            }
         }
         self.count = count;
+        if open == 1 { self.places[count - 1].into() } else { WINDOW }
     }
 
-    /// Hashes all runs that have ended, and keeps the beginning of one that has not.
+    /// The runs that begin and end in the window.
     #[inline(always)]
-    fn hash_runs(&mut self, text: &str, hashes: &mut Vec<u64>) {
-        let (runs, begun) = self.places[..self.count].as_chunks::<2>();
-        for some in runs.chunks(64) {
-            hash_some(text, some, hashes);
-        }
-        self.count = begun.len();
-        self.places[0] = begun.first().copied().unwrap_or(0);
+    fn runs(&self) -> &[[u16; 2]] {
+        self.places[..self.count].as_chunks().0
     }
 }
 
-/// Hashes up to 64 runs.
+/// Hashes the runs of a window, with which `text` begins.
 #[inline(always)]
-fn hash_some(text: &str, runs: &[[u32; 2]], hashes: &mut Vec<u64>) {
-    let (before, mut others) = (hashes.len(), 0u64);
-    hashes.extend(runs.iter().enumerate().map(|(number, run)| {
-        hash_short(text.as_bytes(), run[0] as usize, run[1] as usize).unwrap_or_else(|| {
-            others |= 1 << number;
-            0
-        })
-    }));
-    if others != 0 {
-        hash_others(text, runs, others, before, hashes);
+fn hash_runs(text: &str, window: &Window, runs: &[[u16; 2]], hashes: &mut Vec<u64>) {
+    let mut found = [0; 64];
+    for runs in runs.chunks(64) {
+        let mut others = 0u64;
+        for (number, (run, hash)) in runs.iter().zip(&mut found).enumerate() {
+            match hash_short(window, *run) {
+                Some(short) => *hash = short,
+                None => others |= 1 << number,
+            }
+        }
+        if others == 0 {
+            hashes.extend_from_slice(&found[..runs.len()]);
+        } else {
+            hash_others(text, window, runs, others, &found, hashes);
+        }
     }
 }
 
-/// Puts the words of `others`, which may be none or several for a run, where they belong among the
-/// hashes from `before` on.
+/// Adds the hashes of up to 64 runs. `found` has all but those of `others`, each of which may be no
+/// word or several.
 fn hash_others(
     text: &str,
-    runs: &[[u32; 2]],
+    window: &Window,
+    runs: &[[u16; 2]],
     mut others: u64,
-    before: usize,
+    found: &[u64; 64],
     hashes: &mut Vec<u64>,
 ) {
-    let mut found = [0; 64];
-    found[..runs.len()].copy_from_slice(&hashes[before..]);
-    hashes.truncate(before);
     let mut done = 0;
     while others != 0 {
         let other = take_lowest(&mut others);
         hashes.extend_from_slice(&found[done..other]);
-        let [start, end] = runs[other].map(|place| place as usize);
-        match hash_letters(text.as_bytes(), start, end) {
+        match hash_letters(window, runs[other]) {
             Some(hash) => hashes.push(hash),
-            None => hash_any_run(&text[start..end], hashes),
+            None => {
+                let [start, end] = runs[other].map(usize::from);
+                hash_any_run(&text[start..end], hashes);
+            }
         }
         done = other + 1;
     }
@@ -145,16 +171,16 @@ const fn take_lowest(bits: &mut u64) -> usize {
 
 /// A run of up to 16 bytes, with what is behind it, and its length.
 #[inline(always)]
-fn short_run(bytes: &[u8], start: usize, end: usize) -> Option<(&[u8; 16], usize)> {
-    let length = end - start;
-    let block = bytes.get(start..start + 16)?.first_chunk()?;
-    (length <= 16).then_some((block, length))
+fn short_run(window: &Window, [start, end]: [u16; 2]) -> Option<(&[u8; SHORT], usize)> {
+    let length = usize::from(end - start);
+    let block = window[usize::from(start) % WINDOW..].first_chunk()?;
+    (length <= SHORT).then_some((block, length))
 }
 
-/// The hash of a run of up to 16 letters and digits with 16 bytes of text to load, as most have.
+/// The hash of a run of up to 16 letters and digits, as most are.
 #[inline(always)]
-fn hash_short(bytes: &[u8], start: usize, end: usize) -> Option<u64> {
-    let (block, length) = short_run(bytes, start, end)?;
+fn hash_short(window: &Window, run: [u16; 2]) -> Option<u64> {
+    let (block, length) = short_run(window, run)?;
     let (low, high) = first_bytes(&lower_case(block), length);
     ((low | high) & TOP == 0).then(|| mix_length(mix_block(0, (low, high)), length))
 }
@@ -162,8 +188,8 @@ fn hash_short(bytes: &[u8], start: usize, end: usize) -> Option<u64> {
 /// The hash of a run of up to 16 bytes, as [`hash_short`], if what is not ASCII in it are letters of
 /// two bytes, as in most languages with an alphabet: the run is a word, then.
 #[inline]
-fn hash_letters(bytes: &[u8], start: usize, end: usize) -> Option<u64> {
-    let (block, length) = short_run(bytes, start, end)?;
+fn hash_letters(window: &Window, run: [u16; 2]) -> Option<u64> {
+    let (block, length) = short_run(window, run)?;
     let (low, high) = first_bytes(block, length);
     let word = u128::from(high) << 64 | u128::from(low);
     let mut letters = word & TOPS;
@@ -262,7 +288,9 @@ mod tests {
             let end = text.find(' ').unwrap();
             let mut expected = Vec::new();
             word_hashes(&text[..end], &mut expected);
-            if let Some(hash) = hash_letters(text.as_bytes(), 0, end) {
+            let mut window = [b' '; WINDOW + SHORT];
+            window[..text.len()].copy_from_slice(text.as_bytes());
+            if let Some(hash) = hash_letters(&window, [0, end as u16]) {
                 assert_eq!(expected, [hash], "{letter}");
                 short += 1;
             }
@@ -310,9 +338,11 @@ mod tests {
         #[test]
         fn every_kernel_agrees_on_any_text_cut_anywhere(
             pieces in prop::collection::vec(piece(), 0..12),
+            times in prop_oneof![Just(1), 1..60usize],
             cut in 0..200usize,
         ) {
-            let text = pieces.concat();
+            // Many windows, and runs longer than one.
+            let text = pieces.concat().repeat(times);
             let cut = (cut..).find(|&cut| cut >= text.len() || text.is_char_boundary(cut)).unwrap();
             let text = &text[cut.min(text.len())..];
             let mut expected = Vec::new();
