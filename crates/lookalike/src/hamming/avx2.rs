@@ -20,32 +20,28 @@ pub(super) fn buckets(
     // SAFETY: the caller has asked `Kernel::is_avx2`.
     unsafe {
         match filter {
-            Filter::Few { mask, most: 0 } => few::<0>(mask, checks, ends, largest, digests, passed),
-            Filter::Few { mask, most: 1 } => few::<1>(mask, checks, ends, largest, digests, passed),
-            Filter::Few { mask, most: 2 } => few::<2>(mask, checks, ends, largest, digests, passed),
-            Filter::Few { mask, .. } => few::<3>(mask, checks, ends, largest, digests, passed),
+            Filter::Few { most: 0 } => few::<0>(checks, ends, largest, digests, passed),
+            Filter::Few { most: 1 } => few::<1>(checks, ends, largest, digests, passed),
+            Filter::Few { most: 2 } => few::<2>(checks, ends, largest, digests, passed),
+            Filter::Few { .. } => few::<3>(checks, ends, largest, digests, passed),
             Filter::Halves => halves(checks, ends, largest, digests, passed),
-            Filter::Count { mask, most } => {
-                count(mask, most, checks, ends, largest, digests, passed)
-            }
+            Filter::Count { most } => count(most, checks, ends, largest, digests, passed),
         }
     }
 }
 
-/// At most `MOST` bits of `mask`: clearing the lowest set bit that often leaves nothing.
+/// At most `MOST` bits: clearing the lowest set bit that often leaves nothing.
 #[target_feature(enable = "avx2,popcnt")]
 fn few<const MOST: u32>(
-    mask: u32,
     checks: &[u32],
     ends: &[u32],
     largest: u32,
     digests: Digests<'_>,
     passed: &mut Passed,
 ) {
-    let mask = _mm256_set1_epi32(mask as i32);
     let minus_one = _mm256_set1_epi32(-1);
     sweep(checks, ends, largest, digests, passed, |xor| {
-        let mut left = _mm256_and_si256(xor, mask);
+        let mut left = xor;
         for _ in 0..MOST {
             left = _mm256_and_si256(left, _mm256_add_epi32(left, minus_one));
         }
@@ -64,7 +60,6 @@ fn halves(checks: &[u32], ends: &[u32], largest: u32, digests: Digests<'_>, pass
 
 #[target_feature(enable = "avx2,popcnt")]
 fn count(
-    mask: u32,
     most: u32,
     checks: &[u32],
     ends: &[u32],
@@ -72,12 +67,11 @@ fn count(
     digests: Digests<'_>,
     passed: &mut Passed,
 ) {
-    let mask = _mm256_set1_epi32(mask as i32);
     let bound = _mm256_set1_epi32(most.min(32) as i32 + 1);
     let ones = _mm256_set1_epi8(1);
     let ones_wide = _mm256_set1_epi16(1);
     sweep(checks, ends, largest, digests, passed, |xor| {
-        let bytes = bytes_ones(_mm256_and_si256(xor, mask));
+        let bytes = bytes_ones(xor);
         let sums = _mm256_madd_epi16(_mm256_maddubs_epi16(bytes, ones), ones_wide);
         _mm256_cmpgt_epi32(bound, sums)
     });

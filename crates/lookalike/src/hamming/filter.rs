@@ -5,16 +5,17 @@
 
 use super::Kernel;
 
-/// A cheap test on the xor of two 32-bit checks. Passes all it must; may pass more.
+/// A cheap test on the xor of two 32-bit checks, which hold bits that tell and no others. Passes all
+/// it must; may pass more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Filter {
-    /// At most this many (0 to 3) of the bits in `mask` differ: exactly.
-    Few { mask: u32, most: u32 },
-    /// At most 3 of all 32 bits differ. Then one of the two 16-bit halves has at most one, and
-    /// that is all that is tested: a third of the work, and passes 1 in 2,000 at random.
+    /// At most this many bits (0 to 3) differ: exactly.
+    Few { most: u32 },
+    /// At most 3 bits differ. Then one of the two 16-bit halves has at most one, and that is all that
+    /// is tested: half of the work, and passes 1 in 2,000 at random.
     Halves,
-    /// At most this many of the bits in `mask` differ: exactly, by counting.
-    Count { mask: u32, most: u32 },
+    /// At most this many bits differ: exactly, by counting.
+    Count { most: u32 },
 }
 
 /// Words whose bits decide, once a pair has passed a filter, whether it may really be near, and
@@ -78,28 +79,29 @@ impl Passed {
 pub(crate) const PADDING: usize = 32;
 
 impl Filter {
-    /// The cheapest filter that passes every pair with at most `most` differing bits in `mask`.
-    pub fn new(mask: u32, most: u32) -> Self {
+    /// The cheapest filter that passes every pair with at most `most` differing bits, if so many `bits`
+    /// of a check may differ.
+    pub fn new(bits: u32, most: u32) -> Self {
         match most {
-            2..=3 if mask.count_ones() >= 28 => Self::Halves,
-            _ => Self::exact(mask, most),
+            2..=3 if bits >= 28 => Self::Halves,
+            _ => Self::exact(most),
         }
     }
 
     /// The filter that passes those pairs and no others.
-    pub fn exact(mask: u32, most: u32) -> Self {
-        if most <= 3 { Self::Few { mask, most } } else { Self::Count { mask, most } }
+    pub fn exact(most: u32) -> Self {
+        if most <= 3 { Self::Few { most } } else { Self::Count { most } }
     }
 
-    /// What testing a random pair costs, in vector instructions per eight pairs, the handling of
-    /// those that pass included.
-    pub fn cost(self) -> f64 {
+    /// What testing a pair costs that has so many random `bits`, in vector instructions per eight
+    /// pairs, the handling of those that pass included.
+    pub fn cost(self, bits: u32) -> f64 {
         /// Leaving the loop for a pair that passes: a mispredicted branch and some scalar work.
         const REPORT: f64 = 150.0;
         let (test, chance) = match self {
-            Self::Few { mask, most } => (5 + 2 * most, chance_of_few(mask.count_ones(), most)),
+            Self::Few { most } => (4 + 2 * most, chance_of_few(bits, most)),
             Self::Halves => (6, 2.0 * chance_of_few(16, 1)),
-            Self::Count { mask, most } => (14, chance_of_few(mask.count_ones(), most)),
+            Self::Count { most } => (13, chance_of_few(bits, most)),
         };
         f64::from(test) + 8.0 * chance * REPORT
     }
@@ -108,9 +110,7 @@ impl Filter {
     #[inline]
     pub fn passes(self, xor: u32) -> bool {
         match self {
-            Self::Few { mask, most } | Self::Count { mask, most } => {
-                (xor & mask).count_ones() <= most
-            }
+            Self::Few { most } | Self::Count { most } => xor.count_ones() <= most,
             Self::Halves => (xor & 0xffff).count_ones() <= 1 || (xor >> 16).count_ones() <= 1,
         }
     }

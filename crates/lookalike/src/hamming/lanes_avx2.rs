@@ -68,10 +68,7 @@ fn near(filter: Filter, query: u32, checks: &[u32; LANES]) -> u32 {
     let xor = _mm256_xor_si256(checks, _mm256_set1_epi32(query as i32));
     let zero = _mm256_setzero_si256();
     let passes = match filter {
-        Filter::Few { mask, most } => {
-            let left = _mm256_and_si256(xor, _mm256_set1_epi32(mask as i32));
-            _mm256_cmpeq_epi32(clear_lowest(left, most), zero)
-        }
+        Filter::Few { most } => _mm256_cmpeq_epi32(clear_lowest(xor, most), zero),
         Filter::Halves => {
             let minus_one = _mm256_set1_epi16(-1);
             let left = _mm256_and_si256(xor, _mm256_add_epi16(xor, minus_one));
@@ -79,9 +76,8 @@ fn near(filter: Filter, query: u32, checks: &[u32; LANES]) -> u32 {
             // A lane passes if either half did, so unless both are zero.
             _mm256_xor_si256(_mm256_cmpeq_epi32(halves, zero), _mm256_set1_epi32(-1))
         }
-        Filter::Count { mask, most } => {
-            let sums = count_ones(_mm256_and_si256(xor, _mm256_set1_epi32(mask as i32)));
-            _mm256_cmpgt_epi32(_mm256_set1_epi32(most.min(32) as i32 + 1), sums)
+        Filter::Count { most } => {
+            _mm256_cmpgt_epi32(_mm256_set1_epi32(most.min(32) as i32 + 1), count_ones(xor))
         }
     };
     _mm256_movemask_ps(_mm256_castsi256_ps(passes)) as u32

@@ -58,7 +58,7 @@ impl Test {
     /// As a filter on 32-bit checks.
     #[inline(always)]
     pub fn filter(&self) -> Filter {
-        Filter::new(u32::MAX >> (32 - self.bits), self.most)
+        Filter::new(self.bits, self.most)
     }
 }
 

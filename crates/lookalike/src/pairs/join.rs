@@ -362,8 +362,7 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
         sink.passed.wasted = 0;
         let (ends, largest) = (&level.ends, largest as u32);
         let check = self.layout.check;
-        let filter =
-            if sink.strict { check.exact_filter(place.equal) } else { check.filter(place.equal) };
+        let filter = if sink.strict { check.exact_filter() } else { check.filter(place.equal) };
         filter.buckets(kernel, &level.checks, ends, largest, digests, &mut sink.passed);
         let records = u64::from(ends.last().copied().unwrap_or(0));
         sink.strict |= sink.passed.wasted > records / 8;

@@ -358,9 +358,8 @@ impl Price {
     fn compare(open: u32, carried: u32, budget: u32, radius: u32, sample: &Sample) -> f64 {
         let room = sample.record_room();
         let others = room.saturating_sub(carried);
-        let low_bits = |bits: u32| if bits >= 32 { u32::MAX } else { (1 << bits) - 1 };
-        let by_lane = Filter::new(low_bits(open.min(room)), budget).cost();
-        let by_all = Filter::new(low_bits((open + others).min(32)), radius).cost();
+        let cost = |bits: u32, most: u32| Filter::new(bits.min(32), most).cost(bits.min(32));
+        let (by_lane, by_all) = (cost(open.min(room), budget), cost(open + others, radius));
         let passing = chance_of_few(open.min(room), budget) * chance_of_few(others, radius);
         by_lane.min(by_all) / 8.0 * Self::INSTRUCTION + passing * Self::VERIFY
     }

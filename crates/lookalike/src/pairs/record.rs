@@ -7,7 +7,7 @@
 use super::cover::{Cover, Lane, Path};
 use crate::hamming::{
     bits::{BitSet, Gather},
-    filter::{Filter, Rival, chance_of_few},
+    filter::{Filter, Rival},
 };
 
 /// Which bits of a fingerprint go where in a record.
@@ -128,7 +128,7 @@ impl<const WORDS: usize> Layout<WORDS> {
 }
 
 impl Check {
-    /// The check that tells most: by the bits of the lane and its budget, or by all bits of the
+    /// The check that costs least: by the bits of the lane and its budget, or by all bits of the
     /// digest and the radius.
     fn new<const WORDS: usize>(
         cover: &Cover<WORDS>,
@@ -139,9 +139,9 @@ impl Check {
     ) -> Self {
         let Lane { bits, budget, blocks, picked } = &cover.lanes[lane];
         let open = bits.len() * (blocks.len() as u32 - picked) / blocks.len() as u32;
-        let by_lane = chance_of_few(open.min(lane_mask.count_ones()), *budget);
-        let by_all = chance_of_few(digest_mask.count_ones().min(32), radius);
-        if by_lane <= by_all {
+        let cost = |bits: u32, most: u32| Filter::new(bits.min(32), most).cost(bits.min(32));
+        let by_lane = cost(open.min(lane_mask.count_ones()), *budget);
+        if by_lane <= cost(digest_mask.count_ones(), radius) {
             let shift = check_shift(lane_mask, id_bits);
             Self { shift, fold: 0, telling: lane_mask, most: *budget }
         } else {
@@ -152,23 +152,23 @@ impl Check {
 
     #[inline(always)]
     pub fn of(self, record: u64) -> u32 {
-        (record >> self.shift ^ record & self.fold) as u32
+        (record >> self.shift ^ record & self.fold) as u32 & self.reached(self.telling)
     }
 
     /// The cheapest good filter for pairs that are equal on the record bits `equal`.
     pub fn filter(self, equal: u64) -> Filter {
-        Filter::new(self.bits_beside(equal), self.most)
+        Filter::new(self.reached(self.telling & !equal).count_ones(), self.most)
     }
 
     /// The filter for such pairs that passes the fewest.
-    pub fn exact_filter(self, equal: u64) -> Filter {
-        Filter::exact(self.bits_beside(equal), self.most)
+    pub fn exact_filter(self) -> Filter {
+        Filter::exact(self.most)
     }
 
-    /// The bits of the check that telling bits other than `equal` reach.
-    fn bits_beside(self, equal: u64) -> u32 {
-        let telling = self.telling & !equal;
-        (telling >> self.shift | telling & self.fold) as u32
+    /// The bits of the check that these record bits reach.
+    #[inline(always)]
+    fn reached(self, bits: u64) -> u32 {
+        (bits >> self.shift | bits & self.fold) as u32
     }
 }
 
