@@ -35,9 +35,13 @@ pub struct Options {
     #[arg(long, value_name = "FILE")]
     pub results: Option<PathBuf>,
 
-    /// The built peers.
+    /// The peers, built for this very processor.
     #[arg(long, value_name = "FILE", default_value_os_t = beside("target/peers/release/lookalike-bench-peers"))]
     pub peers: PathBuf,
+
+    /// The peers as their users build them.
+    #[arg(long, value_name = "FILE", default_value_os_t = beside("target/usual-peers/release/lookalike-bench-peers"))]
+    pub usual_peers: PathBuf,
 
     /// A Python that can import faiss and numpy.
     #[arg(long, value_name = "FILE", default_value_os_t = beside(".venv/bin/python"))]

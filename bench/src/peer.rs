@@ -31,6 +31,11 @@ impl Peer {
         Self::start(&options.peers, arguments)
     }
 
+    /// The same as its users build it, and not for this very processor.
+    pub fn usual_rust(options: &Options, arguments: &[&str]) -> Result<Self> {
+        Self::start(&options.usual_peers, arguments)
+    }
+
     /// Starts faiss on a file of fingerprints.
     pub fn faiss(options: &Options, arguments: &[&str]) -> Result<Self> {
         let script = beside("faiss_peer.py");

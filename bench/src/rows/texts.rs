@@ -33,14 +33,18 @@ pub fn run(options: &Options) -> Result<Vec<Row>> {
     let texts = texts::read(&file)?;
     let file = argument(&file)?;
     let [words, bare, classic] = ["words", "bare", "simhash64"].map(recipe);
+    let signatures = ["gaoya-signatures", file, "minhash"];
     let min_hash = |ours: &mut dyn FnMut() -> u64, what: &str, goal: Goal| {
-        let peer = Peer::rust(options, &["gaoya-signatures", file, "minhash"])?;
+        let peer = Peer::usual_rust(options, &signatures)?;
         against(ours, what, peer, "gaoya MinHash-126, 3 words", &texts, goal)
     };
     let mut scratch = Scratch::<2>::new();
     let mut default =
         || sum(texts.iter().map(|text| words.fingerprint_with(text, &mut scratch).map(|p| p.0[0])));
-    let default = min_hash(&mut default, "words", Goal::AtLeast(8.0, 16.0))?;
+    let usual = min_hash(&mut default, "words", Goal::AtLeast(8.0, 16.0))?;
+    let peer = Peer::rust(options, &signatures)?;
+    let name = "gaoya MinHash-126, for this processor";
+    let native = against(&mut default, "words", peer, name, &texts, Goal::None)?;
     let (mut scratch, mut tokens) = (Scratch::<2>::new(), Vec::new());
     let mut verified = || {
         sum(texts.iter().map(|text| {
@@ -59,7 +63,7 @@ pub fn run(options: &Options) -> Result<Vec<Row>> {
     let goal = Goal::AtLeast(15.0, 30.0);
     let classic =
         against(&mut classic, "simhash64", peer, "gaoya SimHash-64, 3 words", &texts, goal)?;
-    Ok(vec![default, verified, classic])
+    Ok(vec![usual, native, verified, classic])
 }
 
 fn recipe(name: &str) -> &'static Recipe {
