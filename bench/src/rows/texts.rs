@@ -30,13 +30,40 @@ pub fn run(options: &Options) -> Result<Vec<Row>> {
         .status()
         .context("running texts.py")?;
     ensure!(status.success(), "texts.py failed");
-    let texts = texts::read(&file)?;
+    // In other scripts words are longer, and cut otherwise.
+    let (latin, others) = texts::read(&file)?.into_iter().partition(|text| is_mostly_ascii(text));
+    let groups: [(&str, Vec<String>); 2] = [("mostly ASCII", latin), ("other", others)];
+    let groups = groups.into_iter().filter(|(_, texts)| !texts.is_empty());
+    let mut rows = Vec::new();
+    for (kind, texts) in groups {
+        rows.extend(compare(options, kind, &texts)?);
+    }
+    Ok(rows)
+}
+
+fn is_mostly_ascii(text: &str) -> bool {
+    20 * text.bytes().filter(|byte| !byte.is_ascii()).count() <= text.len()
+}
+
+/// All recipes on texts of one kind.
+fn compare(options: &Options, kind: &str, texts: &[String]) -> Result<Vec<Row>> {
+    let file = tempfile::NamedTempFile::new()?.into_temp_path();
+    texts::write(&file, texts)?;
     let file = argument(&file)?;
     let [words, bare, classic] = ["words", "bare", "simhash64"].map(recipe);
+    let bytes: usize = texts.iter().map(String::len).sum();
+    let given = format!("{} {kind} texts, {} MB", texts.len(), bytes / 1_000_000);
     let signatures = ["gaoya-signatures", file, "minhash"];
     let min_hash = |ours: &mut dyn FnMut() -> u64, what: &str, goal: Goal| {
         let peer = Peer::usual_rust(options, &signatures)?;
-        against(ours, what, peer, "gaoya MinHash-126, 3 words", &texts, goal)
+        against(
+            ours,
+            &format!("{given}, to {what}"),
+            peer,
+            "gaoya MinHash-126, 3 words",
+            bytes,
+            goal,
+        )
     };
     let mut scratch = Scratch::<2>::new();
     let mut default =
@@ -44,7 +71,8 @@ pub fn run(options: &Options) -> Result<Vec<Row>> {
     let usual = min_hash(&mut default, "words", Goal::AtLeast(8.0, 16.0))?;
     let peer = Peer::rust(options, &signatures)?;
     let name = "gaoya MinHash-126, for this processor";
-    let native = against(&mut default, "words", peer, name, &texts, Goal::None)?;
+    let native =
+        against(&mut default, &format!("{given}, to words"), peer, name, bytes, Goal::None)?;
     let (mut scratch, mut tokens) = (Scratch::<2>::new(), Vec::new());
     let mut verified = || {
         sum(texts.iter().map(|text| {
@@ -60,9 +88,8 @@ pub fn run(options: &Options) -> Result<Vec<Row>> {
         sum(texts.iter().map(|text| classic.fingerprint_with(text, &mut scratch).map(|p| p.0[0])))
     };
     let peer = Peer::rust(options, &["gaoya-signatures", file, "simhash"])?;
-    let goal = Goal::AtLeast(15.0, 30.0);
-    let classic =
-        against(&mut classic, "simhash64", peer, "gaoya SimHash-64, 3 words", &texts, goal)?;
+    let (what, name) = (format!("{given}, to simhash64"), "gaoya SimHash-64, 3 words");
+    let classic = against(&mut classic, &what, peer, name, bytes, Goal::AtLeast(15.0, 30.0))?;
     Ok(vec![usual, native, verified, classic])
 }
 
@@ -77,20 +104,19 @@ fn sum(prints: impl Iterator<Item = Option<u64>>) -> u64 {
 
 fn against(
     ours: &mut dyn FnMut() -> u64,
-    what: &str,
+    work: &str,
     mut peer: Peer,
     name: &str,
-    texts: &[String],
+    bytes: usize,
     goal: Goal,
 ) -> Result<Row> {
-    let bytes: usize = texts.iter().map(String::len).sum();
     let [ours, theirs] = Rounds::WARM.run([
         &mut || Ok(measure(&mut *ours, |checksum| Answer { pairs: 0, checksum })),
         &mut || peer.turn(),
     ])?;
     let speed = |turn: Turn| amount(bytes as f64 / turn.seconds / 1e6, "MB/s");
     Ok(Row {
-        work: format!("{} texts, {} MB, to {what}", texts.len(), bytes / 1_000_000),
+        work: work.into(),
         ours: speed(ours),
         peer: name.into(),
         theirs: speed(theirs),
