@@ -218,38 +218,53 @@ pub(crate) const RUN_BASE: u64 = 0x9216_d5d9_8979_fb1b;
 #[inline]
 pub(crate) fn mix(bytes: &[u8]) -> u64 {
     let (blocks, tail) = bytes.as_chunks::<16>();
-    let mut hash = blocks.iter().fold(0, |hash, block| mix_block(hash, halves(block)));
+    let mix_next = |hash, block: &_| mix_block(hash, u128::from_le_bytes(*block));
+    let mut hash = blocks.iter().fold(0, mix_next);
     if !tail.is_empty() {
         let mut last = [0; 16];
         last[..tail.len()].copy_from_slice(tail);
-        hash = mix_block(hash, halves(&last));
+        hash = mix_next(hash, &last);
     }
     mix_length(hash, bytes.len())
 }
 
 /// One block of 16 bytes, little-endian, the last one filled up with zeros.
 #[inline]
-pub(crate) const fn mix_block(hash: u64, (low, high): (u64, u64)) -> u64 {
-    fold(hash ^ low ^ PI[0], high ^ PI[1])
+pub(crate) const fn mix_block(hash: u64, block: u128) -> u64 {
+    let block = block ^ ((PI[1] as u128) << 64 | PI[0] as u128);
+    fold(hash ^ block as u64, (block >> 64) as u64)
 }
 
-/// The first bytes of a block as two numbers, as if the others were zero.
+/// The first bytes of a block, as if the others were zero.
 #[inline(always)]
-pub(crate) fn first_bytes(block: &[u8; 16], length: usize) -> (u64, u64) {
-    let ((low, high), (low_mask, high_mask)) = (halves(block), FIRST_BYTES[length]);
-    (low & low_mask, high & high_mask)
+pub(crate) const fn first_bytes(block: u128, length: usize) -> u128 {
+    block & LENGTHS[length].first
 }
 
-/// For each length, which bits of a block count.
-const FIRST_BYTES: [(u64, u64); 17] = {
-    let mut masks = [(0, 0); 17];
+/// [`mix`] of up to 16 bytes, zeros behind them.
+#[inline(always)]
+pub(crate) const fn mix_short(block: u128, length: usize) -> u64 {
+    fold(mix_block(0, block) ^ PI[2], LENGTHS[length].factor)
+}
+
+/// What is to be known of a length up to 16.
+#[repr(align(32))]
+struct Length {
+    /// Which bits of a block count.
+    first: u128,
+    /// What [`mix_length`] multiplies by.
+    factor: u64,
+}
+
+static LENGTHS: [Length; 17] = {
+    let mut lengths = [const { Length { first: 0, factor: PI[3] } }; 17];
     let mut length = 1;
     while length <= 16 {
-        let mask = u128::MAX >> (128 - 8 * length);
-        masks[length] = (mask as u64, (mask >> 64) as u64);
+        lengths[length].first = u128::MAX >> (128 - 8 * length);
+        lengths[length].factor ^= length as u64;
         length += 1;
     }
-    masks
+    lengths
 };
 
 /// The end of [`mix`].

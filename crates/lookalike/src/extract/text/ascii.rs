@@ -13,7 +13,7 @@
 
 use super::character::Character;
 use super::words::word_hashes;
-use crate::hash::{first_bytes, mix_block, mix_length};
+use crate::hash::{first_bytes, mix_block, mix_length, mix_short};
 
 /// Bytes whose runs are hashed together. The next window begins where this one ends, or where a run
 /// does that goes on behind it.
@@ -171,18 +171,18 @@ const fn take_lowest(bits: &mut u64) -> usize {
 
 /// A run of up to 16 bytes, with what is behind it, and its length.
 #[inline(always)]
-fn short_run(window: &Window, [start, end]: [u16; 2]) -> Option<(&[u8; SHORT], usize)> {
+fn short_run(window: &Window, [start, end]: [u16; 2]) -> Option<(u128, usize)> {
     let length = usize::from(end - start);
     let block = window[usize::from(start) % WINDOW..].first_chunk()?;
-    (length <= SHORT).then_some((block, length))
+    (length <= SHORT).then_some((u128::from_le_bytes(*block), length))
 }
 
 /// The hash of a run of up to 16 letters and digits, as most are.
 #[inline(always)]
 fn hash_short(window: &Window, run: [u16; 2]) -> Option<u64> {
     let (block, length) = short_run(window, run)?;
-    let (low, high) = first_bytes(&lower_case(block), length);
-    ((low | high) & TOP == 0).then(|| mix_length(mix_block(0, (low, high)), length))
+    let word = first_bytes(lower_case(block), length);
+    (word & TOPS == 0).then(|| mix_short(word, length))
 }
 
 /// The hash of a run of up to 16 bytes, as [`hash_short`], if what is not ASCII in it are letters of
@@ -190,11 +190,10 @@ fn hash_short(window: &Window, run: [u16; 2]) -> Option<u64> {
 #[inline]
 fn hash_letters(window: &Window, run: [u16; 2]) -> Option<u64> {
     let (block, length) = short_run(window, run)?;
-    let (low, high) = first_bytes(block, length);
-    let word = u128::from(high) << 64 | u128::from(low);
+    let word = first_bytes(block, length);
     let mut letters = word & TOPS;
     // A top bit that is not set, moved to where it makes an ASCII letter small; zeros stay zeros.
-    let mut small = word | (!word & TOPS) >> 2 & u128::MAX >> (128 - 8 * length);
+    let mut small = word | first_bytes((!word & TOPS) >> 2, length);
     while letters != 0 {
         let place = letters.trailing_zeros() - 7;
         let letter = (word >> place) as u16;
@@ -206,7 +205,7 @@ fn hash_letters(window: &Window, run: [u16; 2]) -> Option<u64> {
         small ^= u128::from(letter ^ lower) << place;
         letters &= !(0xffff << place);
     }
-    Some(mix_length(mix_block(0, (small as u64, (small >> 64) as u64)), length))
+    Some(mix_short(small, length))
 }
 
 /// Adds the hash of the word that a run is, or of the words in it.
@@ -218,15 +217,15 @@ fn hash_any_run(run: &str, hashes: &mut Vec<u64>) {
     let hash = run.as_bytes().chunks(16).fold(0, |hash, chunk| {
         let mut block = [0; 16];
         block[..chunk.len()].copy_from_slice(chunk);
-        mix_block(hash, first_bytes(&lower_case(&block), chunk.len()))
+        mix_block(hash, first_bytes(lower_case(u128::from_le_bytes(block)), chunk.len()))
     });
     hashes.push(mix_length(hash, run.len()));
 }
 
 /// Letters in lower case. Digits have the bit that makes letters small already.
 #[inline(always)]
-fn lower_case(block: &[u8; 16]) -> [u8; 16] {
-    (u128::from_le_bytes(*block) | u128::from_le_bytes([0x20; 16])).to_le_bytes()
+fn lower_case(block: u128) -> u128 {
+    block | u128::from_le_bytes([0x20; 16])
 }
 
 /// Looks at eight bytes at a time.

@@ -1,6 +1,6 @@
 use super::character::{Character, Kind};
 use super::normal::normal;
-use crate::hash::{mix_block, mix_length};
+use crate::hash::mix_short;
 
 /// Calls back with the bytes of every character of the normal form (NFKC, lower case), in order.
 ///
@@ -17,7 +17,7 @@ pub fn characters(text: &str, mut on_token: impl FnMut(&[u8])) {
 pub(super) fn character_hashes(text: &str, mut on_hash: impl FnMut(u64)) {
     each_character(text, |character| {
         let (utf8, length) = character.utf8();
-        on_hash(mix_length(mix_block(0, (u32::from_le_bytes(utf8).into(), 0)), length));
+        on_hash(mix_short(u32::from_le_bytes(utf8).into(), length));
     });
 }
 

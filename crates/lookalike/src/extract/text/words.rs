@@ -1,6 +1,6 @@
 use super::character::{Character, Kind};
 use super::normal::normal;
-use crate::hash::{halves, mix_block, mix_length};
+use crate::hash::{mix_block, mix_length, mix_short};
 
 /// Calls back with the bytes of every word, in order.
 ///
@@ -62,10 +62,10 @@ fn plain_word_hashes(text: &str, hashes: &mut Vec<u64>) -> bool {
 /// three bytes, whatever is around it.
 #[inline]
 fn han_hash(character: char) -> Option<u64> {
-    let code = u64::from(u32::from(character));
+    let code = u32::from(character);
     (0x4e00..=0x9fa5).contains(&code).then(|| {
         let bytes = 0x80_80e0 | code >> 12 | (code >> 6 & 0x3f) << 8 | (code & 0x3f) << 16;
-        mix_length(mix_block(0, (bytes, 0)), 3)
+        mix_short(bytes.into(), 3)
     })
 }
 
@@ -135,7 +135,7 @@ impl HashedWord {
 
     #[inline]
     fn hash_of_blocks(&self) -> u64 {
-        mix_block(self.hash, halves(&self.block.to_le_bytes()))
+        mix_block(self.hash, self.block)
     }
 
     /// Fills the block, hashes it, and begins the next one.
