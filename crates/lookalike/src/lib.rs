@@ -180,6 +180,8 @@ pub use hash::{FeatureHash, HashError};
 pub use index::{IndexError, LinearIndex, Match, MutableIndex, Search, StaticIndex};
 pub use model::{Learner, Model, ModelError};
 pub use pairs::{AllPairs, Pair, Pairs, PairsError, Plan, Workspace, all_pairs};
+#[cfg(all(feature = "image", feature = "collection"))]
+pub use pictures::PictureCollection;
 #[cfg(feature = "image")]
 pub use pictures::{
     PictureCloseness, PictureCollector, PictureDigest, PicturePairs, PictureParts, PictureSearch,

@@ -150,6 +150,27 @@ pub enum CollectionError {
         /// What went wrong.
         source: Box<crate::PairsError>,
     },
+    /// The parts of its pictures were asked for, and it does not keep them.
+    #[error("{}: holds whole pictures only; make a collection that keeps their parts", path.display())]
+    WholeOnly {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Pictures are missing in the tables of their parts.
+    #[error("{}: its parts are not complete; open it once for writing, which makes them again", path.display())]
+    PartsIncomplete {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The tables of the parts of its pictures.
+    #[error("parts: {0}")]
+    Parts(Box<CollectionError>),
+    /// Pictures were to be compared.
+    #[error("comparing pictures: {source}")]
+    Pictures {
+        /// What went wrong.
+        source: Box<crate::PairsError>,
+    },
     /// Several changes were to be made at once, and all of them failed for this.
     #[error("{0}")]
     Shared(Arc<CollectionError>),

@@ -41,7 +41,7 @@ mod run;
 mod stage;
 mod store;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod truth;
 mod view;
 
@@ -172,6 +172,11 @@ impl Collection {
     /// The folder it is in.
     pub fn folder(&self) -> &Path {
         with_store!(self, store => store.folder())
+    }
+
+    /// Whether it was opened for reading only.
+    pub fn is_read_only(&self) -> bool {
+        with_store!(self, store => store.is_read_only())
     }
 
     /// What was noticed when it was opened: search tables that had to be made anew, and why.

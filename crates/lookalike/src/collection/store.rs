@@ -106,6 +106,10 @@ impl<const WORDS: usize> Store<WORDS> {
         &self.folder
     }
 
+    pub fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
     /// The newest state.
     pub fn view(&self) -> Arc<View<WORDS>> {
         self.view.read().unwrap_or_else(PoisonError::into_inner).clone()

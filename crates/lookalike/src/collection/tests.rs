@@ -14,7 +14,7 @@ use crate::{Preset, Recipe};
 
 /// Where folders of tests go: in memory if the system has such a place, where nothing waits for a
 /// disk.
-fn test_folder() -> tempfile::TempDir {
+pub(crate) fn test_folder() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap()
 }

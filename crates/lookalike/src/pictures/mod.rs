@@ -9,7 +9,10 @@
 //! | `digest.rs` | What is kept of a picture, once its pixels are gone? |
 //! | `whole.rs` | Which whole pictures are alike, in any orientation? |
 //! | `partial.rs` | Which show parts of each other? |
+//! | `collection.rs` | Which of a durable collection show a part of this one? |
 
+#[cfg(feature = "collection")]
+mod collection;
 mod digest;
 mod partial;
 #[cfg(test)]
@@ -24,6 +27,8 @@ use crate::{
     extract::image::{Decoder, Limits},
     sorted::{Room, Sorted},
 };
+#[cfg(feature = "collection")]
+pub use collection::{NewPicture, PictureCollection};
 use digest::DIGEST_VERSION;
 pub use digest::{PictureCloseness, PictureDigest};
 pub use partial::PictureParts;

@@ -5,7 +5,7 @@ use crate::{
 };
 
 /// A picture of its own for every seed: a few waves.
-fn waves(seed: u32, width: usize, height: usize) -> Pixels {
+pub(super) fn waves(seed: u32, width: usize, height: usize) -> Pixels {
     let mut state = seed.wrapping_mul(2_654_435_761) | 1;
     let mut next = || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -76,7 +76,7 @@ fn flat_pictures_are_alike_only_the_same_bytes() {
     assert_eq!((pairs[0].a, pairs[0].b, pairs[0].distance), (0, 2, 0));
 }
 
-fn scrambled(number: u64) -> u64 {
+pub(super) fn scrambled(number: u64) -> u64 {
     let mut bits = (number + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     bits = (bits ^ bits >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     bits = (bits ^ bits >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -150,13 +150,13 @@ fn a_second_opinion_takes_pictures_a_little_farther_apart() {
 }
 
 /// A part of a picture.
-fn cut(pixels: &Pixels, x: usize, y: usize, width: usize, height: usize) -> Pixels {
+pub(super) fn cut(pixels: &Pixels, x: usize, y: usize, width: usize, height: usize) -> Pixels {
     let rows = (y..y + height).flat_map(|row| pixels.row(row)[x..x + width].to_vec());
     Pixels::gray(width, height, rows.collect()).unwrap()
 }
 
 /// Blobs of many sizes: something to hold on to.
-fn blobs(seed: u64, width: usize, height: usize) -> Pixels {
+pub(super) fn blobs(seed: u64, width: usize, height: usize) -> Pixels {
     let spots: Vec<[f32; 4]> = (0..160)
         .map(|spot| {
             let bits = scrambled(seed * 1000 + spot);

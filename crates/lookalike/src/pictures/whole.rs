@@ -60,14 +60,15 @@ fn with_turned<const WORDS: usize>(
         pairs.iter().map(|pair| ((pair.a, pair.b), pair.distance)).collect();
     let index = StaticIndex::build(prints, search.radius)?;
     for orientation in &Orientation::ALL[1..] {
-        let queries: Vec<Fingerprint<WORDS>> = digests
-            .iter()
-            .filter_map(|digest| digest.prints.as_ref()?.turned.as_deref())
-            .map(|turned| turned[orientation.index()].resize())
-            .collect();
-        index.par_search_batch(&queries, search.radius, |later, found| {
-            if (found.id as usize) < later {
-                let known = nearest.entry((found.id, later as u32)).or_insert(found.distance);
+        let turned = |digest: &PictureDigest| {
+            Some(digest.prints.as_ref()?.turned.as_deref()?[orientation.index()].resize())
+        };
+        let (entries, queries): (Vec<u32>, Vec<Fingerprint<WORDS>>) =
+            (0..).zip(digests).filter_map(|(entry, digest)| Some((entry, turned(digest)?))).unzip();
+        index.par_search_batch(&queries, search.radius, |query, found| {
+            let later = entries[query];
+            if found.id < later {
+                let known = nearest.entry((found.id, later)).or_insert(found.distance);
                 *known = found.distance.min(*known);
             }
         })?;

@@ -6,17 +6,10 @@ use std::{
 };
 
 use anyhow::Result;
-use lookalike::{Added, Collection, NewItem, Radius};
-use rayon::prelude::*;
+use lookalike::{Added, Collection, NewItem, Radius, pictures::NewPicture};
 use serde_json::json;
 
-use super::{
-    figure, finish, left, open,
-    parts::{self, PartTables},
-    prints,
-    prints::Named,
-    summary, usual_radius, what,
-};
+use super::{Held, figure, finish, left, prints, prints::Named, summary, usual_radius, what};
 use crate::{
     args::{IndexAddArgs, Matching, PictureArgs},
     config::on_threads,
@@ -24,18 +17,18 @@ use crate::{
     source::{Bad, Reason, Skipped},
 };
 
-/// Items that are stored by one commit; fewer where each is compared with those before it.
+/// Items that are stored by one commit; fewer where each is compared with those before it, or is
+/// large.
 const COMMIT: usize = 1 << 16;
-const COMMIT_COMPARED: usize = 1 << 11;
+const COMMIT_FEW: usize = 1 << 11;
 
 pub fn run(args: IndexAddArgs) -> Result<()> {
     let start = Instant::now();
-    let collection = open_or_create(&args)?;
-    let parts = PartTables::open(&collection)?;
+    let held = open_or_create(&args)?;
     let mut skipped = Skipped::unless(args.rows.strict);
-    let matching = if parts.is_some() { Matching::Partial } else { Matching::Whole };
+    let about = held.whole().about();
+    let matching = if about.keeps_parts() { Matching::Partial } else { Matching::Whole };
     let pictures = PictureArgs { matching, ..PictureArgs::default() };
-    let about = collection.about();
     let source = prints::Source::open(&args.inputs, &args.rows, about, pictures, &mut skipped)?;
     let output = BufWriter::new(Output::create(&args.output)?);
     if !args.talk.quiet {
@@ -43,18 +36,12 @@ pub fn run(args: IndexAddArgs) -> Result<()> {
     }
     let progress = Progress::new(args.talk.quiet);
     let how = match (args.skip_near, args.update) {
-        (true, _) => How::UnlessNear(usual_radius(collection.about(), args.distance)),
+        (true, _) => How::UnlessNear(usual_radius(about, args.distance)),
         (_, true) => How::Update,
         _ => How::Insert,
     };
-    let mut adding = Adding {
-        collection: &collection,
-        parts,
-        how,
-        output,
-        waiting: Vec::new(),
-        done: Done::default(),
-    };
+    let mut adding =
+        Adding { held: &held, how, output, waiting: Vec::new(), done: Done::default() };
     on_threads(args.threads, || {
         source.read(&mut skipped, &progress, &mut |items| adding.take(items))
     })?;
@@ -84,33 +71,35 @@ pub fn run(args: IndexAddArgs) -> Result<()> {
         let words = format!("{} replaced", grouped(done.replaced));
         figures.push(figure("replaced", done.replaced, words));
     }
-    figures.push(left(&collection));
+    figures.push(left(held.whole()));
     let items = done.added + done.near + done.replaced;
     summary(items, &skipped, start, figures).say(args.talk);
     Ok(())
 }
 
-fn open_or_create(args: &IndexAddArgs) -> Result<Collection> {
+fn open_or_create(args: &IndexAddArgs) -> Result<Held> {
     if Collection::is_at(&args.folder) {
-        let collection = open(&args.folder, args.talk.quiet)?;
-        prints::check(&args.make, collection.about())?;
-        return Ok(collection);
+        let held = Held::open(&args.folder, args.talk.quiet)?;
+        prints::check(&args.make, held.whole().about())?;
+        return Ok(held);
     }
     let about = prints::about(&args.make, Some((&args.inputs, &args.rows)))?;
-    let collection = Collection::create(&args.folder, about)?;
+    let held = Held::of(Collection::create(&args.folder, about)?)?;
     if !args.talk.quiet {
-        say(&format!(
-            "{}: a new collection of {}",
-            args.folder.display(),
-            what(collection.about())
-        ));
+        let what = what(held.whole().about());
+        say(&format!("{}: a new collection of {what}", args.folder.display()));
     }
-    Ok(collection)
+    Ok(held)
 }
 
 /// As it is stored: a picture is found in any orientation of the query, so its own is enough.
-fn new_item<'a>(item: &'a Named, payload: &'a Option<String>) -> NewItem<'a> {
-    NewItem { payload: payload.as_deref(), ..NewItem::new(&item.id, &item.prints[..1]) }
+fn new_item(item: &Named) -> NewItem<'_> {
+    NewItem::new(&item.id, &item.prints[..1])
+}
+
+/// As it is stored where parts are kept.
+fn new_picture(item: &Named) -> NewPicture<'_> {
+    (&item.id, item.picture.as_deref().expect("inputs were opened to keep the parts of pictures"))
 }
 
 /// What becomes of an item that is like one that is there.
@@ -123,9 +112,7 @@ enum How {
 
 /// Items on their way into the collection.
 struct Adding<'a> {
-    collection: &'a Collection,
-    /// Of pictures that are to be found by their parts.
-    parts: Option<PartTables>,
+    held: &'a Held,
     how: How,
     /// Takes those that are near something.
     output: BufWriter<Output>,
@@ -147,8 +134,8 @@ struct Done {
 impl Adding<'_> {
     fn take(&mut self, mut items: Vec<Named>) -> Result<()> {
         self.waiting.append(&mut items);
-        let compared = matches!(self.how, How::UnlessNear(_)) || self.parts.is_some();
-        let commit = if compared { COMMIT_COMPARED } else { COMMIT };
+        let few = matches!((self.how, self.held), (How::UnlessNear(_), _) | (_, Held::Parts(_)));
+        let commit = if few { COMMIT_FEW } else { COMMIT };
         while self.waiting.len() >= commit {
             let rest = self.waiting.split_off(commit);
             self.store()?;
@@ -159,26 +146,32 @@ impl Adding<'_> {
 
     fn store(&mut self) -> Result<()> {
         let waiting = std::mem::take(&mut self.waiting);
-        let payload = |item: &Named| item.picture.as_deref().map(parts::payload);
-        let payloads: Vec<_> = waiting.par_iter().map(payload).collect();
-        let item = |(item, payload)| new_item(item, payload);
-        let items: Vec<NewItem<'_>> = waiting.iter().zip(&payloads).map(item).collect();
-        if let (Some(parts), How::Update) = (&self.parts, self.how) {
-            parts.remove(&items.iter().map(|item| item.id).collect::<Vec<_>>())?;
-        }
-        let added = match self.how {
-            How::Insert => self.collection.insert_many(&items),
-            How::Update => self.collection.upsert_many(&items),
-            How::UnlessNear(radius) => self.collection.check_and_insert_many(&items, radius),
-        }?;
+        let added = self.add(&waiting)?;
         for (item, added) in waiting.iter().zip(&added) {
             self.note(item, added)?;
         }
-        if let Some(parts) = &self.parts {
-            let stored = waiting.into_iter().zip(added).filter(|(_, added)| added.is_stored());
-            parts.add(stored.map(|(item, _)| item).collect())?;
-        }
         Ok(())
+    }
+
+    fn add(&self, items: &[Named]) -> Result<Vec<Added>> {
+        Ok(match self.held {
+            Held::Whole(collection) => {
+                let items: Vec<_> = items.iter().map(new_item).collect();
+                match self.how {
+                    How::Insert => collection.insert_many(&items),
+                    How::Update => collection.upsert_many(&items),
+                    How::UnlessNear(radius) => collection.check_and_insert_many(&items, radius),
+                }
+            }
+            Held::Parts(collection) => {
+                let pictures: Vec<_> = items.iter().map(new_picture).collect();
+                match self.how {
+                    How::Insert => collection.insert_many(&pictures),
+                    How::Update => collection.upsert_many(&pictures),
+                    How::UnlessNear(radius) => collection.check_and_insert_many(&pictures, radius),
+                }
+            }
+        }?)
     }
 
     fn note(&mut self, item: &Named, added: &Added) -> Result<()> {

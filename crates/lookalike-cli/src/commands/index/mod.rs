@@ -1,7 +1,7 @@
 //! `lookalike index`: what was seen before? A collection, and all that can be done with it.
 
 mod add;
-mod parts;
+mod held;
 mod prints;
 mod search;
 
@@ -27,7 +27,7 @@ use crate::{
     source::{Bad, Bytes, Reason, Skipped},
 };
 
-use parts::PartTables;
+use held::Held;
 pub use prints::{picture_preset, prints_of};
 
 pub fn run(command: IndexCommand) -> Result<ExitCode> {
@@ -47,24 +47,22 @@ pub fn run(command: IndexCommand) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Opens a collection to change it, and says what was noticed.
-fn open(folder: &Path, quiet: bool) -> Result<Collection> {
-    told(Collection::open(folder)?, quiet)
-}
-
-/// Opens a collection to search it; for writing only if it must be set right first.
+/// Opens a collection to search its items without their parts; for writing only if it must be set
+/// right first.
 pub fn open_to_read(folder: &Path, quiet: bool) -> Result<Collection> {
-    match Collection::open_read_only(folder) {
-        Err(CollectionError::NotClosed { .. }) => open(folder, quiet),
-        opened => told(opened?, quiet),
-    }
+    let collection = match Collection::open_read_only(folder) {
+        Err(CollectionError::NotClosed { .. }) => Collection::open(folder),
+        opened => opened,
+    }?;
+    tell(collection.notes(), quiet);
+    Ok(collection)
 }
 
-fn told(collection: Collection, quiet: bool) -> Result<Collection> {
+/// Says what was noticed when a collection was opened.
+fn tell(notes: &[String], quiet: bool) {
     if !quiet {
-        collection.notes().iter().for_each(|note| say(&format!("note: {note}")));
+        notes.iter().for_each(|note| say(&format!("note: {note}")));
     }
-    Ok(collection)
 }
 
 /// The radius of a search: what was asked for, else the recipe's, else the widest.
@@ -80,9 +78,9 @@ pub fn usual_radius(about: &About, asked: Option<Radius>) -> Radius {
 
 fn create(args: &IndexCreateArgs) -> Result<()> {
     let about = prints::about(&args.make, None)?;
-    let collection = Collection::create(&args.folder, about)?;
-    PartTables::open(&collection)?;
-    say(&format!("{}: a new collection of {}", args.folder.display(), what(collection.about())));
+    let held = Held::of(Collection::create(&args.folder, about)?)?;
+    let what = what(held.whole().about());
+    say(&format!("{}: a new collection of {what}", args.folder.display()));
     Ok(())
 }
 
@@ -103,20 +101,17 @@ fn what(about: &About) -> String {
 
 fn remove(args: &IndexRemoveArgs) -> Result<()> {
     let start = Instant::now();
-    let collection = open(&args.folder, args.talk.quiet)?;
+    let held = Held::open(&args.folder, args.talk.quiet)?;
     let mut ids = args.items.clone();
     if let Some(path) = &args.ids {
         let lines: io::Result<Vec<String>> = reader(path)?.lines().collect();
         ids.extend(lines.with_context(|| format!("{}: cannot be read", path.display()))?);
     }
-    let parts = PartTables::open(&collection)?;
     let mut skipped = Skipped::unless(false);
     let mut removed = 0;
     for ids in ids.chunks(1 << 16) {
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-        let gone = collection.remove_many(&ids)?;
-        parts.iter().try_for_each(|parts| parts.remove(&ids))?;
-        for (id, was_there) in ids.iter().zip(gone) {
+        for (id, was_there) in ids.iter().zip(held.remove_many(&ids)?) {
             removed += u64::from(was_there);
             if !was_there {
                 skipped.note(Bad::item(id, Reason::NotThere, "no such item"), 1);
@@ -127,7 +122,7 @@ fn remove(args: &IndexRemoveArgs) -> Result<()> {
         ids.len() as u64,
         &skipped,
         start,
-        vec![figure("removed", removed, counted(removed, "item") + " removed"), left(&collection)],
+        vec![figure("removed", removed, counted(removed, "item") + " removed"), left(held.whole())],
     )
     .say(args.talk);
     Ok(())
@@ -182,25 +177,23 @@ fn stats(args: &IndexStatsArgs) -> Result<()> {
 }
 
 fn verify(args: &IndexFolderArgs) -> Result<()> {
-    let collection = open(&args.folder, args.quiet)?;
-    collection.verify()?;
-    PartTables::open(&collection)?.iter().try_for_each(PartTables::verify)?;
+    let held = Held::open(&args.folder, args.quiet)?;
+    held.verify()?;
     if !args.quiet {
         say(&format!(
             "{}: {}, all as written",
             args.folder.display(),
-            counted(collection.len(), "item")
+            counted(held.whole().len(), "item")
         ));
     }
     Ok(())
 }
 
 fn compact(args: &IndexFolderArgs) -> Result<()> {
-    let collection = open(&args.folder, args.quiet)?;
-    let before = collection.stats();
-    collection.compact()?;
-    PartTables::open(&collection)?.iter().try_for_each(PartTables::compact)?;
-    let after = collection.stats();
+    let held = Held::open(&args.folder, args.quiet)?;
+    let before = held.whole().stats();
+    held.compact()?;
+    let after = held.whole().stats();
     if !args.quiet {
         say(&format!(
             "{}: {} in {} instead of {}, {} instead of {}",
@@ -224,7 +217,8 @@ fn export(args: &IndexExportArgs) -> Result<()> {
 
 fn import(args: &IndexImportArgs) -> Result<()> {
     let start = Instant::now();
-    let collection = open(&args.folder, args.talk.quiet)?;
+    let collection = Collection::open(&args.folder)?;
+    tell(collection.notes(), args.talk.quiet);
     let mut skipped = Skipped::unless(false);
     let (mut stored, mut existing) = (0, 0);
     for path in &args.inputs {
@@ -234,7 +228,8 @@ fn import(args: &IndexImportArgs) -> Result<()> {
         stored += imported.stored;
         existing += imported.existing;
     }
-    PartTables::open(&collection)?;
+    // Makes the parts of what came.
+    let held = Held::of(collection)?;
     summary(
         stored + existing,
         &skipped,
@@ -242,7 +237,7 @@ fn import(args: &IndexImportArgs) -> Result<()> {
         vec![
             figure("added", stored, counted(stored, "item") + " added"),
             figure("existing", existing, format!("{} there already", grouped(existing))),
-            left(&collection),
+            left(held.whole()),
         ],
     )
     .say(args.talk);
@@ -250,14 +245,11 @@ fn import(args: &IndexImportArgs) -> Result<()> {
 }
 
 fn backup(args: &IndexBackupArgs) -> Result<()> {
-    let collection = open_to_read(&args.folder, args.quiet)?;
+    let held = Held::open_to_read(&args.folder, args.quiet)?;
     ensure!(!args.to.exists(), "{}: already there; name a new folder", args.to.display());
-    collection.backup(&args.to)?;
-    if parts::are_held(collection.about()) {
-        PartTables::open_to_read(&collection, args.quiet)?.backup(&args.to)?;
-    }
+    held.backup(&args.to)?;
     if !args.quiet {
-        say(&format!("{}: {}", args.to.display(), counted(collection.len(), "item")));
+        say(&format!("{}: {}", args.to.display(), counted(held.whole().len(), "item")));
     }
     Ok(())
 }

@@ -4,11 +4,10 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use lookalike::{
-    About, Fingerprint, Maker, PictureDigest, PictureParts, PicturePreset, PictureSearch, Preset,
-    Recipe, Width,
+    About, Fingerprint, Maker, PictureDigest, PicturePreset, PictureSearch, Preset, Recipe, Width,
 };
 
-use super::{super::texts::for_each_print, parts};
+use super::super::texts::for_each_print;
 use crate::{
     args::{
         CacheArgs, IndexMakeArgs, Kind, Matching, PictureArgs, RecipeArgs, RecipeName, RowArgs,
@@ -58,13 +57,10 @@ pub fn about(make: &IndexMakeArgs, inputs: Option<(&[PathBuf], &RowArgs)>) -> Re
             let verify = VerifyArgs::default();
             let alike = PicturesAlike::new(&make.recipe, make.max_distance, &verify, pictures)?;
             let PicturePreset { recipe, .. } = alike.preset;
-            let (maker, max_radius) = match make.matching {
-                Matching::Whole => (recipe.to_string(), alike.radius),
-                Matching::Partial => {
-                    (parts::maker(recipe), alike.radius.max(PictureParts::WORTH_A_LOOK))
-                }
-            };
-            About { maker: Maker::Named(maker.into()), width: recipe.width, max_radius }
+            match make.matching {
+                Matching::Whole => About::pictures(recipe, alike.radius),
+                Matching::Partial => About::picture_parts(recipe, alike.radius),
+            }
         }
         Kind::Hash => {
             let width = match (make.recipe.bits, inputs) {
@@ -103,7 +99,7 @@ pub fn check(make: &IndexMakeArgs, held: &About) -> Result<()> {
             held.max_radius
         );
     }
-    let matching = if parts::are_held(held) { Matching::Partial } else { Matching::Whole };
+    let matching = if held.keeps_parts() { Matching::Partial } else { Matching::Whole };
     ensure!(
         make.matching == Matching::Whole || make.matching == matching,
         "--match partial, but the collection was made without it; make a new one"
@@ -135,13 +131,12 @@ pub fn check(make: &IndexMakeArgs, held: &About) -> Result<()> {
 
 /// Whose fingerprints of pictures these are.
 pub fn picture_preset(maker: &Maker) -> Result<&'static PicturePreset> {
-    let name = maker.to_string();
     PicturePreset::ALL
         .iter()
         .find(|PicturePreset { recipe, .. }| {
-            name == recipe.to_string() || name == parts::maker(recipe)
+            [Maker::pictures(recipe), Maker::picture_parts(recipe)].contains(maker)
         })
-        .with_context(|| format!("this version does not make fingerprints of {name}"))
+        .with_context(|| format!("this version does not make fingerprints of {maker}"))
 }
 
 /// The fingerprints of a picture: none if it is too flat, eight if every orientation was asked for.

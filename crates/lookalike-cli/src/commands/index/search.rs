@@ -2,18 +2,20 @@
 
 use std::{
     io::{BufWriter, IsTerminal, Write},
+    path::Path,
     time::Instant,
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use lookalike::{
-    Collection, Fingerprint, Level, Maker, PicturePreset, PictureSearch, Radius, collection::Found,
+    Collection, Fingerprint, Found, Level, Maker, PictureCollection, PicturePreset, PictureSearch,
+    Radius,
 };
 use serde_json::json;
 
 use super::{
-    figure, finish, open_to_read, parts::PartTables, picture_preset, prints, prints::Named,
-    summary, usual_radius,
+    Held, figure, finish, open_to_read, picture_preset, prints, prints::Named, summary,
+    usual_radius,
 };
 use crate::{
     args::{IndexSearchArgs, Matching},
@@ -27,15 +29,14 @@ const WIDEST: usize = 60;
 
 pub fn run(args: IndexSearchArgs) -> Result<()> {
     let start = Instant::now();
-    let collection = open_to_read(&args.folder, args.talk.quiet)?;
+    let partial = args.pictures.matching == Matching::Partial;
+    let held = open(&args.folder, partial, args.talk.quiet)?;
+    let collection = held.whole();
     let radius = usual_radius(collection.about(), args.distance);
     let mut skipped = Skipped::unless(args.rows.strict);
     let as_table = args.output.output.is_none() && std::io::stdout().is_terminal();
-    let partial = args.pictures.matching == Matching::Partial;
-    let parts = partial.then(|| PartTables::open_to_read(&collection, args.talk.quiet));
     let mut searching = Searching {
-        collection: &collection,
-        parts: parts.transpose()?,
+        held: &held,
         asked: args.distance,
         radius,
         limit: args.limit,
@@ -46,7 +47,7 @@ pub fn run(args: IndexSearchArgs) -> Result<()> {
         matches: 0,
         alone: 0,
     };
-    on_threads(args.threads, || match given(&args, &collection)? {
+    on_threads(args.threads, || match given(&args, collection)? {
         Some(query) => searching.search(&[query]),
         None => {
             let source = prints::Source::open(
@@ -75,6 +76,21 @@ pub fn run(args: IndexSearchArgs) -> Result<()> {
     Ok(())
 }
 
+/// With the parts of its pictures only if they are asked for.
+fn open(folder: &Path, partial: bool, quiet: bool) -> Result<Held> {
+    if !partial {
+        return Ok(Held::Whole(open_to_read(folder, quiet)?));
+    }
+    let held = Held::open_to_read(folder, quiet)?;
+    ensure!(
+        matches!(held, Held::Parts(_)),
+        "{}: it holds whole pictures only; --match partial must be said when a collection is made, \
+         by index create or the first index add",
+        folder.display()
+    );
+    Ok(held)
+}
+
 fn matches_words(matches: u64) -> String {
     if matches == 1 { "1 match".to_owned() } else { format!("{} matches", grouped(matches)) }
 }
@@ -98,9 +114,8 @@ fn given(args: &IndexSearchArgs, collection: &Collection) -> Result<Option<Named
 
 /// A search under way.
 struct Searching<'a> {
-    collection: &'a Collection,
-    /// Set if pictures are looked for by their parts, too.
-    parts: Option<PartTables>,
+    /// With parts if pictures are looked for by them, too.
+    held: &'a Held,
     /// The distance that the user asked for.
     asked: Option<Radius>,
     radius: Radius,
@@ -117,8 +132,8 @@ struct Searching<'a> {
 
 impl Searching<'_> {
     fn search(&mut self, items: &[Named]) -> Result<()> {
-        let found = match (&self.parts, self.pictures) {
-            (Some(parts), Some(preset)) => self.by_parts(parts, preset, items)?,
+        let found = match (self.held, self.pictures) {
+            (Held::Parts(parts), Some(preset)) => self.by_parts(parts, preset, items)?,
             _ => self.as_a_whole(items)?,
         };
         for (item, found) in items.iter().zip(found) {
@@ -136,14 +151,15 @@ impl Searching<'_> {
 
     fn as_a_whole(&self, items: &[Named]) -> Result<Vec<Vec<Found>>> {
         let queries: Vec<_> = items.iter().flat_map(|item| &item.prints).copied().collect();
-        let mut found = self.collection.search_many(&queries, self.radius, self.limit)?.into_iter();
+        let whole = self.held.whole();
+        let mut found = whole.search_many(&queries, self.radius, self.limit)?.into_iter();
         let of_item = |item: &Named| nearest(found.by_ref().take(item.prints.len()), self.limit);
         Ok(items.iter().map(of_item).collect())
     }
 
     fn by_parts(
         &self,
-        parts: &PartTables,
+        pictures: &PictureCollection,
         preset: &PicturePreset,
         items: &[Named],
     ) -> Result<Vec<Vec<Found>>> {
@@ -152,11 +168,7 @@ impl Searching<'_> {
             .orientations(true)
             .partial(true);
         let of_item = |item: &Named| match &item.picture {
-            Some(picture) => {
-                let mut found = parts.search(self.collection, &search, self.radius, picture)?;
-                found.truncate(self.limit);
-                Ok(found)
-            }
+            Some(picture) => Ok(pictures.search(&search, picture, self.limit)?),
             None => Ok(self.as_a_whole(std::slice::from_ref(item))?.concat()),
         };
         items.iter().map(of_item).collect()
@@ -194,7 +206,7 @@ impl Searching<'_> {
     fn level(&self, distance: u32) -> Option<&'static str> {
         let preset = self.pictures?;
         let level = Level::ALL.iter().find(|level| preset.radius_of(**level).contains(distance));
-        level.map(|level| level.name()).or(self.parts.is_some().then_some(PART))
+        level.map(|level| level.name()).or(matches!(self.held, Held::Parts(_)).then_some(PART))
     }
 }
 

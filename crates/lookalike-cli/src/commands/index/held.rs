@@ -1,0 +1,90 @@
+//! What is open: any collection, or one that finds pictures by their parts?
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use lookalike::{Collection, CollectionError, PictureCollection};
+
+use super::tell;
+
+/// A collection, by what it keeps of its items.
+pub enum Held {
+    Whole(Collection),
+    /// Pictures that can be found by their parts.
+    Parts(PictureCollection),
+}
+
+impl Held {
+    /// A collection that is open, with the parts of its pictures if it keeps them.
+    pub fn of(collection: Collection) -> Result<Self, CollectionError> {
+        Ok(if collection.about().keeps_parts() {
+            Self::Parts(PictureCollection::of(collection)?)
+        } else {
+            Self::Whole(collection)
+        })
+    }
+
+    /// Opens a collection to change it, and says what was noticed.
+    pub fn open(folder: &Path, quiet: bool) -> Result<Self> {
+        let held = Self::of(Collection::open(folder)?)?;
+        tell(held.notes(), quiet);
+        Ok(held)
+    }
+
+    /// Opens a collection to search it; for writing only if it must be set right first.
+    pub fn open_to_read(folder: &Path, quiet: bool) -> Result<Self> {
+        let held = match Collection::open_read_only(folder).and_then(Self::of) {
+            Err(CollectionError::NotClosed { .. }) => Self::of(Collection::open(folder)?)?,
+            Err(CollectionError::PartsIncomplete { path }) => {
+                let name = path.display();
+                bail!("{name}: its parts are not complete; index compact makes them again")
+            }
+            held => held?,
+        };
+        tell(held.notes(), quiet);
+        Ok(held)
+    }
+
+    /// Its items, without their parts.
+    pub fn whole(&self) -> &Collection {
+        match self {
+            Self::Whole(collection) => collection,
+            Self::Parts(collection) => collection.whole(),
+        }
+    }
+
+    fn notes(&self) -> &[String] {
+        match self {
+            Self::Whole(collection) => collection.notes(),
+            Self::Parts(collection) => collection.notes(),
+        }
+    }
+
+    pub fn remove_many(&self, ids: &[&str]) -> Result<Vec<bool>, CollectionError> {
+        match self {
+            Self::Whole(collection) => collection.remove_many(ids),
+            Self::Parts(collection) => collection.remove_many(ids),
+        }
+    }
+
+    pub fn compact(&self) -> Result<(), CollectionError> {
+        match self {
+            Self::Whole(collection) => collection.compact(),
+            Self::Parts(collection) => collection.compact(),
+        }
+    }
+
+    pub fn verify(&self) -> Result<(), CollectionError> {
+        match self {
+            Self::Whole(collection) => collection.verify(),
+            Self::Parts(collection) => collection.verify(),
+        }
+    }
+
+    pub fn backup(&self, folder: &Path) -> Result<(), CollectionError> {
+        match self {
+            Self::Whole(collection) => collection.backup(folder),
+            Self::Parts(collection) => collection.backup(folder),
+        }
+    }
+}
