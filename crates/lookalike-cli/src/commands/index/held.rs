@@ -8,6 +8,7 @@ use lookalike::{Collection, CollectionError, PictureCollection};
 use super::tell;
 
 /// A collection, by what it keeps of its items.
+#[expect(clippy::large_enum_variant, reason = "there is one of it")]
 pub enum Held {
     Whole(Collection),
     /// Pictures that can be found by their parts.
