@@ -38,9 +38,11 @@ use crate::{
 /// # fn photo(left: usize, top: usize, width: usize, height: usize) -> Picture {
 /// #     let spots: Vec<[f32; 4]> = (1..160u64)
 /// #         .map(|spot| {
-/// #             let bits = (spot * 0x9E37_79B9_7F4A_7C15).rotate_left(29).wrapping_mul(spot | 1 << 62);
+/// #             let bits = spot.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+/// #             let bits = (bits ^ bits >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+/// #             let bits = bits ^ bits >> 27;
 /// #             let part = |shift: u32| (bits >> shift & 0xFFFF) as f32 / 65_536.0;
-/// #             [part(0) * 320.0, part(16) * 240.0, 3.0 + 25.0 * part(32), 200.0 * part(48) - 100.0]
+/// #             [part(0) * 320.0, part(16) * 240.0, 3.0 + 25.0 * part(32).powi(2), 200.0 * part(48) - 100.0]
 /// #         })
 /// #         .collect();
 /// #     let bytes = (0..width * height).map(|at| {
