@@ -24,8 +24,8 @@ Written by the program; do not edit.
 Wall seconds, the best of several warm turns, one thread unless said. Contenders take turns in one
 run on the same fingerprints (random, one in a hundred a copy changed in 0 to k bits) and must find
 the same pairs. Ours is built as a user builds it; the Rust peers are built for this very processor
-(`target-cpu=native`), which is in their favour. Loading is not counted and, for peers, neither is
-preparing. A result in `x` is how many times faster ours is; where the target is an upper bound, it
+(`target-cpu=native`), which is in their favour, unless a row says otherwise: gaoya's MinHash has one
+of either build. Loading is not counted and, for peers, neither is preparing. A result in `x` is how many times faster ours is; where the target is an upper bound, it
 is how many times as long ours takes.
 
 ";

@@ -60,7 +60,7 @@ fn compare(options: &Options, kind: &str, texts: &[String]) -> Result<Vec<Row>> 
             ours,
             &format!("{given}, to {what}"),
             peer,
-            "gaoya MinHash-126, 3 words",
+            "gaoya MinHash-126, usual build",
             bytes,
             goal,
         )
