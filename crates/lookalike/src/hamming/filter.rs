@@ -93,12 +93,13 @@ impl Filter {
         if most <= 3 { Self::Few { most } } else { Self::Count { most } }
     }
 
-    /// What testing a pair costs that has so many random `bits`, in vector instructions per eight
-    /// pairs, the handling of those that pass included.
-    pub fn cost(self, bits: u32) -> f64 {
+    /// What the [`new`](Self::new) filter costs if so many bits of an item are random, of which a check
+    /// holds up to 32: in vector instructions per eight pairs, the handling of those that pass included.
+    pub fn cost(bits: u32, most: u32) -> f64 {
         /// Leaving the loop for a pair that passes: a mispredicted branch and some scalar work.
         const REPORT: f64 = 150.0;
-        let (test, chance) = match self {
+        let bits = bits.min(32);
+        let (test, chance) = match Self::new(bits, most) {
             Self::Few { most } => (4 + 2 * most, chance_of_few(bits, most)),
             Self::Halves => (6, 2.0 * chance_of_few(16, 1)),
             Self::Count { most } => (13, chance_of_few(bits, most)),

@@ -358,8 +358,8 @@ impl Price {
     fn compare(open: u32, carried: u32, budget: u32, radius: u32, sample: &Sample) -> f64 {
         let room = sample.record_room();
         let others = room.saturating_sub(carried);
-        let cost = |bits: u32, most: u32| Filter::new(bits.min(32), most).cost(bits.min(32));
-        let (by_lane, by_all) = (cost(open.min(room), budget), cost(open + others, radius));
+        let by_lane = Filter::cost(open.min(room), budget);
+        let by_all = Filter::cost(open + others, radius);
         let passing = chance_of_few(open.min(room), budget) * chance_of_few(others, radius);
         by_lane.min(by_all) / 8.0 * Self::INSTRUCTION + passing * Self::VERIFY
     }

@@ -139,9 +139,8 @@ impl Check {
     ) -> Self {
         let Lane { bits, budget, blocks, picked } = &cover.lanes[lane];
         let open = bits.len() * (blocks.len() as u32 - picked) / blocks.len() as u32;
-        let cost = |bits: u32, most: u32| Filter::new(bits.min(32), most).cost(bits.min(32));
-        let by_lane = cost(open.min(lane_mask.count_ones()), *budget);
-        if by_lane <= cost(digest_mask.count_ones(), radius) {
+        let by_lane = Filter::cost(open.min(lane_mask.count_ones()), *budget);
+        if by_lane <= Filter::cost(digest_mask.count_ones(), radius) {
             let shift = check_shift(lane_mask, id_bits);
             Self { shift, fold: 0, telling: lane_mask, most: *budget }
         } else {

@@ -98,7 +98,7 @@ impl Edges {
             for byte in edges.to_le_bytes() {
                 // Eight at once, whether they are there or not: the next ones are written over the rest.
                 let places: &mut [u16; 8] =
-                    self.places[count..].first_chunk_mut().expect("there is room for a block more");
+                    self.places[count..].first_chunk_mut().expect("there is room for eight more");
                 *places = ONES[usize::from(byte)].map(|one| place + one);
                 count += byte.count_ones() as usize;
                 place += 8;
