@@ -21,6 +21,10 @@ impl<const WORDS: usize> BitSet<WORDS> {
         self.0[position as usize / 64] |= 1 << (position % 64);
     }
 
+    pub fn contains(&self, position: u32) -> bool {
+        self.0[position as usize / 64] >> (position % 64) & 1 == 1
+    }
+
     pub fn union(&self, other: &Self) -> Self {
         Self(std::array::from_fn(|word| self.0[word] | other.0[word]))
     }
@@ -68,7 +72,7 @@ impl<const WORDS: usize> FromIterator<u32> for BitSet<WORDS> {
 }
 
 /// Moves the bits of a word at the positions of `mask` to the bottom, keeping their order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Gather {
     pub mask: u64,
     /// The bits that step `i` shifts down by `2^i` (Hacker's Delight, 7-4, worked out once per mask).

@@ -12,6 +12,9 @@ pub(crate) mod lanes;
 mod lanes_avx2;
 mod prefetch;
 pub(crate) mod scan;
+pub(crate) mod slots;
+#[cfg(target_arch = "x86_64")]
+mod slots_avx2;
 
 pub(crate) use prefetch::prefetch;
 
@@ -21,7 +24,7 @@ pub(crate) use prefetch::prefetch;
 pub enum Kernel {
     /// Plain Rust, on every machine.
     Portable,
-    /// AVX2, BMI2 and POPCNT on x86-64.
+    /// AVX2, BMI1, BMI2 and POPCNT on x86-64.
     Avx2,
 }
 
@@ -30,6 +33,7 @@ impl Kernel {
     pub fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("bmi1")
             && is_x86_feature_detected!("bmi2")
             && is_x86_feature_detected!("popcnt")
         {

@@ -52,6 +52,19 @@ impl<const WORDS: usize> Cover<WORDS> {
         Self { lanes }
     }
 
+    /// Cuts `order` into lanes that hold one error or none, each into a key of `key_bits` bits, the most
+    /// telling ones, and the rest.
+    pub fn of_single_errors(order: &BitOrder, radius: u32, key_bits: u32) -> Self {
+        let lanes = single_error_lanes(radius);
+        let lane = |(number, bits): (u32, BitSet<WORDS>)| {
+            let telling = order.positions.iter().copied().filter(|&at| bits.contains(at));
+            let key: BitSet<WORDS> = telling.take(key_bits as usize).collect();
+            let rest = bits.without(&key);
+            Lane::new(vec![key, rest], share(radius + 1, lanes, number) - 1)
+        };
+        Self { lanes: (0..).zip(order.cut(lanes)).map(lane).collect() }
+    }
+
     /// The first blocks of all paths, with their lanes: the trunks.
     pub fn trunks(&self) -> impl Iterator<Item = (usize, usize)> {
         let lanes = self.lanes.iter().enumerate();
@@ -159,6 +172,11 @@ impl BitOrder {
         }
         sets
     }
+}
+
+/// How many lanes there must be for none to hold more than one of `radius` errors.
+pub(super) fn single_error_lanes(radius: u32) -> u32 {
+    radius / 2 + 1
 }
 
 /// Part `index` of `total` shared among `parts` as evenly as whole numbers allow, larger ones first.

@@ -3,6 +3,7 @@
 use super::{
     Pair, Workspace,
     cover::Cover,
+    flip::Flip,
     join::{Found, Join},
     plan::{Sample, choose},
     scan::scan,
@@ -16,6 +17,8 @@ pub(super) enum Strategy<const WORDS: usize> {
     Scan,
     /// Bring those together that share some bits of a cover.
     Join(Cover<WORDS>),
+    /// Bring those together whose lanes differ in one bit, in lanes of at most one error each.
+    Flip(Cover<WORDS>),
 }
 
 /// Joins inside of joins end here: whatever is still dense is compared each with each.
@@ -34,6 +37,9 @@ pub(super) fn find<const WORDS: usize>(
         Strategy::Join(cover) => {
             Join { prints, cover, radius, kernel, depth: 0, workspace, progress }.run()
         }
+        Strategy::Flip(cover) => {
+            Flip { prints, cover, radius, kernel, depth: 0, workspace, progress }.run()
+        }
         Strategy::Scan => scan_collapsed(prints, radius, kernel, progress),
     }
 }
@@ -46,9 +52,12 @@ pub(super) fn find_distinct<const WORDS: usize>(
     depth: u32,
 ) -> Vec<Pair> {
     let (workspace, progress) = (&Workspace::default(), &|_| {});
-    match choose(&Sample::of(prints), radius) {
+    match choose(&Sample::of(prints), radius, u64::MAX) {
         Strategy::Join(cover) if depth < MOST_DEPTH => {
             Join { prints, cover: &cover, radius, kernel, depth, workspace, progress }.run().near
+        }
+        Strategy::Flip(cover) if depth < MOST_DEPTH => {
+            Flip { prints, cover: &cover, radius, kernel, depth, workspace, progress }.run().near
         }
         _ => scan(prints, radius, kernel, progress),
     }

@@ -18,6 +18,7 @@ use super::{
     find::find_distinct,
     record::{Check, Field, Layout},
     scatter::{MOST_KEY_BITS, Partitions},
+    verify::Candidates,
 };
 use crate::{
     Fingerprint, Kernel,
@@ -145,7 +146,8 @@ impl<const WORDS: usize> Join<'_, WORDS> {
     }
 }
 
-fn lock(worker: &Mutex<Worker>) -> MutexGuard<'_, Worker> {
+/// A thread's own part of what all threads hold. If another one stopped, it left numbers and no more.
+pub(super) fn lock<T>(worker: &Mutex<T>) -> MutexGuard<'_, T> {
     worker.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -188,6 +190,7 @@ impl Worker {
 #[derive(Default)]
 struct Sink {
     passed: Passed,
+    candidates: Candidates,
     /// Whether the cheap filter of this trunk has let too many pairs pass in vain.
     strict: bool,
     found: Found,
@@ -235,8 +238,9 @@ impl Level {
         for run in runs {
             for &record in *run {
                 let cursor = &mut cursors[key(record)];
-                self.records[*cursor as usize] = record;
+                let at = *cursor;
                 *cursor += 1;
+                self.records[at as usize] = record;
             }
         }
         for (made, &record) in self.checks.iter_mut().zip(&self.records[..total]) {
@@ -366,31 +370,13 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
         filter.buckets(kernel, &level.checks, ends, largest, digests, &mut sink.passed);
         let records = u64::from(ends.last().copied().unwrap_or(0));
         sink.strict |= sink.passed.wasted > records / 8;
-        self.verify(&place.path, level, sink);
-    }
-
-    /// Keeps the candidates that are near by all their bits and that this path owns.
-    fn verify(&self, path: &Path, level: &Level, sink: &mut Sink) {
-        const AT_ONCE: usize = 32;
-        let Join { prints, cover, radius, .. } = *self.join;
-        let mut items = [(0, 0, Fingerprint::ZERO); AT_ONCE];
-        for candidates in sink.passed.pairs.chunks(AT_ONCE) {
-            // Fingerprints lie all over the memory: fetched in a loop of their own, many arrive at once.
-            for (item, &(i, j)) in items.iter_mut().zip(candidates) {
-                let [one, two] = [i, j].map(|at| self.layout.id(level.records[at as usize]));
-                *item = (one, two, prints[one as usize].xor(&prints[two as usize]));
-            }
-            for (one, two, xor) in &items[..candidates.len()] {
-                let distance = xor.ones();
-                if distance > radius || !path.owns(cover, xor) {
-                    continue;
-                }
-                match distance {
-                    0 => sink.found.equal.push((*one.min(two), *one.max(two))),
-                    _ => sink.found.near.push(Pair::new(*one, *two, distance)),
-                }
-            }
+        let Sink { passed, candidates, found, .. } = sink;
+        for (i, j) in passed.pairs.drain(..) {
+            let [one, two] = [i, j].map(|at| self.layout.id(level.records[at as usize]));
+            candidates.push(one, two);
         }
+        let Join { prints, cover, .. } = *self.join;
+        candidates.verify(prints, radius, |xor| place.path.owns(cover, xor), found);
     }
 
     /// Deals with many records at the end of their path.

@@ -6,6 +6,7 @@
 mod answer;
 mod cover;
 mod find;
+mod flip;
 mod join;
 pub mod linear;
 mod plan;
@@ -13,6 +14,7 @@ mod record;
 mod scan;
 mod scatter;
 mod spill;
+mod verify;
 mod workspace;
 
 use std::path::PathBuf;
@@ -188,7 +190,7 @@ impl<'a> AllPairs<'a> {
         let radius = self.radius.bits();
         Ok(match self.blocks {
             Some(blocks) => plan::classic(sample, radius, blocks),
-            None => plan::choose(sample, radius),
+            None => plan::choose(sample, radius, self.memory.unwrap_or(u64::MAX)),
         })
     }
 

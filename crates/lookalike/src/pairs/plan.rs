@@ -6,15 +6,18 @@
 use std::fmt;
 
 use super::{
-    cover::{BitOrder, Cover, share},
+    cover::{BitOrder, Cover, share, single_error_lanes},
     find::Strategy,
+    flip::{MOST_LOW_BITS, words_needed},
     join::{MOST_SPLIT_BITS, partition_bits, small, wanted_bits},
+    scatter::MOST_KEY_BITS,
 };
 use crate::{
     Fingerprint,
     hamming::{
         bits::BitSet,
         filter::{Filter, chance_of_few},
+        slots::{CHECK_BITS, WIDTH},
     },
 };
 
@@ -45,6 +48,19 @@ impl Plan {
                 compares: Price::of(cover.shape(radius), sample).compares,
                 memory: held + items * size_of::<u64>() as u64,
             },
+            Strategy::Flip(cover) => {
+                let lane = &cover.lanes[0];
+                let key = lane.blocks[0].len();
+                Self {
+                    description: format!(
+                        "{} of {} bits, keys of {key} bits that are equal or one bit apart",
+                        count(cover.lanes.len(), "lane"),
+                        lane.bits.len(),
+                    ),
+                    compares: FlipPrice::of(key, sample, radius).compares,
+                    memory: flip_memory::<WORDS>(sample, key),
+                }
+            }
         }
     }
 
@@ -111,20 +127,46 @@ fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
-/// The cheapest way to find the pairs of these fingerprints.
-pub(super) fn choose<const WORDS: usize>(sample: &Sample, radius: u32) -> Strategy<WORDS> {
+/// The cheapest way to find the pairs of these fingerprints in so many bytes.
+pub(super) fn choose<const WORDS: usize>(
+    sample: &Sample,
+    radius: u32,
+    memory: u64,
+) -> Strategy<WORDS> {
+    let join = choose_join(sample, radius);
+    let keys = sample.flip_keys(radius);
+    let keys = keys.filter(|&key| flip_memory::<WORDS>(sample, key) <= memory);
+    let flip = keys
+        .map(|key| (FlipPrice::of(key, sample, radius).nanoseconds, key))
+        .min_by(|one, two| one.0.total_cmp(&two.0));
+    match flip {
+        Some((price, key)) if price < join.0 => {
+            Strategy::Flip(Cover::of_single_errors(&sample.order, radius, key))
+        }
+        _ => join.1,
+    }
+}
+
+fn choose_join<const WORDS: usize>(sample: &Sample, radius: u32) -> (f64, Strategy<WORDS>) {
     let shapes = (1..=radius + 1)
         .flat_map(|lanes| (1..=3).map(move |picked| Shape { radius, lanes, picked }));
     let cheapest = shapes
         .filter(|shape| 2 * shape.blocks() <= sample.order.len())
         .map(|shape| (Price::of(shape, sample).nanoseconds, shape))
         .min_by(|one, two| one.0.total_cmp(&two.0));
+    let scan = sample.scan_price(WORDS);
     match cheapest {
-        Some((price, shape)) if price < sample.scan_price(WORDS) => {
-            Strategy::Join(Cover::new(&sample.order, radius, shape.lanes, shape.picked))
+        Some((price, shape)) if price < scan => {
+            (price, Strategy::Join(Cover::new(&sample.order, radius, shape.lanes, shape.picked)))
         }
-        _ => Strategy::Scan,
+        _ => (scan, Strategy::Scan),
     }
+}
+
+/// Bytes to find the pairs by keys of so many bits, the fingerprints included.
+fn flip_memory<const WORDS: usize>(sample: &Sample, key: u32) -> u64 {
+    let items = sample.items as usize;
+    (items * size_of::<Fingerprint<WORDS>>() + words_needed(items, key) * size_of::<u64>()) as u64
 }
 
 /// The classic plan: so many blocks, of which all but `radius` must be equal.
@@ -193,6 +235,14 @@ impl Sample {
 
     fn all_pairs(&self) -> f64 {
         self.items * (self.items - 1.0) / 2.0
+    }
+
+    /// Sizes of keys worth a thought: so that buckets fill some of their slots.
+    fn flip_keys(&self, radius: u32) -> impl Iterator<Item = u32> {
+        let fewest = (self.items / WIDTH as f64).max(1.0).log2() as u32;
+        let most =
+            (self.order.len() / single_error_lanes(radius)).min(MOST_KEY_BITS + MOST_LOW_BITS);
+        fewest..=most.min(fewest + 4)
     }
 
     /// Nanoseconds to compare each with each.
@@ -374,6 +424,46 @@ impl Price {
     /// One pass over the items, from the cache or from memory.
     fn scatter(items: f64) -> f64 {
         if items < 2e6 { 2.5 } else { 4.0 }
+    }
+}
+
+/// What keys that are equal or one bit apart cost on some data, in nanoseconds of the same core.
+struct FlipPrice {
+    nanoseconds: f64,
+    compares: f64,
+}
+
+impl FlipPrice {
+    /// A record put into its bucket, in the cache.
+    const SORT: f64 = 2.8;
+    /// A bucket compared with itself, and with another.
+    const OWN: f64 = 4.0;
+    const OTHER: f64 = 1.2;
+    /// What agrees by its check, looked at closer.
+    const HIT: f64 = 40.0;
+    /// An item that found no slot, compared with all buckets it has to be.
+    const LATE: f64 = 100.0;
+
+    fn of(key: u32, sample: &Sample, radius: u32) -> Self {
+        let lanes = single_error_lanes(radius);
+        let items = sample.items;
+        let lane_bits = sample.order.len() / lanes;
+        let check = lane_bits.saturating_sub(key).min(CHECK_BITS);
+        let others = sample.bucket(key) - 1.0;
+        // The part of the items that finds no slot: one in a hundred if buckets are half full.
+        let late = (0.2 * (others / WIDTH as f64).powi(4)).min(1.0);
+        let mut price = Self { nanoseconds: 0.0, compares: 0.0 };
+        for lane in 0..lanes {
+            let flips = f64::from((share(radius + 1, lanes, lane) - 1) * key);
+            let compares = items * others * (0.5 + flips / 2.0);
+            let buckets = f64::from(key).exp2();
+            price.compares += compares;
+            price.nanoseconds += items * (Price::scatter(items) + Self::SORT)
+                + buckets * (Self::OWN + flips / 2.0 * Self::OTHER)
+                + compares * (-f64::from(check)).exp2() * Self::HIT
+                + items * late * (Self::LATE + (flips + 1.0) * others * late);
+        }
+        price
     }
 }
 

@@ -41,8 +41,8 @@ pub(super) struct Check {
     most: u32,
 }
 
-/// Some bits of one word of a fingerprint and where they go.
-#[derive(Clone, Copy, Debug)]
+/// Some bits of one word of a fingerprint and where they go: none by default.
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Part {
     pub word: usize,
     pub gather: Gather,

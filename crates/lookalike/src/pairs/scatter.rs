@@ -5,6 +5,8 @@
 //! one short run of records per chunk.
 #![expect(unsafe_code, reason = "the BMI2 twin may only be called where BMI2 was detected")]
 
+use std::array;
+
 use rayon::prelude::*;
 
 use super::record::{Layout, Part};
@@ -21,7 +23,7 @@ pub(super) struct Partitions<'a> {
 
 /// One thread's records, ordered by partition.
 struct Chunk<'a> {
-    records: &'a [u64],
+    records: &'a mut [u64],
     starts: Vec<u32>,
     ends: Vec<u32>,
 }
@@ -51,7 +53,7 @@ impl<'a> Partitions<'a> {
     }
 
     /// The records of one partition, as one run per chunk.
-    pub fn runs(&self, partition: usize) -> impl Iterator<Item = &'a [u64]> {
+    pub fn runs(&self, partition: usize) -> impl Iterator<Item = &[u64]> {
         self.chunks.iter().map(move |chunk| {
             &chunk.records[chunk.starts[partition] as usize..chunk.ends[partition] as usize]
         })
@@ -113,22 +115,42 @@ fn scatter_with<const WORDS: usize>(
             #[inline(always)]
             move |print| gather(print.0[digest.word % WORDS], &digest) << digest.shift,
         ),
-        (keys, digests) => {
-            let pack = |parts: &[Part], print: &Fingerprint<WORDS>| {
-                parts
-                    .iter()
-                    .fold(0, |all, part| all | gather(print.0[part.word], part) << part.shift)
-            };
+        // Uneven bits of one word take a gather for each block; of which there are few.
+        (&[key], digests) if digests.len() <= FEW => {
+            let few: [Part; FEW] =
+                array::from_fn(|at| digests.get(at).copied().unwrap_or_default());
             scatter_by(
                 input,
                 records,
                 #[inline(always)]
-                |print| pack(keys, print),
+                move |print| gather(print.0[key.word % WORDS], &key),
                 #[inline(always)]
-                |print| pack(digests, print),
+                move |print| pack(&few, print, gather),
             )
         }
+        (keys, digests) => scatter_by(
+            input,
+            records,
+            #[inline(always)]
+            |print| pack(keys, print, gather),
+            #[inline(always)]
+            |print| pack(digests, print, gather),
+        ),
     }
+}
+
+/// Parts that are gathered without a loop.
+const FEW: usize = 4;
+
+/// All parts of a fingerprint, each where it belongs.
+#[inline(always)]
+fn pack<const WORDS: usize>(
+    parts: &[Part],
+    print: &Fingerprint<WORDS>,
+    gather: impl Fn(u64, &Part) -> u64,
+) -> u64 {
+    let gather = |part: &Part| gather(print.0[part.word % WORDS], part) << part.shift;
+    parts.iter().fold(0, |all, part| all | gather(part))
 }
 
 #[inline(always)]
@@ -152,10 +174,12 @@ fn scatter_by<const WORDS: usize>(
         for (offset, print) in prints.iter().enumerate() {
             let item = (input.first + 64 * block + offset) as u64;
             let cursor = &mut cursors[key(print) as usize % MOST_PARTITIONS];
+            let at = *cursor;
             // A dead item is written, too, and then written over: there is no branch to mispredict,
-            // and its partition has room for it, because it was counted.
-            records[*cursor as usize] = digest(print) | item;
+            // and its partition has room for it, because it was counted. The cursor moves before
+            // the record is written: the processor could not tell that one is not the other.
             *cursor += u32::from(dead >> offset & 1 == 0);
+            records[at as usize] = digest(print) | item;
         }
     }
     (starts, cursors.to_vec())

@@ -1,0 +1,207 @@
+//! The AVX2 kernels of [`Slots`]. Their portable twins are in the file that calls them.
+#![expect(unsafe_code, reason = "vector loads take pointers; calls need the CPU features checked")]
+
+use std::{arch::x86_64::*, ops::Range};
+
+use super::slots::{Bucket, EMPTY, Hit, Slots, WIDTH, leads_to};
+
+/// See [`Slots::hits`].
+pub(super) fn hits(slots: Slots<'_>, range: Range<u32>, errors: u32, hits: &mut Vec<Hit>) {
+    // SAFETY: the caller has asked `Kernel::is_avx2`.
+    unsafe {
+        match errors {
+            0 => sweep::<0>(slots, range, hits),
+            _ => sweep::<1>(slots, range, hits),
+        }
+    }
+}
+
+/// See [`Slots::hits_beside`].
+pub(super) fn hits_beside(slots: Slots<'_>, number: u32, checks: &Bucket, hits: &mut Vec<Hit>) {
+    // SAFETY: the caller has asked `Kernel::is_avx2`.
+    unsafe { meet_all(slots, number, checks, hits) }
+}
+
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+fn meet_all(slots: Slots<'_>, number: u32, checks: &Bucket, hits: &mut Vec<Hit>) {
+    let all = !(u32::MAX << slots.key_bits);
+    Turned::new(twice(checks)).meet(slots, number, [all, all], hits);
+}
+
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+fn sweep<const ERRORS: u32>(slots: Slots<'_>, range: Range<u32>, hits: &mut Vec<Hit>) {
+    // A bit without a partner is turned by all, so that all turn equally many, and counts for half.
+    let single = if slots.key_bits % 2 == 1 { 1 << (slots.key_bits - 1) } else { 0 };
+    for number in range {
+        let bucket = slots.bucket(number);
+        let own = twice(bucket);
+        let turned = Turned::new(own);
+        let [near, far] = turned.inside::<ERRORS>(own);
+        if any(_mm256_or_si256(near, far)) {
+            report_inside([near, far], number, bucket, hits);
+        }
+        if ERRORS == 1 {
+            let leads = leads_to(number, slots.key_bits);
+            turned.meet(slots, number, [leads | single, leads], hits);
+        }
+    }
+}
+
+/// A bucket in both halves of a register.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn twice(bucket: &Bucket) -> __m256i {
+    // SAFETY: a bucket has as many bytes as are read, in any alignment.
+    _mm256_broadcastsi128_si256(unsafe { _mm_loadu_si128(bucket.as_ptr().cast()) })
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn any(slots: __m256i) -> bool {
+    _mm256_movemask_epi8(slots) != 0
+}
+
+/// A bucket turned by every number of slots: register `n` by `n` slots in its lower half, by `n + 4` in
+/// its upper one. Slot `i` of a half that is turned by `n` holds the check of slot `i + n`.
+struct Turned([__m256i; 4]);
+
+impl Turned {
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn new(own: __m256i) -> Self {
+        // An empty slot is made unlike those of all other buckets, in more than one bit.
+        let empty = _mm256_srai_epi16::<15>(own);
+        let own = _mm256_or_si256(own, _mm256_and_si256(empty, _mm256_set1_epi16(0x6000)));
+        // Both halves hold all of it: the upper one swaps its quarters.
+        let first = _mm256_permute4x64_epi64::<0b10_11_01_00>(own);
+        Self([
+            first,
+            _mm256_alignr_epi8::<2>(first, first),
+            _mm256_alignr_epi8::<4>(first, first),
+            _mm256_alignr_epi8::<6>(first, first),
+        ])
+    }
+
+    /// Which slots of the bucket itself are within `ERRORS` bits of the one they meet, if it is turned by
+    /// 1 and 2, and by 3 and 4: so every two of them meet.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn inside<const ERRORS: u32>(&self, own: __m256i) -> [__m256i; 2] {
+        let [by_0_4, by_1_5, by_2_6, by_3_7] = self.0;
+        let near = _mm256_permute2x128_si256::<0x20>(by_1_5, by_2_6);
+        let far = _mm256_permute2x128_si256::<0x30>(by_3_7, by_0_4);
+        [within::<ERRORS>(near, own), within::<ERRORS>(far, own)]
+    }
+
+    /// Compares this bucket, of this number, with those one `turned` bit apart; reports what is equal in
+    /// those of them that are `wanted`.
+    #[target_feature(enable = "avx2,bmi1,popcnt")]
+    #[inline]
+    fn meet(&self, slots: Slots<'_>, number: u32, [turned, wanted]: [u32; 2], hits: &mut Vec<Hit>) {
+        debug_assert!(turned < slots.buckets.len() as u32 && number < slots.buckets.len() as u32);
+        let mut left = turned;
+        // Two at a time, for one branch.
+        for _ in 0..turned.count_ones() / 2 {
+            let (first, more) = (lowest(left), left & left.wrapping_sub(1));
+            let second = lowest(more);
+            left = more & more.wrapping_sub(1);
+            let one = self.any_equal(slots, number ^ first);
+            let two = self.any_equal(slots, number ^ second);
+            if any(_mm256_or_si256(one, two)) {
+                self.report(slots, number, (first | second) & wanted, hits);
+            }
+        }
+        if left != 0 && any(self.any_equal(slots, number ^ left)) {
+            self.report(slots, number, left & wanted, hits);
+        }
+    }
+
+    /// Which slots of another bucket equal one that they meet, in any turn.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn any_equal(&self, slots: Slots<'_>, other: u32) -> __m256i {
+        let [a, b, c, d] = self.equal(slots, other);
+        _mm256_or_si256(_mm256_or_si256(a, b), _mm256_or_si256(c, d))
+    }
+
+    /// Which slots of another bucket equal the one they meet, for each turn.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn equal(&self, slots: Slots<'_>, other: u32) -> [__m256i; 4] {
+        // SAFETY: there are as many buckets as numbers of so many bits, so that turning a bit of one
+        // leads to another; `Slots::new` has looked, and those who call ask for no other.
+        let other = twice(unsafe { slots.buckets.get_unchecked(other as usize) });
+        let [a, b, c, d] = self.0;
+        [
+            _mm256_cmpeq_epi16(a, other),
+            _mm256_cmpeq_epi16(b, other),
+            _mm256_cmpeq_epi16(c, other),
+            _mm256_cmpeq_epi16(d, other),
+        ]
+    }
+
+    /// Reports what is equal in the buckets one of these bits apart.
+    #[target_feature(enable = "avx2,bmi1")]
+    #[cold]
+    fn report(&self, slots: Slots<'_>, number: u32, mut bits: u32, hits: &mut Vec<Hit>) {
+        while bits != 0 {
+            let other = number ^ lowest(bits);
+            bits &= bits - 1;
+            for (met, turned) in self.equal(slots, other).into_iter().zip(0..) {
+                for_each_slot(met, |half, slot| {
+                    let own = (slot + turned + 4 * half) % WIDTH as u32;
+                    hits.push((WIDTH as u32 * number + own, WIDTH as u32 * other + slot));
+                });
+            }
+        }
+    }
+}
+
+/// The lowest bit that is set.
+#[inline(always)]
+fn lowest(bits: u32) -> u32 {
+    bits & bits.wrapping_neg()
+}
+
+/// Which slots differ in at most `ERRORS` bits.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn within<const ERRORS: u32>(one: __m256i, two: __m256i) -> __m256i {
+    let mut xor = _mm256_xor_si256(one, two);
+    if ERRORS == 1 {
+        // All but the lowest bit that is set.
+        xor = _mm256_and_si256(xor, _mm256_add_epi16(xor, _mm256_set1_epi16(-1)));
+    }
+    _mm256_cmpeq_epi16(xor, _mm256_setzero_si256())
+}
+
+/// Reports the slots that are set, of a bucket that met itself turned by 1 and 2, and by 3 and 4.
+#[target_feature(enable = "avx2,bmi1")]
+#[cold]
+fn report_inside(met: [__m256i; 2], number: u32, bucket: &Bucket, hits: &mut Vec<Hit>) {
+    let base = WIDTH as u32 * number;
+    for (slots, turned) in met.into_iter().zip([1, 3]) {
+        for_each_slot(slots, |half, slot| {
+            let other = (slot + turned + half) % WIDTH as u32;
+            // Turned by four, two slots meet twice. An empty slot may pass for the check 0.
+            let again = turned + half == 4 && slot > other;
+            let empty = [slot, other].iter().any(|&slot| bucket[slot as usize] == EMPTY);
+            if !again && !empty {
+                hits.push((base + slot, base + other));
+            }
+        });
+    }
+}
+
+/// Visits the slots that are set in each half (0 and 1).
+#[target_feature(enable = "avx2,bmi1")]
+#[inline]
+fn for_each_slot(slots: __m256i, mut visit: impl FnMut(u32, u32)) {
+    // One bit of every slot.
+    let mut bits = _mm256_movemask_epi8(slots) as u32 & 0x5555_5555;
+    while bits != 0 {
+        let slot = bits.trailing_zeros() / 2;
+        bits &= bits - 1;
+        visit(slot / WIDTH as u32, slot % WIDTH as u32);
+    }
+}

@@ -1,0 +1,770 @@
+//! How are pairs found whose lanes differ in one bit?
+//!
+//! Where no lane of the cover may hold more than one error, two items that are near share the key of a
+//! lane (its first block), or their keys differ in one bit, and then the rest of the lane is equal. So
+//! all items are sorted by the key once for each lane, and every bucket is compared with itself and with
+//! those one bit apart, by the rest of the lane: see [`Slots`]. A [`Join`](super::join::Join) sorts more
+//! often; what this one needs is memory, for the slots.
+
+use std::{collections::BTreeMap, ops::Range, sync::Mutex};
+
+use rayon::prelude::*;
+
+use super::{
+    Pair, Workspace,
+    cover::Cover,
+    find::find_distinct,
+    join::{Found, lock},
+    record::{Field, Layout},
+    scatter::{MOST_KEY_BITS, Partitions},
+    verify::Candidates,
+};
+use crate::{
+    Fingerprint, Kernel,
+    hamming::{
+        prefetch,
+        slots::{Bucket, CHECK_BITS, EMPTY, Hit, Slots, WIDTH},
+    },
+};
+
+/// Partitions smaller than this are not worth their bookkeeping.
+const PARTITION: usize = 1024;
+/// The most bits of the key that choose the bucket in a partition.
+pub(super) const MOST_LOW_BITS: u32 = 13;
+/// Hits that are looked at together.
+const LOOK_AT_ONCE: usize = 64;
+/// Buckets with more items than this are joined by a plan of their own.
+const CROWD: usize = 256;
+
+/// All that is needed to know.
+#[derive(Clone, Copy)]
+pub(super) struct Flip<'a, const WORDS: usize> {
+    pub prints: &'a [Fingerprint<WORDS>],
+    /// Lanes with a budget of one error or none, each in two blocks: its key, and the rest.
+    pub cover: &'a Cover<WORDS>,
+    pub radius: u32,
+    pub kernel: Kernel,
+    /// How many joins this one is inside of.
+    pub depth: u32,
+    pub workspace: &'a Workspace,
+    pub progress: &'a (dyn Fn(f64) + Sync),
+}
+
+/// Words of memory for so many items in buckets by a key of so many bits.
+pub(super) fn words_needed(items: usize, key_bits: u32) -> usize {
+    items + 2 * bucket_words(key_bits)
+}
+
+/// Words of a table with a check or a place for every slot.
+fn bucket_words(key_bits: u32) -> usize {
+    (size_of::<Bucket>() / size_of::<u64>()) << key_bits
+}
+
+/// How many bits of the key choose the partition.
+fn partition_bits(items: usize, key_bits: u32) -> u32 {
+    let wanted = (items / PARTITION).max(1).ilog2().min(MOST_KEY_BITS);
+    wanted.max(key_bits.saturating_sub(MOST_LOW_BITS)).min(key_bits)
+}
+
+impl<const WORDS: usize> Flip<'_, WORDS> {
+    /// Finds all pairs.
+    pub fn run(&self) -> Found {
+        let items = self.prints.len();
+        let key_bits = self.cover.lanes[0].blocks[0].len();
+        let workers: Vec<Mutex<Worker>> =
+            (0..rayon::current_num_threads()).map(|_| Mutex::default()).collect();
+        self.workspace.lend(words_needed(items, key_bits), |memory| {
+            let (slots, memory) = memory.split_at_mut(bucket_words(key_bits));
+            let (places, records) = memory.split_at_mut(bucket_words(key_bits));
+            let slots: &mut [Bucket] = bytemuck::cast_slice_mut(slots);
+            let places: &mut [Bucket] = bytemuck::cast_slice_mut(places);
+            let mut found = Found::default();
+            let mut copies = Vec::new();
+            for lane in 0..self.cover.lanes.len() {
+                self.lane(lane, &copies, Memory { slots, places, records }, &workers, &mut found);
+                if lane == 0 {
+                    copies = found.copies(items);
+                }
+            }
+            found
+        })
+    }
+
+    /// Finds the pairs that this lane owns, and in the first lane all copies.
+    fn lane(
+        &self,
+        lane: usize,
+        copies: &[u64],
+        memory: Memory<'_>,
+        workers: &[Mutex<Worker>],
+        found: &mut Found,
+    ) {
+        let items = self.prints.len();
+        let key_bits = self.cover.lanes[lane].blocks[0].len();
+        let partition_bits = partition_bits(items, key_bits);
+        let layout = Layout::new(self.cover, lane, 0, partition_bits, items, self.radius);
+        let partitions =
+            Partitions::scatter(self.prints, &layout, copies, self.kernel, memory.records);
+        let rest = layout.fields[1];
+        let check = Check { shift: rest.shift, mask: !(u16::MAX << rest.bits.min(CHECK_BITS)) };
+        let one = OneLane { flip: self, lane, layout: &layout, check, workers };
+        let sorted = one.sort(&partitions, memory.slots, memory.places);
+        one.compare(&sorted);
+        for worker in workers {
+            let mut worker = lock(worker);
+            found.near.append(&mut worker.found.near);
+            found.equal.append(&mut worker.found.equal);
+        }
+        let crowds: BTreeMap<u32, &[u32]> = sorted
+            .parts
+            .iter()
+            .flat_map(|part| &part.crowds)
+            .map(|(bucket, ids)| (*bucket, &ids[..]))
+            .collect();
+        crowds.keys().for_each(|&crowd| one.join_crowd(crowd, &crowds, &sorted, found));
+    }
+
+    fn report(&self, done: f64) {
+        (self.progress)(done / self.cover.lanes.len() as f64);
+    }
+}
+
+/// What is used anew in every lane.
+struct Memory<'a> {
+    slots: &'a mut [Bucket],
+    places: &'a mut [Bucket],
+    records: &'a mut [u64],
+}
+
+/// What one thread works with, kept from partition to partition.
+#[derive(Default)]
+struct Worker {
+    cells: Cells,
+    hits: Vec<Hit>,
+    beside: Vec<Hit>,
+    candidates: Candidates,
+    found: Found,
+}
+
+/// The buckets of one partition while they are filled: one store for an item's check and its place.
+#[derive(Default)]
+struct Cells {
+    /// The next cell of each bucket.
+    next: Vec<u32>,
+    cells: Vec<u32>,
+}
+
+impl Cells {
+    /// Makes so many buckets empty.
+    fn clear(&mut self, buckets: usize) -> (&mut [u32], &mut [u32]) {
+        self.next.clear();
+        self.next.extend((0..buckets as u32).map(|bucket| WIDTH as u32 * bucket));
+        self.cells.clear();
+        self.cells.resize(WIDTH * buckets, u32::from(EMPTY) << 16);
+        (&mut self.next, &mut self.cells)
+    }
+}
+
+/// Items in buckets by their keys.
+struct Sorted<'a> {
+    parts: Vec<Part<'a>>,
+    slots: Slots<'a>,
+    /// For each slot that is taken, where in its part the record lies.
+    places: &'a [Bucket],
+    /// The low bits of a bucket's number that tell it from the others of its part.
+    low_bits: u32,
+}
+
+/// The records of one partition, and what is not in the slots of its buckets.
+struct Part<'a> {
+    runs: Vec<&'a [u64]>,
+    late: LateItems,
+    /// Buckets with too many items to compare, which have nothing in their slots, and their items.
+    crowds: Vec<(u32, Vec<u32>)>,
+}
+
+impl Sorted<'_> {
+    fn part(&self, bucket: u32) -> &Part<'_> {
+        &self.parts[(bucket >> self.low_bits) as usize]
+    }
+
+    /// The buckets one bit apart.
+    fn beside(&self, bucket: u32) -> impl Iterator<Item = u32> {
+        (0..self.places.len().ilog2()).map(move |bit| bucket ^ 1 << bit)
+    }
+
+    /// Whether some items of this bucket may have found no slot.
+    fn may_be_late(&self, bucket: u32) -> bool {
+        self.slots.bucket(bucket)[WIDTH - 1] != EMPTY || self.part(bucket).is_long()
+    }
+
+    /// The place of the record whose check is in this slot.
+    #[inline]
+    fn place(&self, slot: u32) -> &u16 {
+        &self.places[slot as usize / WIDTH][slot as usize % WIDTH]
+    }
+
+    /// The record whose check is in this slot.
+    #[inline]
+    fn in_slot(&self, slot: u32) -> &u64 {
+        self.part(slot / WIDTH as u32).record(u32::from(*self.place(slot)))
+    }
+
+    /// The records of a bucket that is no crowd.
+    fn records(&self, bucket: u32) -> impl Iterator<Item = u64> {
+        let part = self.part(bucket);
+        let taken =
+            self.slots.bucket(bucket).iter().filter(|&&check| check != EMPTY).count() as u32;
+        let slots = WIDTH as u32 * bucket..WIDTH as u32 * bucket + taken;
+        let late = part.late.of(bucket).iter().map(|late| *part.record(late.at));
+        slots.map(|slot| *self.in_slot(slot)).chain(late)
+    }
+}
+
+impl Part<'_> {
+    /// Whether it has more records than a place can tell.
+    fn is_long(&self) -> bool {
+        self.runs.iter().map(|run| run.len()).sum::<usize>() > usize::from(u16::MAX) + 1
+    }
+
+    #[inline]
+    fn record(&self, at: u32) -> &u64 {
+        let mut at = at as usize;
+        for run in &self.runs {
+            match run.get(at) {
+                Some(record) => return record,
+                None => at -= run.len(),
+            }
+        }
+        unreachable!("places are counted over the runs of their part")
+    }
+}
+
+/// The items of one partition that found no slot, by bucket.
+struct LateItems {
+    items: Vec<Late>,
+    /// The first bucket of the partition.
+    first: u32,
+    /// Where in `items` each stretch of buckets begins; the last one ends with them.
+    starts: Vec<u32>,
+}
+
+/// An item for which there was no slot: its bucket, where its record lies in the part, and its check.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Late {
+    bucket: u32,
+    at: u32,
+    check: u16,
+}
+
+impl LateItems {
+    /// Buckets between two entries of `starts`.
+    const STRETCH: u32 = 8;
+
+    /// Takes items by bucket, of so many buckets.
+    fn new(first: u32, buckets: u32, items: Vec<Late>) -> Self {
+        let mut at = 0;
+        let stretches = 0..=buckets.div_ceil(Self::STRETCH);
+        let starts = stretches
+            .map(|stretch| first + stretch * Self::STRETCH)
+            .map(|stretch| {
+                at += items[at..].iter().take_while(|late| late.bucket < stretch).count();
+                at as u32
+            })
+            .collect();
+        Self { items, first, starts }
+    }
+
+    /// The late items of these buckets, which are whole stretches, bucket by bucket.
+    fn by_bucket(&self, buckets: &Range<u32>) -> impl Iterator<Item = &[Late]> {
+        let [start, end] = [buckets.start, buckets.end]
+            .map(|bucket| (bucket - self.first).div_ceil(Self::STRETCH) as usize)
+            .map(|stretch| self.starts[stretch] as usize);
+        self.items[start..end].chunk_by(|one, two| one.bucket == two.bucket)
+    }
+
+    /// The late items of one bucket.
+    fn of(&self, bucket: u32) -> &[Late] {
+        let late = self.stretch(bucket);
+        let from = late.iter().take_while(|late| late.bucket < bucket).count();
+        let items = late[from..].iter().take_while(|late| late.bucket == bucket).count();
+        &late[from..from + items]
+    }
+
+    /// The late items of the stretch that this bucket is in.
+    fn stretch(&self, bucket: u32) -> &[Late] {
+        let stretch = ((bucket - self.first) / Self::STRETCH) as usize;
+        &self.items[self.starts[stretch] as usize..self.starts[stretch + 1] as usize]
+    }
+}
+
+/// Some bits of the lane that are not in the key.
+#[derive(Clone, Copy)]
+struct Check {
+    shift: u32,
+    mask: u16,
+}
+
+impl Check {
+    #[inline(always)]
+    fn of(self, record: u64) -> u16 {
+        (record >> self.shift) as u16 & self.mask
+    }
+}
+
+/// The buckets of one partition.
+struct Buckets<'a> {
+    /// The number of the first one.
+    first: u32,
+    slots: &'a mut [Bucket],
+    places: &'a mut [Bucket],
+}
+
+impl Buckets<'_> {
+    fn of(&mut self, bucket: u32) -> (&mut Bucket, &mut Bucket) {
+        let at = (bucket - self.first) as usize;
+        (&mut self.slots[at], &mut self.places[at])
+    }
+}
+
+/// The work for one lane.
+struct OneLane<'a, const WORDS: usize> {
+    flip: &'a Flip<'a, WORDS>,
+    lane: usize,
+    layout: &'a Layout<WORDS>,
+    check: Check,
+    workers: &'a [Mutex<Worker>],
+}
+
+impl<const WORDS: usize> OneLane<'_, WORDS> {
+    fn with_worker<T>(&self, work: impl FnOnce(&mut Worker) -> T) -> T {
+        work(&mut lock(&self.workers[rayon::current_thread_index().unwrap_or(0)]))
+    }
+
+    /// The bits of the key that are not the partition's.
+    fn low_key(&self) -> Field {
+        self.layout.fields[0]
+    }
+
+    /// Gives the items of every partition slots in their buckets.
+    fn sort<'a>(
+        &self,
+        partitions: &'a Partitions<'_>,
+        slots: &'a mut [Bucket],
+        places: &'a mut [Bucket],
+    ) -> Sorted<'a> {
+        let low_bits = self.low_key().bits;
+        let count = (slots.len() >> low_bits) as f64;
+        let parts = slots
+            .par_chunks_mut(1 << low_bits)
+            .zip(places.par_chunks_mut(1 << low_bits))
+            .enumerate()
+            .with_max_len(1)
+            .map(|(number, (slots, places))| {
+                self.flip.report(self.lane as f64 + 0.5 * number as f64 / count);
+                let runs = partitions.runs(number).collect();
+                let buckets = Buckets { first: (number as u32) << low_bits, slots, places };
+                self.with_worker(|worker| self.sort_part(runs, buckets, worker))
+            })
+            .collect();
+        Sorted { parts, slots: Slots::new(slots), places, low_bits }
+    }
+
+    fn sort_part<'a>(
+        &self,
+        runs: Vec<&'a [u64]>,
+        mut buckets: Buckets<'_>,
+        worker: &mut Worker,
+    ) -> Part<'a> {
+        let Worker { cells, found, .. } = worker;
+        let mut late = self.take_slots(&runs, &mut buckets, cells);
+        // What is late comes in the order of the records.
+        late.sort_unstable();
+        let mut part = Part { runs, late: LateItems::new(0, 0, Vec::new()), crowds: Vec::new() };
+        if late.chunk_by(|one, two| one.bucket == two.bucket).any(|late| late.len() > CROWD) {
+            late = self.thin_out(&mut part, &mut buckets, &late, found);
+        }
+        part.late = LateItems::new(buckets.first, buckets.slots.len() as u32, late);
+        part
+    }
+
+    /// Puts every item into the next slot of its bucket, if there is one; returns the others.
+    fn take_slots(
+        &self,
+        runs: &[&[u64]],
+        buckets: &mut Buckets<'_>,
+        cells: &mut Cells,
+    ) -> Vec<Late> {
+        let shift = self.low_key().shift;
+        let mask = buckets.slots.len() - 1;
+        let (next, cells) = cells.clear(buckets.slots.len());
+        let mut late = Vec::new();
+        let mut before = 0;
+        for run in runs {
+            for (at, &record) in (before..).zip(*run) {
+                let bucket = (record >> shift) as usize & mask;
+                let check = self.check.of(record);
+                let cell = next[bucket] as usize;
+                next[bucket] += 1;
+                if cell < WIDTH * (bucket + 1) && at <= u16::MAX.into() {
+                    cells[cell] = u32::from(check) << 16 | at;
+                } else {
+                    late.push(Late { bucket: buckets.first + bucket as u32, at, check });
+                }
+            }
+            before += run.len() as u32;
+        }
+        let tables = buckets.slots.iter_mut().zip(&mut *buckets.places);
+        for ((checks, places), cells) in tables.zip(cells.as_chunks::<WIDTH>().0) {
+            *checks = cells.map(|cell| (cell >> 16) as u16);
+            *places = cells.map(|cell| cell as u16);
+        }
+        late
+    }
+
+    /// Takes copies out of large buckets (all copies meet in the first lane, and are left out of the
+    /// others), and then those buckets that are large even so. Returns what is late of the others.
+    fn thin_out(
+        &self,
+        part: &mut Part<'_>,
+        buckets: &mut Buckets<'_>,
+        late: &[Late],
+        found: &mut Found,
+    ) -> Vec<Late> {
+        let mut left = Vec::new();
+        for late in late.chunk_by(|one, two| one.bucket == two.bucket) {
+            if late.len() <= CROWD {
+                left.extend_from_slice(late);
+                continue;
+            }
+            let bucket = late[0].bucket;
+            let (checks, places) = buckets.of(bucket);
+            let early = checks.iter().zip(&*places).filter(|(check, _)| **check != EMPTY);
+            let early = early.map(|(&check, &at)| Late { bucket, at: at.into(), check });
+            let mut items: Vec<Late> = early.chain(late.iter().copied()).collect();
+            if self.lane == 0 {
+                items = self.without_copies(part, items, found);
+            }
+            *checks = [EMPTY; WIDTH];
+            if items.len() > CROWD {
+                let ids = items.iter().map(|item| self.layout.id(*part.record(item.at)));
+                part.crowds.push((bucket, ids.collect()));
+                continue;
+            }
+            let fit =
+                items.iter().take(WIDTH).take_while(|item| item.at <= u16::MAX.into()).count();
+            for (slot, item) in items.drain(..fit).enumerate() {
+                checks[slot] = item.check;
+                places[slot] = item.at as u16;
+            }
+            left.append(&mut items);
+        }
+        left
+    }
+
+    /// Keeps the first item of each fingerprint, and reports its copies.
+    fn without_copies(&self, part: &Part<'_>, items: Vec<Late>, found: &mut Found) -> Vec<Late> {
+        let known = |item: Late| {
+            let id = self.layout.id(*part.record(item.at));
+            (self.flip.prints[id as usize], id, item)
+        };
+        let mut known: Vec<_> = items.into_iter().map(known).collect();
+        known.sort_unstable();
+        let mut firsts = Vec::new();
+        for group in known.chunk_by(|one, two| one.0 == two.0) {
+            let (_, first, item) = group[0];
+            firsts.push(item);
+            found.equal.extend(group[1..].iter().map(|&(_, copy, _)| (first, copy)));
+        }
+        firsts.sort_unstable();
+        firsts
+    }
+
+    /// Finds the pairs in and between all buckets that are no crowds.
+    fn compare(&self, sorted: &Sorted<'_>) {
+        let parts = sorted.parts.len() as u32;
+        (0..parts).into_par_iter().with_max_len(1).for_each(|part| {
+            self.flip.report(self.lane as f64 + 0.5 + 0.5 * f64::from(part) / f64::from(parts));
+            self.with_worker(|worker| {
+                let buckets = part << sorted.low_bits..(part + 1) << sorted.low_bits;
+                self.compare_part(sorted, buckets, worker);
+            });
+        });
+    }
+
+    /// Finds the pairs in these buckets, and between them and those they lead to.
+    fn compare_part(&self, sorted: &Sorted<'_>, buckets: Range<u32>, worker: &mut Worker) {
+        // What is late is compared while the slots it meets are still in the cache.
+        const AT_ONCE: usize = 64;
+        let Flip { prints, cover, radius, kernel, .. } = *self.flip;
+        let Worker { hits, beside, candidates, found, .. } = worker;
+        let late = &sorted.part(buckets.start).late;
+        let budget = cover.lanes[self.lane].budget;
+        hits.clear();
+        for start in buckets.clone().step_by(AT_ONCE) {
+            let some = start..(start + AT_ONCE as u32).min(buckets.end);
+            sorted.slots.hits(kernel, some.clone(), budget, hits);
+            for late in late.by_bucket(&some) {
+                self.compare_late(sorted, late, beside, candidates);
+            }
+            if hits.len() >= LOOK_AT_ONCE {
+                self.look(sorted, hits, candidates);
+            }
+        }
+        self.look(sorted, hits, candidates);
+        candidates.verify(prints, radius, |xor| cover.lane_owns(self.lane, xor), found);
+    }
+
+    /// Looks closer at hits.
+    fn look(&self, sorted: &Sorted<'_>, hits: &mut Vec<Hit>, candidates: &mut Candidates) {
+        // Places and records lie all over the memory: asked for together, they arrive together.
+        for some in hits.chunks(LOOK_AT_ONCE) {
+            for slot in some.iter().flat_map(|hit| [hit.0, hit.1]) {
+                prefetch(Some(sorted.place(slot)));
+            }
+            let mut records = [(&0, &0); LOOK_AT_ONCE];
+            for (records, &(one, two)) in records.iter_mut().zip(some) {
+                *records = (sorted.in_slot(one), sorted.in_slot(two));
+                prefetch(Some(records.0));
+                prefetch(Some(records.1));
+            }
+            records[..some.len()]
+                .iter()
+                .for_each(|(one, two)| self.consider(**one, **two, candidates));
+        }
+        hits.clear();
+    }
+
+    /// Compares the late items of one bucket with all they have to be compared with.
+    fn compare_late(
+        &self,
+        sorted: &Sorted<'_>,
+        late: &[Late],
+        hits: &mut Vec<Hit>,
+        candidates: &mut Candidates,
+    ) {
+        let bucket = late[0].bucket;
+        let part = sorted.part(bucket);
+        let record = |late: &Late| *part.record(late.at);
+        let budget = self.flip.cover.lanes[self.lane].budget;
+        for (index, item) in late.iter().enumerate() {
+            let near = |check: u16| {
+                let xor = check ^ item.check;
+                let but_one = xor & xor.wrapping_sub(1);
+                (if budget == 0 { xor } else { but_one }) == 0
+            };
+            let slots = (WIDTH as u32 * bucket..).zip(sorted.slots.bucket(bucket));
+            for (slot, _) in slots.filter(|(_, check)| near(**check)) {
+                self.consider(*sorted.in_slot(slot), record(item), candidates);
+            }
+            for earlier in late[..index].iter().filter(|earlier| near(earlier.check)) {
+                self.consider(record(earlier), record(item), candidates);
+            }
+        }
+        if budget == 0 {
+            return;
+        }
+        for late in late.chunks(WIDTH) {
+            let mut checks = [EMPTY; WIDTH];
+            checks.iter_mut().zip(late).for_each(|(check, item)| *check = item.check);
+            hits.clear();
+            sorted.slots.hits_beside(self.flip.kernel, bucket, &checks, hits);
+            for &(one, two) in &*hits {
+                let item = &late[one as usize % WIDTH];
+                self.consider(record(item), *sorted.in_slot(two), candidates);
+            }
+        }
+        // Of two buckets with late items, the first one compares those.
+        let later = sorted.beside(bucket).filter(|&other| bucket < other);
+        for other in later.filter(|&other| sorted.may_be_late(other)) {
+            let part = sorted.part(other);
+            for two in part.late.of(other) {
+                for one in late.iter().filter(|one| one.check == two.check) {
+                    self.consider(record(one), *part.record(two.at), candidates);
+                }
+            }
+        }
+    }
+
+    /// Keeps two items as candidates unless their records tell that they are not near.
+    #[inline]
+    fn consider(&self, one: u64, two: u64, candidates: &mut Candidates) {
+        let Layout { lane_mask, digest_mask, .. } = *self.layout;
+        let xor = one ^ two;
+        let budget = self.flip.cover.lanes[self.lane].budget;
+        if (xor & digest_mask).count_ones() <= self.flip.radius
+            && (xor & lane_mask).count_ones() <= budget
+        {
+            candidates.push(self.layout.id(one), self.layout.id(two));
+        }
+    }
+
+    /// Finds the pairs of a crowd, and those between it and the buckets one bit apart. Of two crowds, the
+    /// first one reports.
+    fn join_crowd(
+        &self,
+        crowd: u32,
+        crowds: &BTreeMap<u32, &[u32]>,
+        sorted: &Sorted<'_>,
+        found: &mut Found,
+    ) {
+        let Flip { prints, cover, radius, kernel, depth, .. } = *self.flip;
+        let mut items = crowds[&crowd].to_vec();
+        let inside = items.len() as u32;
+        if cover.lanes[self.lane].budget > 0 {
+            for other in sorted.beside(crowd) {
+                match crowds.get(&other) {
+                    Some(_) if other < crowd => {}
+                    Some(ids) => items.extend_from_slice(ids),
+                    None => {
+                        items.extend(sorted.records(other).map(|record| self.layout.id(record)));
+                    }
+                }
+            }
+        }
+        let some: Vec<_> = items.iter().map(|&id| prints[id as usize]).collect();
+        let pairs = find_distinct(&some, radius, kernel, depth + 1);
+        found.near.extend(pairs.into_iter().filter(|pair| pair.a.min(pair.b) < inside).filter_map(
+            |pair| {
+                let xor = some[pair.a as usize].xor(&some[pair.b as usize]);
+                let owned = cover.lane_owns(self.lane, &xor) && pair.distance > 0;
+                owned.then(|| {
+                    Pair::new(items[pair.a as usize], items[pair.b as usize], pair.distance)
+                })
+            },
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Radius, pairs::linear};
+    use proptest::prelude::*;
+
+    use super::super::cover::BitOrder;
+
+    /// Fingerprints of which some are near, and some share keys: `spread` random bits each, the rest as
+    /// in one of a few `centres`, and every third a changed copy of an earlier one.
+    fn prints<const WORDS: usize>(
+        items: usize,
+        spread: u32,
+        centres: u64,
+        seed: u64,
+    ) -> Vec<Fingerprint<WORDS>> {
+        let mut state = seed;
+        let mut next = move || {
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mixed = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb)
+        };
+        let mut all: Vec<Fingerprint<WORDS>> = Vec::with_capacity(items);
+        for item in 0..items {
+            let mut print = if item > 0 && next() % 3 == 0 {
+                all[(next() % item as u64) as usize]
+            } else {
+                let centre = next() % centres;
+                Fingerprint(std::array::from_fn(|word| {
+                    (centre + word as u64 + 1).wrapping_mul(0xd6e8_feb8_6659_fd93)
+                }))
+            };
+            let turned = if item % 3 == 0 { spread } else { (next() % 5) as u32 };
+            for _ in 0..turned {
+                let bit = next() % (64 * WORDS as u64);
+                print.0[bit as usize / 64] ^= 1 << (bit % 64);
+            }
+            all.push(print);
+        }
+        all
+    }
+
+    /// All pairs, equal ones included, as [`Found`] lists them.
+    fn listed(found: Found) -> Vec<(u32, u32)> {
+        let groups = crate::equal::EqualGroups::new(found.equal);
+        let copies = groups.copies();
+        let mut pairs: Vec<(u32, u32)> = found
+            .near
+            .iter()
+            .map(|pair| (pair.a, pair.b))
+            .filter(|(a, b)| copies.binary_search(a).is_err() && copies.binary_search(b).is_err())
+            .collect();
+        pairs.extend(
+            groups.iter().flat_map(|group| group[1..].iter().map(|&copy| (group[0], copy))),
+        );
+        pairs.sort_unstable();
+        pairs
+    }
+
+    /// The same from comparing each with each.
+    fn expected<const WORDS: usize>(prints: &[Fingerprint<WORDS>], radius: u32) -> Vec<(u32, u32)> {
+        let mut found = Found::default();
+        linear::all_pairs(prints, Radius::new(radius), |pair| match pair.distance {
+            0 => found.equal.push((pair.a, pair.b)),
+            _ => found.near.push(pair),
+        });
+        listed(found)
+    }
+
+    fn check<const WORDS: usize>(prints: &[Fingerprint<WORDS>], radius: u32, key_bits: u32) {
+        let order = BitOrder::contiguous((0..64 * WORDS as u32).collect());
+        let cover = Cover::of_single_errors(&order, radius, key_bits);
+        let expected = expected(prints, radius);
+        let workspace = Workspace::default();
+        for kernel in Kernel::available() {
+            for threads in [1, 3] {
+                let flip = Flip {
+                    prints,
+                    cover: &cover,
+                    radius,
+                    kernel,
+                    depth: 0,
+                    workspace: &workspace,
+                    progress: &|_| {},
+                };
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                let found = pool.install(|| flip.run());
+                assert_eq!(listed(found), expected, "{kernel:?}, {threads} threads");
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+        #[test]
+        fn keys_one_bit_apart_find_what_comparing_each_with_each_does(
+            items in 0usize..1500, spread in 0u32..40, centres in 1u64..40, seed: u64,
+            radius in 0u32..6, key_bits in 0u32..10,
+        ) {
+            check::<1>(&prints(items, spread, centres, seed), radius, key_bits);
+            check::<2>(&prints(items, spread, centres, seed), radius + 3, key_bits);
+        }
+    }
+
+    #[test]
+    fn crowds_that_are_one_bit_apart_find_each_other_once() {
+        // Three crowds with keys one bit apart, and a bucket with late items beside them.
+        let crowd =
+            |key: u64, items: u64| (0..items).map(move |item| Fingerprint([key | item << 40]));
+        let prints: Vec<_> =
+            crowd(0, 300).chain(crowd(1, 400)).chain(crowd(3, 300)).chain(crowd(2, 20)).collect();
+        for radius in [1, 3] {
+            check::<1>(&prints, radius, 8);
+        }
+    }
+
+    #[test]
+    fn copies_fill_no_crowd() {
+        let prints: Vec<_> =
+            (0..5000u64).map(|item| Fingerprint([(item % 3) << 9, item % 2])).collect();
+        check::<2>(&prints, 3, 7);
+    }
+
+    #[test]
+    fn a_partition_may_hold_more_items_than_places_tell() {
+        // All share the bits that choose the partition; the others are few enough to come near.
+        let prints: Vec<_> = (0..66_500u64)
+            .map(|item| Fingerprint([(item << 9) ^ (item.wrapping_mul(0x9e37_79b9) >> 12) << 24]))
+            .collect();
+        check::<1>(&prints, 1, 15);
+    }
+}

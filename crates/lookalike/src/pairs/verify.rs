@@ -1,0 +1,44 @@
+//! Which candidates are pairs?
+
+use super::{Pair, join::Found};
+use crate::Fingerprint;
+
+/// Items that may be near each other, as far as their records tell.
+#[derive(Default)]
+pub(super) struct Candidates(Vec<(u32, u32)>);
+
+impl Candidates {
+    #[inline]
+    pub fn push(&mut self, one: u32, two: u32) {
+        self.0.push((one, two));
+    }
+
+    /// Moves those into `found` that are near by all their bits and owned here.
+    pub fn verify<const WORDS: usize>(
+        &mut self,
+        prints: &[Fingerprint<WORDS>],
+        radius: u32,
+        owned: impl Fn(&Fingerprint<WORDS>) -> bool,
+        found: &mut Found,
+    ) {
+        const AT_ONCE: usize = 32;
+        let mut xors = [Fingerprint::ZERO; AT_ONCE];
+        for candidates in self.0.chunks(AT_ONCE) {
+            // Fingerprints lie all over the memory: fetched in a loop of their own, many arrive at once.
+            for (xor, &(one, two)) in xors.iter_mut().zip(candidates) {
+                *xor = prints[one as usize].xor(&prints[two as usize]);
+            }
+            for (&(one, two), xor) in candidates.iter().zip(&xors) {
+                let distance = xor.ones();
+                if distance > radius || !owned(xor) {
+                    continue;
+                }
+                match distance {
+                    0 => found.equal.push((one.min(two), one.max(two))),
+                    _ => found.near.push(Pair::new(one, two, distance)),
+                }
+            }
+        }
+        self.0.clear();
+    }
+}
