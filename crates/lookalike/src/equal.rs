@@ -8,10 +8,48 @@
 pub(crate) struct EqualGroups {
     items: Vec<u32>,
     ends: Vec<usize>,
-    /// The first item of each group once more, close together: they are looked for all the time.
-    firsts: Vec<u32>,
-    /// A bit for every item, set for first ones: most of those that are looked for are none.
-    is_first: Vec<u64>,
+    /// The first item of each group once more: they are looked for all the time.
+    firsts: ItemSet,
+}
+
+/// Items that are looked for among many others, most of them in vain.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ItemSet {
+    items: Vec<u32>,
+    /// Bits by the lowest bits of an item, set if it is one of them: few enough to stay in the cache.
+    marks: Vec<u64>,
+}
+
+impl ItemSet {
+    /// Takes ascending items.
+    pub fn new(items: Vec<u32>) -> Self {
+        let words = if items.is_empty() { 0 } else { items.len().div_ceil(4).next_power_of_two() };
+        let mut set = Self { items, marks: vec![0; words] };
+        for item in &set.items {
+            let (word, bit) = place(*item, words);
+            set.marks[word] |= bit;
+        }
+        set
+    }
+
+    /// How many come before this one, if it is one of them.
+    #[inline]
+    pub fn find(&self, item: u32) -> Option<usize> {
+        if self.items.is_empty() {
+            return None;
+        }
+        let (word, bit) = place(item, self.marks.len());
+        if self.marks[word] & bit == 0 {
+            return None;
+        }
+        self.items.binary_search(&item).ok()
+    }
+}
+
+/// The word and the bit of an item's mark.
+#[inline]
+fn place(item: u32, words: usize) -> (usize, u64) {
+    ((item as usize / 64) & (words - 1), 1 << (item % 64))
 }
 
 impl EqualGroups {
@@ -21,17 +59,14 @@ impl EqualGroups {
         pairs.dedup_by_key(|pair| pair.1);
         pairs.sort_unstable();
         let mut groups = Self::default();
+        let mut firsts = Vec::new();
         for group in pairs.chunk_by(|one, two| one.0 == two.0) {
-            groups.firsts.push(group[0].0);
+            firsts.push(group[0].0);
             groups.items.push(group[0].0);
             groups.items.extend(group.iter().map(|&(_, copy)| copy));
             groups.ends.push(groups.items.len());
         }
-        let last = groups.firsts.last().map_or(0, |&last| last as usize + 1);
-        groups.is_first = vec![0; last.div_ceil(64)];
-        for &first in &groups.firsts {
-            groups.is_first[first as usize / 64] |= 1 << (first % 64);
-        }
+        groups.firsts = ItemSet::new(firsts);
         groups
     }
 
@@ -51,11 +86,7 @@ impl EqualGroups {
     /// The group whose first item this is.
     #[inline]
     pub fn of(&self, first: u32) -> Option<&[u32]> {
-        let bits = self.is_first.get(first as usize / 64)?;
-        if bits >> (first % 64) & 1 == 0 {
-            return None;
-        }
-        self.firsts.binary_search(&first).ok().map(|index| self.group(index))
+        self.firsts.find(first).map(|index| self.group(index))
     }
 
     /// How many items an item stands for that is the first of its group, or alone.
@@ -63,16 +94,36 @@ impl EqualGroups {
         self.of(first).map_or(1, |group| group.len() as u64)
     }
 
-    /// All items but the first of each group, ascending.
-    pub fn copies(&self) -> Vec<u32> {
+    /// All items but the first of each group.
+    pub fn copies(&self) -> ItemSet {
         let mut copies: Vec<u32> =
             self.iter().flat_map(|group| group[1..].iter().copied()).collect();
         copies.sort_unstable();
-        copies
+        ItemSet::new(copies)
     }
 
     /// How many pairs equal items make.
     pub fn count_pairs(&self) -> u64 {
         self.iter().map(|group| group.len() as u64 * (group.len() as u64 - 1) / 2).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_set_finds_its_items_and_no_others(
+            items in proptest::collection::btree_set(prop_oneof![0u32..200, any::<u32>()], 0..100),
+            others in proptest::collection::vec(prop_oneof![0u32..200, any::<u32>()], 0..100),
+        ) {
+            let items: Vec<u32> = items.into_iter().collect();
+            let set = ItemSet::new(items.clone());
+            for item in items.iter().chain(&others) {
+                prop_assert_eq!(set.find(*item), items.binary_search(item).ok());
+            }
+        }
     }
 }

@@ -101,6 +101,15 @@ impl Gather {
             word ^ moving | moving >> (1 << step)
         })
     }
+
+    /// Moves the lowest bits back to where [`apply`](Self::apply) takes them from.
+    #[inline]
+    pub fn undo(&self, gathered: u64) -> u64 {
+        let steps = self.moves.iter().enumerate().rev();
+        let word =
+            steps.fold(gathered, |word, (step, moved)| word & !moved | word << (1 << step) & moved);
+        word & self.mask
+    }
 }
 
 /// Bit `i` of the result is the xor of bits `0..=i`.
@@ -122,7 +131,9 @@ mod tests {
         #[test]
         fn gather_moves_each_bit_to_its_rank(word: u64, mask: u64, dense: u64) {
             for mask in [mask, mask & dense, mask | dense, 0, u64::MAX] {
-                prop_assert_eq!(Gather::new(mask).apply(word), gather_one_by_one(word, mask));
+                let gather = Gather::new(mask);
+                prop_assert_eq!(gather.apply(word), gather_one_by_one(word, mask));
+                prop_assert_eq!(gather.undo(gather.apply(word)), word & mask);
             }
         }
 

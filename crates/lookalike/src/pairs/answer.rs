@@ -19,10 +19,12 @@ impl Pairs {
         let groups = EqualGroups::new(equal);
         if !groups.is_empty() {
             let copies = groups.copies();
-            let is_copy = |item: u32| copies.binary_search(&item).is_ok();
+            let is_copy = |item: u32| copies.find(item).is_some();
             near.retain(|pair| !is_copy(pair.a) && !is_copy(pair.b));
         }
-        near.sort_unstable_by_key(|pair| u64::from(pair.a) << 32 | u64::from(pair.b));
+        let order = |pair: &Pair| u64::from(pair.a) << 32 | u64::from(pair.b);
+        near.sort_unstable_by_key(order);
+        near.dedup_by_key(|pair| order(pair));
         Self { plan, near, groups, spilled }
     }
 

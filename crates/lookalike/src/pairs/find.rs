@@ -6,6 +6,7 @@ use super::{
     flip::Flip,
     join::{Found, Join},
     plan::{Sample, choose},
+    record::stretch_bits,
     scan::scan,
 };
 use crate::{Fingerprint, Kernel};
@@ -35,7 +36,9 @@ pub(super) fn find<const WORDS: usize>(
 ) -> Found {
     match strategy {
         Strategy::Join(cover) => {
-            Join { prints, cover, radius, kernel, depth: 0, workspace, progress }.run()
+            let stretch_bits = stretch_bits(prints.len());
+            Join { prints, cover, radius, kernel, stretch_bits, depth: 0, workspace, progress }
+                .run()
         }
         Strategy::Flip(cover) => {
             Flip { prints, cover, radius, kernel, depth: 0, workspace, progress }.run()
@@ -54,7 +57,12 @@ pub(super) fn find_distinct<const WORDS: usize>(
     let (workspace, progress) = (&Workspace::default(), &|_| {});
     match choose(&Sample::of(prints), radius, u64::MAX) {
         Strategy::Join(cover) if depth < MOST_DEPTH => {
-            Join { prints, cover: &cover, radius, kernel, depth, workspace, progress }.run().near
+            let cover = &cover;
+            // Pairs are told once here.
+            let stretch_bits = 0;
+            Join { prints, cover, radius, kernel, stretch_bits, depth, workspace, progress }
+                .run()
+                .near
         }
         Strategy::Flip(cover) if depth < MOST_DEPTH => {
             Flip { prints, cover: &cover, radius, kernel, depth, workspace, progress }.run().near

@@ -16,13 +16,17 @@ use super::{
     Pair, Workspace,
     cover::{Cover, Lane, Path},
     find::find_distinct,
-    record::{Check, Field, Layout},
+    record::{Check, Field, Layout, Positions},
     scatter::{MOST_KEY_BITS, Partitions},
     verify::Candidates,
+    workspace::Records,
 };
 use crate::{
     Fingerprint, Kernel,
-    hamming::filter::{Digests, PADDING, Passed},
+    hamming::{
+        filter::{Digests, PADDING, Passed},
+        prefetch,
+    },
 };
 
 /// Buckets up to this size, for every way they could be split, are compared at once: splitting
@@ -46,6 +50,8 @@ pub(super) struct Join<'a, const WORDS: usize> {
     pub cover: &'a Cover<WORDS>,
     pub radius: u32,
     pub kernel: Kernel,
+    /// Records tell stretches of `2^stretch_bits` items.
+    pub stretch_bits: u32,
     /// How many joins this one is inside of.
     pub depth: u32,
     pub workspace: &'a Workspace,
@@ -55,7 +61,8 @@ pub(super) struct Join<'a, const WORDS: usize> {
 /// What a join finds, in no order.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    /// Pairs of different fingerprints. An item listed second in `equal` may or may not be in here.
+    /// Pairs of different fingerprints. An item listed second in `equal` may or may not be in here, and
+    /// where records tell stretches, a pair more than once.
     pub near: Vec<Pair>,
     /// Pairs of equal fingerprints: enough of them that every item but the first of its group is
     /// listed with that first one.
@@ -110,7 +117,8 @@ impl<const WORDS: usize> Join<'_, WORDS> {
     ) {
         let items = self.prints.len();
         let key_bits = partition_bits(items, self.cover.lanes[lane].blocks[trunk].len());
-        let layout = Layout::new(self.cover, lane, trunk, key_bits, items, self.radius);
+        let positions = Positions { items, stretch_bits: self.stretch_bits };
+        let layout = Layout::new(self.cover, lane, trunk, key_bits, positions, self.radius);
         let partitions = Partitions::scatter(self.prints, &layout, dead, self.kernel, records);
         let walk = Walk { join: self, layout: &layout, lane: &self.cover.lanes[lane] };
         let begun = AtomicU64::new(0);
@@ -206,16 +214,18 @@ struct Dense {
 /// Records in buckets: the result of one split.
 #[derive(Default)]
 struct Level {
-    records: Vec<u64>,
+    records: Records,
+    /// Of records that are compared.
     checks: Vec<u32>,
     ends: Vec<u32>,
-    /// The size of the largest bucket.
+    /// The sizes of the smallest bucket and of the largest.
+    narrowest: usize,
     widest: usize,
 }
 
 impl Level {
     /// Copies the records of `runs`, ordered by the key in `field`.
-    fn split(&mut self, runs: &[&[u64]], field: Field, check: Check) {
+    fn split(&mut self, runs: &[&[u64]], field: Field) {
         let buckets = 1usize << field.bits;
         // Masked with a constant, so that no index needs to be checked.
         let mask = (buckets - 1) % MOST_BUCKETS;
@@ -223,36 +233,50 @@ impl Level {
         // The cursors are counters first, and stand at the ends of the buckets when all is done.
         let mut cursors = [0u32; MOST_BUCKETS];
         runs.iter().copied().flatten().for_each(|&record| cursors[key(record)] += 1);
-        let (mut total, mut widest) = (0, 0);
+        let (mut total, mut widest, mut narrowest) = (0, 0, u32::MAX);
         for cursor in &mut cursors[..buckets] {
             let count = std::mem::replace(cursor, total);
             total += count;
             widest = widest.max(count);
+            narrowest = narrowest.min(count);
         }
+        (self.narrowest, self.widest) = (narrowest as usize, widest as usize);
         let total = total as usize;
-        self.widest = widest as usize;
-        if self.records.len() < total + PADDING {
-            self.records.resize(total + PADDING, 0);
-            self.checks.resize(total + PADDING, 0);
+        if self.records.all().len() < total {
+            // The next group may be a little larger.
+            self.records.at_least(total + total / 8);
         }
+        let records = self.records.at_least(total);
         for run in runs {
             for &record in *run {
                 let cursor = &mut cursors[key(record)];
                 let at = *cursor;
                 *cursor += 1;
-                self.records[at as usize] = record;
+                records[at as usize] = record;
             }
-        }
-        for (made, &record) in self.checks.iter_mut().zip(&self.records[..total]) {
-            *made = check.of(record);
         }
         self.ends.clear();
         self.ends.extend_from_slice(&cursors[..buckets]);
     }
 
     /// Copies the records of `runs` into one bucket.
-    fn gather(&mut self, runs: &[&[u64]], check: Check) {
-        self.split(runs, Field::default(), check);
+    fn gather(&mut self, runs: &[&[u64]]) {
+        self.split(runs, Field::default());
+    }
+
+    fn records(&self) -> &[u64] {
+        let total = self.ends.last().copied().unwrap_or(0);
+        &self.records.all()[..total as usize]
+    }
+
+    fn make_checks(&mut self, check: Check) {
+        let total = self.records().len();
+        if self.checks.len() < total + PADDING {
+            self.checks.resize(total + PADDING, 0);
+        }
+        for (made, &record) in self.checks.iter_mut().zip(&self.records.all()[..total]) {
+            *made = check.of(record);
+        }
     }
 
     /// The buckets with more than `small` records.
@@ -261,7 +285,7 @@ impl Level {
         let starts = std::iter::once(&0).chain(ends);
         starts
             .zip(ends)
-            .map(|(&start, &end)| &self.records[start as usize..end as usize])
+            .map(|(&start, &end)| &self.records()[start as usize..end as usize])
             .filter(move |bucket| bucket.len() > small)
     }
 }
@@ -333,7 +357,7 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
         place.equal |= used.mask();
         let (level, deeper) =
             levels.split_first_mut().expect("a record has fewer bits than there are levels");
-        level.split(runs, used, self.layout.check);
+        level.split(runs, used);
         let small = self.small(&place);
         self.compare_buckets(&place, level, small, sink);
         for bucket in level.buckets_above(small) {
@@ -344,18 +368,22 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
     /// Compares all records with each other.
     fn compare(&self, place: &Place, runs: &[&[u64]], levels: &mut [Level], sink: &mut Sink) {
         if let Some(level) = levels.first_mut() {
-            level.gather(runs, self.layout.check);
+            level.gather(runs);
             self.compare_buckets(place, level, usize::MAX, sink);
         }
     }
 
     /// Compares the records of each bucket of up to `largest`, cheapest test first.
-    fn compare_buckets(&self, place: &Place, level: &Level, largest: usize, sink: &mut Sink) {
+    fn compare_buckets(&self, place: &Place, level: &mut Level, largest: usize, sink: &mut Sink) {
+        if level.narrowest > largest {
+            return;
+        }
+        level.make_checks(self.layout.check);
         let Join { kernel, radius, .. } = *self.join;
         let rivals = self.layout.rivals(&place.path);
         let digests = Digests {
             rivals: &rivals,
-            words: &level.records,
+            words: level.records(),
             same: place.equal,
             lane: self.layout.lane_mask,
             lane_most: self.lane.budget,
@@ -371,12 +399,43 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
         let records = u64::from(ends.last().copied().unwrap_or(0));
         sink.strict |= sink.passed.wasted > records / 8;
         let Sink { passed, candidates, found, .. } = sink;
-        for (i, j) in passed.pairs.drain(..) {
-            let [one, two] = [i, j].map(|at| self.layout.id(level.records[at as usize]));
-            candidates.push(one, two);
+        let pairs =
+            passed.pairs.iter().map(|&(i, j)| [i, j].map(|at| level.records()[at as usize]));
+        if self.layout.stretch_bits == 0 {
+            let ids = pairs.map(|pair| pair.map(|record| self.layout.id(record)));
+            ids.for_each(|[one, two]| candidates.push(one, two));
+        } else {
+            self.tell_items(pairs, candidates);
         }
         let Join { prints, cover, .. } = *self.join;
         candidates.verify(prints, radius, |xor| place.path.owns(cover, xor), found);
+    }
+
+    /// Finds the items of records that tell stretches. Others of the same stretches that look the same
+    /// come along: if they are near, they are found once more than needed.
+    fn tell_items(&self, mut pairs: impl Iterator<Item = [u64; 2]>, candidates: &mut Candidates) {
+        const AT_ONCE: usize = 16;
+        const LINE: usize = 64;
+        let prints = self.join.prints;
+        let step = (LINE / size_of::<Fingerprint<WORDS>>()).max(1);
+        loop {
+            let mut some = [[0; 2]; AT_ONCE];
+            let taken = some.iter_mut().zip(&mut pairs).map(|(to, pair)| *to = pair).count();
+            if taken == 0 {
+                return;
+            }
+            // Stretches lie all over the memory: asked for together, they arrive together.
+            for &record in some[..taken].iter().flatten() {
+                let stretch = &prints[self.layout.stretch(record, prints.len())];
+                stretch.iter().step_by(step).for_each(|print| prefetch(Some(print)));
+            }
+            for &[one, two] in &some[..taken] {
+                for one in self.items(one) {
+                    let others = self.items(two).filter(|&two| one != two);
+                    others.for_each(|two| candidates.push(one, two));
+                }
+            }
+        }
     }
 
     /// Deals with many records at the end of their path.
@@ -388,20 +447,29 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
         if records.len() <= DENSE {
             self.compare(place, &[&records], levels, sink);
         } else {
-            let ids = records.iter().map(|&record| self.layout.id(record)).collect();
+            let items = records.iter().flat_map(|&record| self.items(record));
+            let mut ids: Vec<u32> = items.collect();
+            ids.sort_unstable();
+            ids.dedup();
             sink.dense.push(Dense { path: place.path.clone(), ids });
         }
+    }
+
+    /// The items that may have made a record.
+    fn items(&self, record: u64) -> impl Iterator<Item = u32> {
+        self.layout.items(record, self.join.prints)
     }
 
     /// Reports equal items if this path owns them; returns the first record of each fingerprint.
     fn without_copies(&self, place: &Place, runs: &[&[u64]], sink: &mut Sink) -> Vec<u64> {
         let owned = place.path.owns(self.join.cover, &Fingerprint::ZERO);
-        let item = |&record: &u64| {
-            let id = self.layout.id(record);
-            (self.join.prints[id as usize], id, record)
+        let known = |&record: &u64| {
+            let items = self.items(record);
+            items.map(move |id| (self.join.prints[id as usize], id, record))
         };
-        let mut items: Vec<_> = runs.iter().copied().flatten().map(item).collect();
+        let mut items: Vec<_> = runs.iter().copied().flatten().flat_map(known).collect();
         items.sort_unstable();
+        items.dedup_by_key(|item| item.1);
         let mut firsts = Vec::new();
         for group in items.chunk_by(|one, two| one.0 == two.0) {
             let (_, first, record) = group[0];

@@ -14,6 +14,8 @@ mod record;
 mod scan;
 mod scatter;
 mod spill;
+#[cfg(test)]
+mod tests;
 mod verify;
 mod workspace;
 

@@ -10,6 +10,7 @@ use super::{
     find::Strategy,
     flip::{MOST_LOW_BITS, words_needed},
     join::{MOST_SPLIT_BITS, partition_bits, small, wanted_bits},
+    record::{Positions, stretch_bits},
     scatter::MOST_KEY_BITS,
 };
 use crate::{
@@ -230,7 +231,8 @@ impl Sample {
 
     /// Bits of a record beside the item's position.
     fn record_room(&self) -> u32 {
-        (64.0 - self.items.max(2.0).log2().ceil()) as u32
+        let items = self.items as usize;
+        64 - Positions { items, stretch_bits: stretch_bits(items) }.bits()
     }
 
     fn all_pairs(&self) -> f64 {

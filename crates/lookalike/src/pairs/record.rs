@@ -3,12 +3,45 @@
 //! A record is one word: the item's position in the low bits, and above it as many telling bits of
 //! its fingerprint as fit, the digest. [`Layout`] says which bits those are for one trunk (the first
 //! block of a path) and where in the record the keys of the following blocks lie.
+//!
+//! Where there are very many items, their positions would leave too few bits to tell them apart. Then a
+//! record has the position of a short stretch of items, and which of these it is, its digest tells.
+
+use std::ops::Range;
 
 use super::cover::{Cover, Lane, Path};
-use crate::hamming::{
-    bits::{BitSet, Gather},
-    filter::{Filter, Rival},
+use crate::{
+    Fingerprint,
+    hamming::{
+        bits::{BitSet, Gather},
+        filter::{Filter, Rival},
+    },
 };
+
+/// How records tell items: by the position of a stretch of `2^stretch_bits`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Positions {
+    pub items: usize,
+    pub stretch_bits: u32,
+}
+
+impl Positions {
+    /// How many bits of a record they take.
+    pub fn bits(self) -> u32 {
+        item_bits(self.items).saturating_sub(self.stretch_bits)
+    }
+}
+
+/// The bits of a position that tell the items of one stretch apart, if there are so many items.
+pub(super) fn stretch_bits(items: usize) -> u32 {
+    // What is left of a record is enough to refuse all but one in some thousand random pairs.
+    const MOST_ID_BITS: u32 = 25;
+    item_bits(items).saturating_sub(MOST_ID_BITS)
+}
+
+fn item_bits(items: usize) -> u32 {
+    usize::BITS - items.saturating_sub(1).leading_zeros()
+}
 
 /// Which bits of a fingerprint go where in a record.
 #[derive(Clone, Debug)]
@@ -17,7 +50,9 @@ pub(super) struct Layout<const WORDS: usize> {
     pub key: Vec<Part>,
     /// Gathers the digest, already shifted above the position.
     pub digest: Vec<Part>,
-    pub id_bits: u32,
+    /// A record has the position of a stretch of `2^stretch_bits` items.
+    pub stretch_bits: u32,
+    id_bits: u32,
     /// Where in the record the bits of each block of the lane lie; empty for blocks that are not carried.
     pub fields: Vec<Field>,
     /// For each block of the lane, whether records carry all its bits, the partition's key apart.
@@ -69,18 +104,18 @@ impl Field {
 }
 
 impl<const WORDS: usize> Layout<WORDS> {
-    /// The layout for `items` items on the paths of `lane` that begin with block `trunk`, of which
-    /// `key_bits` bits choose the partition.
+    /// The layout on the paths of `lane` that begin with block `trunk`, of which `key_bits` bits choose
+    /// the partition.
     pub fn new(
         cover: &Cover<WORDS>,
         lane: usize,
         trunk: usize,
         key_bits: u32,
-        items: usize,
+        positions: Positions,
         radius: u32,
     ) -> Self {
         let blocks = &cover.lanes[lane].blocks;
-        let id_bits = usize::BITS - items.saturating_sub(1).leading_zeros();
+        let (id_bits, stretch_bits) = (positions.bits(), positions.stretch_bits);
         let key = blocks[trunk].lowest(key_bits);
         let carried = carried(cover, lane, &key, 64 - id_bits, radius);
         let order = digest_order(&carried);
@@ -110,7 +145,18 @@ impl<const WORDS: usize> Layout<WORDS> {
             .collect();
         let check = Check::new(cover, lane, [lane_mask, digest_mask], id_bits, radius);
         let key = parts(&[Piece { lane, block: trunk, bits: key }], 0);
-        Self { key, digest, id_bits, fields, whole, earlier, lane_mask, digest_mask, check }
+        Self {
+            key,
+            digest,
+            stretch_bits,
+            id_bits,
+            fields,
+            whole,
+            earlier,
+            lane_mask,
+            digest_mask,
+            check,
+        }
     }
 
     /// Where else pairs of this path may be found and reported, as far as records tell.
@@ -120,10 +166,32 @@ impl<const WORDS: usize> Layout<WORDS> {
         skipped.chain(self.earlier.iter().copied()).collect()
     }
 
-    /// The position in a record.
+    /// The position in a record: that of an item, if stretches are of one.
     #[inline]
     pub fn id(&self, record: u64) -> u32 {
         (record & !(u64::MAX << self.id_bits)) as u32
+    }
+
+    /// The items of the stretch that a record is in.
+    pub fn stretch(&self, record: u64, items: usize) -> Range<usize> {
+        let start = (self.id(record) as usize) << self.stretch_bits;
+        start..(start + (1 << self.stretch_bits)).min(items)
+    }
+
+    /// The items that may have made this record: one of them did.
+    pub fn items(&self, record: u64, prints: &[Fingerprint<WORDS>]) -> impl Iterator<Item = u32> {
+        let mut known = Fingerprint::<WORDS>::ZERO;
+        let mut mask = Fingerprint::<WORDS>::ZERO;
+        for part in &self.digest {
+            known.0[part.word] |= part.gather.undo(record >> part.shift);
+            mask.0[part.word] |= part.gather.mask;
+        }
+        let stretch = self.stretch(record, prints.len());
+        let fits = move |print: &Fingerprint<WORDS>| {
+            (0..WORDS).all(|word| (print.0[word] ^ known.0[word]) & mask.0[word] == 0)
+        };
+        let items = (stretch.start as u32..).zip(&prints[stretch]);
+        items.filter(move |(_, print)| fits(print)).map(|(item, _)| item)
     }
 }
 

@@ -109,6 +109,7 @@ fn scatter_with<const WORDS: usize>(
         // The usual layout reads one word with two gathers; a loop over parts would double its cost.
         (&[key], &[digest]) => scatter_by(
             input,
+            layout.stretch_bits,
             records,
             #[inline(always)]
             move |print| gather(print.0[key.word % WORDS], &key),
@@ -121,6 +122,7 @@ fn scatter_with<const WORDS: usize>(
                 array::from_fn(|at| digests.get(at).copied().unwrap_or_default());
             scatter_by(
                 input,
+                layout.stretch_bits,
                 records,
                 #[inline(always)]
                 move |print| gather(print.0[key.word % WORDS], &key),
@@ -130,6 +132,7 @@ fn scatter_with<const WORDS: usize>(
         }
         (keys, digests) => scatter_by(
             input,
+            layout.stretch_bits,
             records,
             #[inline(always)]
             |print| pack(keys, print, gather),
@@ -156,6 +159,7 @@ fn pack<const WORDS: usize>(
 #[inline(always)]
 fn scatter_by<const WORDS: usize>(
     input: Input<'_, WORDS>,
+    stretch_bits: u32,
     records: &mut [u64],
     key: impl Fn(&Fingerprint<WORDS>) -> u64,
     digest: impl Fn(&Fingerprint<WORDS>) -> u64,
@@ -179,7 +183,7 @@ fn scatter_by<const WORDS: usize>(
             // and its partition has room for it, because it was counted. The cursor moves before
             // the record is written: the processor could not tell that one is not the other.
             *cursor += u32::from(dead >> offset & 1 == 0);
-            records[at as usize] = digest(print) | item;
+            records[at as usize] = digest(print) | item >> stretch_bits;
         }
     }
     (starts, cursors.to_vec())

@@ -19,6 +19,7 @@ use super::{
     find::Strategy,
     join::{Found, Join},
     plan::{self, Sample},
+    record::stretch_bits,
 };
 use crate::{Fingerprint, hamming::bits::BitSet};
 
@@ -210,6 +211,7 @@ impl<'a, const WORDS: usize> SpillJoin<'a, WORDS> {
             cover: self.cover,
             radius: radius.bits(),
             kernel,
+            stretch_bits: stretch_bits(prints.len()),
             depth: 0,
             workspace: &self.workspace,
             progress: &|_| {},

@@ -41,8 +41,9 @@ impl Workspace {
     }
 }
 
+/// Room for records, with anything in it.
 #[derive(Debug)]
-enum Records {
+pub(super) enum Records {
     Mapped(MmapMut),
     Owned(Vec<u64>),
 }
@@ -72,17 +73,21 @@ impl Records {
     }
 
     /// So many records; what is there is given back before more is asked for.
-    fn at_least(&mut self, records: usize) -> &mut [u64] {
+    pub fn at_least(&mut self, records: usize) -> &mut [u64] {
         if self.all().len() < records {
             *self = Self::default();
             *self = Self::new(records);
         }
-        &mut self.all()[..records]
+        let all: &mut [u64] = match self {
+            Self::Mapped(map) => bytemuck::cast_slice_mut(&mut map[..]),
+            Self::Owned(records) => records,
+        };
+        &mut all[..records]
     }
 
-    fn all(&mut self) -> &mut [u64] {
+    pub fn all(&self) -> &[u64] {
         match self {
-            Self::Mapped(map) => bytemuck::cast_slice_mut(&mut map[..]),
+            Self::Mapped(map) => bytemuck::cast_slice(&map[..]),
             Self::Owned(records) => records,
         }
     }

@@ -1,0 +1,167 @@
+//! The ways to find pairs, each by itself, against comparing each with each.
+
+use proptest::prelude::*;
+
+use super::{
+    Workspace,
+    cover::{BitOrder, Cover},
+    flip::Flip,
+    join::{Found, Join},
+    linear,
+};
+use crate::{Fingerprint, Kernel, Radius};
+
+/// Fingerprints of which some are near, and some share keys: `spread` random bits each, the rest as
+/// in one of a few `centres`, and every third a changed copy of an earlier one.
+fn prints<const WORDS: usize>(
+    items: usize,
+    spread: u32,
+    centres: u64,
+    seed: u64,
+) -> Vec<Fingerprint<WORDS>> {
+    let mut state = seed;
+    let mut next = move || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb)
+    };
+    let mut all: Vec<Fingerprint<WORDS>> = Vec::with_capacity(items);
+    for item in 0..items {
+        let mut print = if item > 0 && next() % 3 == 0 {
+            all[(next() % item as u64) as usize]
+        } else {
+            let centre = next() % centres;
+            Fingerprint(std::array::from_fn(|word| {
+                (centre + word as u64 + 1).wrapping_mul(0xd6e8_feb8_6659_fd93)
+            }))
+        };
+        let turned = if item % 3 == 0 { spread } else { (next() % 5) as u32 };
+        for _ in 0..turned {
+            let bit = next() % (64 * WORDS as u64);
+            print.0[bit as usize / 64] ^= 1 << (bit % 64);
+        }
+        all.push(print);
+    }
+    all
+}
+
+/// All pairs, equal ones included, as [`Found`] lists them.
+fn listed(found: Found) -> Vec<(u32, u32)> {
+    let groups = crate::equal::EqualGroups::new(found.equal);
+    let copies = groups.copies();
+    let mut pairs: Vec<(u32, u32)> = found
+        .near
+        .iter()
+        .map(|pair| (pair.a, pair.b))
+        .filter(|(a, b)| copies.find(*a).is_none() && copies.find(*b).is_none())
+        .collect();
+    pairs.extend(groups.iter().flat_map(|group| group[1..].iter().map(|&copy| (group[0], copy))));
+    pairs.sort_unstable();
+    pairs.dedup();
+    pairs
+}
+
+/// The same from comparing each with each.
+fn expected<const WORDS: usize>(prints: &[Fingerprint<WORDS>], radius: u32) -> Vec<(u32, u32)> {
+    let mut found = Found::default();
+    linear::all_pairs(prints, Radius::new(radius), |pair| match pair.distance {
+        0 => found.equal.push((pair.a, pair.b)),
+        _ => found.near.push(pair),
+    });
+    listed(found)
+}
+
+fn check_flip<const WORDS: usize>(prints: &[Fingerprint<WORDS>], radius: u32, key_bits: u32) {
+    let order = BitOrder::contiguous((0..64 * WORDS as u32).collect());
+    let cover = Cover::of_single_errors(&order, radius, key_bits);
+    let expected = expected(prints, radius);
+    let workspace = Workspace::default();
+    for kernel in Kernel::available() {
+        for threads in [1, 3] {
+            let flip = Flip {
+                prints,
+                cover: &cover,
+                radius,
+                kernel,
+                depth: 0,
+                workspace: &workspace,
+                progress: &|_| {},
+            };
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let found = pool.install(|| flip.run());
+            assert_eq!(listed(found), expected, "{kernel:?}, {threads} threads");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+    #[test]
+    fn keys_one_bit_apart_find_what_comparing_each_with_each_does(
+        items in 0usize..1500, spread in 0u32..40, centres in 1u64..40, seed: u64,
+        radius in 0u32..6, key_bits in 0u32..10,
+    ) {
+        check_flip::<1>(&prints(items, spread, centres, seed), radius, key_bits);
+        check_flip::<2>(&prints(items, spread, centres, seed), radius + 3, key_bits);
+    }
+}
+
+#[test]
+fn crowds_that_are_one_bit_apart_find_each_other_once() {
+    // Three crowds with keys one bit apart, and a bucket with late items beside them.
+    let crowd = |key: u64, items: u64| (0..items).map(move |item| Fingerprint([key | item << 40]));
+    let prints: Vec<_> =
+        crowd(0, 300).chain(crowd(1, 400)).chain(crowd(3, 300)).chain(crowd(2, 20)).collect();
+    for radius in [1, 3] {
+        check_flip::<1>(&prints, radius, 8);
+    }
+}
+
+#[test]
+fn copies_fill_no_crowd() {
+    let prints: Vec<_> =
+        (0..5000u64).map(|item| Fingerprint([(item % 3) << 9, item % 2])).collect();
+    check_flip::<2>(&prints, 3, 7);
+}
+
+#[test]
+fn a_partition_may_hold_more_items_than_places_tell() {
+    // All share the bits that choose the partition; the others are few enough to come near.
+    let prints: Vec<_> = (0..66_500u64)
+        .map(|item| Fingerprint([(item << 9) ^ (item.wrapping_mul(0x9e37_79b9) >> 12) << 24]))
+        .collect();
+    check_flip::<1>(&prints, 1, 15);
+}
+
+fn check_join<const WORDS: usize>(prints: &[Fingerprint<WORDS>], radius: u32, stretch_bits: u32) {
+    let order = BitOrder::contiguous((0..64 * WORDS as u32).collect());
+    let expected = expected(prints, radius);
+    let workspace = Workspace::default();
+    let kernels = Kernel::available().into_iter();
+    for (kernel, lanes) in kernels.flat_map(|kernel| [1, 2].map(|lanes| (kernel, lanes))) {
+        let cover = Cover::new(&order, radius, lanes.min(radius + 1), 2);
+        let (cover, workspace, progress) = (&cover, &workspace, &|_| {});
+        let join =
+            Join { prints, cover, radius, kernel, stretch_bits, depth: 0, workspace, progress };
+        assert_eq!(listed(join.run()), expected, "{kernel:?}, {lanes} lanes");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+    #[test]
+    fn records_that_tell_stretches_find_what_comparing_each_with_each_does(
+        items in 0usize..1500, spread in 0u32..40, centres in 1u64..40, seed: u64,
+        radius in 0u32..6, stretch_bits in 0u32..7,
+    ) {
+        check_join::<1>(&prints(items, spread, centres, seed), radius, stretch_bits);
+        check_join::<2>(&prints(items, spread, centres, seed), radius + 3, stretch_bits);
+    }
+}
+
+#[test]
+fn copies_in_one_stretch_are_told_apart() {
+    let prints: Vec<_> =
+        (0..9000u64).map(|item| Fingerprint([(item / 7 % 1300) << 9, item % 2])).collect();
+    check_join::<2>(&prints, 1, 4);
+}
