@@ -165,8 +165,8 @@ pub struct DedupArgs {
 
     /// Which one of a group is kept: first, last, longest (text), largest (bytes), newest or oldest
     /// (file), best (picture: pixels, then bytes), path:PATTERN (those whose path fits; * is anything),
-    /// or by a field: FIELD:asc (smallest first) or FIELD:desc. Several, with commas between: the next
-    /// decides between equals
+    /// or by a field: FIELD:asc (smallest first) or FIELD:desc. Several, with commas between, one
+    /// of them a field: the next decides between equals
     #[arg(long, value_name = "RULE", default_value = "first", value_parser = parsed::<KeepRules>)]
     pub keep: KeepRules,
 
@@ -174,7 +174,7 @@ pub struct DedupArgs {
     #[arg(long, value_name = "HOW", default_value = "star")]
     pub group: Grouping,
 
-    /// Stop, and write nothing, if more than this part of the items would be removed
+    /// If more than this part of the items would be removed, stop, and do not write what is kept
     #[arg(long, value_name = "PART", default_value = "0.9", value_parser = part)]
     pub max_remove: f64,
 

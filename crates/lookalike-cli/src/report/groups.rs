@@ -1,5 +1,6 @@
 //! How are groups written? `{"group":1,"keep":ID,"members":[{"id":ID,"distance":2,"similarity":0.9}]}`,
-//! or a table with a row for each member.
+//! or a table with a row for each member. Of chains, `alike` names the item that a member's figures are
+//! of, which need not be the one that is kept.
 
 use anyhow::Result;
 use lookalike::groups::Member;
@@ -10,38 +11,46 @@ use super::{
 };
 use crate::source::Ids;
 
-const COLUMNS: &[(&str, Kind)] = &[
+const CHAINED: &[(&str, Kind)] = &[
     ("group", Kind::Number),
     ("keep", Kind::Id),
     ("id", Kind::Id),
+    ("alike", Kind::Id),
     ("distance", Kind::Number),
     ("similarity", Kind::Share),
 ];
+
+const COLUMNS: &[(&str, Kind)] = &[CHAINED[0], CHAINED[1], CHAINED[2], CHAINED[4], CHAINED[5]];
 
 /// Writes groups and counts them.
 pub struct GroupWriter<'a> {
     table: TableWriter,
     is_json: bool,
+    chained: bool,
     ids: &'a Ids,
     pub written: u64,
 }
 
 impl<'a> GroupWriter<'a> {
-    pub fn new(output: Output, file: TableFile, ids: &'a Ids) -> Result<Self> {
-        let table = TableWriter::new(output, file, COLUMNS, ids)?;
-        Ok(Self { table, is_json: file.is_json(), ids, written: 0 })
+    /// `chained`: members may have been compared with others than the one that is kept.
+    pub fn new(output: Output, file: TableFile, ids: &'a Ids, chained: bool) -> Result<Self> {
+        let columns = if chained { CHAINED } else { COLUMNS };
+        let table = TableWriter::new(output, file, columns, ids)?;
+        Ok(Self { table, is_json: file.is_json(), chained, ids, written: 0 })
     }
 
     /// Writes the next group: the item that is kept, and all others.
     pub fn write(&mut self, keep: u32, members: &[Member]) -> Result<()> {
         self.written += 1;
         let (group, keep) = (Cell::Number(self.written), Cell::Id(self.ids.at(keep)));
+        let columns = if self.chained { &CHAINED[2..] } else { &COLUMNS[2..] };
         if self.is_json {
-            return self.table.write_json(|line| json_group(line, group, keep, members, self.ids));
+            let members = members.iter().map(|member| cells(member, columns, self.ids));
+            return self.table.write_json(|line| json_group(line, group, keep, members));
         }
         members.iter().try_for_each(|member| {
-            let [id, distance, similarity] = cells(member, self.ids);
-            self.table.write(&[group, keep, id, distance, similarity])
+            let row = cells(member, columns, self.ids).map(|(_, cell)| cell);
+            self.table.write(&[group, keep].into_iter().chain(row).collect::<Vec<_>>())
         })
     }
 
@@ -51,26 +60,47 @@ impl<'a> GroupWriter<'a> {
     }
 }
 
-fn cells<'a>(member: &Member, ids: &'a Ids) -> [Cell<'a>; 3] {
-    let &Member { item, distance, similarity, .. } = member;
-    [Cell::Id(ids.at(item)), Cell::Number(distance.into()), Cell::Share(similarity)]
+/// What is told of a member, by column.
+fn cells<'a>(
+    member: &Member,
+    columns: &'static [(&'static str, Kind)],
+    ids: &'a Ids,
+) -> impl Iterator<Item = (&'static str, Cell<'a>)> {
+    let &Member { item, alike, distance, similarity } = member;
+    columns.iter().map(move |&(name, _)| {
+        let cell = match name {
+            "id" => Cell::Id(ids.at(item)),
+            "alike" => Cell::Id(ids.at(alike)),
+            "distance" => Cell::Number(distance.into()),
+            _ => Cell::Share(similarity),
+        };
+        (name, cell)
+    })
 }
 
-fn json_group(line: &mut Vec<u8>, group: Cell<'_>, keep: Cell<'_>, members: &[Member], ids: &Ids) {
-    json_fields(line, b"{", &[("group", group), ("keep", keep)]);
+fn json_group<'a>(
+    line: &mut Vec<u8>,
+    group: Cell<'_>,
+    keep: Cell<'_>,
+    members: impl Iterator<Item = impl Iterator<Item = (&'static str, Cell<'a>)>>,
+) {
+    json_fields(line, b"{", [("group", group), ("keep", keep)].into_iter());
     line.extend_from_slice(b",\"members\":[");
-    for (number, member) in members.iter().enumerate() {
-        let [id, distance, similarity] = cells(member, ids);
+    for (number, member) in members.enumerate() {
         let start: &[u8] = if number == 0 { b"{" } else { b",{" };
-        json_fields(line, start, &[("id", id), ("distance", distance), ("similarity", similarity)]);
+        json_fields(line, start, member);
         line.push(b'}');
     }
     line.extend_from_slice(b"]}");
 }
 
-fn json_fields(line: &mut Vec<u8>, start: &[u8], fields: &[(&str, Cell<'_>)]) {
+fn json_fields<'a>(
+    line: &mut Vec<u8>,
+    start: &[u8],
+    fields: impl Iterator<Item = (&'static str, Cell<'a>)>,
+) {
     line.extend_from_slice(start);
-    for (number, &(name, cell)) in fields.iter().enumerate() {
+    for (number, (name, cell)) in fields.enumerate() {
         let comma = if number == 0 { "" } else { "," };
         line.extend_from_slice(format!("{comma}\"{name}\":").as_bytes());
         json_cell(line, cell);

@@ -1,5 +1,6 @@
 //! How is what was removed written?
-//! `{"id":ID,"keep":ID,"distance":2,"similarity":0.9,"level":"copy"}`, or a table of these columns.
+//! `{"id":ID,"keep":ID,"distance":2,"similarity":0.9,"level":"copy"}`, or a table of these columns. Of
+//! chains, `alike` names the item that the figures are of, which need not be the one that is kept.
 
 use anyhow::Result;
 
@@ -9,19 +10,24 @@ use super::{
 };
 use crate::source::Ids;
 
-const COLUMNS: &[(&str, Kind)] = &[
+const CHAINED: &[(&str, Kind)] = &[
     ("id", Kind::Id),
     ("keep", Kind::Id),
+    ("alike", Kind::Id),
     ("distance", Kind::Number),
     ("similarity", Kind::Share),
     ("level", Kind::Word),
 ];
+
+const COLUMNS: &[(&str, Kind)] = &[CHAINED[0], CHAINED[1], CHAINED[3], CHAINED[4], CHAINED[5]];
 
 /// An item that is removed, and the one that is kept in its stead.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RemovedRow<'a> {
     pub item: u32,
     pub keep: u32,
+    /// The item of its group that it was compared with.
+    pub alike: u32,
     pub distance: u32,
     /// None if it was not verified.
     pub similarity: Option<f32>,
@@ -32,22 +38,28 @@ pub struct RemovedRow<'a> {
 /// Writes removed items.
 pub struct RemovedWriter<'a> {
     table: TableWriter,
+    chained: bool,
     ids: &'a Ids,
 }
 
 impl<'a> RemovedWriter<'a> {
-    pub fn new(output: Output, file: TableFile, ids: &'a Ids) -> Result<Self> {
-        Ok(Self { table: TableWriter::new(output, file, COLUMNS, ids)?, ids })
+    /// `chained`: items may have been compared with others than the one that is kept.
+    pub fn new(output: Output, file: TableFile, ids: &'a Ids, chained: bool) -> Result<Self> {
+        let columns = if chained { CHAINED } else { COLUMNS };
+        Ok(Self { table: TableWriter::new(output, file, columns, ids)?, chained, ids })
     }
 
     pub fn write(&mut self, row: RemovedRow<'_>) -> Result<()> {
-        self.table.write(&[
-            Cell::Id(self.ids.at(row.item)),
-            Cell::Id(self.ids.at(row.keep)),
-            Cell::Number(row.distance.into()),
-            Cell::Share(row.similarity),
-            Cell::Word(row.level),
-        ])
+        let [id, keep, alike] =
+            [row.item, row.keep, row.alike].map(|item| Cell::Id(self.ids.at(item)));
+        let (distance, similarity) =
+            (Cell::Number(row.distance.into()), Cell::Share(row.similarity));
+        let level = Cell::Word(row.level);
+        if self.chained {
+            self.table.write(&[id, keep, alike, distance, similarity, level])
+        } else {
+            self.table.write(&[id, keep, distance, similarity, level])
+        }
     }
 
     /// Writes what is left and gives a file its name.

@@ -355,7 +355,7 @@ mod tests {
         let ids = ids(&["a", "b,c", "d\"", "e", "f"]);
         let member = |item, similarity| Member { item, alike: 0, distance: 2, similarity };
         written(name, |output, file| {
-            let mut writer = GroupWriter::new(output, file, &ids).unwrap();
+            let mut writer = GroupWriter::new(output, file, &ids, false).unwrap();
             writer.write(0, &[member(1, Some(0.5)), member(2, None)]).unwrap();
             writer.write(3, &[member(4, Some(1.0))]).unwrap();
             assert_eq!(writer.written, 2);
@@ -384,10 +384,10 @@ mod tests {
 
     fn removed(name: &str) -> Vec<u8> {
         let ids = ids(&["a", "b"]);
-        let row =
-            RemovedRow { item: 1, keep: 0, distance: 3, similarity: Some(0.97), level: "copy" };
+        let (similarity, level) = (Some(0.97), "copy");
+        let row = RemovedRow { item: 1, keep: 0, alike: 0, distance: 3, similarity, level };
         written(name, |output, file| {
-            let mut writer = RemovedWriter::new(output, file, &ids).unwrap();
+            let mut writer = RemovedWriter::new(output, file, &ids, false).unwrap();
             writer.write(row).unwrap();
             writer.write(RemovedRow { similarity: None, level: "exact", ..row }).unwrap();
             writer.finish().unwrap();

@@ -91,6 +91,14 @@ pub fn name_of(path: &Path) -> String {
     if path == Path::new("-") { "stdin".to_owned() } else { path_text(path) }
 }
 
+/// The beginning of standard input, which is still there for whoever reads it.
+pub fn stdin_ahead() -> Result<Bytes, Bad> {
+    let name = name_of(Path::new("-"));
+    let ahead = io::stdin().lock().fill_buf().map(<[u8]>::to_vec);
+    let ahead = ahead.map_err(|error| Bad::input(&name, pack::unreadable(&error)))?;
+    Bytes::unpack(name, Cursor::new(ahead), AHEAD)
+}
+
 /// Whether this is standard input, a pipe or a device: read once, and never looked into before.
 pub fn is_stream(path: &Path) -> bool {
     let is_other = |data: Metadata| !data.is_file() && !data.is_dir();

@@ -10,7 +10,7 @@ use lookalike::{Fingerprint, Width};
 
 use super::{
     Bad, Bytes, Ids, Skipped,
-    bytes::{check_streams, is_stream, name_of},
+    bytes::{check_streams, is_stream, name_of, stdin_ahead},
     hashes::{HashLines, looks_like_hashes},
     input::Input,
     npy::{self, Header, NpyRows},
@@ -122,7 +122,7 @@ impl Fingerprints {
 }
 
 /// What inputs hold of which the user does not say: pictures or fingerprints if the first looks like
-/// it, and `otherwise` if it does not tell. Standard input never does.
+/// it, and `otherwise` if it does not tell. A pipe given by name never does.
 pub fn guess_kind(paths: &[PathBuf], rows: &RowArgs, otherwise: Kind) -> Kind {
     let RowArgs { field, id, lines, format, html, .. } = rows;
     if *lines || *html || field.is_some() || id.is_some() || format.is_some() {
@@ -132,21 +132,26 @@ pub fn guess_kind(paths: &[PathBuf], rows: &RowArgs, otherwise: Kind) -> Kind {
         return Kind::Image;
     }
     match paths.first() {
+        Some(path) if path == Path::new("-") => kind_of(stdin_ahead(), otherwise),
         Some(path) if is_stream(path) => otherwise,
         Some(path) if path.is_dir() => Kind::Text,
         Some(path) if Format::of_name(path).is_some_and(|format| format != Format::Jsonl) => {
             Kind::Text
         }
-        Some(path) => match Bytes::open(path) {
-            Ok(bytes) if npy::is_npy(bytes.start()) => Kind::Hash,
-            Ok(bytes) => match looks_like_hashes(bytes.start()) {
-                Some(true) => Kind::Hash,
-                Some(false) => Kind::Text,
-                None => otherwise,
-            },
-            Err(_) => otherwise,
-        },
+        Some(path) => kind_of(Bytes::open(path), otherwise),
         None => otherwise,
+    }
+}
+
+fn kind_of(bytes: Result<Bytes, Bad>, otherwise: Kind) -> Kind {
+    match bytes {
+        Ok(bytes) if npy::is_npy(bytes.start()) => Kind::Hash,
+        Ok(bytes) => match looks_like_hashes(bytes.start()) {
+            Some(true) => Kind::Hash,
+            Some(false) => Kind::Text,
+            None => otherwise,
+        },
+        Err(_) => otherwise,
     }
 }
 

@@ -146,10 +146,22 @@ impl Rows {
             } else if path.is_dir() {
                 rows.open_folder(path, skipped)?;
             } else {
-                let opened = Input::file(path, &rows.options).map_err(Bad::error)?;
-                rows.push_file(opened, path);
+                match Input::file(path, &rows.options) {
+                    Ok(opened) => rows.push_file(opened, path),
+                    // A wrong name is a mistake; what is there but damaged does not stop the others.
+                    Err(bad) if paths.len() > 1 && path.exists() && bad.is_damage() => {
+                        skipped.add(bad)?;
+                    }
+                    Err(bad) => return Err(bad.error()),
+                }
             }
         }
+        ensure!(
+            !rows.inputs.is_empty(),
+            "none of the {} can be read; the first: {}",
+            counted(paths.len() as u64, "input"),
+            skipped.lines().next().unwrap_or_default()
+        );
         Ok(rows)
     }
 
@@ -187,6 +199,7 @@ impl Rows {
     /// Reads every item in order.
     pub fn read(&mut self, skipped: &mut Skipped, on_batch: OnBatch<'_>) -> Result<Ids> {
         let names = self.inputs.iter().map(|input| input.name.clone()).collect();
+        let without_before = skipped.count(Reason::NoField);
         let mut reading = Reading {
             inputs: &self.inputs,
             html: self.options.html,
@@ -202,6 +215,14 @@ impl Rows {
         };
         each_piece(&self.inputs, Extent::Wanted, |piece| reading.take(piece, skipped, on_batch))?;
         let Reading { ids, items, seen, repaired, pages, .. } = reading;
+        let without = skipped.count(Reason::NoField) - without_before;
+        if let Some(field) = self.options.field.as_ref().filter(|_| ids.len() == 0 && without > 0) {
+            bail!(
+                "--field {field}: none of {} has a field of that name; skipped {}",
+                counted(items.len(), "row"),
+                skipped.lines().next().unwrap_or_default().trim_start_matches("skipped ")
+            );
+        }
         self.items = items;
         if self.seen.is_empty() {
             self.seen = seen;

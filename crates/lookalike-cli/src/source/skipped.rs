@@ -72,6 +72,11 @@ impl Bad {
         Self { reason, message: format!("{name}: {what}") }
     }
 
+    /// Whether the input is there, but cannot be read.
+    pub fn is_damage(&self) -> bool {
+        self.reason == Reason::Input
+    }
+
     /// The message by itself, where there is nothing to go on with.
     pub fn error(self) -> anyhow::Error {
         anyhow!(self.message)
@@ -143,6 +148,11 @@ impl Skipped {
 
     pub fn total(&self) -> u64 {
         self.counts.values().sum()
+    }
+
+    /// How many for one reason.
+    pub fn count(&self, reason: Reason) -> u64 {
+        self.counts.get(&reason).copied().unwrap_or(0)
     }
 
     pub fn counts(&self) -> impl Iterator<Item = (Reason, u64)> {

@@ -149,6 +149,88 @@ fn chains_do_not_glue_strangers_unless_asked_to() {
 }
 
 #[test]
+fn a_chain_names_what_is_kept_and_what_each_is_alike() {
+    let words: Vec<String> = (0..90).map(|word| format!("word{word}")).collect();
+    let part = |from: usize| words[from..from + 50].join(" ");
+    let chain = rows(&[("a", 1, part(0)), ("b", 1, part(15)), ("c", 1, part(30))]);
+    let folder = Folder::with("in.jsonl", chain);
+    let ran = folder.run(
+        "dedup in.jsonl --distance 128 --similarity 0.4 --group connected \
+         --removed r.csv --groups g.jsonl",
+    );
+    assert_eq!(ran.exit, 0, "{}", ran.stderr);
+    let removed = folder.read("r.csv");
+    let starts: Vec<_> = removed.lines().map(|line| line.split(',').take(3).collect()).collect();
+    let starts: Vec<String> = starts.iter().map(|cells: &Vec<&str>| cells.join(",")).collect();
+    assert_eq!(starts, ["id,keep,alike", "b,a,a", "c,a,b"]);
+    let group: serde_json::Value = serde_json::from_str(&folder.read("g.jsonl")).unwrap();
+    assert_eq!((&group["keep"], &group["members"][1]["alike"]), (&"a".into(), &"b".into()));
+}
+
+#[test]
+fn a_damaged_input_does_not_stop_the_others() {
+    let folder = Folder::with("in.jsonl", corpus())
+        .and("cut.jsonl.zst", &zstd::encode_all(corpus().as_bytes(), 3).unwrap()[..9]);
+    let ran = folder.run("dedup in.jsonl cut.jsonl.zst -o -");
+    assert_eq!((ran.exit, ids(&ran.stdout).as_str()), (0, "a b f"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("skipped cut.jsonl.zst: "), "{}", ran.stderr);
+    assert_eq!(folder.run("dedup cut.jsonl.zst -o -").exit, 2);
+    assert_eq!(folder.run("dedup cut.jsonl.zst cut.jsonl.zst -o -").exit, 2);
+    assert_eq!(folder.run("dedup in.jsonl nowhere.jsonl -o -").exit, 2);
+    assert_eq!(folder.run("dedup in.jsonl cut.jsonl.zst -o - --strict").exit, 2);
+}
+
+#[test]
+fn a_field_that_no_row_has_is_refused() {
+    let folder = Folder::with("in.jsonl", corpus());
+    let ran = folder.run("dedup in.jsonl -o out.jsonl --field txet");
+    assert!(
+        ran.exit == 2 && ran.stderr.contains("--field txet: none of 6 rows has"),
+        "{}",
+        ran.stderr
+    );
+    folder
+        .run("dedup in.jsonl -o out.jsonl --keep scroe:desc")
+        .fails("--keep scroe: no item has a field of that name with a value to go by");
+    assert_eq!(folder.names(), ["in.jsonl"]);
+}
+
+#[test]
+fn standard_input_tells_texts_from_fingerprints() {
+    let folder = Folder::new();
+    let pairs = |stdin: &str| {
+        let ran = folder.run_with("pairs -", stdin);
+        (ran.exit, ran.stdout.lines().count())
+    };
+    assert_eq!(pairs(&corpus()), (0, 4));
+    assert_eq!(pairs("1\n2\n3\n"), (0, 3));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_run_that_is_stopped_while_it_copies_files_leaves_none() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("in")).unwrap();
+    for file in 0..3000 {
+        fs::write(folder.path(&format!("in/{file}.txt")), format!("{FERRY} {file}")).unwrap();
+    }
+    let mut child = folder.command("dedup in -o out --similarity 1").spawn().unwrap();
+    let is_writing = || {
+        let partial = folder.names().into_iter().find(|name| name.ends_with(".partial"));
+        partial.is_some_and(|name| {
+            fs::read_dir(folder.path(&name)).is_ok_and(|mut entries| entries.next().is_some())
+        })
+    };
+    while !is_writing() && child.try_wait().unwrap().is_none() {}
+    // It may have come to its end before.
+    let kill = format!("kill -INT {}", child.id());
+    let _ = std::process::Command::new("sh").args(["-c", &kill]).status();
+    let ended = child.wait().unwrap();
+    let expected: &[&str] = if ended.success() { &["in", "out"] } else { &["in"] };
+    assert_eq!(folder.names(), expected, "{ended}");
+}
+
+#[test]
 fn levels_say_how_alike() {
     let folder = Folder::with("in.jsonl", corpus());
     let kept = |more: &str| ids(&folder.run(&format!("dedup in.jsonl -o - {more}")).stdout);

@@ -64,9 +64,9 @@ impl<'a, const WORDS: usize> Digester<'a, WORDS> {
 
     fn digest_text(&mut self, text: &str) -> Digest<WORDS> {
         self.tokens_of(text);
-        match self.print(text) {
-            Some(print) => self.digest_tokens(print),
-            None => digest_content(text),
+        match self.print(text).map(|print| self.digest_tokens(print)) {
+            Some(Digest::Full(full)) => Digest::Full(full),
+            _ => digest_content(text),
         }
     }
 
@@ -84,7 +84,10 @@ impl<'a, const WORDS: usize> Digester<'a, WORDS> {
         match parts {
             Parts::Text(text) => {
                 self.tokens_of(text);
-                self.digest_tokens(print)
+                match self.digest_tokens(print) {
+                    Digest::Short(_) => digest_content(text),
+                    other => other,
+                }
             }
             Parts::Tokens(tokens) => {
                 self.tokens.clone_from(tokens);
@@ -159,12 +162,15 @@ impl<'a, const WORDS: usize> Digester<'a, WORDS> {
     }
 }
 
-/// A text without features, such as signs alone, equals the same signs; if it is blank, nothing.
+/// A text with too few features equals one of the same content, case and white space apart; if it is
+/// blank, nothing. `C`, `C++` and `C#` are three.
 fn digest_content<const WORDS: usize>(text: &str) -> Digest<WORDS> {
-    match normal_form(text).trim() {
-        "" => Digest::Empty,
-        content => Digest::Short(xxh3_64(content.as_bytes())),
+    let normal = normal_form(text);
+    let words: Vec<&str> = normal.split_whitespace().collect();
+    if words.is_empty() {
+        return Digest::Empty;
     }
+    Digest::Short(xxh3_64(words.join(" ").as_bytes()))
 }
 
 /// Every bit of a feature decides every bit of this.

@@ -270,9 +270,9 @@ fn a_crowd_of_near_copies_does_not_make_keys_quadratic() {
 #[test]
 fn short_texts_match_their_equals_only_and_blank_ones_nothing() {
     let texts = [
-        "Hello, world",
+        "Hello,\nworld",
         "",
-        "hello world!",
+        "hello, WORLD ",
         "...",
         "hello",
         "hello world you",
@@ -281,11 +281,14 @@ fn short_texts_match_their_equals_only_and_blank_ones_nothing() {
         "!!!",
         " ...\n",
         "",
+        "hello world!",
+        "C",
+        "C++",
     ];
     for verify in [None, Some(Verify::DEFAULT)] {
         let search = TextSearch::new(&recipe("words:2", Width::Bits128), Radius::new(128));
         let found = find(&search.verify(verify), &texts);
-        assert_eq!((found.short, found.empty), (6, 3));
+        assert_eq!((found.short, found.empty), (9, 3));
         let pairs: Vec<_> =
             found.pairs.to_vec().unwrap().iter().map(|pair| (pair.a, pair.b)).collect();
         assert_eq!(pairs, [(0, 2), (3, 9), (5, 6)]);

@@ -16,6 +16,7 @@ use crate::{
 /// What goes, and for what.
 pub struct Decision {
     pub groups: Groups,
+    pub grouping: Grouping,
     /// By number, of those that could go.
     removed: Vec<bool>,
     pub tally: Tally,
@@ -88,7 +89,7 @@ impl Decision {
             removed[member.item as usize] = true;
             tally.add(levels.of(member.distance, member.similarity), 1);
         }
-        Ok(Self { groups, removed, tally })
+        Ok(Self { groups, grouping, removed, tally })
     }
 
     pub fn keeps(&self, item: u32) -> bool {

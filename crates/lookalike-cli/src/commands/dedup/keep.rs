@@ -62,14 +62,17 @@ impl Preference {
     }
 
     /// All items, the preferred ones first; of equals, the earlier one. Items without the field come
-    /// last.
-    pub fn order(&self) -> Vec<u32> {
+    /// last; there must be one with it.
+    pub fn order(&self) -> Result<Vec<u32>> {
+        if let Some(rule) = self.columns.iter().find_map(Column::unknown_field) {
+            bail!("--keep {rule}: no item has a field of that name with a value to go by");
+        }
         let mut order: Vec<u32> = (0..self.items).collect();
         order.sort_by(|&one, &other| {
             let orders = self.columns.iter().map(|column| column.compare(one, other));
             orders.fold(Ordering::Equal, Ordering::then)
         });
-        order
+        Ok(order)
     }
 
     /// Why an item was kept, as a sentence.
@@ -80,6 +83,16 @@ impl Preference {
 }
 
 impl Column {
+    /// Its field, if no item has it.
+    fn unknown_field(&self) -> Option<&str> {
+        match &self.rule {
+            KeepRule::Field { name, .. } if !self.keys.is_empty() => {
+                self.keys.iter().all(Option::is_none).then_some(name)
+            }
+            _ => None,
+        }
+    }
+
     fn note(&mut self, row: &Row<'_>, id: Id<'_>) -> Result<()> {
         let size = match &self.rule {
             KeepRule::First | KeepRule::Last => return Ok(()),

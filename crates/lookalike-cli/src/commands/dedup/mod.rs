@@ -115,7 +115,8 @@ impl Done {
         if allowed.is_err() {
             outputs.keep_all();
         }
-        if let Some(page) = outputs.page.take() {
+        let mut page = outputs.page.take();
+        if let Some(page) = &mut page {
             let content = outcome.page(&args, &preference, &skipped);
             work.on_threads(|| source.write_page(content, page))?;
         }
@@ -124,6 +125,7 @@ impl Done {
         let kept = work.on_threads(|| {
             outputs.write(&write_kept, &outcome.pairs, &outcome.decision, told.levels, ids)
         })?;
+        page.map(Output::finish).transpose()?;
         let acts = match acting {
             Some(acting) if allowed.is_ok() => {
                 let own = outcome.results.own as u32;
@@ -323,7 +325,7 @@ enum Source {
 }
 
 impl Source {
-    fn write_page(&mut self, page: Page<'_>, output: Output) -> Result<()> {
+    fn write_page(&mut self, page: Page<'_>, output: &mut Output) -> Result<()> {
         match self {
             Self::Texts { rows, others } => {
                 let mut all: Vec<&mut Rows> =
@@ -410,7 +412,7 @@ impl Outcome {
         let own = results.own;
         let pairs = std::mem::take(&mut results.pairs);
         if args.against.is_none() {
-            return Self::of(results, pairs, &preference.order(), args);
+            return Self::of(results, pairs, &preference.order()?, args);
         }
         let order = (own as u32..results.items as u32).chain(0..own as u32);
         Self::of(results, pairs.crossing(own)?, &order.collect::<Vec<_>>(), args)

@@ -7,7 +7,7 @@ use lookalike::AlikePairs;
 
 use super::decide::{Decision, Levels};
 use crate::{
-    args::{DedupArgs, Equal, OutputArgs},
+    args::{DedupArgs, Equal, Grouping, OutputArgs},
     report::{EqualPolicy, GroupWriter, Output, PairWriter, RemovedRow, RemovedWriter, TableFile},
     source::{Ids, Kept, KeptOutput},
 };
@@ -77,7 +77,7 @@ impl Outputs {
             && page.is_none()
     }
 
-    /// Writes everything but the page; what is kept last, when nothing else can fail any more.
+    /// Writes everything but the page. Nothing is put in its place before all is written.
     pub fn write(
         self,
         write_kept: WriteKept<'_>,
@@ -86,24 +86,30 @@ impl Outputs {
         levels: Levels,
         ids: &Ids,
     ) -> Result<Option<Kept>> {
-        if let Some(Table { output, file }) = self.pairs {
-            let mut writer = PairWriter::new(output, file, ids)?;
+        let chained = decision.grouping == Grouping::Connected;
+        let writer = |Table { output, file }| PairWriter::new(output, file, ids);
+        let mut pair_writer = self.pairs.map(writer).transpose()?;
+        if let Some(writer) = &mut pair_writer {
             let EqualPolicy { largest_spread } = Equal::Auto.into();
             pairs.list(largest_spread, |pair| writer.write(pair))?;
-            writer.finish()?;
         }
-        if let Some(Table { output, file }) = self.groups {
-            let mut writer = GroupWriter::new(output, file, ids)?;
-            for group in &decision.groups {
-                writer.write(group.keep, &group.members)?;
-            }
-            writer.finish()?;
+        let writer = |Table { output, file }| GroupWriter::new(output, file, ids, chained);
+        let mut group_writer = self.groups.map(writer).transpose()?;
+        if let Some(writer) = &mut group_writer {
+            let mut groups = decision.groups.iter();
+            groups.try_for_each(|group| writer.write(group.keep, &group.members))?;
         }
-        if let Some(Table { output, file }) = self.removed {
-            write_removed(RemovedWriter::new(output, file, ids)?, decision, levels)?;
+        let writer = |Table { output, file }| RemovedWriter::new(output, file, ids, chained);
+        let mut removed_writer = self.removed.map(writer).transpose()?;
+        if let Some(writer) = &mut removed_writer {
+            write_removed(writer, decision, levels)?;
         }
         let keep = |item| decision.keeps(item);
-        self.kept.map(|kept| write_kept(&keep, kept)).transpose()
+        let kept = self.kept.map(|kept| write_kept(&keep, kept)).transpose()?;
+        removed_writer.map(RemovedWriter::finish).transpose()?;
+        group_writer.map(GroupWriter::finish).transpose()?;
+        pair_writer.map(PairWriter::finish).transpose()?;
+        Ok(kept)
     }
 }
 
@@ -116,19 +122,27 @@ fn create(path: &Path, force: bool) -> Result<Output> {
     Output::create(&OutputArgs { output: named(path).map(Path::to_owned), force })
 }
 
-/// What is removed, in the order of the input, each with the item it is alike to.
-fn write_removed(mut writer: RemovedWriter<'_>, decision: &Decision, levels: Levels) -> Result<()> {
-    let members = decision.groups.iter().flat_map(|group| &group.members);
+/// What is removed, in the order of the input, each with the item that is kept for it.
+fn write_removed(
+    writer: &mut RemovedWriter<'_>,
+    decision: &Decision,
+    levels: Levels,
+) -> Result<()> {
+    let members = decision
+        .groups
+        .iter()
+        .flat_map(|group| group.members.iter().map(|member| (group.keep, member)));
     let mut members: Vec<_> = members.collect();
-    members.sort_unstable_by_key(|member| member.item);
-    for member in members {
+    members.sort_unstable_by_key(|(_, member)| member.item);
+    for (keep, member) in members {
         writer.write(RemovedRow {
             item: member.item,
-            keep: member.alike,
+            keep,
+            alike: member.alike,
             distance: member.distance,
             similarity: member.similarity,
             level: levels.name(member),
         })?;
     }
-    writer.finish()
+    Ok(())
 }

@@ -42,7 +42,7 @@ pub struct Page<'a> {
 
 impl Page<'_> {
     /// Writes the page. `rows` are all that were searched, one after the other.
-    pub fn write(self, rows: &mut [&mut Rows], mut output: Output) -> Result<()> {
+    pub fn write(self, rows: &mut [&mut Rows], output: &mut Output) -> Result<()> {
         let mut overview = Overview::new(self.scale.clone());
         for group in self.groups {
             overview.add(group.members.iter().map(closeness));
@@ -52,12 +52,11 @@ impl Page<'_> {
         let shown = self.shown(&view);
         let groups = shown.map(|(position, group)| self.group(position, group, &view, &mut texts));
         let report = self.report(&overview, &view);
-        html::write(&mut output, &report, groups).context("cannot write the report")?;
-        output.finish()
+        html::write(output, &report, groups).context("cannot write the report")
     }
 
     /// Writes the page of pictures: of all that were searched, by number.
-    pub fn write_pictures(self, items: &[PictureItem], mut output: Output) -> Result<()> {
+    pub fn write_pictures(self, items: &[PictureItem], output: &mut Output) -> Result<()> {
         let mut overview = Overview::new(self.scale.clone());
         for group in self.groups {
             overview.add(group.members.iter().map(closeness));
@@ -73,8 +72,7 @@ impl Page<'_> {
             made
         });
         let report = self.report(&overview, &view);
-        html::write(&mut output, &report, groups).context("cannot write the report")?;
-        output.finish()
+        html::write(output, &report, groups).context("cannot write the report")
     }
 
     fn picture_group(

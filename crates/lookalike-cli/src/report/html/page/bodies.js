@@ -34,16 +34,16 @@ function compareTexts(kept, removed, mode) {
   const stretches = difference(kept.text, removed.text, kept.characters > 0, removed.characters > 0);
   const all = rows(stretches);
   const shown = mode === "sides" ? sideBySide(all) : inOneText(all);
-  return [legend(stretches), skippedNote(kept), shown, excerptNote(kept, removed, kept.skipped ?? 0)];
+  const isCut = kept.characters > 0 || removed.characters > 0;
+  return [legend(stretches, isCut), skippedNote(kept), shown, excerptNote(kept, removed, kept.skipped ?? 0)];
 }
 
-function legend(stretches) {
+function legend(stretches, isCut) {
   const words = (kind) => stretches.reduce((sum, stretch) =>
     sum + (stretch.kind === kind ? stretch.kept.length + stretch.removed.length : 0), 0);
   const kept = words("kept"), removed = words("removed");
   if (kept + removed === 0) {
-    const beyond = words("beyond") > 0 || stretches.length === 0;
-    return make("p", { class: "legend" }, beyond ? "No difference in what is shown here." : "The same words in both.");
+    return make("p", { class: "legend" }, isCut || stretches.length === 0 ? "No difference in what is shown here." : "The same words in both.");
   }
   return make("p", { class: "legend" },
     kept ? make("span", {}, make("ins", {}, "+ " + counted(kept, "word")), " only in the kept text") : null,
