@@ -33,7 +33,7 @@ enum Place {
 pub struct FolderOutput {
     folder: TempDir,
     target: PathBuf,
-    _partial: Partial,
+    partial: Partial,
 }
 
 impl Output {
@@ -128,12 +128,12 @@ impl FolderOutput {
         let (folder, partial) =
             Partial::create(|| temporary().tempdir_in(folder), TempDir::path)
                 .with_context(|| format!("{name}: cannot write into {}", folder.display()))?;
-        Ok(Self { folder, target: target.to_owned(), _partial: partial })
+        Ok(Self { folder, target: target.to_owned(), partial })
     }
 
-    /// Where the files are put.
-    pub fn path(&self) -> &Path {
-        self.folder.path()
+    /// Puts one file into the folder, at the path that `put` is given.
+    pub fn put<T>(&self, relative: &Path, put: impl FnOnce(&Path) -> T) -> T {
+        self.partial.fill(|folder| put(&folder.join(relative)))
     }
 
     /// Completes the output: only now the folder gets its name.

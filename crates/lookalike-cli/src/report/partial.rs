@@ -29,6 +29,12 @@ impl Partial {
         partials.insert(path.clone());
         Ok((made, Self { path }))
     }
+
+    /// Puts something into a folder, which no signal removes meanwhile.
+    pub fn fill<T>(&self, put: impl FnOnce(&Path) -> T) -> T {
+        let _held = lock();
+        put(&self.path)
+    }
 }
 
 impl Drop for Partial {
@@ -55,28 +61,12 @@ pub fn remove_when_stopped() {
         if let Some(signal) = signals.forever().next() {
             // Never released: nothing new may begin.
             let partials = lock();
-            partials.iter().for_each(|path| remove(path));
+            for path in partials.iter() {
+                let _ = std::fs::remove_file(path).or_else(|_| std::fs::remove_dir_all(path));
+            }
             let _ = emulate_default_handler(signal);
         }
     });
-}
-
-/// Removes a file, or a folder that others may still be writing to: under another name, they do not
-/// find it any more.
-#[cfg(unix)]
-fn remove(path: &Path) {
-    if std::fs::remove_file(path).is_ok() {
-        return;
-    }
-    let mut gone = path.as_os_str().to_owned();
-    gone.push("-stopped");
-    let folder = if std::fs::rename(path, &gone).is_ok() { Path::new(&gone) } else { path };
-    // A file that was just being made may still appear.
-    for _ in 0..100 {
-        if std::fs::remove_dir_all(folder).is_ok() || !folder.exists() {
-            return;
-        }
-    }
 }
 
 /// Whether whoever started us wants this signal to pass by, as `nohup` does. Linux tells.

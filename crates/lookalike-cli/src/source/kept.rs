@@ -92,7 +92,8 @@ impl Rows {
     fn write_folder(&self, choice: &mut Choice<'_>, output: FolderOutput) -> Result<()> {
         for input in &self.inputs {
             if choice.next()? {
-                copy(input, &output.path().join(&input.relative))
+                output
+                    .put(&input.relative, |target| copy(input, target))
                     .with_context(|| format!("{}: cannot be copied", input.name))?;
             }
         }

@@ -55,14 +55,24 @@ impl Table {
         self.metadata.metadata()
     }
 
-    /// All rows, of the columns that `wanted` needs; of all columns without it.
-    pub fn batches(&self, wanted: Option<&Wanted>) -> Result<ParquetRecordBatchReader, String> {
+    /// How many rows each group of rows has. One may be damaged and the others not.
+    pub fn group_rows(&self) -> Vec<u64> {
+        self.metadata().row_groups().iter().map(|group| group.num_rows().max(0) as u64).collect()
+    }
+
+    /// The rows of one group, of the columns that `wanted` needs; of all columns without it.
+    pub fn batches(
+        &self,
+        group: usize,
+        wanted: Option<&Wanted>,
+    ) -> Result<ParquetRecordBatchReader, String> {
         let failed = |error: std::io::Error| format!("cannot be read: {error}");
         let file = self.file.try_clone().map_err(failed)?;
         let mask = wanted.map_or_else(ProjectionMask::all, |wanted| self.mask(wanted));
         ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone())
             .with_batch_size(self.batch_rows())
             .with_projection(mask)
+            .with_row_groups(vec![group])
             .build()
             .map_err(|error| damaged(&error))
     }

@@ -221,7 +221,8 @@ impl Pictures {
             *count += 1;
             item += u32::from(is_item);
             if kept {
-                super::kept::copy_file(&file.path, &output.path().join(&file.relative))
+                output
+                    .put(&file.relative, |target| super::kept::copy_file(&file.path, target))
                     .with_context(|| format!("{}: cannot be copied", file.name))?;
             }
         }

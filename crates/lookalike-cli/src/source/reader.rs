@@ -17,7 +17,7 @@ use super::{
     records::{BLOCK, Block, Blocks, Failed, LONGEST, MOST},
     stamp::Stamp,
 };
-use crate::args::Format;
+use crate::{args::Format, report::counted};
 
 /// How many pieces wait at most.
 const QUEUE: usize = 4;
@@ -26,12 +26,12 @@ const QUEUE: usize = 4;
 pub enum Piece {
     /// Records of one input.
     Records { input: usize, block: Block },
-    /// Rows of one input.
-    Rows { input: usize, batch: RecordBatch },
+    /// Rows of one input, and how many come before them.
+    Rows { input: usize, before: u64, batch: RecordBatch },
     /// Files, one text each.
     Files(Vec<TextFile>),
-    /// An input, or the rest of it, cannot be read.
-    Failed(Bad),
+    /// An input, or some of it, cannot be read: so many items, or one whose size nobody knows.
+    Failed(Bad, u64),
 }
 
 pub struct TextFile {
@@ -112,7 +112,7 @@ impl Reader {
     fn records(&mut self, number: usize, input: &Input) -> Result<(), Gone> {
         let bytes = match input.origin.open(&input.name) {
             Ok(bytes) => bytes,
-            Err(bad) => return self.send(Piece::Failed(bad)),
+            Err(bad) => return self.send(Piece::Failed(bad, 1)),
         };
         let mut blocks = Blocks::new(bytes.into_reader(), input.split());
         loop {
@@ -122,7 +122,7 @@ impl Reader {
                 Err(Failed { line, what }) => {
                     let what = format!("the rest {what}");
                     let bad = Bad::line(&input.name, line, Reason::Input, what);
-                    return self.send(Piece::Failed(bad));
+                    return self.send(Piece::Failed(bad, 1));
                 }
             }
         }
@@ -132,36 +132,51 @@ impl Reader {
         if let Origin::Memory(batches) = &input.origin {
             return self.batches(number, batches);
         }
-        let wanted = input.wanted.as_ref().filter(|_| extent == Extent::Wanted);
-        let opened = input
-            .table()
-            .and_then(|table| table.batches(wanted).map_err(|what| Bad::input(&input.name, what)));
-        let batches = match opened {
-            Ok(batches) => batches,
-            Err(bad) => return self.send(Piece::Failed(bad)),
+        let table = match input.table() {
+            Ok(table) => table,
+            Err(bad) => return self.send(Piece::Failed(bad, 1)),
         };
-        let mut rows = 0;
-        for batch in batches {
-            match batch {
-                Ok(batch) => {
-                    rows += batch.num_rows() as u64;
-                    self.send(Piece::Rows { input: number, batch })?;
-                }
-                Err(error) => {
-                    let bad = Bad::line(&input.name, rows, Reason::Input, damaged(&error));
-                    return self.send(Piece::Failed(bad));
-                }
+        let wanted = input.wanted.as_ref().filter(|_| extent == Extent::Wanted);
+        let mut before = 0;
+        for (group, rows) in table.group_rows().into_iter().enumerate() {
+            let mut read = 0;
+            let batches = table.batches(group, wanted);
+            let batches =
+                batches.map(|batches| batches.map(|batch| batch.map_err(|e| damaged(&e))));
+            let failed = match batches {
+                Err(what) => Some(what),
+                Ok(mut batches) => loop {
+                    match batches.next() {
+                        None => break None,
+                        Some(Err(what)) => break Some(what),
+                        Some(Ok(batch)) => {
+                            let first = before + read;
+                            read += batch.num_rows() as u64;
+                            self.send(Piece::Rows { input: number, before: first, batch })?;
+                        }
+                    }
+                },
+            };
+            if let Some(what) = failed {
+                let lost = rows.saturating_sub(read);
+                let what = format!("{what}; {} skipped", counted(lost, "row"));
+                let bad = Bad::line(&input.name, before + read + 1, Reason::Input, what);
+                self.send(Piece::Failed(bad, lost))?;
             }
+            before += rows;
         }
         Ok(())
     }
 
     /// Rows that are there already, in pieces small enough to share out.
     fn batches(&mut self, number: usize, batches: &[RecordBatch]) -> Result<(), Gone> {
+        let mut before = 0;
         for batch in batches {
             for first in (0..batch.num_rows()).step_by(MOST) {
                 let batch = batch.slice(first, MOST.min(batch.num_rows() - first));
-                self.send(Piece::Rows { input: number, batch })?;
+                let rows = batch.num_rows() as u64;
+                self.send(Piece::Rows { input: number, before, batch })?;
+                before += rows;
             }
         }
         Ok(())

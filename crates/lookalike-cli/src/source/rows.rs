@@ -367,18 +367,17 @@ struct Parsed<'a> {
 impl Reading<'_> {
     fn take(&mut self, piece: Piece, skipped: &mut Skipped, on_batch: OnBatch<'_>) -> Result<()> {
         match piece {
-            Piece::Failed(bad) => skipped.add(bad),
+            Piece::Failed(bad, items) => skipped.add_many(bad, items),
             Piece::Records { input, block } => {
                 let parsed = self.parse_block(input, &block);
                 self.settle(parsed, skipped, on_batch)
             }
-            Piece::Rows { input, batch } => {
+            Piece::Rows { input, before, batch } => {
                 let Some(wanted) = &self.inputs[input].wanted else { return Ok(()) };
                 let columns = Columns::of(&batch, wanted);
-                let first = if self.input == Some(input) { self.row } else { 0 };
                 let row = |row: usize| {
                     let outcome = columns.row(row, wanted);
-                    let place = Place { input, line: Some(first + row as u64 + 1) };
+                    let place = Place { input, line: Some(before + row as u64 + 1) };
                     Parsed {
                         place,
                         bytes: size(&outcome),
@@ -521,7 +520,7 @@ impl Reading<'_> {
             (RowId::Number(number), ..) => self.ids.push_numeric(*number),
             (RowId::Place, None, _) => self.ids.push_input(),
             (RowId::Place, Some(line), Format::Lines) => self.ids.push_numbers(line, 1),
-            (RowId::Place, Some(line), Format::Jsonl) => self.ids.push_row(line),
+            (RowId::Place, Some(line), Format::Jsonl | Format::Parquet) => self.ids.push_row(line),
             (RowId::Place, Some(_), _) => self.ids.push_row(self.row),
         }
     }

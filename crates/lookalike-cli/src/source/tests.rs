@@ -656,6 +656,30 @@ fn pages_of_an_archive_give_their_main_text_if_that_is_wanted() {
 }
 
 #[test]
+fn a_damaged_group_of_rows_costs_its_own_rows_only() {
+    let corpus = Corpus::new();
+    let schema = Arc::new(Schema::new(vec![Field::new("text", DataType::Utf8, false)]));
+    let mut writer = ArrowWriter::try_new(Vec::new(), schema.clone(), None).unwrap();
+    for texts in [["one", "two"], ["three", "four"], ["five", "six"]] {
+        let column = Arc::new(StringArray::from(texts.to_vec()));
+        writer.write(&RecordBatch::try_new(schema.clone(), vec![column]).unwrap()).unwrap();
+        writer.flush().unwrap();
+    }
+    let mut file = writer.into_inner().unwrap();
+    // Behind the four bytes that name the format, the first group begins.
+    file[4..30].fill(0xff);
+    let path = corpus.write("a.parquet", file);
+    let seen = read_all(&[path], options());
+    assert_eq!(seen.items.len(), 4, "{:?}", seen.items);
+    assert!(
+        seen.items[0].ends_with(":3\" three") || seen.items[0].ends_with("3 three"),
+        "{:?}",
+        seen.items
+    );
+    assert!(seen.skipped[0].contains("2 rows skipped"), "{:?}", seen.skipped);
+}
+
+#[test]
 fn archives_survive_damage_between_records() {
     let corpus = Corpus::new();
     let record = |text: &str| {
