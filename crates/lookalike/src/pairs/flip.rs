@@ -14,7 +14,7 @@ use super::{
     Pair, Workspace,
     cover::Cover,
     find::find_distinct,
-    join::{Found, lock},
+    join::{Found, lock, without_copies},
     record::{Field, Layout, Positions},
     scatter::{MOST_KEY_BITS, Partitions},
     verify::Candidates,
@@ -469,14 +469,8 @@ impl<const WORDS: usize> OneLane<'_, WORDS> {
             let id = self.layout.id(*part.record(item.at));
             (self.flip.prints[id as usize], id, item)
         };
-        let mut known: Vec<_> = items.into_iter().map(known).collect();
-        known.sort_unstable();
-        let mut firsts = Vec::new();
-        for group in known.chunk_by(|one, two| one.0 == two.0) {
-            let (_, first, item) = group[0];
-            firsts.push(item);
-            found.equal.extend(group[1..].iter().map(|&(_, copy, _)| (first, copy)));
-        }
+        let (mut firsts, copies) = without_copies(items.into_iter().map(known).collect());
+        found.equal.extend(copies);
         firsts.sort_unstable();
         firsts
     }

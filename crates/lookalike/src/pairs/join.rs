@@ -467,19 +467,29 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
             let items = self.items(record);
             items.map(move |id| (self.join.prints[id as usize], id, record))
         };
-        let mut items: Vec<_> = runs.iter().copied().flatten().flat_map(known).collect();
-        items.sort_unstable();
-        items.dedup_by_key(|item| item.1);
-        let mut firsts = Vec::new();
-        for group in items.chunk_by(|one, two| one.0 == two.0) {
-            let (_, first, record) = group[0];
-            firsts.push(record);
-            if owned {
-                sink.found.equal.extend(group[1..].iter().map(|&(_, copy, _)| (first, copy)));
-            }
+        let items = runs.iter().copied().flatten().flat_map(known).collect();
+        let (firsts, copies) = without_copies(items);
+        if owned {
+            sink.found.equal.extend(copies);
         }
         firsts
     }
+}
+
+/// Of items with their fingerprints and what stands for them: the first of each fingerprint, and its
+/// copies, each with that first one.
+pub(super) fn without_copies<const WORDS: usize, T: Copy + Ord>(
+    mut items: Vec<(Fingerprint<WORDS>, u32, T)>,
+) -> (Vec<T>, Vec<(u32, u32)>) {
+    items.sort_unstable();
+    items.dedup_by_key(|item| item.1);
+    let (mut firsts, mut copies) = (Vec::new(), Vec::new());
+    for group in items.chunk_by(|one, two| one.0 == two.0) {
+        let (_, first, record) = group[0];
+        firsts.push(record);
+        copies.extend(group[1..].iter().map(|&(_, copy, _)| (first, copy)));
+    }
+    (firsts, copies)
 }
 
 /// How many bits of a block scatter this many items into partitions.

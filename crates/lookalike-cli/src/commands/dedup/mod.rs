@@ -157,7 +157,8 @@ impl Done {
             acts.list_left();
         }
         self.summary().say_labelled(args.talk);
-        if !args.talk.quiet && !args.dry_run && !written && acts.is_none() {
+        let idle = !written && acts.is_none() && self.allowed.is_ok();
+        if idle && !args.talk.quiet && !args.dry_run {
             let shown = match self.outcome.results.told.shown {
                 true => "--report FILE.html shows the groups",
                 false => "--groups FILE lists the groups",
