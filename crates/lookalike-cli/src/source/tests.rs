@@ -670,12 +670,9 @@ fn a_damaged_group_of_rows_costs_its_own_rows_only() {
     file[4..30].fill(0xff);
     let path = corpus.write("a.parquet", file);
     let seen = read_all(&[path], options());
-    assert_eq!(seen.items.len(), 4, "{:?}", seen.items);
-    assert!(
-        seen.items[0].ends_with(":3\" three") || seen.items[0].ends_with("3 three"),
-        "{:?}",
-        seen.items
-    );
+    // The others keep the numbers of their rows.
+    let ends: Vec<_> = seen.items.iter().filter_map(|item| item.rsplit(':').next()).collect();
+    assert_eq!(ends, ["3\" three", "4\" four", "5\" five", "6\" six"]);
     assert!(seen.skipped[0].contains("2 rows skipped"), "{:?}", seen.skipped);
 }
 
