@@ -112,40 +112,100 @@ fn sweep(
     test: impl Fn(__m256i) -> __m256i,
 ) {
     let common = common_steps(ends, largest);
+    let mut hits = Hits::new(digests, passed);
     if let Some(&end) = ends.last().filter(|_| common > 0) {
-        slide(checks, 0..end, 1..common + 1, &digests, passed, &test);
+        slide(checks, 0..end, 1..common + 1, &mut hits, &test);
     }
     let mut start = 0;
     for &end in ends {
         if end - start <= largest && end - start > common + 1 {
-            slide(checks, start..end, common + 1..end - start, &digests, passed, &test);
+            slide(checks, start..end, common + 1..end - start, &mut hits, &test);
         }
         start = end;
     }
+    hits.look();
 }
 
 /// Holds eight neighbours in a register and slides those that follow past them, one position at a
-/// time, so many `steps` or to the end of `items`.
+/// time, so many `steps` or to the end of `items`: four for one branch. The number of `steps` is a
+/// multiple of four, or they go to the end.
 #[target_feature(enable = "avx2,popcnt")]
 #[inline]
 fn slide(
     checks: &[u32],
     items: Range<u32>,
     steps: Range<u32>,
-    digests: &Digests<'_>,
-    passed: &mut Passed,
+    hits: &mut Hits<'_>,
     test: &impl Fn(__m256i) -> __m256i,
 ) {
     let mut at = items.start;
     while at + steps.start < items.end {
         let held = load(checks, at);
-        let mut left = steps.start..steps.end.min(items.end - at);
-        // The search has no call in it, so that all it needs stays in registers.
-        while let Some((hit, bytes)) = next_hit(checks, held, at, left.clone(), test) {
-            report(bytes, at, hit, items.end, digests, passed);
-            left.start = hit + 1;
+        for step in (steps.start..steps.end.min(items.end - at)).step_by(4) {
+            let from = at + step;
+            let a = test(_mm256_xor_si256(held, load(checks, from)));
+            let b = test(_mm256_xor_si256(held, load(checks, from + 1)));
+            let c = test(_mm256_xor_si256(held, load(checks, from + 2)));
+            let d = test(_mm256_xor_si256(held, load(checks, from + 3)));
+            let any = _mm256_or_si256(_mm256_or_si256(a, b), _mm256_or_si256(c, d));
+            if _mm256_movemask_epi8(any) != 0 {
+                hits.add(lanes_of([a, b, c, d]), at, step, items.end);
+            }
         }
         at += 8;
+    }
+}
+
+/// Which lanes of four vectors are not zero. Bits 0 to 3 are the lower lanes of the first, the next four
+/// those of the second, and so on; from 16 on, the upper ones.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn lanes_of(vectors: [__m256i; 4]) -> u32 {
+    let zero = _mm256_setzero_si256();
+    let [a, b, c, d] = vectors.map(|lanes| _mm256_cmpeq_epi32(lanes, zero));
+    let bytes = _mm256_packs_epi16(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d));
+    !_mm256_movemask_epi8(bytes) as u32
+}
+
+/// Pairs that have passed a filter, to be looked at together.
+struct Hits<'a> {
+    pairs: [(u32, u32); MOST_HITS],
+    count: usize,
+    digests: Digests<'a>,
+    passed: &'a mut Passed,
+}
+
+const MOST_HITS: usize = 512;
+
+impl<'a> Hits<'a> {
+    fn new(digests: Digests<'a>, passed: &'a mut Passed) -> Self {
+        Self { pairs: [(0, 0); MOST_HITS], count: 0, digests, passed }
+    }
+
+    /// Adds the pairs of the eight items from `at` on with those `step` and up to three more behind
+    /// them, if the `lanes` say so and they do not reach beyond the bucket.
+    #[target_feature(enable = "avx2,popcnt")]
+    #[inline]
+    fn add(&mut self, mut lanes: u32, at: u32, step: u32, end: u32) {
+        while lanes != 0 {
+            let place = lanes.trailing_zeros();
+            lanes &= lanes - 1;
+            let i = at + (place & 3 | place >> 2 & 4);
+            let j = i + step + (place >> 2 & 3);
+            self.pairs[self.count % MOST_HITS] = (i, j);
+            self.count += usize::from(j < end);
+        }
+        // There are 32 lanes.
+        if self.count > MOST_HITS - 32 {
+            self.look();
+        }
+    }
+
+    #[target_feature(enable = "popcnt")]
+    #[cold]
+    fn look(&mut self) {
+        self.passed.look(&self.digests, &self.pairs[..self.count]);
+        self.count = 0;
     }
 }
 
@@ -162,64 +222,14 @@ fn common_steps(ends: &[u32], largest: u32) -> u32 {
 /// With more, the loops of single buckets are long enough.
 const MOST_COMMON_STEPS: u32 = PADDING as u32 - 12;
 
-/// The first of `steps` at which a lane passes, and the bytes of the lanes that do.
-///
-/// Looks at four steps for one branch, so at up to three beyond the last.
-#[target_feature(enable = "avx2")]
-#[inline]
-fn next_hit(
-    checks: &[u32],
-    held: __m256i,
-    at: u32,
-    steps: Range<u32>,
-    test: &impl Fn(__m256i) -> __m256i,
-) -> Option<(u32, u32)> {
-    for step in steps.clone().step_by(4) {
-        let from = at + step;
-        let a = test(_mm256_xor_si256(held, load(checks, from)));
-        let b = test(_mm256_xor_si256(held, load(checks, from + 1)));
-        let c = test(_mm256_xor_si256(held, load(checks, from + 2)));
-        let d = test(_mm256_xor_si256(held, load(checks, from + 3)));
-        let any = _mm256_or_si256(_mm256_or_si256(a, b), _mm256_or_si256(c, d));
-        if _mm256_movemask_epi8(any) != 0 {
-            let bytes = [a, b, c, d].map(|hits| _mm256_movemask_epi8(hits) as u32);
-            let first = bytes.iter().position(|&bytes| bytes != 0).unwrap_or(0);
-            let hit = step + first as u32;
-            return (hit < steps.end).then_some((hit, bytes[first]));
-        }
-    }
-    None
-}
-
 /// Eight checks from position `at` on.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn load(checks: &[u32], at: u32) -> __m256i {
     debug_assert!(at as usize + 8 <= checks.len());
-    // SAFETY: `at` is at most MOST_COMMON_STEPS and the three of an unfinished `next_hit` beyond a
+    // SAFETY: `at` is at most MOST_COMMON_STEPS and the three of an unfinished `slide` beyond a
     // bucket's end, and `Filter::buckets` asserts that the slice goes on for PADDING elements there.
     unsafe { _mm256_loadu_si256(checks.as_ptr().add(at as usize).cast()) }
-}
-
-/// Looks closer at the pairs of the lanes whose bytes are set, unless they reach beyond the bucket.
-#[target_feature(enable = "popcnt")]
-#[cold]
-fn report(
-    mut bytes: u32,
-    at: u32,
-    step: u32,
-    end: u32,
-    digests: &Digests<'_>,
-    passed: &mut Passed,
-) {
-    while bytes != 0 {
-        let lane = bytes.trailing_zeros() / 4;
-        bytes &= !(0xf << (4 * lane));
-        let (i, j) = (at + lane, at + lane + step);
-        if j < end {
-            passed.look(digests, i, j);
-        }
-    }
 }
 
 /// Fingerprints in columns, and what to look for in them.

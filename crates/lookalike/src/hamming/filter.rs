@@ -45,14 +45,16 @@ pub(crate) struct Rival {
 impl Digests<'_> {
     #[inline(always)]
     fn near(&self, xor: u64) -> bool {
-        xor & self.same == 0
-            && (xor & self.all).count_ones() <= self.most
-            && (xor & self.lane).count_ones() <= self.lane_most
+        // Not one after the other: what comes next does not wait for a guess.
+        (xor & self.same == 0)
+            & ((xor & self.all).count_ones() <= self.most)
+            & ((xor & self.lane).count_ones() <= self.lane_most)
     }
 
     #[inline(always)]
     fn report_here(&self, xor: u64) -> bool {
-        self.rivals.iter().all(|rival| (xor & rival.bits).count_ones() > rival.most)
+        let found_there = |rival: &Rival| (xor & rival.bits).count_ones() <= rival.most;
+        !self.rivals.iter().fold(false, |any, rival| any | found_there(rival))
     }
 }
 
@@ -64,14 +66,20 @@ pub(crate) struct Passed {
 }
 
 impl Passed {
+    /// Looks closer at what has passed a filter.
     #[inline(always)]
-    pub fn look(&mut self, digests: &Digests<'_>, i: u32, j: u32) {
-        let xor = digests.words[i as usize] ^ digests.words[j as usize];
-        if !digests.near(xor) {
-            self.wasted += 1;
-        } else if digests.report_here(xor) {
-            self.pairs.push((i, j));
+    pub fn look(&mut self, digests: &Digests<'_>, hits: &[(u32, u32)]) {
+        let mut kept = self.pairs.len();
+        self.pairs.resize(kept + hits.len(), (0, 0));
+        for &(i, j) in hits {
+            let xor = digests.words[i as usize] ^ digests.words[j as usize];
+            let near = digests.near(xor);
+            self.wasted += u64::from(!near);
+            // Every second hit is a pair where data are uneven: it is written either way.
+            self.pairs[kept] = (i, j);
+            kept += usize::from(near & digests.report_here(xor));
         }
+        self.pairs.truncate(kept);
     }
 }
 
@@ -150,7 +158,7 @@ impl Filter {
     ) {
         for_each_pair(ends, largest, |i, j| {
             if self.passes(checks[i as usize] ^ checks[j as usize]) {
-                passed.look(&digests, i, j);
+                passed.look(&digests, &[(i, j)]);
             }
         });
     }
