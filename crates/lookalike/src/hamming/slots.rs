@@ -35,6 +35,7 @@ impl<'a> Slots<'a> {
         Self { buckets, key_bits: buckets.len().ilog2() }
     }
 
+    #[inline]
     pub fn bucket(self, bucket: u32) -> &'a Bucket {
         &self.buckets[bucket as usize]
     }

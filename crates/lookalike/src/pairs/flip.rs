@@ -185,6 +185,7 @@ struct Part<'a> {
 }
 
 impl Sorted<'_> {
+    #[inline]
     fn part(&self, bucket: u32) -> &Part<'_> {
         &self.parts[(bucket >> self.low_bits) as usize]
     }
@@ -192,11 +193,6 @@ impl Sorted<'_> {
     /// The buckets one bit apart.
     fn beside(&self, bucket: u32) -> impl Iterator<Item = u32> {
         (0..self.places.len().ilog2()).map(move |bit| bucket ^ 1 << bit)
-    }
-
-    /// Whether some items of this bucket may have found no slot.
-    fn may_be_late(&self, bucket: u32) -> bool {
-        self.slots.bucket(bucket)[WIDTH - 1] != EMPTY || self.part(bucket).is_long()
     }
 
     /// The place of the record whose check is in this slot.
@@ -223,11 +219,6 @@ impl Sorted<'_> {
 }
 
 impl Part<'_> {
-    /// Whether it has more records than a place can tell.
-    fn is_long(&self) -> bool {
-        self.runs.iter().map(|run| run.len()).sum::<usize>() > usize::from(u16::MAX) + 1
-    }
-
     #[inline]
     fn record(&self, at: u32) -> &u64 {
         let mut at = at as usize;
@@ -246,8 +237,18 @@ struct LateItems {
     items: Vec<Late>,
     /// The first bucket of the partition.
     first: u32,
-    /// Where in `items` each stretch of buckets begins; the last one ends with them.
+    marks: Vec<Marks>,
+    /// Where in `items` those of each marked bucket begin; the last one ends with them.
     starts: Vec<u32>,
+}
+
+/// Which of some buckets in a row have late items.
+#[derive(Clone, Copy, Default)]
+struct Marks {
+    /// A bit for each.
+    bits: u64,
+    /// How many buckets of the partition before these are marked.
+    before: u32,
 }
 
 /// An item for which there was no slot: its bucket, where its record lies in the part, and its check.
@@ -259,44 +260,55 @@ struct Late {
 }
 
 impl LateItems {
-    /// Buckets between two entries of `starts`.
-    const STRETCH: u32 = 8;
-
     /// Takes items by bucket, of so many buckets.
     fn new(first: u32, buckets: u32, items: Vec<Late>) -> Self {
+        let mut marks = vec![Marks::default(); buckets.div_ceil(Marks::BUCKETS) as usize];
+        let mut starts = Vec::new();
         let mut at = 0;
-        let stretches = 0..=buckets.div_ceil(Self::STRETCH);
-        let starts = stretches
-            .map(|stretch| first + stretch * Self::STRETCH)
-            .map(|stretch| {
-                at += items[at..].iter().take_while(|late| late.bucket < stretch).count();
-                at as u32
-            })
-            .collect();
-        Self { items, first, starts }
+        for late in items.chunk_by(|one, two| one.bucket == two.bucket) {
+            let bucket = late[0].bucket - first;
+            marks[(bucket / Marks::BUCKETS) as usize].bits |= 1 << (bucket % Marks::BUCKETS);
+            starts.push(at);
+            at += late.len() as u32;
+        }
+        starts.push(at);
+        let mut before = 0;
+        for marks in &mut marks {
+            marks.before = before;
+            before += marks.bits.count_ones();
+        }
+        Self { items, first, marks, starts }
     }
 
-    /// The late items of these buckets, which are whole stretches, bucket by bucket.
-    fn by_bucket(&self, buckets: &Range<u32>) -> impl Iterator<Item = &[Late]> {
-        let [start, end] = [buckets.start, buckets.end]
-            .map(|bucket| (bucket - self.first).div_ceil(Self::STRETCH) as usize)
-            .map(|stretch| self.starts[stretch] as usize);
-        self.items[start..end].chunk_by(|one, two| one.bucket == two.bucket)
+    /// The late items of the marked buckets from this one on, bucket by bucket: `Marks::BUCKETS` of them
+    /// are looked at, or all that are left.
+    fn from(&self, bucket: u32) -> impl Iterator<Item = &[Late]> {
+        let marks = self.marks.get(((bucket - self.first) / Marks::BUCKETS) as usize);
+        let Marks { bits, before } = marks.copied().unwrap_or_default();
+        (before..before + bits.count_ones()).map(|marked| self.marked(marked))
     }
 
     /// The late items of one bucket.
+    #[inline]
     fn of(&self, bucket: u32) -> &[Late] {
-        let late = self.stretch(bucket);
-        let from = late.iter().take_while(|late| late.bucket < bucket).count();
-        let items = late[from..].iter().take_while(|late| late.bucket == bucket).count();
-        &late[from..from + items]
+        let bucket = bucket - self.first;
+        let Marks { bits, before } = self.marks[(bucket / Marks::BUCKETS) as usize];
+        let bit = 1 << (bucket % Marks::BUCKETS);
+        if bits & bit == 0 {
+            return &[];
+        }
+        self.marked(before + (bits & (bit - 1)).count_ones())
     }
 
-    /// The late items of the stretch that this bucket is in.
-    fn stretch(&self, bucket: u32) -> &[Late] {
-        let stretch = ((bucket - self.first) / Self::STRETCH) as usize;
-        &self.items[self.starts[stretch] as usize..self.starts[stretch + 1] as usize]
+    #[inline]
+    fn marked(&self, marked: u32) -> &[Late] {
+        let [start, end] = [marked, marked + 1].map(|marked| self.starts[marked as usize]);
+        &self.items[start as usize..end as usize]
     }
+}
+
+impl Marks {
+    const BUCKETS: u32 = u64::BITS;
 }
 
 /// Some bits of the lane that are not in the key.
@@ -489,17 +501,18 @@ impl<const WORDS: usize> OneLane<'_, WORDS> {
 
     /// Finds the pairs in these buckets, and between them and those they lead to.
     fn compare_part(&self, sorted: &Sorted<'_>, buckets: Range<u32>, worker: &mut Worker) {
-        // What is late is compared while the slots it meets are still in the cache.
-        const AT_ONCE: usize = 64;
         let Flip { prints, cover, radius, kernel, .. } = *self.flip;
         let Worker { hits, beside, candidates, found, .. } = worker;
         let late = &sorted.part(buckets.start).late;
         let budget = cover.lanes[self.lane].budget;
         hits.clear();
-        for start in buckets.clone().step_by(AT_ONCE) {
-            let some = start..(start + AT_ONCE as u32).min(buckets.end);
-            sorted.slots.hits(kernel, some.clone(), budget, hits);
-            for late in late.by_bucket(&some) {
+        for start in buckets.clone().step_by(Marks::BUCKETS as usize) {
+            let end = (start + Marks::BUCKETS).min(buckets.end);
+            // What these late items meet lies all over the memory, and is asked for in time.
+            let met = late.from(start).flat_map(|late| sorted.beside(late[0].bucket));
+            met.for_each(|other| prefetch(Some(sorted.slots.bucket(other))));
+            sorted.slots.hits(kernel, start..end, budget, hits);
+            for late in late.from(start) {
                 self.compare_late(sorted, late, beside, candidates);
             }
             if hits.len() >= LOOK_AT_ONCE {
@@ -570,8 +583,7 @@ impl<const WORDS: usize> OneLane<'_, WORDS> {
             }
         }
         // Of two buckets with late items, the first one compares those.
-        let later = sorted.beside(bucket).filter(|&other| bucket < other);
-        for other in later.filter(|&other| sorted.may_be_late(other)) {
+        for other in sorted.beside(bucket).filter(|&other| bucket < other) {
             let part = sorted.part(other);
             for two in part.late.of(other) {
                 for one in late.iter().filter(|one| one.check == two.check) {
