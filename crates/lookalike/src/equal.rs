@@ -3,6 +3,8 @@
 //! [`EqualGroups`] keeps equal items together, so that a million copies are one group and not half a
 //! billion pairs. What makes two items equal is the caller's business.
 
+use rayon::prelude::*;
+
 /// Groups of equal items: at least two each, ascending, in order of their first item.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct EqualGroups {
@@ -55,9 +57,9 @@ fn place(item: u32, words: usize) -> (usize, u64) {
 impl EqualGroups {
     /// From pairs `(one, copy)` in which every copy occurs with the first item of its group.
     pub fn new(mut pairs: Vec<(u32, u32)>) -> Self {
-        pairs.sort_unstable_by_key(|&(one, copy)| (copy, one));
+        pairs.par_sort_unstable_by_key(|&(one, copy)| (copy, one));
         pairs.dedup_by_key(|pair| pair.1);
-        pairs.sort_unstable();
+        pairs.par_sort_unstable();
         let mut groups = Self::default();
         let mut firsts = Vec::new();
         for group in pairs.chunk_by(|one, two| one.0 == two.0) {
@@ -78,7 +80,8 @@ impl EqualGroups {
         (0..self.ends.len()).map(|index| self.group(index))
     }
 
-    fn group(&self, index: usize) -> &[u32] {
+    /// The group of this number.
+    pub fn group(&self, index: usize) -> &[u32] {
         let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.items[start..self.ends[index]]
     }

@@ -63,10 +63,10 @@ impl<'a> Listing<'a> {
             while let Some(link) = next_of(&mut others, item)? {
                 self.add_near(link, &mut partners);
             }
-            let member = members.next_if(|member| member.0 == item).map(|member| member.1);
-            let first = tied.next_if(|group| group[0] == item).map(|group| group[0]);
-            if let Some(first) = member.or(first) {
-                self.add_equals(item, first, &mut partners);
+            let member = members.next_if(|member| member.0 == item);
+            let own = member.map(|member| self.groups.group(member.1 as usize));
+            if let Some(group) = own.or_else(|| tied.next_if(|group| group[0] == item)) {
+                self.add_equals(item, group, &mut partners);
             }
             partners.sort_unstable_by_key(|partner| partner.b);
             partners.drain(..).try_for_each(|pair| on_pair(AlikePair::from(pair)))?;
@@ -95,11 +95,12 @@ impl<'a> Listing<'a> {
         links.finish()
     }
 
-    /// Members of spread groups with their first item, by member.
+    /// Members of spread groups with the number of their group, by member.
     fn members(&self) -> Vec<(u32, u32)> {
-        let spread = self.groups.iter().filter(|group| self.spreads(group));
-        let mut members: Vec<_> =
-            spread.flat_map(|group| group.iter().map(|&member| (member, group[0]))).collect();
+        let spread = (0..).zip(self.groups.iter()).filter(|(_, group)| self.spreads(group));
+        let mut members: Vec<_> = spread
+            .flat_map(|(number, group)| group.iter().map(move |&member| (member, number)))
+            .collect();
         members.sort_unstable();
         members
     }
@@ -111,9 +112,9 @@ impl<'a> Listing<'a> {
     }
 
     /// Partners of `item` that equal it: later members, or for a tie all members.
-    fn add_equals(&self, item: u32, first: u32, partners: &mut Vec<PackedPair>) {
+    fn add_equals(&self, item: u32, group: &[u32], partners: &mut Vec<PackedPair>) {
         let similarity = self.equal_similarity;
-        let equals = after(self.groups.of(first).unwrap_or(&[]), item).iter();
+        let equals = after(group, item).iter();
         let pair = |&b: &u32| AlikePair { a: item, b, distance: 0, similarity };
         partners.extend(equals.map(pair).map(PackedPair::from));
     }

@@ -1,5 +1,7 @@
 //! What was found, and how is it told?
 
+use rayon::prelude::*;
+
 use super::{Pair, PairsError, Plan, join::Found};
 use crate::{AlikePair, alike::PackedPair, equal::EqualGroups, listing::Listing, sorted::Room};
 
@@ -23,7 +25,7 @@ impl Pairs {
             near.retain(|pair| !is_copy(pair.a) && !is_copy(pair.b));
         }
         let order = |pair: &Pair| u64::from(pair.a) << 32 | u64::from(pair.b);
-        near.sort_unstable_by_key(order);
+        near.par_sort_unstable_by_key(order);
         near.dedup_by_key(|pair| order(pair));
         Self { plan, near, groups, spilled }
     }
