@@ -238,13 +238,13 @@ pub(crate) const fn mix_block(hash: u64, block: u128) -> u64 {
 /// The first bytes of a block, as if the others were zero.
 #[inline(always)]
 pub(crate) const fn first_bytes(block: u128, length: usize) -> u128 {
-    block & LENGTHS[length].first
+    block & OF_LENGTH[length].first
 }
 
 /// [`mix`] of up to 16 bytes, zeros behind them.
 #[inline(always)]
 pub(crate) const fn mix_short(block: u128, length: usize) -> u64 {
-    fold(mix_block(0, block) ^ PI[2], LENGTHS[length].factor)
+    fold(mix_block(0, block) ^ PI[2], OF_LENGTH[length].factor)
 }
 
 /// What is to be known of a length up to 16.
@@ -256,8 +256,11 @@ struct Length {
     factor: u64,
 }
 
-static LENGTHS: [Length; 17] = {
-    let mut lengths = [const { Length { first: 0, factor: PI[3] } }; 17];
+/// How many lengths have an entry: those above 16 mean nothing, but are found without a test.
+pub(crate) const LENGTHS: usize = 32;
+
+static OF_LENGTH: [Length; LENGTHS] = {
+    let mut lengths = [const { Length { first: 0, factor: PI[3] } }; LENGTHS];
     let mut length = 1;
     while length <= 16 {
         lengths[length].first = u128::MAX >> (128 - 8 * length);

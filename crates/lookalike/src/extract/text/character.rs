@@ -159,13 +159,6 @@ impl Character {
         bytes.extend_from_slice(&utf8[..length]);
     }
 
-    /// The lower case in UTF-8 if it is a plain letter or digit, and has two bytes.
-    #[inline]
-    pub(super) fn letter_of_two_bytes(self) -> Option<u16> {
-        const LOOKED_AT: u64 = NOT_PLAIN | 7 << 40 | 7 << 32;
-        (self.0 & LOOKED_AT == (Kind::Letter as u64) << 40 | 2 << 32).then_some(self.0 as u16)
-    }
-
     /// Whether it is a letter or digit of a word of several.
     #[inline]
     pub(super) fn is_letter(self) -> bool {

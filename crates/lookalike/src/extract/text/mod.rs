@@ -4,15 +4,16 @@
 //! [`shingle_hashes`] are the fast way from a text to the hashes of its features: every token is
 //! hashed once, and neighbours are joined by mixing their hashes. Exact rules: docs/algorithm.md.
 
-mod ascii;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 mod character;
 mod characters;
+mod classes;
 mod code;
 #[cfg(feature = "dictionary")]
 mod dictionary;
 mod normal;
+mod window;
 mod words;
 
 pub use characters::characters;
@@ -59,7 +60,7 @@ pub fn token_hashes_with(kernel: Kernel, text: &str, hashes: &mut Vec<u64>) {
         return;
     }
     let _ = kernel;
-    ascii::hash_words(text, hashes, ascii::bitmap);
+    window::hash_words(text, hashes, classes::ascii, classes::known);
 }
 
 /// Writes the hash of every token, whatever the unit, to `hashes`, in order.

@@ -1,6 +1,6 @@
 use super::character::{Character, Kind};
 use super::normal::normal;
-use crate::hash::{mix_block, mix_length, mix_short};
+use crate::hash::{mix_block, mix_length};
 
 /// Calls back with the bytes of every word, in order.
 ///
@@ -29,14 +29,6 @@ pub(super) fn word_hashes(text: &str, hashes: &mut Vec<u64>) {
 fn plain_word_hashes(text: &str, hashes: &mut Vec<u64>) -> bool {
     let (mut word, mut alone) = (HashedWord::default(), false);
     for character in text.chars() {
-        if let Some(hash) = han_hash(character) {
-            if !word.is_empty() {
-                hashes.push(word.take_hash());
-            }
-            hashes.push(hash);
-            alone = false;
-            continue;
-        }
         let character = Character::of(character);
         if !character.is_plain() {
             return false;
@@ -56,17 +48,6 @@ fn plain_word_hashes(text: &str, hashes: &mut Vec<u64>) -> bool {
         hashes.push(word.take_hash());
     }
     true
-}
-
-/// The hash of a Chinese character, which is a word by itself, of the block where nearly all are: its
-/// three bytes, whatever is around it.
-#[inline]
-fn han_hash(character: char) -> Option<u64> {
-    let code = u32::from(character);
-    (0x4e00..=0x9fa5).contains(&code).then(|| {
-        let bytes = 0x80_80e0 | code >> 12 | (code >> 6 & 0x3f) << 8 | (code & 0x3f) << 16;
-        mix_short(bytes.into(), 3)
-    })
 }
 
 /// Reads one word after the other into `word`; `close` has to empty it.
@@ -174,7 +155,7 @@ impl Word for HashedWord {
 #[cfg(test)]
 mod tests {
     use super::super::collect;
-    use super::{Character, HashedWord, han_hash};
+    use super::HashedWord;
     use crate::hash::mix;
     use proptest::prelude::*;
 
@@ -209,17 +190,6 @@ mod tests {
             words("\u{e17}\u{e35}\u{e48}\u{e19}\u{e35}"),
             ["\u{e17}\u{e35}\u{e48}", "\u{e19}\u{e35}"]
         );
-    }
-
-    #[test]
-    fn chinese_characters_are_hashed_by_their_bytes_and_are_words_by_themselves() {
-        for character in '\u{4e00}'..='\u{9fff}' {
-            let hash = mix(character.encode_utf8(&mut [0; 4]).as_bytes());
-            assert!(han_hash(character).is_none_or(|found| found == hash), "{character}");
-            let known = Character::of(character);
-            assert!(han_hash(character).is_none() || known.is_alone() && known.is_plain());
-        }
-        assert!(han_hash('\u{4e00}').is_some() && han_hash('a').is_none());
     }
 
     #[test]
