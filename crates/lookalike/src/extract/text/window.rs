@@ -1,6 +1,6 @@
 //! How are the words of a text hashed fast?
 //!
-//! A window of 1024 bytes becomes bitmaps that say where words begin and end. First the places of these
+//! A window of 512 bytes becomes bitmaps that say where words begin and end. First the places of these
 //! edges are written down, then the runs between them are hashed, one after the other without waiting:
 //! both loops do the same for nearly every word. Up to 16 bytes are loaded, in lower case already, and
 //! hashed at once.
@@ -17,8 +17,8 @@ use super::words::word_hashes;
 use crate::hash::{LENGTHS, first_bytes, mix, mix_block, mix_length, mix_short};
 
 /// Bytes whose runs are hashed together. The next window begins where this one ends, or where a run
-/// does that goes on behind it.
-pub(super) const WINDOW: usize = 1024;
+/// does that goes on behind it. Larger ones, with their edges, leave less of the cache to all else.
+pub(super) const WINDOW: usize = 512;
 
 /// The longest run that is hashed at once, and so what is loaded behind a window.
 pub(super) const SHORT: usize = 16;
