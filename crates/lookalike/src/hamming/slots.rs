@@ -18,6 +18,106 @@ pub(crate) const CHECK_BITS: u32 = 13;
 /// Stands where no item is.
 pub(crate) const EMPTY: u16 = 0x8000;
 
+/// How a record tells its bucket and its check.
+#[derive(Clone, Copy)]
+pub(crate) struct Keying {
+    /// The bucket's number is what is above these bits, as far as there are buckets.
+    pub bucket_shift: u32,
+    /// The check is what is above these bits and in this mask.
+    pub check_shift: u32,
+    pub check_mask: u16,
+}
+
+impl Keying {
+    #[inline(always)]
+    fn check(self, record: u64) -> u16 {
+        (record >> self.check_shift) as u16 & self.check_mask
+    }
+}
+
+/// A record for which there is no slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Late {
+    pub bucket: u32,
+    /// Where the record lies.
+    pub at: u32,
+    pub check: u16,
+}
+
+/// Buckets while they are filled: one store for a check and its place. Kept from fill to fill.
+#[derive(Default)]
+pub(crate) struct Cells {
+    /// How many records came to each bucket.
+    taken: Vec<u32>,
+    cells: Vec<[u32; WIDTH]>,
+}
+
+impl Cells {
+    /// Puts records into the next slot of their bucket, with their place, counted over all `runs`; tells
+    /// those that find none, or whose place is too large for a slot, in the order of their places.
+    pub fn fill(
+        &mut self,
+        kernel: Kernel,
+        runs: &[&[u64]],
+        keying: Keying,
+        [checks, places]: [&mut [Bucket]; 2],
+        late: &mut Vec<Late>,
+    ) {
+        match kernel {
+            #[cfg(target_arch = "x86_64")]
+            kernel if kernel.is_avx2() => {
+                super::slots_avx2::fill(self, runs, keying, [checks, places], late)
+            }
+            _ => self.fill_with(runs, keying, [checks, places], late),
+        }
+    }
+
+    /// Inlined into each kernel.
+    #[inline(always)]
+    pub(super) fn fill_with(
+        &mut self,
+        runs: &[&[u64]],
+        keying: Keying,
+        [checks, places]: [&mut [Bucket]; 2],
+        late: &mut Vec<Late>,
+    ) {
+        assert!(checks.len().is_power_of_two() && checks.len() == places.len());
+        self.taken.clear();
+        self.taken.resize(checks.len(), 0);
+        self.cells.clear();
+        self.cells.resize(checks.len(), [u32::from(EMPTY) << 16; WIDTH]);
+        let mask = checks.len() - 1;
+        let (taken, cells) = (&mut self.taken[..=mask], &mut self.cells[..=mask]);
+        let mut before = 0;
+        for run in runs {
+            let (near, far) = run.split_at(run.len().min(MOST_PLACES.saturating_sub(before)));
+            for (at, &record) in (before as u32..).zip(near) {
+                let bucket = (record >> keying.bucket_shift) as usize & mask;
+                let check = keying.check(record);
+                let slot = taken[bucket] as usize;
+                taken[bucket] += 1;
+                if slot < WIDTH {
+                    cells[bucket][slot] = u32::from(check) << 16 | at;
+                } else {
+                    late.push(Late { bucket: bucket as u32, at, check });
+                }
+            }
+            for (at, &record) in ((before + near.len()) as u32..).zip(far) {
+                let bucket = (record >> keying.bucket_shift) as u32 & mask as u32;
+                late.push(Late { bucket, at, check: keying.check(record) });
+            }
+            before += run.len();
+        }
+        for ((checks, places), cells) in checks.iter_mut().zip(places).zip(cells) {
+            *checks = cells.map(|cell| (cell >> 16) as u16);
+            *places = cells.map(|cell| cell as u16);
+        }
+    }
+}
+
+/// Places that a slot can tell.
+const MOST_PLACES: usize = 1 << u16::BITS;
+
 /// Two slots, each as `WIDTH * bucket + slot`.
 pub(crate) type Hit = (u32, u32);
 
@@ -173,6 +273,43 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn every_kernel_fills_slots_in_order_and_tells_who_is_late(
+            records in proptest::collection::vec(any::<u64>(), 0..200),
+            (key_bits, cut, beyond) in (0u32..6, 0usize..200, any::<bool>()),
+        ) {
+            let keying = Keying { bucket_shift: 7, check_shift: 20, check_mask: 0x0fff };
+            // So many that slots cannot tell the places of those that follow.
+            let many = vec![0; if beyond { MOST_PLACES - 10 } else { 0 }];
+            let (first, second) = records.split_at(cut.min(records.len()));
+            let runs = [&many, first, second];
+            let all = many.iter().chain(&records).copied();
+            let mut slots = vec![Vec::new(); 1 << key_bits];
+            let mut late = Vec::new();
+            for (at, record) in (0u32..).zip(all) {
+                let bucket = (record >> 7) as u32 & !(u32::MAX << key_bits);
+                let check = (record >> 20) as u16 & 0x0fff;
+                let taken: &mut Vec<(u16, u16)> = &mut slots[bucket as usize];
+                match u16::try_from(at) {
+                    Ok(place) if taken.len() < WIDTH => taken.push((check, place)),
+                    _ => late.push(Late { bucket, at, check }),
+                }
+            }
+            for kernel in Kernel::available() {
+                let mut checks = vec![[7; WIDTH]; 1 << key_bits];
+                let mut places = checks.clone();
+                let mut found = Vec::new();
+                Cells::default().fill(kernel, &runs, keying, [&mut checks, &mut places], &mut found);
+                prop_assert_eq!(&found, &late);
+                for (bucket, taken) in slots.iter().enumerate() {
+                    let filled = checks[bucket].iter().copied().zip(places[bucket]);
+                    let filled: Vec<_> = filled.take_while(|slot| slot.0 != EMPTY).collect();
+                    prop_assert_eq!(&filled, taken);
+                    prop_assert!(checks[bucket][taken.len()..].iter().all(|&check| check == EMPTY));
+                }
+            }
+        }
+
         #[test]
         fn every_kernel_finds_what_the_definition_does(
             (buckets, cut) in (0u32..6).prop_flat_map(|bits| (buckets(bits), 0..=1u32 << bits)),

@@ -3,7 +3,30 @@
 
 use std::{arch::x86_64::*, ops::Range};
 
-use super::slots::{Bucket, EMPTY, Hit, Slots, WIDTH, leads_to};
+use super::slots::{Bucket, Cells, EMPTY, Hit, Keying, Late, Slots, WIDTH, leads_to};
+
+/// See [`Cells::fill`].
+pub(super) fn fill(
+    cells: &mut Cells,
+    runs: &[&[u64]],
+    keying: Keying,
+    tables: [&mut [Bucket]; 2],
+    late: &mut Vec<Late>,
+) {
+    // SAFETY: the caller has asked `Kernel::is_avx2`.
+    unsafe { fill_cells(cells, runs, keying, tables, late) }
+}
+
+#[target_feature(enable = "avx2,bmi2")]
+fn fill_cells(
+    cells: &mut Cells,
+    runs: &[&[u64]],
+    keying: Keying,
+    tables: [&mut [Bucket]; 2],
+    late: &mut Vec<Late>,
+) {
+    cells.fill_with(runs, keying, tables, late);
+}
 
 /// See [`Slots::hits`].
 pub(super) fn hits(slots: Slots<'_>, range: Range<u32>, errors: u32, hits: &mut Vec<Hit>) {

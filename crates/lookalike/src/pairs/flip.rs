@@ -15,7 +15,7 @@ use super::{
     cover::Cover,
     find::find_distinct,
     join::{Found, lock, without_copies},
-    record::{Field, Layout, Positions},
+    record::{Layout, Positions},
     scatter::{MOST_KEY_BITS, Partitions},
     verify::Candidates,
 };
@@ -23,7 +23,7 @@ use crate::{
     Fingerprint, Kernel,
     hamming::{
         prefetch,
-        slots::{Bucket, CHECK_BITS, EMPTY, Hit, Slots, WIDTH},
+        slots::{Bucket, CHECK_BITS, Cells, EMPTY, Hit, Keying, Late, Slots, WIDTH},
     },
 };
 
@@ -35,6 +35,8 @@ pub(super) const MOST_LOW_BITS: u32 = 13;
 const LOOK_AT_ONCE: usize = 64;
 /// Buckets with more items than this are joined by a plan of their own.
 const CROWD: usize = 256;
+
+const CACHE_LINE: usize = 64;
 
 /// All that is needed to know.
 #[derive(Clone, Copy)]
@@ -107,8 +109,12 @@ impl<const WORDS: usize> Flip<'_, WORDS> {
         let partitions =
             Partitions::scatter(self.prints, &layout, copies, self.kernel, memory.records);
         let rest = layout.fields[1];
-        let check = Check { shift: rest.shift, mask: !(u16::MAX << rest.bits.min(CHECK_BITS)) };
-        let one = OneLane { flip: self, lane, layout: &layout, check, workers };
+        let keying = Keying {
+            bucket_shift: layout.fields[0].shift,
+            check_shift: rest.shift,
+            check_mask: !(u16::MAX << rest.bits.min(CHECK_BITS)),
+        };
+        let one = OneLane { flip: self, lane, layout: &layout, keying, workers };
         let sorted = one.sort(&partitions, memory.slots, memory.places);
         one.compare(&sorted);
         for worker in workers {
@@ -147,28 +153,10 @@ struct Worker {
     found: Found,
 }
 
-/// The buckets of one partition while they are filled: one store for an item's check and its place.
-#[derive(Default)]
-struct Cells {
-    /// The next cell of each bucket.
-    next: Vec<u32>,
-    cells: Vec<u32>,
-}
-
-impl Cells {
-    /// Makes so many buckets empty.
-    fn clear(&mut self, buckets: usize) -> (&mut [u32], &mut [u32]) {
-        self.next.clear();
-        self.next.extend((0..buckets as u32).map(|bucket| WIDTH as u32 * bucket));
-        self.cells.clear();
-        self.cells.resize(WIDTH * buckets, u32::from(EMPTY) << 16);
-        (&mut self.next, &mut self.cells)
-    }
-}
-
 /// Items in buckets by their keys.
 struct Sorted<'a> {
     parts: Vec<Part<'a>>,
+    late: LateItems,
     slots: Slots<'a>,
     /// For each slot that is taken, where in its part the record lies.
     places: &'a [Bucket],
@@ -179,7 +167,8 @@ struct Sorted<'a> {
 /// The records of one partition, and what is not in the slots of its buckets.
 struct Part<'a> {
     runs: Vec<&'a [u64]>,
-    late: LateItems,
+    /// Items that found no slot, by bucket.
+    late: Vec<Late>,
     /// Buckets with too many items to compare, which have nothing in their slots, and their items.
     crowds: Vec<(u32, Vec<u32>)>,
 }
@@ -193,6 +182,16 @@ impl Sorted<'_> {
     /// The buckets one bit apart.
     fn beside(&self, bucket: u32) -> impl Iterator<Item = u32> {
         (0..self.places.len().ilog2()).map(move |bit| bucket ^ 1 << bit)
+    }
+
+    /// Asks for what these buckets of one part will be compared with in other parts.
+    fn ask_for_beside(&self, buckets: Range<u32>) {
+        for bit in self.low_bits..self.places.len().ilog2() {
+            let others = buckets.clone().map(|bucket| bucket ^ 1 << bit);
+            others
+                .step_by(CACHE_LINE / size_of::<Bucket>())
+                .for_each(|other| prefetch(Some(self.slots.bucket(other))));
+        }
     }
 
     /// The place of the record whose check is in this slot.
@@ -213,7 +212,7 @@ impl Sorted<'_> {
         let taken =
             self.slots.bucket(bucket).iter().filter(|&&check| check != EMPTY).count() as u32;
         let slots = WIDTH as u32 * bucket..WIDTH as u32 * bucket + taken;
-        let late = part.late.of(bucket).iter().map(|late| *part.record(late.at));
+        let late = self.late.of(bucket).iter().map(|late| *part.record(late.at));
         slots.map(|slot| *self.in_slot(slot)).chain(late)
     }
 }
@@ -232,11 +231,9 @@ impl Part<'_> {
     }
 }
 
-/// The items of one partition that found no slot, by bucket.
+/// The items that found no slot, by bucket.
 struct LateItems {
     items: Vec<Late>,
-    /// The first bucket of the partition.
-    first: u32,
     marks: Vec<Marks>,
     /// Where in `items` those of each marked bucket begin; the last one ends with them.
     starts: Vec<u32>,
@@ -247,26 +244,18 @@ struct LateItems {
 struct Marks {
     /// A bit for each.
     bits: u64,
-    /// How many buckets of the partition before these are marked.
+    /// How many buckets before these are marked.
     before: u32,
-}
-
-/// An item for which there was no slot: its bucket, where its record lies in the part, and its check.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Late {
-    bucket: u32,
-    at: u32,
-    check: u16,
 }
 
 impl LateItems {
     /// Takes items by bucket, of so many buckets.
-    fn new(first: u32, buckets: u32, items: Vec<Late>) -> Self {
-        let mut marks = vec![Marks::default(); buckets.div_ceil(Marks::BUCKETS) as usize];
+    fn new(buckets: usize, items: Vec<Late>) -> Self {
+        let mut marks = vec![Marks::default(); buckets.div_ceil(Marks::BUCKETS as usize)];
         let mut starts = Vec::new();
         let mut at = 0;
         for late in items.chunk_by(|one, two| one.bucket == two.bucket) {
-            let bucket = late[0].bucket - first;
+            let bucket = late[0].bucket;
             marks[(bucket / Marks::BUCKETS) as usize].bits |= 1 << (bucket % Marks::BUCKETS);
             starts.push(at);
             at += late.len() as u32;
@@ -277,13 +266,13 @@ impl LateItems {
             marks.before = before;
             before += marks.bits.count_ones();
         }
-        Self { items, first, marks, starts }
+        Self { items, marks, starts }
     }
 
     /// The late items of the marked buckets from this one on, bucket by bucket: `Marks::BUCKETS` of them
     /// are looked at, or all that are left.
     fn from(&self, bucket: u32) -> impl Iterator<Item = &[Late]> {
-        let marks = self.marks.get(((bucket - self.first) / Marks::BUCKETS) as usize);
+        let marks = self.marks.get((bucket / Marks::BUCKETS) as usize);
         let Marks { bits, before } = marks.copied().unwrap_or_default();
         (before..before + bits.count_ones()).map(|marked| self.marked(marked))
     }
@@ -291,7 +280,6 @@ impl LateItems {
     /// The late items of one bucket.
     #[inline]
     fn of(&self, bucket: u32) -> &[Late] {
-        let bucket = bucket - self.first;
         let Marks { bits, before } = self.marks[(bucket / Marks::BUCKETS) as usize];
         let bit = 1 << (bucket % Marks::BUCKETS);
         if bits & bit == 0 {
@@ -309,20 +297,6 @@ impl LateItems {
 
 impl Marks {
     const BUCKETS: u32 = u64::BITS;
-}
-
-/// Some bits of the lane that are not in the key.
-#[derive(Clone, Copy)]
-struct Check {
-    shift: u32,
-    mask: u16,
-}
-
-impl Check {
-    #[inline(always)]
-    fn of(self, record: u64) -> u16 {
-        (record >> self.shift) as u16 & self.mask
-    }
 }
 
 /// The buckets of one partition.
@@ -345,18 +319,13 @@ struct OneLane<'a, const WORDS: usize> {
     flip: &'a Flip<'a, WORDS>,
     lane: usize,
     layout: &'a Layout<WORDS>,
-    check: Check,
+    keying: Keying,
     workers: &'a [Mutex<Worker>],
 }
 
 impl<const WORDS: usize> OneLane<'_, WORDS> {
     fn with_worker<T>(&self, work: impl FnOnce(&mut Worker) -> T) -> T {
         work(&mut lock(&self.workers[rayon::current_thread_index().unwrap_or(0)]))
-    }
-
-    /// The bits of the key that are not the partition's.
-    fn low_key(&self) -> Field {
-        self.layout.fields[0]
     }
 
     /// Gives the items of every partition slots in their buckets.
@@ -366,7 +335,8 @@ impl<const WORDS: usize> OneLane<'_, WORDS> {
         slots: &'a mut [Bucket],
         places: &'a mut [Bucket],
     ) -> Sorted<'a> {
-        let low_bits = self.low_key().bits;
+        // The bits of the key that are not the partition's.
+        let low_bits = self.layout.fields[0].bits;
         let count = (slots.len() >> low_bits) as f64;
         let parts = slots
             .par_chunks_mut(1 << low_bits)
@@ -379,8 +349,10 @@ impl<const WORDS: usize> OneLane<'_, WORDS> {
                 let buckets = Buckets { first: (number as u32) << low_bits, slots, places };
                 self.with_worker(|worker| self.sort_part(runs, buckets, worker))
             })
-            .collect();
-        Sorted { parts, slots: Slots::new(slots), places, low_bits }
+            .collect::<Vec<_>>();
+        let late = parts.iter().flat_map(|part| &part.late).copied().collect();
+        let late = LateItems::new(slots.len(), late);
+        Sorted { parts, late, slots: Slots::new(slots), places, low_bits }
     }
 
     fn sort_part<'a>(
@@ -390,49 +362,17 @@ impl<const WORDS: usize> OneLane<'_, WORDS> {
         worker: &mut Worker,
     ) -> Part<'a> {
         let Worker { cells, found, .. } = worker;
-        let mut late = self.take_slots(&runs, &mut buckets, cells);
-        // What is late comes in the order of the records.
+        let mut late = Vec::new();
+        let tables = [&mut *buckets.slots, &mut *buckets.places];
+        cells.fill(self.flip.kernel, &runs, self.keying, tables, &mut late);
+        late.iter_mut().for_each(|late| late.bucket += buckets.first);
         late.sort_unstable();
-        let mut part = Part { runs, late: LateItems::new(0, 0, Vec::new()), crowds: Vec::new() };
+        let mut part = Part { runs, late: Vec::new(), crowds: Vec::new() };
         if late.chunk_by(|one, two| one.bucket == two.bucket).any(|late| late.len() > CROWD) {
             late = self.thin_out(&mut part, &mut buckets, &late, found);
         }
-        part.late = LateItems::new(buckets.first, buckets.slots.len() as u32, late);
+        part.late = late;
         part
-    }
-
-    /// Puts every item into the next slot of its bucket, if there is one; returns the others.
-    fn take_slots(
-        &self,
-        runs: &[&[u64]],
-        buckets: &mut Buckets<'_>,
-        cells: &mut Cells,
-    ) -> Vec<Late> {
-        let shift = self.low_key().shift;
-        let mask = buckets.slots.len() - 1;
-        let (next, cells) = cells.clear(buckets.slots.len());
-        let mut late = Vec::new();
-        let mut before = 0;
-        for run in runs {
-            for (at, &record) in (before..).zip(*run) {
-                let bucket = (record >> shift) as usize & mask;
-                let check = self.check.of(record);
-                let cell = next[bucket] as usize;
-                next[bucket] += 1;
-                if cell < WIDTH * (bucket + 1) && at <= u16::MAX.into() {
-                    cells[cell] = u32::from(check) << 16 | at;
-                } else {
-                    late.push(Late { bucket: buckets.first + bucket as u32, at, check });
-                }
-            }
-            before += run.len() as u32;
-        }
-        let tables = buckets.slots.iter_mut().zip(&mut *buckets.places);
-        for ((checks, places), cells) in tables.zip(cells.as_chunks::<WIDTH>().0) {
-            *checks = cells.map(|cell| (cell >> 16) as u16);
-            *places = cells.map(|cell| cell as u16);
-        }
-        late
     }
 
     /// Takes copies out of large buckets (all copies meet in the first lane, and are left out of the
@@ -503,16 +443,16 @@ impl<const WORDS: usize> OneLane<'_, WORDS> {
     fn compare_part(&self, sorted: &Sorted<'_>, buckets: Range<u32>, worker: &mut Worker) {
         let Flip { prints, cover, radius, kernel, .. } = *self.flip;
         let Worker { hits, beside, candidates, found, .. } = worker;
-        let late = &sorted.part(buckets.start).late;
         let budget = cover.lanes[self.lane].budget;
         hits.clear();
         for start in buckets.clone().step_by(Marks::BUCKETS as usize) {
             let end = (start + Marks::BUCKETS).min(buckets.end);
             // What these late items meet lies all over the memory, and is asked for in time.
-            let met = late.from(start).flat_map(|late| sorted.beside(late[0].bucket));
+            let met = sorted.late.from(start).flat_map(|late| sorted.beside(late[0].bucket));
             met.for_each(|other| prefetch(Some(sorted.slots.bucket(other))));
+            sorted.ask_for_beside(end..(end + Marks::BUCKETS).min(buckets.end));
             sorted.slots.hits(kernel, start..end, budget, hits);
-            for late in late.from(start) {
+            for late in sorted.late.from(start) {
                 self.compare_late(sorted, late, beside, candidates);
             }
             if hits.len() >= LOOK_AT_ONCE {
@@ -584,10 +524,10 @@ impl<const WORDS: usize> OneLane<'_, WORDS> {
         }
         // Of two buckets with late items, the first one compares those.
         for other in sorted.beside(bucket).filter(|&other| bucket < other) {
-            let part = sorted.part(other);
-            for two in part.late.of(other) {
+            for two in sorted.late.of(other) {
                 for one in late.iter().filter(|one| one.check == two.check) {
-                    self.consider(record(one), *part.record(two.at), candidates);
+                    let two = *sorted.part(other).record(two.at);
+                    self.consider(record(one), two, candidates);
                 }
             }
         }
