@@ -24,9 +24,8 @@ impl Pairs {
             let is_copy = |item: u32| copies.find(item).is_some();
             near.retain(|pair| !is_copy(pair.a) && !is_copy(pair.b));
         }
-        let order = |pair: &Pair| u64::from(pair.a) << 32 | u64::from(pair.b);
-        near.par_sort_unstable_by_key(order);
-        near.dedup_by_key(|pair| order(pair));
+        let mut near = in_order(near);
+        near.dedup_by_key(|pair| (pair.a, pair.b));
         Self { plan, near, groups, spilled }
     }
 
@@ -69,5 +68,50 @@ impl Pairs {
     /// Bytes written to spill files; 0 if everything stayed in memory.
     pub fn spilled(&self) -> u64 {
         self.spilled
+    }
+}
+
+/// The same pairs, by `(a, b)`. First items are spread over the input, more or less: dealt into stretches
+/// of it with a few pairs each, there is little left to sort.
+fn in_order(pairs: Vec<Pair>) -> Vec<Pair> {
+    const FEW: usize = 4;
+    let items = pairs.iter().map(|pair| pair.a).max().map_or(1, |last| u64::from(last) + 1);
+    let stretches = (pairs.len() / FEW).max(1) as u64;
+    let shift = items.div_ceil(stretches).next_power_of_two().ilog2();
+    let stretch = |pair: &Pair| (u64::from(pair.a) >> shift) as usize;
+    // Where the next pair of each stretch goes: first counted, then summed up.
+    let mut next = vec![0usize; (items >> shift) as usize + 1];
+    pairs.iter().for_each(|pair| next[stretch(pair)] += 1);
+    let mut total = 0;
+    next.iter_mut().for_each(|next| total += std::mem::replace(next, total));
+    let mut dealt = vec![Pair { a: 0, b: 0, distance: 0 }; pairs.len()];
+    for pair in &pairs {
+        let next = &mut next[stretch(pair)];
+        dealt[*next] = *pair;
+        *next += 1;
+    }
+    dealt
+        .par_chunk_by_mut(|one, two| stretch(one) == stretch(two))
+        .for_each(|pairs| pairs.sort_unstable_by_key(|pair| (pair.a, pair.b)));
+    dealt
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn pairs_come_in_order_however_they_are_spread(
+            ends in proptest::collection::vec(
+                (prop_oneof![0u32..9, any::<u32>(), Just(u32::MAX)], any::<u32>()), 0..100,
+            ),
+        ) {
+            let pairs: Vec<Pair> = ends.iter().map(|&(a, b)| Pair { a, b, distance: 1 }).collect();
+            let mut sorted = pairs.clone();
+            sorted.sort_unstable();
+            prop_assert_eq!(in_order(pairs), sorted);
+        }
     }
 }

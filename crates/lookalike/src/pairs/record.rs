@@ -187,8 +187,10 @@ impl<const WORDS: usize> Layout<WORDS> {
             mask.0[part.word] |= part.gather.mask;
         }
         let stretch = self.stretch(record, prints.len());
+        // A stretch of one item is that item: it need not be looked at.
+        let one = self.stretch_bits == 0;
         let fits = move |print: &Fingerprint<WORDS>| {
-            (0..WORDS).all(|word| (print.0[word] ^ known.0[word]) & mask.0[word] == 0)
+            one || (0..WORDS).all(|word| (print.0[word] ^ known.0[word]) & mask.0[word] == 0)
         };
         let items = (stretch.start as u32..).zip(&prints[stretch]);
         items.filter(move |(_, print)| fits(print)).map(|(item, _)| item)
