@@ -5,7 +5,11 @@
 
 mod index;
 
-use std::{fmt::Display, path::PathBuf, str::FromStr};
+use std::{
+    fmt::Display,
+    path::{Path, PathBuf},
+    str::FromStr,
+};
 
 use clap::{Parser, Subcommand, ValueEnum};
 use lookalike::{
@@ -795,13 +799,20 @@ pub struct VerifyArgs {
 
 #[derive(clap::Args)]
 pub struct OutputArgs {
-    /// Write to this file instead of standard output; its ending decides the format
+    /// Write to this file instead of standard output, which is -; its ending decides the format
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
 
     /// Replace the output file if there is one
     #[arg(long)]
     pub force: bool,
+}
+
+impl OutputArgs {
+    /// The file to write; none for standard output.
+    pub fn file(&self) -> Option<&Path> {
+        self.output.as_deref().filter(|file| *file != Path::new("-"))
+    }
 }
 
 #[derive(clap::Args, Clone, Copy)]

@@ -28,7 +28,7 @@ pub fn run(args: HashArgs) -> Result<ExitCode> {
 fn pictures(args: HashArgs, start: Instant) -> Result<ExitCode> {
     let options = PictureArgs::default();
     let alike = PicturesAlike::new(&args.recipe, None, &VerifyArgs::default(), options)?;
-    check_ending(args.output.output.as_deref())?;
+    check_ending(args.output.file())?;
     let mut skipped = Skipped::unless(args.rows.strict);
     let mut pictures =
         Pictures::open(&args.inputs, &picture_reading(&args.cache, &args.rows), &mut skipped)?;
@@ -71,7 +71,7 @@ fn pictures(args: HashArgs, start: Instant) -> Result<ExitCode> {
 
 fn texts(args: HashArgs, start: Instant) -> Result<ExitCode> {
     let Making { recipe, radius } = Making::new(&args.recipe, None)?;
-    check_ending(args.output.output.as_deref())?;
+    check_ending(args.output.file())?;
     let mut skipped = Skipped::unless(args.rows.strict);
     let mut rows = Rows::open(&args.inputs, RowOptions::from(&args.rows), &mut skipped)?;
     let mut output = Output::create(&args.output)?;

@@ -194,7 +194,7 @@ struct Report {
 
 impl Report {
     fn open(args: OutputArgs, equal: EqualPolicy, talk: TalkArgs) -> Result<Self> {
-        let file = TableFile::of(args.output.as_deref())?;
+        let file = TableFile::of(args.file())?;
         Ok(Self { output: Output::create(&args)?, file, equal, talk })
     }
 

@@ -39,7 +39,7 @@ pub struct FolderOutput {
 impl Output {
     /// Opens the output before work starts, so that a wrong name costs no time.
     pub fn create(args: &OutputArgs) -> Result<Self> {
-        let place = match &args.output {
+        let place = match args.file() {
             None => Place::Stdout(io::stdout()),
             Some(target) => Place::open(target, args.force)?,
         };

@@ -50,6 +50,17 @@ fn pairs_reads_what_hash_writes() {
 }
 
 #[test]
+fn a_dash_is_standard_output() {
+    let folder = Folder::with("a.txt", LINES);
+    for command in ["hash --lines a.txt --quiet", "pairs --lines a.txt --quiet"] {
+        let (named, unnamed) = (folder.run(&format!("{command} -o -")), folder.run(command));
+        assert_eq!((named.exit, named.all()), (0, unnamed.all()), "{command}");
+        assert!(!named.stdout.is_empty(), "{command}");
+    }
+    assert_eq!(folder.names(), ["a.txt"]);
+}
+
+#[test]
 fn written_fingerprints_of_two_widths_do_not_meet() {
     let folder = Folder::with("a.txt", "one two three\n");
     folder.run("hash a.txt -o a.jsonl");

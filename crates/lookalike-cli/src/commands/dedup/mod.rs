@@ -247,9 +247,8 @@ fn search_pictures(
         Some(path) => Some(Pictures::open(std::slice::from_ref(path), &reading, skipped)?),
         None => None,
     };
-    let outputs = Outputs::open(args, |output| {
-        Ok(KeptOutput::Folder(own.open_kept(output.output.as_deref())?))
-    })?;
+    let outputs =
+        Outputs::open(args, |output| Ok(KeptOutput::Folder(own.open_kept(output.file())?)))?;
     let acting = Acting::open(args, [None, None])?;
     let source = PictureSource {
         pictures: &mut own,

@@ -48,19 +48,17 @@ impl Outputs {
         }
         let table = |path: &Option<PathBuf>| -> Result<Option<Table>> {
             let Some(path) = path else { return Ok(None) };
-            let file = TableFile::of(named(path))?;
-            Ok(Some(Table { output: create(path, args.force)?, file }))
+            let place = place(path, args.force);
+            Ok(Some(Table { file: TableFile::of(place.file())?, output: Output::create(&place)? }))
         };
-        let kept = args.output.as_deref().map(|path| {
-            let output = named(path).map(Path::to_owned);
-            open_kept(&OutputArgs { output, force: args.force })
-        });
+        let kept = args.output.as_deref().map(|path| open_kept(&place(path, args.force)));
+        let page = args.report.as_deref().map(|path| Output::create(&place(path, args.force)));
         Ok(Self {
             kept: kept.transpose()?,
             pairs: table(&args.pairs)?,
             groups: table(&args.groups)?,
             removed: table(&args.removed)?,
-            page: args.report.as_deref().map(|path| create(path, args.force)).transpose()?,
+            page: page.transpose()?,
         })
     }
 
@@ -113,13 +111,8 @@ impl Outputs {
     }
 }
 
-/// The file of that name; `-` is standard output.
-fn named(path: &Path) -> Option<&Path> {
-    (path != Path::new("-")).then_some(path)
-}
-
-fn create(path: &Path, force: bool) -> Result<Output> {
-    Output::create(&OutputArgs { output: named(path).map(Path::to_owned), force })
+fn place(path: &Path, force: bool) -> OutputArgs {
+    OutputArgs { output: Some(path.to_owned()), force }
 }
 
 /// What is removed, in the order of the input, each with the item that is kept for it.
