@@ -210,6 +210,11 @@ pub struct DedupArgs {
     #[command(flatten)]
     pub cache: CacheArgs,
 
+    /// Fingerprints: cut them into this many blocks (more than the distance) instead of the planner's
+    /// choice
+    #[arg(long, value_name = "M", help_heading = "How to work")]
+    pub blocks: Option<u32>,
+
     #[command(flatten, next_help_heading = "How to work")]
     pub work: WorkArgs,
 
@@ -743,7 +748,8 @@ pub struct SearchArgs {
     #[arg(long, short = 'k', value_name = "K", value_parser = radius)]
     pub distance: Option<Radius>,
 
-    /// Cut fingerprints into this many blocks (more than the distance) instead of the planner's choice
+    /// Fingerprints: cut them into this many blocks (more than the distance) instead of the planner's
+    /// choice
     #[arg(long, value_name = "M")]
     pub blocks: Option<u32>,
 

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     args::{Kind, OutputArgs, PairsArgs, TalkArgs},
-    config::{Alike, PicturesAlike, Search, Work, picture_reading},
+    config::{Alike, PicturesAlike, Search, Work, picture_reading, refuse_blocks},
     report::{
         EqualPolicy, Figure, Output, PairWriter, Summary, TableFile, bytes, counted, json_line, say,
     },
@@ -67,7 +67,7 @@ fn texts(args: PairsArgs, start: Instant) -> Result<ExitCode> {
         !args.plan,
         "--plan is for fingerprints; of texts, the summary says how they were found"
     );
-    ensure!(args.search.blocks.is_none(), "--blocks is for fingerprints; leave it out for texts");
+    refuse_blocks(args.search.blocks, "texts")?;
     let alike = Alike::new(&args.recipe, args.search.distance, &args.verify)?;
     let work = Work::new(args.search.work)?;
     let mut skipped = Skipped::unless(args.rows.strict);
@@ -96,10 +96,7 @@ fn texts(args: PairsArgs, start: Instant) -> Result<ExitCode> {
 
 fn pictures(args: PairsArgs, start: Instant) -> Result<ExitCode> {
     ensure!(!args.plan, "--plan is for fingerprints; of pictures, the summary says how");
-    ensure!(
-        args.search.blocks.is_none(),
-        "--blocks is for fingerprints; leave it out for pictures"
-    );
+    refuse_blocks(args.search.blocks, "pictures")?;
     let alike =
         PicturesAlike::new(&args.recipe, args.search.distance, &args.verify, args.pictures)?;
     let work = Work::new(args.search.work)?;

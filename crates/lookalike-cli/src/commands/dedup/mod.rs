@@ -28,7 +28,7 @@ use super::{
 use crate::{
     act::Reread,
     args::{DedupArgs, Grouping, KeepRule, Kind},
-    config::{Alike, PicturesAlike, Work, picture_reading},
+    config::{Alike, PicturesAlike, Work, picture_reading, refuse_blocks},
     report::{Figure, Output, Summary, counted, grouped, html::Scale, say},
     source::{
         self, Bad, Digest, Fingerprints, Ids, Kept, KeptOutput, PictureItem, Pictures, Row,
@@ -85,6 +85,11 @@ impl Done {
             "--against removes what is alike something in OTHER; chains have no part in it: leave \
              --group out"
         );
+        match kind {
+            Kind::Text => refuse_blocks(args.blocks, "texts")?,
+            Kind::Image => refuse_blocks(args.blocks, "pictures")?,
+            Kind::Hash => {}
+        }
         let work = Work::new(std::mem::take(&mut args.work))?;
         let mut skipped = match kind {
             Kind::Hash => Skipped::new(args.skip_bad),

@@ -39,7 +39,7 @@ pub fn search(
     };
     let mut own = Fingerprints::open(&args.inputs, &options, skipped)?;
     let mut others = open_others(args, own.width, skipped)?;
-    let search = Search::new(args.distance, None, own.width)?;
+    let search = Search::new(args.distance, args.blocks, own.width)?;
     let outputs = Outputs::open(args, |output| own.open_kept(output))?;
     let acting =
         Acting::open(args, [args.inputs.first().map(|path| path_text(path)).as_deref(), None])?;
