@@ -156,11 +156,12 @@ def dedup(
     (0, 2)
 
     Options are those of ``lookalike dedup``, with the same defaults: ``field`` and ``id`` name
-    columns, ``keep`` is ``first``, ``last``, ``longest``, ``largest``, ``newest`` or ``FIELD:asc`` or
-    ``FIELD:desc``; ``level``, ``similarity`` and ``distance`` say how alike; ``verify=False`` compares
-    fingerprints only; ``against`` is other data: what is alike something in it goes, and nothing
-    else. ``report`` writes a page to look at; ``output`` writes what is kept of files. ``changes`` are
-    what :class:`Recipe` takes, functions of your own included.
+    columns, ``keep`` is ``first``, ``last``, ``longest``, ``largest``, ``newest``, ``FIELD:asc`` or
+    ``FIELD:desc``, or several with commas between; ``level``, ``similarity`` and ``distance`` say
+    how alike; ``verify=False`` compares fingerprints only; ``against`` is other data: what is alike
+    something in it goes, and nothing else. ``report`` writes a page to look at; ``output`` writes
+    what is kept of files. ``changes`` are what :class:`Recipe` takes, functions of your own
+    included.
 
     Pictures are files, too, and ``recipe`` is then ``pdq``, ``phash``, ``colour`` or ``hsv``;
     ``orientations`` also finds turned and mirrored ones, ``match="partial"`` cropped and framed ones;

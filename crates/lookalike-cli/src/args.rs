@@ -169,8 +169,8 @@ pub struct DedupArgs {
 
     /// Which one of a group is kept: first, last, longest (text), largest (bytes), newest or oldest
     /// (file), best (picture: pixels, then bytes), path:PATTERN (those whose path fits; * is anything),
-    /// or by a field: FIELD:asc (smallest first) or FIELD:desc. Several, with commas between, one
-    /// of them a field: the next decides between equals
+    /// or by a field: FIELD:asc (smallest first) or FIELD:desc. Several, with commas between: the next
+    /// decides between equals
     #[arg(long, value_name = "RULE", default_value = "first", value_parser = parsed::<KeepRules>)]
     pub keep: KeepRules,
 
@@ -310,13 +310,18 @@ impl FromStr for KeepRules {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let rules: Result<Vec<_>, _> = text.split(',').map(str::parse).collect();
-        let rules = rules?;
-        let fields = rules.iter().filter(|rule| matches!(rule, KeepRule::Field { .. })).count();
-        if fields > 1 {
-            return Err("one field can decide, not two".to_owned());
-        }
-        Ok(Self(rules))
+        text.split(',').map(str::parse).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+impl KeepRules {
+    /// The fields that decide, in order.
+    pub fn fields(&self) -> Vec<String> {
+        let field = |rule: &KeepRule| match rule {
+            KeepRule::Field { name, .. } => Some(name.clone()),
+            _ => None,
+        };
+        self.0.iter().filter_map(field).collect()
     }
 }
 

@@ -1,4 +1,4 @@
-//! What does a row say? The text or the features of one field, an id, a key to order rows by.
+//! What does a row say? The text or the features of one field, an id, keys to order rows by.
 
 use std::{borrow::Cow, cmp::Ordering};
 
@@ -70,7 +70,7 @@ pub enum Value<'a> {
 pub struct Wanted {
     pub text: String,
     pub id: Option<String>,
-    pub key: Option<String>,
+    pub keys: Vec<String>,
 }
 
 /// The values of the wanted fields; `None` where there is no such field.
@@ -78,7 +78,7 @@ pub struct Wanted {
 pub struct Values<'a> {
     pub text: Option<Value<'a>>,
     pub id: Option<Value<'a>>,
-    pub key: Option<Value<'a>>,
+    pub keys: Vec<Option<Value<'a>>>,
 }
 
 /// A row that is an item.
@@ -86,7 +86,7 @@ pub struct Values<'a> {
 pub struct Found<'a> {
     pub content: Content<'a>,
     pub id: RowId<'a>,
-    pub key: Option<Key>,
+    pub keys: Vec<Option<Key>>,
     /// Whether invalid UTF-8 was replaced.
     pub repaired: bool,
     /// Whether the content is known to be no HTML, or to be such; `None`: as the user says.
@@ -102,7 +102,7 @@ impl<'a> Found<'a> {
     /// An item that has a text and nothing else.
     pub fn text(text: impl Into<Cow<'a, str>>, repaired: bool) -> Self {
         let content = Content::Text(text.into());
-        Self { content, id: RowId::Place, key: None, repaired, html: None, modified: None }
+        Self { content, id: RowId::Place, keys: Vec::new(), repaired, html: None, modified: None }
     }
 
     pub fn into_owned(self) -> Found<'static> {
@@ -124,7 +124,7 @@ impl Wanted {
     pub fn choose(
         text: Option<&str>,
         id: Option<&str>,
-        key: Option<&str>,
+        keys: &[String],
         columns: &[String],
     ) -> (Self, Option<String>) {
         let has = |name: &&str| columns.iter().any(|column| column == name);
@@ -135,7 +135,7 @@ impl Wanted {
         let wanted = Self {
             text: text.unwrap_or(guessed).to_owned(),
             id: Some(id.unwrap_or(USUAL_ID).to_owned()),
-            key: key.map(str::to_owned),
+            keys: keys.to_vec(),
         };
         (wanted, note)
     }
@@ -158,7 +158,8 @@ impl Wanted {
         };
         let found = Found::text("", false);
         let id = values.id.map_or(RowId::Place, row_id);
-        Ok(Some(Found { content, id, key: values.key.and_then(key), ..found }))
+        let keys = values.keys.into_iter().map(|value| value.and_then(key)).collect();
+        Ok(Some(Found { content, id, keys, ..found }))
     }
 
     fn wrong(&self, what: &str) -> Refusal {
@@ -206,7 +207,7 @@ mod tests {
     fn text_is_read_unless_another_field_is_named_or_must_be_guessed() {
         let choose = |said, columns: &[&str]| {
             let columns: Vec<_> = columns.iter().map(|&name| name.to_owned()).collect();
-            let (wanted, note) = Wanted::choose(said, None, None, &columns);
+            let (wanted, note) = Wanted::choose(said, None, &[], &columns);
             (wanted.text, note.is_some())
         };
         assert_eq!(choose(None, &["body", "text"]), ("text".into(), false));

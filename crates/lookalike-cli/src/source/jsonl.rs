@@ -70,8 +70,9 @@ fn names(line: &str) -> Vec<String> {
 fn read_fields<'a>(line: &'a str, wanted: &Wanted) -> serde_json::Result<Values<'a>> {
     let mut wishes = vec![Wish { path: &wanted.text, slot: Slot::Text }];
     wishes.extend(wanted.id.iter().map(|path| Wish { path, slot: Slot::Id }));
-    wishes.extend(wanted.key.iter().map(|path| Wish { path, slot: Slot::Key }));
-    let mut values = Values::default();
+    let keys = wanted.keys.iter().enumerate();
+    wishes.extend(keys.map(|(number, path)| Wish { path, slot: Slot::Key(number) }));
+    let mut values = Values { keys: vec![None; wanted.keys.len()], ..Values::default() };
     let mut reader = serde_json::Deserializer::from_str(line);
     Object { wishes: &wishes, values: &mut values }.deserialize(&mut reader)?;
     reader.end()?;
@@ -89,7 +90,8 @@ struct Wish<'w> {
 enum Slot {
     Text,
     Id,
-    Key,
+    /// The one of this number.
+    Key(usize),
 }
 
 impl<'a> Values<'a> {
@@ -97,7 +99,7 @@ impl<'a> Values<'a> {
         match slot {
             Slot::Text => self.text = Some(value),
             Slot::Id => self.id = Some(value),
-            Slot::Key => self.key = Some(value),
+            Slot::Key(number) => self.keys[number] = Some(value),
         }
     }
 }
@@ -306,7 +308,7 @@ mod tests {
     };
 
     fn wanted(text: &str) -> Wanted {
-        Wanted { text: text.into(), id: Some("id".into()), key: Some("meta.date".into()) }
+        Wanted { text: text.into(), id: Some("id".into()), keys: vec!["meta.date".into()] }
     }
 
     fn read<'a>(line: &'a str, text: &str) -> Found<'a> {
@@ -324,7 +326,7 @@ mod tests {
         let found = read(line, "text");
         assert_eq!(found.content, Content::Text("a \"b\" é".into()));
         assert_eq!(found.id, RowId::Number(7));
-        assert_eq!(found.key, Some(Key::Text("2020".into())));
+        assert_eq!(found.keys, [Some(Key::Text("2020".into()))]);
     }
 
     #[test]

@@ -88,6 +88,30 @@ fn keep_rules_decide_who_stays() {
 }
 
 #[test]
+fn fields_decide_one_after_the_other() {
+    let rows = [("a", 1, 2020), ("b", 3, 2021), ("c", 3, 2019), ("d", 2, 2018)];
+    let json = rows.map(|(id, score, year)| {
+        format!("{{\"id\":\"{id}\",\"score\":{score},\"year\":{year},\"text\":\"{FERRY}\"}}\n")
+    });
+    let csv = rows.map(|(id, score, year)| format!("{id},{score},{year},\"{FERRY}\"\n"));
+    let folder = Folder::with("in.jsonl", json.concat())
+        .and("in.csv", format!("id,score,year,text\n{}", csv.concat()));
+    for (rules, kept) in [
+        ("score:desc", "b"),
+        ("score:desc,year:asc", "c"),
+        ("score:desc,last,year:asc", "c"),
+        ("year:desc,score:desc", "b"),
+        ("id:desc", "d"),
+    ] {
+        for input in ["in.jsonl", "in.csv"] {
+            let ran = folder.run(&format!("dedup {input} --keep {rules} --groups -"));
+            let start = format!("{{\"group\":1,\"keep\":\"{kept}\"");
+            assert!(ran.stdout.starts_with(&start), "{rules}: {} {}", ran.stdout, ran.stderr);
+        }
+    }
+}
+
+#[test]
 fn a_run_that_removes_too_much_stops_and_names_the_group() {
     let folder = Folder::with("in.jsonl", rows(&vec![("x", 1, FERRY.to_owned()); 20]));
     let ran = folder.run("dedup in.jsonl -o out.jsonl --groups g.jsonl");

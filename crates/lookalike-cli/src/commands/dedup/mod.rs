@@ -27,7 +27,7 @@ use super::{
 };
 use crate::{
     act::Reread,
-    args::{DedupArgs, Grouping, KeepRule, Kind},
+    args::{DedupArgs, Grouping, Kind},
     config::{Alike, PicturesAlike, Work, picture_reading, refuse_blocks},
     report::{Figure, Output, Summary, counted, grouped, html::Scale, say},
     source::{
@@ -300,13 +300,10 @@ fn open(
 }
 
 fn options(args: &DedupArgs, work: &Work) -> RowOptions {
-    let key = args.keep.0.iter().find_map(|rule| match rule {
-        KeepRule::Field { name, .. } => Some(name.clone()),
-        _ => None,
-    });
+    let keys = args.keep.fields();
     let again = reads_again(args);
     let watch = deed(&args.act).is_some();
-    RowOptions { key, again, watch, temp: work.temp.clone(), ..RowOptions::from(&args.rows) }
+    RowOptions { keys, again, watch, temp: work.temp.clone(), ..RowOptions::from(&args.rows) }
 }
 
 /// Whether the input is read a second time, to show or to copy what is in it.
