@@ -49,6 +49,8 @@ impl Ord for Key {
 pub enum RowId<'a> {
     Given(Cow<'a, str>),
     Number(u64),
+    /// A number that is not of 64 bits without a sign, as JSON has it.
+    Numeral(Cow<'a, str>),
     /// Nothing: it goes by its place.
     Place,
 }
@@ -61,6 +63,8 @@ pub enum Value<'a> {
     Unsigned(u64),
     /// A number of another kind, and how it is written.
     Number(f64, String),
+    /// The same, as it stands in JSON.
+    Numeral(&'a str),
     Features(Vec<(String, f64)>),
     Other(&'static str),
 }
@@ -112,6 +116,7 @@ impl<'a> Found<'a> {
         };
         let id = match self.id {
             RowId::Given(id) => RowId::Given(id.into_owned().into()),
+            RowId::Numeral(digits) => RowId::Numeral(digits.into_owned().into()),
             RowId::Number(number) => RowId::Number(number),
             RowId::Place => RowId::Place,
         };
@@ -152,7 +157,9 @@ impl Wanted {
             Some(Value::Null) => {
                 return Err((Reason::NoField, format!("the field {} is null", self.text)));
             }
-            Some(Value::Unsigned(_) | Value::Number(..)) => return Err(self.wrong("a number")),
+            Some(Value::Unsigned(_) | Value::Number(..) | Value::Numeral(_)) => {
+                return Err(self.wrong("a number"));
+            }
             Some(Value::Other(what)) => return Err(self.wrong(what)),
             None => return Err((Reason::NoField, no_field(&self.text, &columns()))),
         };
@@ -181,11 +188,13 @@ pub fn no_field(name: &str, columns: &[String]) -> String {
     }
 }
 
-fn row_id(value: Value<'_>) -> RowId<'_> {
+/// What a row calls itself whose id is this.
+pub fn row_id(value: Value<'_>) -> RowId<'_> {
     match value {
         Value::Text(text) => RowId::Given(text),
         Value::Unsigned(number) => RowId::Number(number),
         Value::Number(_, text) => RowId::Given(text.into()),
+        Value::Numeral(digits) => RowId::Numeral(digits.into()),
         Value::Null | Value::Features(_) | Value::Other(_) => RowId::Place,
     }
 }
@@ -195,6 +204,7 @@ fn key(value: Value<'_>) -> Option<Key> {
         Value::Text(text) => Some(Key::Text(text.into_owned())),
         Value::Unsigned(number) => Some(Key::Number(number as f64)),
         Value::Number(number, _) => Some(Key::Number(number)),
+        Value::Numeral(digits) => digits.parse().ok().map(Key::Number),
         Value::Null | Value::Features(_) | Value::Other(_) => None,
     }
 }

@@ -7,7 +7,7 @@ use std::{borrow::Cow, fmt};
 use serde::de::{
     Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor,
 };
-use serde_json::Value as Json;
+use serde_json::{Value as Json, value::RawValue};
 
 use super::{
     Reason,
@@ -36,6 +36,18 @@ pub fn columns(start: &[u8]) -> Vec<String> {
     let lines = without_mark(start).split(|&byte| byte == b'\n').map(|line| line.trim_ascii());
     let first = lines.into_iter().find(|line| !line.is_empty()).unwrap_or_default();
     names(&String::from_utf8_lossy(first))
+}
+
+/// What an id says. Numbers that are not of 64 bits without a sign stay as they are written.
+pub fn parse_id(id: &RawValue) -> serde_json::Result<Value<'_>> {
+    let text = id.get();
+    match text.parse() {
+        Ok(number) => Ok(Value::Unsigned(number)),
+        Err(_) if text.starts_with(|first: char| first == '-' || first.is_ascii_digit()) => {
+            Ok(Value::Numeral(text))
+        }
+        Err(_) => serde_json::from_str(text),
+    }
 }
 
 /// What a value that stands by itself says, as in a cell of a table.
@@ -86,7 +98,7 @@ struct Wish<'w> {
     slot: Slot,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 enum Slot {
     Text,
     Id,
@@ -128,7 +140,10 @@ impl<'de> Visitor<'de> for Object<'_, '_, 'de> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(hit) = map.next_key_seed(Name { wishes: self.wishes })? {
             if !hit.here.is_empty() {
-                let value: Value<'de> = map.next_value()?;
+                let value: Value<'de> = match hit.here.contains(&Slot::Id) {
+                    true => parse_id(map.next_value()?).map_err(A::Error::custom)?,
+                    false => map.next_value()?,
+                };
                 hit.here.iter().for_each(|&slot| self.values.set(slot, value.clone()));
             } else if !hit.inside.is_empty() {
                 map.next_value_seed(Object { wishes: &hit.inside, values: self.values })?;

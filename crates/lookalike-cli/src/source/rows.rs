@@ -518,6 +518,7 @@ impl Reading<'_> {
         match (id, place.line, self.inputs[place.input].format) {
             (RowId::Given(id), ..) => self.ids.push_given(id),
             (RowId::Number(number), ..) => self.ids.push_numeric(*number),
+            (RowId::Numeral(digits), ..) => self.ids.push_numeral(digits),
             (RowId::Place, None, _) => self.ids.push_input(),
             (RowId::Place, Some(line), Format::Lines) => self.ids.push_numbers(line, 1),
             (RowId::Place, Some(line), Format::Jsonl | Format::Parquet) => self.ids.push_row(line),

@@ -285,8 +285,8 @@ fn ids_come_out_as_they_went_in() {
     let expected = [
         "7 t".to_owned(),
         "\"x\" t".to_owned(),
-        "\"-3\" t".to_owned(),
-        "\"1.5\" t".to_owned(),
+        "-3 t".to_owned(),
+        "1.5 t".to_owned(),
         place(&jsonl, 5),
         "18446744073709551615 t".to_owned(),
         "7 t".to_owned(),
