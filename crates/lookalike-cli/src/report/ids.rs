@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use serde_json::Value;
+
 use crate::source::Id;
 
 /// Appends an id as a JSON value: a number as a number, any other id as a string.
@@ -35,6 +37,14 @@ pub fn id_text(id: Id<'_>) -> Cow<'_, str> {
         Id::Number(number) => number.to_string().into(),
         Id::Given(text) | Id::Numeral(text) => text.into(),
         Id::Line { input, number } => format!("{input}:{number}").into(),
+    }
+}
+
+/// An id as a JSON value of its own; digits that do not fit one are text.
+pub fn id_value(id: Id<'_>) -> Value {
+    match id {
+        Id::Number(number) => number.into(),
+        id => id_text(id).into(),
     }
 }
 

@@ -22,7 +22,7 @@ use std::io::{self, Write};
 use crate::args::TalkArgs;
 pub use equal::EqualPolicy;
 pub use groups::GroupWriter;
-pub use ids::{id_text, json_id};
+pub use ids::{id_text, id_value, json_id};
 pub use numbers::{bytes, counted, grouped, rate};
 pub use output::{FolderOutput, Output};
 pub use packed::{PackedOutput, Packing};

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::run::Folder;
+use crate::run::{Folder, Ran};
 
 const FERRY: &str = "The ferry to the island leaves at nine in the morning and again at four in the \
                      afternoon, from the north end of the harbour. Tickets are sold on board.";
@@ -34,6 +34,12 @@ fn ids(jsonl: &str) -> String {
         row["id"].as_str().unwrap().to_owned()
     };
     jsonl.lines().map(id).collect::<Vec<_>>().join(" ")
+}
+
+/// What `--json` says.
+fn summary(ran: &Ran) -> serde_json::Value {
+    let line = ran.stderr.lines().find(|line| line.starts_with('{')).unwrap();
+    serde_json::from_str(line).unwrap()
 }
 
 #[test]
@@ -123,6 +129,19 @@ fn a_run_that_removes_too_much_stops_and_names_the_group() {
     assert_eq!(folder.names(), ["g.jsonl", "in.jsonl"]);
     let ran = folder.run("dedup in.jsonl -o out.jsonl --max-remove 0.95");
     assert_eq!((ran.exit, folder.read("out.jsonl").lines().count()), (0, 1));
+}
+
+#[test]
+fn the_json_summary_tells_that_a_run_was_refused_and_by_which_group() {
+    let mut all = vec![("f", 1, "Something else, which is like nothing here.".to_owned())];
+    all.extend(vec![("x", 1, POTATOES.to_owned()); 2]);
+    all.extend(vec![("y", 1, FERRY.to_owned()); 40]);
+    let folder = Folder::with("in.jsonl", rows(&all));
+    let refused = |ran: Ran| (ran.exit, summary(&ran)["refused"].to_string());
+    let blamed = r#"{"group":2,"items":40,"keep":"y"}"#.to_owned();
+    assert_eq!(refused(folder.run("dedup in.jsonl -o out.jsonl --json")), (2, blamed));
+    let allowed = folder.run("dedup in.jsonl -o out.jsonl --json --max-remove 1");
+    assert_eq!(refused(allowed), (0, "null".to_owned()));
 }
 
 #[test]
@@ -350,8 +369,7 @@ fn outputs_are_never_overwritten_unless_asked() {
 #[test]
 fn the_summary_speaks_json_too() {
     let ran = Folder::with("in.jsonl", corpus()).run("dedup in.jsonl --json -o -");
-    let summary: serde_json::Value =
-        serde_json::from_str(ran.stderr.lines().last().unwrap()).unwrap();
+    let summary = summary(&ran);
     for (name, value) in [("items", 6), ("groups", 2), ("removed", 3), ("kept", 3), ("skipped", 0)]
     {
         assert_eq!(summary[name], value, "{name} in {summary}");

@@ -29,7 +29,7 @@ use crate::{
     act::Reread,
     args::{DedupArgs, Grouping, Kind},
     config::{Alike, PicturesAlike, Work, picture_reading, refuse_blocks},
-    report::{Figure, Output, Summary, counted, grouped, html::Scale, say},
+    report::{Figure, Output, Summary, counted, grouped, html::Scale, id_value, say},
     source::{
         self, Bad, Digest, Fingerprints, Ids, Kept, KeptOutput, PictureItem, Pictures, Row,
         RowOptions, Rows, SeenFile, Skipped, guess_kind,
@@ -147,12 +147,26 @@ impl Done {
         let goes = self.kept.is_some() || self.acts.is_some();
         let mut figures = self.outcome.figures(self.args.output.as_deref(), self.kept, goes);
         figures.extend(self.acts.iter().flat_map(Acts::figures));
+        figures.push(Figure { name: "refused", value: self.blamed(), words: None });
         Summary {
             items: self.outcome.results.own as u64,
             skipped: &self.skipped,
             seconds: self.seconds,
             figures,
             plan: None,
+        }
+    }
+
+    /// The group that made it too many, if so many may not be removed.
+    fn blamed(&self) -> Value {
+        let Outcome { decision, results, .. } = &self.outcome;
+        match decision.largest().filter(|_| self.allowed.is_err()) {
+            Some((position, group)) => json!({
+                "group": position + 1,
+                "keep": id_value(results.ids.at(group.keep)),
+                "items": group.members.len() + 1,
+            }),
+            None => Value::Null,
         }
     }
 
