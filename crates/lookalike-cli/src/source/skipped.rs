@@ -93,6 +93,8 @@ pub struct Skipped {
     /// What to say behind the first bad item, if that is where the run stops.
     stop: Option<&'static str>,
     counts: BTreeMap<Reason, u64>,
+    /// The same, of the set that the input is held against.
+    others: BTreeMap<Reason, u64>,
     listed: Vec<String>,
     listable: u64,
 }
@@ -112,7 +114,17 @@ impl Skipped {
     }
 
     fn stopping(stop: Option<&'static str>) -> Self {
-        Self { stop, counts: BTreeMap::new(), listed: Vec::new(), listable: 0 }
+        let (counts, others) = (BTreeMap::new(), BTreeMap::new());
+        Self { stop, counts, others, listed: Vec::new(), listable: 0 }
+    }
+
+    /// What is skipped while `work` runs is counted apart: it is of the set that the input is held
+    /// against.
+    pub fn of_others<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        std::mem::swap(&mut self.counts, &mut self.others);
+        let done = work(self);
+        std::mem::swap(&mut self.counts, &mut self.others);
+        done
     }
 
     /// One item less, if the user allows it.
@@ -157,6 +169,11 @@ impl Skipped {
 
     pub fn counts(&self) -> impl Iterator<Item = (Reason, u64)> {
         self.counts.iter().map(|(&reason, &count)| (reason, count))
+    }
+
+    /// As [`counts`](Self::counts), of the set that the input is held against.
+    pub fn counts_of_others(&self) -> impl Iterator<Item = (Reason, u64)> {
+        self.others.iter().map(|(&reason, &count)| (reason, count))
     }
 
     /// One line for each of the first cases, and how many more there are.

@@ -178,6 +178,20 @@ fn against_another_set_removes_what_is_in_it_and_nothing_else() {
 }
 
 #[test]
+fn what_is_skipped_of_the_other_set_is_counted_apart() {
+    let folder = Folder::with("in.jsonl", corpus() + "broken\n")
+        .and("other.jsonl", format!("no json\n{{\"id\":1}}\n{}", corpus()));
+    let ran = folder.run("dedup in.jsonl --against other.jsonl --max-remove 1");
+    let expected = "items    6 (1 skipped: 1 broken)\n\
+                    against  2 skipped: 1 without the field, 1 broken\n";
+    assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+    let ran = folder.run("dedup in.jsonl --against other.jsonl --max-remove 1 --json");
+    let summary = summary(&ran);
+    assert_eq!((&summary["skipped"], &summary["against"]["skipped"]), (&1.into(), &2.into()));
+    assert_eq!(summary["against"]["skipped_by_reason"]["without the field"], 1);
+}
+
+#[test]
 fn chains_do_not_glue_strangers_unless_asked_to() {
     let words: Vec<String> = (0..90).map(|word| format!("word{word}")).collect();
     let part = |from: usize| words[from..from + 50].join(" ");

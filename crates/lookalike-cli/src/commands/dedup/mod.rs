@@ -145,7 +145,9 @@ impl Done {
 
     fn summary(&self) -> Summary<'_> {
         let goes = self.kept.is_some() || self.acts.is_some();
-        let mut figures = self.outcome.figures(self.args.output.as_deref(), self.kept, goes);
+        let against = self.args.against.as_ref().map(|_| Figure::against(&self.skipped));
+        let mut figures: Vec<_> = against.into_iter().collect();
+        figures.extend(self.outcome.figures(self.args.output.as_deref(), self.kept, goes));
         figures.extend(self.acts.iter().flat_map(Acts::figures));
         figures.push(Figure { name: "refused", value: self.blamed(), words: None });
         Summary {
@@ -211,7 +213,8 @@ fn search_texts(
     let mut others = match &args.against {
         Some(path) => {
             let paths = std::slice::from_ref(path);
-            Some(open(paths, against, options(args, work), skipped)?)
+            let open = |skipped: &mut Skipped| open(paths, against, options(args, work), skipped);
+            Some(skipped.of_others(open)?)
         }
         None => None,
     };
@@ -263,7 +266,10 @@ fn search_pictures(
     let reading = picture_reading(&args.cache, &args.rows);
     let mut own = Pictures::open(&args.inputs, &reading, skipped)?;
     let mut others = match &args.against {
-        Some(path) => Some(Pictures::open(std::slice::from_ref(path), &reading, skipped)?),
+        Some(path) => {
+            let paths = std::slice::from_ref(path);
+            Some(skipped.of_others(|skipped| Pictures::open(paths, &reading, skipped))?)
+        }
         None => None,
     };
     let outputs =
@@ -450,7 +456,9 @@ impl Outcome {
             ("pairs".to_owned(), pairs_words(&self.tally, *levels)),
         ];
         if let Some(other) = &args.against {
-            facts.insert(0, ("against".to_owned(), other.display().to_string()));
+            let skipped = Figure::against(skipped).words;
+            let skipped = skipped.map_or_else(String::new, |words| format!(" ({words})"));
+            facts.insert(0, ("against".to_owned(), format!("{}{skipped}", other.display())));
         }
         if skipped.total() > 0 {
             facts.push(("skipped".to_owned(), counted(skipped.total(), "item")));

@@ -75,7 +75,8 @@ fn open_others(
     );
     let options =
         PrintOptions { kind: args.kind, bits: args.recipe.bits, ..PrintOptions::default() };
-    let others = Fingerprints::open(slice::from_ref(path), &options, skipped)?;
+    let paths = slice::from_ref(path);
+    let others = skipped.of_others(|skipped| Fingerprints::open(paths, &options, skipped))?;
     ensure!(
         others.width == width,
         "--against {name}: holds {}, but the input such of {} bits; if lines are as wide, say --bits",
