@@ -84,6 +84,10 @@ pub struct PairsArgs {
     #[command(flatten)]
     pub rows: RowArgs,
 
+    /// List all that is skipped, each with file, line and reason; the ending decides the format
+    #[arg(long, value_name = "FILE")]
+    pub skipped: Option<PathBuf>,
+
     #[command(flatten)]
     pub output: OutputArgs,
 
@@ -143,6 +147,10 @@ pub struct DedupArgs {
     /// Write what is removed, and because of what
     #[arg(long, value_name = "FILE")]
     pub removed: Option<PathBuf>,
+
+    /// List all that is skipped, each with file, line and reason; the ending decides the format
+    #[arg(long, value_name = "FILE")]
+    pub skipped: Option<PathBuf>,
 
     /// Write a page that shows the groups and what differs
     #[arg(long, value_name = "FILE.html")]
@@ -493,6 +501,10 @@ pub struct HashArgs {
     #[command(flatten)]
     pub cache: CacheArgs,
 
+    /// List all that is skipped, each with file, line and reason; the ending decides the format
+    #[arg(long, value_name = "FILE")]
+    pub skipped: Option<PathBuf>,
+
     #[command(flatten)]
     pub output: OutputArgs,
 
@@ -823,6 +835,11 @@ impl OutputArgs {
     /// The file to write; none for standard output.
     pub fn file(&self) -> Option<&Path> {
         self.output.as_deref().filter(|file| *file != Path::new("-"))
+    }
+
+    /// Where it goes, as the user names it.
+    pub fn place(&self) -> &Path {
+        self.output.as_deref().unwrap_or(Path::new("-"))
     }
 }
 

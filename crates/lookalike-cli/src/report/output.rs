@@ -148,6 +148,16 @@ impl FolderOutput {
     }
 }
 
+/// Two outputs cannot go to one place.
+pub fn refuse_twice<'a>(outputs: impl IntoIterator<Item = &'a Path>) -> Result<()> {
+    let mut outputs: Vec<_> = outputs.into_iter().collect();
+    outputs.sort();
+    if let Some(twice) = outputs.windows(2).find(|two| two[0] == two[1]) {
+        bail!("{}: two outputs of one name; give each its own", twice[0].display());
+    }
+    Ok(())
+}
+
 /// The folder in which `target` will appear.
 fn folder_of(target: &Path) -> Result<&Path> {
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());

@@ -91,10 +91,12 @@ impl Done {
             Kind::Hash => {}
         }
         let work = Work::new(std::mem::take(&mut args.work))?;
-        let mut skipped = match kind {
+        let skipped = match kind {
             Kind::Hash => Skipped::new(args.skip_bad),
             Kind::Text | Kind::Image => Skipped::unless(args.rows.strict),
         };
+        let list = args.skipped.as_deref().filter(|_| !args.dry_run);
+        let mut skipped = skipped.listed_in(list, args.force)?;
         let collection = args.against.as_deref().filter(|path| Collection::is_at(path));
         let found = match (kind, collection) {
             (Kind::Hash, _) => prints::search(&args, given, &work, &mut skipped)?,
@@ -110,7 +112,7 @@ impl Done {
         args: DedupArgs,
         found: Found,
         work: &Work,
-        skipped: Skipped,
+        mut skipped: Skipped,
         start: Instant,
     ) -> Result<Self> {
         let Found { results, mut source, preference, mut outputs, acting, rows } = found;
@@ -125,12 +127,13 @@ impl Done {
             let content = outcome.page(&args, &preference, &skipped);
             work.on_threads(|| source.write_page(content, page))?;
         }
-        let written = !outputs.are_none() || args.report.is_some();
+        let written = !outputs.are_none() || args.report.is_some() || args.skipped.is_some();
         let write_kept = |keep: &dyn Fn(u32) -> bool, kept| source.write_kept(keep, kept);
         let kept = work.on_threads(|| {
             outputs.write(&write_kept, &outcome.pairs, &outcome.decision, told.levels, ids)
         })?;
         page.map(Output::finish).transpose()?;
+        skipped.finish_list()?;
         let acts = match acting {
             Some(acting) if allowed.is_ok() => {
                 let own = outcome.results.own as u32;

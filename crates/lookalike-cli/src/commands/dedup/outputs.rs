@@ -2,13 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use lookalike::AlikePairs;
 
 use super::decide::{Decision, Levels};
 use crate::{
     args::{DedupArgs, Equal, Grouping, OutputArgs},
-    report::{EqualPolicy, GroupWriter, Output, PairWriter, RemovedRow, RemovedWriter, TableFile},
+    report::{
+        EqualPolicy, GroupWriter, Output, PairWriter, RemovedRow, RemovedWriter, TableFile,
+        refuse_twice,
+    },
     source::{Ids, Kept, KeptOutput},
 };
 
@@ -40,12 +43,9 @@ impl Outputs {
         if args.dry_run {
             return Ok(Self::default());
         }
-        let all = [&args.output, &args.pairs, &args.groups, &args.removed, &args.report];
-        let mut given: Vec<&PathBuf> = all.into_iter().flatten().collect();
-        given.sort();
-        if let Some(twice) = given.windows(2).find(|two| two[0] == two[1]) {
-            bail!("{}: two outputs of one name; give each its own", twice[0].display());
-        }
+        let DedupArgs { output, pairs, groups, removed, report, skipped, .. } = args;
+        let all = [output, pairs, groups, removed, report, skipped];
+        refuse_twice(all.into_iter().flatten().map(PathBuf::as_path))?;
         let table = |path: &Option<PathBuf>| -> Result<Option<Table>> {
             let Some(path) = path else { return Ok(None) };
             let place = place(path, args.force);
