@@ -213,7 +213,7 @@ fn a_chain_names_what_is_kept_and_what_each_is_alike() {
     let folder = Folder::with("in.jsonl", chain);
     let ran = folder.run(
         "dedup in.jsonl --distance 128 --similarity 0.4 --group connected \
-         --removed r.csv --groups g.jsonl",
+         --removed r.csv --groups g.jsonl --report r.html",
     );
     assert_eq!(ran.exit, 0, "{}", ran.stderr);
     let removed = folder.read("r.csv");
@@ -222,6 +222,9 @@ fn a_chain_names_what_is_kept_and_what_each_is_alike() {
     assert_eq!(starts, ["id,keep,alike", "b,a,a", "c,a,b"]);
     let group: serde_json::Value = serde_json::from_str(&folder.read("g.jsonl")).unwrap();
     assert_eq!((&group["keep"], &group["members"][1]["alike"]), (&"a".into(), &"b".into()));
+    let page = folder.read("r.html");
+    assert_eq!(page.matches("\"alike\":").count(), 1);
+    assert!(page.contains("\"alike\":\"b\",\"id\":\"c\""));
 }
 
 #[test]
