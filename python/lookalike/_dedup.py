@@ -63,7 +63,7 @@ class Dedup:
         self._data = data
         #: The figures of the run, as the command line prints them with ``--json``.
         self.summary: dict[str, Any] = json.loads(answer.summary)
-        #: What could not be read, a line each.
+        #: What could not be read, a line each: the first 20, and how many more there are.
         self.skipped: list[str] = answer.skipped
 
     @cached_property
@@ -131,6 +131,7 @@ def dedup(
     match: Literal["whole", "partial"] = "whole",
     cache: str | os.PathLike[str] | None = None,
     output: str | os.PathLike[str] | None = None,
+    skipped: str | os.PathLike[str] | None = None,
     report: str | os.PathLike[str] | None = None,
     force: bool = False,
     threads: int | None = None,
@@ -156,11 +157,12 @@ def dedup(
     (0, 2)
 
     Options are those of ``lookalike dedup``, with the same defaults: ``field`` and ``id`` name
-    columns, ``keep`` is ``first``, ``last``, ``longest``, ``largest``, ``newest`` or ``FIELD:asc`` or
-    ``FIELD:desc``; ``level``, ``similarity`` and ``distance`` say how alike; ``verify=False`` compares
-    fingerprints only; ``against`` is other data: what is alike something in it goes, and nothing
-    else. ``report`` writes a page to look at; ``output`` writes what is kept of files. ``changes`` are
-    what :class:`Recipe` takes, functions of your own included.
+    columns, ``keep`` is ``first``, ``last``, ``longest``, ``largest``, ``newest``, ``FIELD:asc`` or
+    ``FIELD:desc``, or several with commas between; ``level``, ``similarity`` and ``distance`` say
+    how alike; ``verify=False`` compares fingerprints only; ``against`` is other data: what is alike
+    something in it goes, and nothing else. ``report`` writes a page to look at; ``output`` writes
+    what is kept of files; ``skipped`` lists all that could not be read. ``changes`` are what
+    :class:`Recipe` takes, functions of your own included.
 
     Pictures are files, too, and ``recipe`` is then ``pdq``, ``phash``, ``colour`` or ``hsv``;
     ``orientations`` also finds turned and mirrored ones, ``match="partial"`` cropped and framed ones;
@@ -190,6 +192,7 @@ def dedup(
         "match": match,
         "cache": cache,
         "output": output,
+        "skipped": skipped,
         "report": report,
         "force": force,
         "threads": threads,

@@ -5,7 +5,11 @@
 
 mod index;
 
-use std::{fmt::Display, path::PathBuf, str::FromStr};
+use std::{
+    fmt::Display,
+    path::{Path, PathBuf},
+    str::FromStr,
+};
 
 use clap::{Parser, Subcommand, ValueEnum};
 use lookalike::{
@@ -80,6 +84,10 @@ pub struct PairsArgs {
     #[command(flatten)]
     pub rows: RowArgs,
 
+    /// List all that is skipped, each with file, line and reason; the ending decides the format
+    #[arg(long, value_name = "FILE")]
+    pub skipped: Option<PathBuf>,
+
     #[command(flatten)]
     pub output: OutputArgs,
 
@@ -140,6 +148,10 @@ pub struct DedupArgs {
     #[arg(long, value_name = "FILE")]
     pub removed: Option<PathBuf>,
 
+    /// List all that is skipped, each with file, line and reason; the ending decides the format
+    #[arg(long, value_name = "FILE")]
+    pub skipped: Option<PathBuf>,
+
     /// Write a page that shows the groups and what differs
     #[arg(long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
@@ -165,8 +177,8 @@ pub struct DedupArgs {
 
     /// Which one of a group is kept: first, last, longest (text), largest (bytes), newest or oldest
     /// (file), best (picture: pixels, then bytes), path:PATTERN (those whose path fits; * is anything),
-    /// or by a field: FIELD:asc (smallest first) or FIELD:desc. Several, with commas between, one
-    /// of them a field: the next decides between equals
+    /// or by a field: FIELD:asc (smallest first) or FIELD:desc. Several, with commas between: the next
+    /// decides between equals
     #[arg(long, value_name = "RULE", default_value = "first", value_parser = parsed::<KeepRules>)]
     pub keep: KeepRules,
 
@@ -205,6 +217,11 @@ pub struct DedupArgs {
 
     #[command(flatten)]
     pub cache: CacheArgs,
+
+    /// Fingerprints: cut them into this many blocks (more than the distance) instead of the planner's
+    /// choice
+    #[arg(long, value_name = "M", help_heading = "How to work")]
+    pub blocks: Option<u32>,
 
     #[command(flatten, next_help_heading = "How to work")]
     pub work: WorkArgs,
@@ -301,13 +318,18 @@ impl FromStr for KeepRules {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let rules: Result<Vec<_>, _> = text.split(',').map(str::parse).collect();
-        let rules = rules?;
-        let fields = rules.iter().filter(|rule| matches!(rule, KeepRule::Field { .. })).count();
-        if fields > 1 {
-            return Err("one field can decide, not two".to_owned());
-        }
-        Ok(Self(rules))
+        text.split(',').map(str::parse).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+impl KeepRules {
+    /// The fields that decide, in order.
+    pub fn fields(&self) -> Vec<String> {
+        let field = |rule: &KeepRule| match rule {
+            KeepRule::Field { name, .. } => Some(name.clone()),
+            _ => None,
+        };
+        self.0.iter().filter_map(field).collect()
     }
 }
 
@@ -478,6 +500,10 @@ pub struct HashArgs {
 
     #[command(flatten)]
     pub cache: CacheArgs,
+
+    /// List all that is skipped, each with file, line and reason; the ending decides the format
+    #[arg(long, value_name = "FILE")]
+    pub skipped: Option<PathBuf>,
 
     #[command(flatten)]
     pub output: OutputArgs,
@@ -739,7 +765,8 @@ pub struct SearchArgs {
     #[arg(long, short = 'k', value_name = "K", value_parser = radius)]
     pub distance: Option<Radius>,
 
-    /// Cut fingerprints into this many blocks (more than the distance) instead of the planner's choice
+    /// Fingerprints: cut them into this many blocks (more than the distance) instead of the planner's
+    /// choice
     #[arg(long, value_name = "M")]
     pub blocks: Option<u32>,
 
@@ -795,13 +822,25 @@ pub struct VerifyArgs {
 
 #[derive(clap::Args)]
 pub struct OutputArgs {
-    /// Write to this file instead of standard output; its ending decides the format
+    /// Write to this file instead of standard output, which is -; its ending decides the format
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
 
     /// Replace the output file if there is one
     #[arg(long)]
     pub force: bool,
+}
+
+impl OutputArgs {
+    /// The file to write; none for standard output.
+    pub fn file(&self) -> Option<&Path> {
+        self.output.as_deref().filter(|file| *file != Path::new("-"))
+    }
+
+    /// Where it goes, as the user names it.
+    pub fn place(&self) -> &Path {
+        self.output.as_deref().unwrap_or(Path::new("-"))
+    }
 }
 
 #[derive(clap::Args, Clone, Copy)]

@@ -92,6 +92,15 @@ impl Search {
     }
 }
 
+/// Texts and pictures are found by more than blocks of bits.
+pub fn refuse_blocks(blocks: Option<u32>, items: &str) -> Result<()> {
+    ensure!(
+        blocks.is_none(),
+        "--blocks is for fingerprints; how {items} are found is chosen by cost, so leave it out"
+    );
+    Ok(())
+}
+
 /// Runs `work` on this many threads; on all cores if nothing was said.
 pub fn on_threads<T: Send>(
     threads: Option<usize>,

@@ -52,17 +52,17 @@ impl PrintSource<'_> {
             progress.searched(part);
         };
         let mut collector = search.all_pairs(work, &on_progress).collector::<WORDS>();
-        let mut read = |prints: &mut Fingerprints| {
-            prints.read::<WORDS>(self.skipped, &mut |piece| {
+        let mut read = |prints: &mut Fingerprints, skipped: &mut Skipped| {
+            prints.read::<WORDS>(skipped, &mut |piece| {
                 (self.on_beat)();
                 progress.read(piece.len());
                 Ok(collector.push(piece)?)
             })
         };
-        let mut ids = read(self.prints)?;
+        let mut ids = read(self.prints, self.skipped)?;
         let (own, mut items) = (ids.len() as usize, ids.len() as usize);
         if let Some(others) = self.others {
-            let more = read(others)?;
+            let more = self.skipped.of_others(|skipped| read(others, skipped))?;
             items += more.len() as usize;
             ids = ids.followed_by(more);
         }

@@ -10,7 +10,7 @@ use super::texts::for_each_print;
 use crate::{
     args::{HashArgs, Kind, PictureArgs, VerifyArgs, WorkArgs},
     config::{Making, PicturesAlike, Work, on_threads, picture_reading},
-    report::{Figure, Output, Progress, Summary, json_id, say},
+    report::{Figure, Output, Progress, Summary, json_id, refuse_twice, say},
     source::{Bad, Id, Pictures, Reason, RowOptions, Rows, Skipped, are_pictures, path_text},
 };
 
@@ -28,8 +28,8 @@ pub fn run(args: HashArgs) -> Result<ExitCode> {
 fn pictures(args: HashArgs, start: Instant) -> Result<ExitCode> {
     let options = PictureArgs::default();
     let alike = PicturesAlike::new(&args.recipe, None, &VerifyArgs::default(), options)?;
-    check_ending(args.output.output.as_deref())?;
-    let mut skipped = Skipped::unless(args.rows.strict);
+    check_ending(args.output.file())?;
+    let mut skipped = skipped(&args)?;
     let mut pictures =
         Pictures::open(&args.inputs, &picture_reading(&args.cache, &args.rows), &mut skipped)?;
     let mut output = Output::create(&args.output)?;
@@ -60,6 +60,7 @@ fn pictures(args: HashArgs, start: Instant) -> Result<ExitCode> {
         skipped.note(Bad::item(name, Reason::NoFeatures, what), 1);
     }
     output.finish()?;
+    skipped.finish_list()?;
     progress.clear();
     if !args.talk.quiet {
         pictures.notes().iter().for_each(|note| say(note));
@@ -71,8 +72,8 @@ fn pictures(args: HashArgs, start: Instant) -> Result<ExitCode> {
 
 fn texts(args: HashArgs, start: Instant) -> Result<ExitCode> {
     let Making { recipe, radius } = Making::new(&args.recipe, None)?;
-    check_ending(args.output.output.as_deref())?;
-    let mut skipped = Skipped::unless(args.rows.strict);
+    check_ending(args.output.file())?;
+    let mut skipped = skipped(&args)?;
     let mut rows = Rows::open(&args.inputs, RowOptions::from(&args.rows), &mut skipped)?;
     let mut output = Output::create(&args.output)?;
     if !args.talk.quiet {
@@ -83,12 +84,18 @@ fn texts(args: HashArgs, start: Instant) -> Result<ExitCode> {
         write_all(&mut rows, &recipe, &mut output, &mut skipped, &progress)
     })?;
     output.finish()?;
+    skipped.finish_list()?;
     progress.clear();
     if !args.talk.quiet {
         rows.notes().iter().for_each(|note| say(note));
     }
     summary(&args, recipe.to_string(), radius, items, &skipped, start);
     Ok(ExitCode::SUCCESS)
+}
+
+fn skipped(args: &HashArgs) -> Result<Skipped> {
+    refuse_twice([args.output.place()].into_iter().chain(args.skipped.as_deref()))?;
+    Skipped::unless(args.rows.strict).listed_in(args.skipped.as_deref(), args.output.force)
 }
 
 fn summary(

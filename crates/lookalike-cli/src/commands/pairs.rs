@@ -1,6 +1,6 @@
 //! `lookalike pairs`: which texts or fingerprints of these inputs are alike?
 
-use std::{process::ExitCode, time::Instant};
+use std::{path::Path, process::ExitCode, time::Instant};
 
 use anyhow::{Result, ensure};
 use lookalike::{AlikePairs, How, Plan, TextPairs, Width};
@@ -13,9 +13,10 @@ use super::{
 };
 use crate::{
     args::{Kind, OutputArgs, PairsArgs, TalkArgs},
-    config::{Alike, PicturesAlike, Search, Work, picture_reading},
+    config::{Alike, PicturesAlike, Search, Work, picture_reading, refuse_blocks},
     report::{
-        EqualPolicy, Figure, Output, PairWriter, Summary, TableFile, bytes, counted, json_line, say,
+        EqualPolicy, Figure, Output, PairWriter, Summary, TableFile, bytes, counted, json_line,
+        refuse_twice, say,
     },
     source::{Fingerprints, Ids, Pictures, PrintOptions, RowOptions, Rows, Skipped, guess_kind},
 };
@@ -31,6 +32,7 @@ pub fn run(args: PairsArgs) -> Result<ExitCode> {
 
 fn fingerprints(args: PairsArgs, start: Instant) -> Result<ExitCode> {
     let mut skipped = Skipped::new(args.skip_bad);
+    skipped = listed(skipped, args.skipped.as_deref(), &args.output)?;
     let options =
         PrintOptions { kind: args.kind, bits: args.recipe.bits, ..PrintOptions::default() };
     let mut prints = Fingerprints::open(&args.inputs, &options, &mut skipped)?;
@@ -58,7 +60,7 @@ fn fingerprints(args: PairsArgs, start: Instant) -> Result<ExitCode> {
         ids: searched.ids,
         within: format!("within {}", counted(search.radius.bits().into(), "bit")),
     };
-    report.write(&found, &skipped, start)?;
+    report.write(&found, &mut skipped, start)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -67,10 +69,11 @@ fn texts(args: PairsArgs, start: Instant) -> Result<ExitCode> {
         !args.plan,
         "--plan is for fingerprints; of texts, the summary says how they were found"
     );
-    ensure!(args.search.blocks.is_none(), "--blocks is for fingerprints; leave it out for texts");
+    refuse_blocks(args.search.blocks, "texts")?;
     let alike = Alike::new(&args.recipe, args.search.distance, &args.verify)?;
     let work = Work::new(args.search.work)?;
     let mut skipped = Skipped::unless(args.rows.strict);
+    skipped = listed(skipped, args.skipped.as_deref(), &args.output)?;
     let options = RowOptions { temp: work.temp.clone(), ..RowOptions::from(&args.rows) };
     let mut rows = Rows::open(&args.inputs, options, &mut skipped)?;
     let report = Report::open(args.output, args.equal.into(), args.talk)?;
@@ -90,20 +93,18 @@ fn texts(args: PairsArgs, start: Instant) -> Result<ExitCode> {
         ids: searched.ids,
         within: alike.words(),
     };
-    report.write(&found, &skipped, start)?;
+    report.write(&found, &mut skipped, start)?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn pictures(args: PairsArgs, start: Instant) -> Result<ExitCode> {
     ensure!(!args.plan, "--plan is for fingerprints; of pictures, the summary says how");
-    ensure!(
-        args.search.blocks.is_none(),
-        "--blocks is for fingerprints; leave it out for pictures"
-    );
+    refuse_blocks(args.search.blocks, "pictures")?;
     let alike =
         PicturesAlike::new(&args.recipe, args.search.distance, &args.verify, args.pictures)?;
     let work = Work::new(args.search.work)?;
     let mut skipped = Skipped::unless(args.rows.strict);
+    skipped = listed(skipped, args.skipped.as_deref(), &args.output)?;
     let mut pictures =
         Pictures::open(&args.inputs, &picture_reading(&args.cache, &args.rows), &mut skipped)?;
     let report = Report::open(args.output, args.equal.into(), args.talk)?;
@@ -125,8 +126,14 @@ fn pictures(args: PairsArgs, start: Instant) -> Result<ExitCode> {
         ids: searched.ids,
         within: alike.words(),
     };
-    report.write(&found, &skipped, start)?;
+    report.write(&found, &mut skipped, start)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What is skipped is listed where the user says.
+fn listed(skipped: Skipped, file: Option<&Path>, output: &OutputArgs) -> Result<Skipped> {
+    refuse_twice([output.place()].into_iter().chain(file))?;
+    skipped.listed_in(file, output.force)
 }
 
 /// Every pair, what the items are called, and what else there is to tell.
@@ -194,16 +201,17 @@ struct Report {
 
 impl Report {
     fn open(args: OutputArgs, equal: EqualPolicy, talk: TalkArgs) -> Result<Self> {
-        let file = TableFile::of(args.output.as_deref())?;
+        let file = TableFile::of(args.file())?;
         Ok(Self { output: Output::create(&args)?, file, equal, talk })
     }
 
-    fn write(self, found: &Found, skipped: &Skipped, start: Instant) -> Result<()> {
+    fn write(self, found: &Found, skipped: &mut Skipped, start: Instant) -> Result<()> {
         let Found { pairs, ids, within, .. } = found;
         let mut writer = PairWriter::new(self.output, self.file, ids)?;
         pairs.list(self.equal.largest_spread, |pair| writer.write(pair))?;
         let written = writer.written();
         writer.finish()?;
+        skipped.finish_list()?;
         if !self.talk.quiet {
             self.equal.note(pairs)?.iter().for_each(|note| say(note));
         }

@@ -49,16 +49,16 @@ impl PictureSource<'_> {
             (self.on_beat)();
             progress.read(1);
         };
-        let mut read = |pictures: &mut Pictures| {
-            pictures.read(&search, self.skipped, &on_file, &mut |item, digest| {
+        let mut read = |pictures: &mut Pictures, skipped: &mut Skipped| {
+            pictures.read(&search, skipped, &on_file, &mut |item, digest| {
                 items.push(item);
                 Ok(collector.push(digest)?)
             })
         };
-        let mut ids = read(self.pictures)?;
+        let mut ids = read(self.pictures, self.skipped)?;
         let own = ids.len() as usize;
         if let Some(others) = self.others.as_deref_mut() {
-            ids = ids.followed_by(read(others)?);
+            ids = ids.followed_by(self.skipped.of_others(|skipped| read(others, skipped))?);
         }
         let found = collector.finish()?;
         progress.clear();

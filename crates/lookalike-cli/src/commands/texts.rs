@@ -63,8 +63,8 @@ impl TextSource<'_> {
             progress.searched(part);
         };
         let mut collector = alike.search(work, &on_progress).collector();
-        let mut read = |rows: &mut Rows, on_row: OnRow<'_>, is_other: bool| {
-            rows.read(self.skipped, &mut |batch| {
+        let mut read = |rows: &mut Rows, skipped: &mut Skipped, on_row: OnRow<'_>, is_other| {
+            rows.read(skipped, &mut |batch| {
                 on_beat();
                 progress.read(batch.rows.len());
                 let mut items = Vec::with_capacity(batch.rows.len());
@@ -82,10 +82,12 @@ impl TextSource<'_> {
                 Ok(collector.push_items(&items)?)
             })
         };
-        let mut ids = read(self.rows, on_row, false)?;
+        let mut ids = read(self.rows, self.skipped, on_row, false)?;
         let own = ids.len() as usize;
         if let Some(others) = self.others.as_deref_mut() {
-            ids = ids.followed_by(read(others, &mut |_, _| Ok(()), true)?);
+            let on_row: OnRow<'_> = &mut |_, _| Ok(());
+            let more = self.skipped.of_others(|skipped| read(others, skipped, on_row, true))?;
+            ids = ids.followed_by(more);
         }
         let items = collector.len();
         let found = collector.finish()?;

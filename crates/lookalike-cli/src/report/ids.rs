@@ -1,14 +1,17 @@
-//! How are ids written? Line numbers as numbers, names as text, each by the rules of its format.
+//! How are ids written? Numbers as numbers, names as text, each by the rules of its format.
 
 use std::borrow::Cow;
 
+use serde_json::Value;
+
 use crate::source::Id;
 
-/// Appends an id as a JSON value: a line number as a number, any other id as a string.
+/// Appends an id as a JSON value: a number as a number, any other id as a string.
 pub fn json_id(line: &mut Vec<u8>, id: Id<'_>) {
     match id {
         Id::Number(number) => decimal(line, number),
         Id::Given(text) => json_string(line, text),
+        Id::Numeral(digits) => line.extend_from_slice(digits.as_bytes()),
         Id::Line { input, number } => {
             json_string(line, input);
             line.pop();
@@ -23,7 +26,7 @@ pub fn json_id(line: &mut Vec<u8>, id: Id<'_>) {
 pub fn field_id(line: &mut Vec<u8>, id: Id<'_>, delimiter: u8) {
     match id {
         Id::Number(number) => decimal(line, number),
-        Id::Given(text) => field(line, text, delimiter),
+        Id::Given(text) | Id::Numeral(text) => field(line, text, delimiter),
         Id::Line { input, number } => field(line, &format!("{input}:{number}"), delimiter),
     }
 }
@@ -32,8 +35,16 @@ pub fn field_id(line: &mut Vec<u8>, id: Id<'_>, delimiter: u8) {
 pub fn id_text(id: Id<'_>) -> Cow<'_, str> {
     match id {
         Id::Number(number) => number.to_string().into(),
-        Id::Given(text) => text.into(),
+        Id::Given(text) | Id::Numeral(text) => text.into(),
         Id::Line { input, number } => format!("{input}:{number}").into(),
+    }
+}
+
+/// An id as a JSON value of its own; digits that do not fit one are text.
+pub fn id_value(id: Id<'_>) -> Value {
+    match id {
+        Id::Number(number) => number.into(),
+        id => id_text(id).into(),
     }
 }
 

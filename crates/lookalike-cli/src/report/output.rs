@@ -39,7 +39,7 @@ pub struct FolderOutput {
 impl Output {
     /// Opens the output before work starts, so that a wrong name costs no time.
     pub fn create(args: &OutputArgs) -> Result<Self> {
-        let place = match &args.output {
+        let place = match args.file() {
             None => Place::Stdout(io::stdout()),
             Some(target) => Place::open(target, args.force)?,
         };
@@ -146,6 +146,16 @@ impl FolderOutput {
         let _ = self.folder.keep();
         Ok(())
     }
+}
+
+/// Two outputs cannot go to one place.
+pub fn refuse_twice<'a>(outputs: impl IntoIterator<Item = &'a Path>) -> Result<()> {
+    let mut outputs: Vec<_> = outputs.into_iter().collect();
+    outputs.sort();
+    if let Some(twice) = outputs.windows(2).find(|two| two[0] == two[1]) {
+        bail!("{}: two outputs of one name; give each its own", twice[0].display());
+    }
+    Ok(())
 }
 
 /// The folder in which `target` will appear.

@@ -3,7 +3,10 @@
 use serde_json::{Value, json};
 
 use super::{counted, grouped, rate, say};
-use crate::{args::TalkArgs, source::Skipped};
+use crate::{
+    args::TalkArgs,
+    source::{Reason, Skipped},
+};
 
 /// What a run over many items did.
 pub struct Summary<'a> {
@@ -70,24 +73,16 @@ impl Summary<'_> {
     }
 
     fn skipped_text(&self) -> String {
-        let counts: Vec<_> = self
-            .skipped
-            .counts()
-            .map(|(reason, count)| format!("{} {}", grouped(count), reason.name()))
-            .collect();
-        match self.skipped.total() {
-            0 => String::new(),
-            total => format!(" ({} skipped: {})", grouped(total), counts.join(", ")),
-        }
+        let words = skipped_words(self.skipped.counts());
+        words.map_or_else(String::new, |words| format!(" ({words})"))
     }
 
     /// All of it as one JSON object, on one line.
     pub fn json(&self) -> String {
-        let counts = self.skipped.counts().map(|(reason, count)| (reason.name(), json!(count)));
         let mut fields = vec![
             ("items", json!(self.items)),
             ("skipped", json!(self.skipped.total())),
-            ("skipped_by_reason", counts.map(|(name, count)| (name.to_owned(), count)).collect()),
+            ("skipped_by_reason", by_reason(self.skipped.counts())),
         ];
         fields.extend(self.figures.iter().map(|figure| (figure.name, figure.value.clone())));
         fields.push(("seconds", json!(self.seconds)));
@@ -99,6 +94,33 @@ impl Summary<'_> {
     fn items_per_second(&self) -> f64 {
         self.items as f64 / self.seconds.max(1e-9)
     }
+}
+
+impl Figure {
+    /// What was skipped of the set that the input is held against.
+    pub fn against(skipped: &Skipped) -> Self {
+        let total: u64 = skipped.counts_of_others().map(|(_, count)| count).sum();
+        let reasons = by_reason(skipped.counts_of_others());
+        Self {
+            name: "against",
+            value: json!({"skipped": total, "skipped_by_reason": reasons}),
+            words: skipped_words(skipped.counts_of_others()),
+        }
+    }
+}
+
+/// `3 skipped: 2 broken, 1 empty`; none if there is none.
+fn skipped_words(counts: impl Iterator<Item = (Reason, u64)>) -> Option<String> {
+    let counts: Vec<_> = counts.collect();
+    let total: u64 = counts.iter().map(|(_, count)| count).sum();
+    let named =
+        counts.iter().map(|(reason, count)| format!("{} {}", grouped(*count), reason.name()));
+    let named: Vec<_> = named.collect();
+    (total > 0).then(|| format!("{} skipped: {}", grouped(total), named.join(", ")))
+}
+
+fn by_reason(counts: impl Iterator<Item = (Reason, u64)>) -> Value {
+    counts.map(|(reason, count)| (reason.name().to_owned(), json!(count))).collect()
 }
 
 /// One JSON object on one line, its fields in the order given.

@@ -49,6 +49,7 @@ enum TableFormat {
 pub enum Kind {
     Id,
     Number,
+    Line,
     Share,
     Word,
 }
@@ -58,6 +59,8 @@ pub enum Kind {
 pub enum Cell<'a> {
     Id(Id<'a>),
     Number(u64),
+    /// A line of a file; nothing if it is all of it.
+    Line(Option<u64>),
     /// A part of 1; nothing if it was not measured.
     Share(Option<f32>),
     Word(&'a str),
@@ -190,9 +193,9 @@ impl TableWriter {
 pub fn json_cell(line: &mut Vec<u8>, cell: Cell<'_>) {
     match cell {
         Cell::Id(id) => json_id(line, id),
-        Cell::Number(number) => decimal(line, number),
+        Cell::Number(number) | Cell::Line(Some(number)) => decimal(line, number),
         Cell::Share(Some(share)) => line.extend_from_slice(share_text(share).as_bytes()),
-        Cell::Share(None) => line.extend_from_slice(b"null"),
+        Cell::Share(None) | Cell::Line(None) => line.extend_from_slice(b"null"),
         Cell::Word(word) => json_id(line, Id::Given(word)),
     }
 }
@@ -200,9 +203,9 @@ pub fn json_cell(line: &mut Vec<u8>, cell: Cell<'_>) {
 fn field_cell(line: &mut Vec<u8>, cell: Cell<'_>, separator: u8) {
     match cell {
         Cell::Id(id) => field_id(line, id, separator),
-        Cell::Number(number) => decimal(line, number),
+        Cell::Number(number) | Cell::Line(Some(number)) => decimal(line, number),
         Cell::Share(Some(share)) => line.extend_from_slice(share_text(share).as_bytes()),
-        Cell::Share(None) => {}
+        Cell::Share(None) | Cell::Line(None) => {}
         Cell::Word(word) => field_id(line, Id::Given(word), separator),
     }
 }
@@ -250,6 +253,7 @@ struct ColumnSink {
 
 enum Column {
     Numbers(Int64Builder),
+    Lines(Int64Builder),
     Shares(Float32Builder),
     Texts(StringBuilder),
 }
@@ -258,6 +262,7 @@ impl ColumnSink {
     fn new(output: Output, columns: &[(&str, Kind)], numbers: bool) -> Result<Self> {
         let column = |kind: Kind| match kind {
             Kind::Number => Column::Numbers(Int64Builder::new()),
+            Kind::Line => Column::Lines(Int64Builder::new()),
             Kind::Id if numbers => Column::Numbers(Int64Builder::new()),
             Kind::Id | Kind::Word => Column::Texts(StringBuilder::new()),
             Kind::Share => Column::Shares(Float32Builder::new()),
@@ -295,6 +300,7 @@ impl Column {
     fn field(&self, name: &str) -> Field {
         match self {
             Self::Numbers(_) => Field::new(name, DataType::Int64, false),
+            Self::Lines(_) => Field::new(name, DataType::Int64, true),
             Self::Shares(_) => Field::new(name, DataType::Float32, true),
             Self::Texts(_) => Field::new(name, DataType::Utf8, false),
         }
@@ -305,6 +311,9 @@ impl Column {
             (Self::Numbers(numbers), Cell::Number(number) | Cell::Id(Id::Number(number))) => {
                 numbers.append_value(number as i64);
             }
+            (Self::Lines(lines), Cell::Line(line)) => {
+                lines.append_option(line.map(|line| line as i64));
+            }
             (Self::Texts(texts), Cell::Id(id)) => texts.append_value(id_text(id)),
             (Self::Texts(texts), Cell::Word(word)) => texts.append_value(word),
             (Self::Shares(shares), Cell::Share(share)) => shares.append_option(share),
@@ -314,7 +323,7 @@ impl Column {
 
     fn finish(&mut self) -> ArrayRef {
         match self {
-            Self::Numbers(numbers) => Arc::new(numbers.finish()),
+            Self::Numbers(numbers) | Self::Lines(numbers) => Arc::new(numbers.finish()),
             Self::Shares(shares) => Arc::new(shares.finish()),
             Self::Texts(texts) => Arc::new(texts.finish()),
         }

@@ -162,7 +162,7 @@ pub struct Columns {
     separator: u8,
     text: usize,
     id: Option<usize>,
-    key: Option<usize>,
+    keys: Vec<Option<usize>>,
     /// How many there are in all.
     count: usize,
     /// Whether cells hold features, written as JSON.
@@ -177,7 +177,7 @@ impl Columns {
             separator: header.separator,
             text,
             id: wanted.id.as_ref().and_then(at),
-            key: wanted.key.as_ref().and_then(at),
+            keys: wanted.keys.iter().map(at).collect(),
             count: header.columns.len(),
             features: wanted.text == "features",
         })
@@ -189,17 +189,19 @@ impl Columns {
             return Ok(None);
         }
         let mut cells = fields(row, self.separator);
+        // One cell may be both id and key.
+        let value = |column: usize| cells.get(column).map(|cell| scalar(text(cell.clone()).0));
+        let id = self.id.and_then(value);
+        let keys = self.keys.iter().map(|column| column.and_then(value)).collect();
         let count = cells.len();
-        let mut cell = |column: usize| cells.get_mut(column).map(|cell| text(std::mem::take(cell)));
-        let Some((text, repaired)) = cell(self.text) else {
+        let Some(cell) = cells.get_mut(self.text) else {
             let what = format!("has {count} of {} fields, not the one of the text", self.count);
             return Err((Reason::NoField, what));
         };
-        let id = self.id.and_then(&mut cell).map(|(id, _)| scalar(id));
-        let key = self.key.and_then(&mut cell).map(|(key, _)| scalar(key));
+        let (text, repaired) = text(std::mem::take(cell));
         let given = if self.features { jsonl::parse_value(&text) } else { None };
         let text = Some(given.unwrap_or(Value::Text(text)));
-        let found = wanted.found(Values { text, id, key }, Vec::new)?;
+        let found = wanted.found(Values { text, id, keys }, Vec::new)?;
         Ok(found.map(|found| Found { repaired, ..found }))
     }
 }

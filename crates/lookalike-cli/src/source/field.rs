@@ -1,4 +1,4 @@
-//! What does a row say? The text or the features of one field, an id, a key to order rows by.
+//! What does a row say? The text or the features of one field, an id, keys to order rows by.
 
 use std::{borrow::Cow, cmp::Ordering};
 
@@ -49,6 +49,8 @@ impl Ord for Key {
 pub enum RowId<'a> {
     Given(Cow<'a, str>),
     Number(u64),
+    /// A number that is not of 64 bits without a sign, as JSON has it.
+    Numeral(Cow<'a, str>),
     /// Nothing: it goes by its place.
     Place,
 }
@@ -61,6 +63,8 @@ pub enum Value<'a> {
     Unsigned(u64),
     /// A number of another kind, and how it is written.
     Number(f64, String),
+    /// The same, as it stands in JSON.
+    Numeral(&'a str),
     Features(Vec<(String, f64)>),
     Other(&'static str),
 }
@@ -70,7 +74,7 @@ pub enum Value<'a> {
 pub struct Wanted {
     pub text: String,
     pub id: Option<String>,
-    pub key: Option<String>,
+    pub keys: Vec<String>,
 }
 
 /// The values of the wanted fields; `None` where there is no such field.
@@ -78,7 +82,7 @@ pub struct Wanted {
 pub struct Values<'a> {
     pub text: Option<Value<'a>>,
     pub id: Option<Value<'a>>,
-    pub key: Option<Value<'a>>,
+    pub keys: Vec<Option<Value<'a>>>,
 }
 
 /// A row that is an item.
@@ -86,7 +90,7 @@ pub struct Values<'a> {
 pub struct Found<'a> {
     pub content: Content<'a>,
     pub id: RowId<'a>,
-    pub key: Option<Key>,
+    pub keys: Vec<Option<Key>>,
     /// Whether invalid UTF-8 was replaced.
     pub repaired: bool,
     /// Whether the content is known to be no HTML, or to be such; `None`: as the user says.
@@ -102,7 +106,7 @@ impl<'a> Found<'a> {
     /// An item that has a text and nothing else.
     pub fn text(text: impl Into<Cow<'a, str>>, repaired: bool) -> Self {
         let content = Content::Text(text.into());
-        Self { content, id: RowId::Place, key: None, repaired, html: None, modified: None }
+        Self { content, id: RowId::Place, keys: Vec::new(), repaired, html: None, modified: None }
     }
 
     pub fn into_owned(self) -> Found<'static> {
@@ -112,6 +116,7 @@ impl<'a> Found<'a> {
         };
         let id = match self.id {
             RowId::Given(id) => RowId::Given(id.into_owned().into()),
+            RowId::Numeral(digits) => RowId::Numeral(digits.into_owned().into()),
             RowId::Number(number) => RowId::Number(number),
             RowId::Place => RowId::Place,
         };
@@ -124,7 +129,7 @@ impl Wanted {
     pub fn choose(
         text: Option<&str>,
         id: Option<&str>,
-        key: Option<&str>,
+        keys: &[String],
         columns: &[String],
     ) -> (Self, Option<String>) {
         let has = |name: &&str| columns.iter().any(|column| column == name);
@@ -135,7 +140,7 @@ impl Wanted {
         let wanted = Self {
             text: text.unwrap_or(guessed).to_owned(),
             id: Some(id.unwrap_or(USUAL_ID).to_owned()),
-            key: key.map(str::to_owned),
+            keys: keys.to_vec(),
         };
         (wanted, note)
     }
@@ -152,13 +157,16 @@ impl Wanted {
             Some(Value::Null) => {
                 return Err((Reason::NoField, format!("the field {} is null", self.text)));
             }
-            Some(Value::Unsigned(_) | Value::Number(..)) => return Err(self.wrong("a number")),
+            Some(Value::Unsigned(_) | Value::Number(..) | Value::Numeral(_)) => {
+                return Err(self.wrong("a number"));
+            }
             Some(Value::Other(what)) => return Err(self.wrong(what)),
             None => return Err((Reason::NoField, no_field(&self.text, &columns()))),
         };
         let found = Found::text("", false);
         let id = values.id.map_or(RowId::Place, row_id);
-        Ok(Some(Found { content, id, key: values.key.and_then(key), ..found }))
+        let keys = values.keys.into_iter().map(|value| value.and_then(key)).collect();
+        Ok(Some(Found { content, id, keys, ..found }))
     }
 
     fn wrong(&self, what: &str) -> Refusal {
@@ -180,11 +188,13 @@ pub fn no_field(name: &str, columns: &[String]) -> String {
     }
 }
 
-fn row_id(value: Value<'_>) -> RowId<'_> {
+/// What a row calls itself whose id is this.
+pub fn row_id(value: Value<'_>) -> RowId<'_> {
     match value {
         Value::Text(text) => RowId::Given(text),
         Value::Unsigned(number) => RowId::Number(number),
         Value::Number(_, text) => RowId::Given(text.into()),
+        Value::Numeral(digits) => RowId::Numeral(digits.into()),
         Value::Null | Value::Features(_) | Value::Other(_) => RowId::Place,
     }
 }
@@ -194,6 +204,7 @@ fn key(value: Value<'_>) -> Option<Key> {
         Value::Text(text) => Some(Key::Text(text.into_owned())),
         Value::Unsigned(number) => Some(Key::Number(number as f64)),
         Value::Number(number, _) => Some(Key::Number(number)),
+        Value::Numeral(digits) => digits.parse().ok().map(Key::Number),
         Value::Null | Value::Features(_) | Value::Other(_) => None,
     }
 }
@@ -206,7 +217,7 @@ mod tests {
     fn text_is_read_unless_another_field_is_named_or_must_be_guessed() {
         let choose = |said, columns: &[&str]| {
             let columns: Vec<_> = columns.iter().map(|&name| name.to_owned()).collect();
-            let (wanted, note) = Wanted::choose(said, None, None, &columns);
+            let (wanted, note) = Wanted::choose(said, None, &[], &columns);
             (wanted.text, note.is_some())
         };
         assert_eq!(choose(None, &["body", "text"]), ("text".into(), false));

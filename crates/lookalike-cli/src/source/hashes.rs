@@ -1,11 +1,15 @@
 //! Fingerprints as text: one a line, a tab and an id may follow; or what `lookalike hash` writes.
 
+use std::collections::BTreeMap;
+
 use anyhow::Result;
 use lookalike::{Fingerprint, FingerprintError, Width};
-use serde_json::Value;
+use serde_json::{Value, value::RawValue};
 
 use super::{
     Bad, Bytes, Ids, OnPiece, PIECE, Reason, Skipped,
+    field::{RowId, row_id},
+    jsonl,
     lines::{Line, Lines},
     pack::unreadable,
     rows::Items,
@@ -67,7 +71,7 @@ impl HashLines {
             match item {
                 Ok(Some(Item { print, id })) => {
                     piece.push(print);
-                    id.push_to(ids, number);
+                    push_id(ids, &id, number);
                 }
                 Ok(None) => {}
                 Err((reason, what)) => {
@@ -118,14 +122,7 @@ pub type Refusal = (Reason, String);
 /// One line.
 struct Item<'a, const WORDS: usize> {
     print: Fingerprint<WORDS>,
-    id: LineId<'a>,
-}
-
-/// What a line says about its id.
-enum LineId<'a> {
-    None,
-    Text(&'a [u8]),
-    Json(Value),
+    id: RowId<'a>,
 }
 
 impl<'a, const WORDS: usize> Item<'a, WORDS> {
@@ -136,17 +133,22 @@ impl<'a, const WORDS: usize> Item<'a, WORDS> {
         }
         let Some((digits, id)) = columns(line) else { return Ok(None) };
         let print = parse(digits, width)?;
-        let id = if id.is_empty() { LineId::None } else { LineId::Text(id) };
+        let id = match id {
+            [] => RowId::Place,
+            id => RowId::Given(String::from_utf8_lossy(id)),
+        };
         Ok(Some(Self { print, id }))
     }
 
-    fn parse_json(line: &[u8], width: Width) -> Result<Self, Refusal> {
-        let mut object: Value = serde_json::from_slice(line).unwrap_or_default();
-        let Some(digits) = object["fingerprint"].as_str() else {
+    fn parse_json(line: &'a [u8], width: Width) -> Result<Self, Refusal> {
+        let object: BTreeMap<String, &RawValue> = serde_json::from_slice(line).unwrap_or_default();
+        let digits = object.get("fingerprint");
+        let digits = digits.and_then(|digits| serde_json::from_str::<String>(digits.get()).ok());
+        let Some(digits) = digits else {
             let what = r#"no fingerprint; write {"id":...,"fingerprint":"0x..."}"#;
             return Err((Reason::NotANumber, what.to_owned()));
         };
-        if let Some(stated) = width_of_hex(digits).filter(|&stated| stated != width) {
+        if let Some(stated) = width_of_hex(&digits).filter(|&stated| stated != width) {
             let (stated, width) = (stated.bits(), width.bits());
             let what = format!(
                 "a fingerprint of {stated} bits among such of {width}; search each width by itself"
@@ -154,22 +156,18 @@ impl<'a, const WORDS: usize> Item<'a, WORDS> {
             return Err((Reason::OtherWidth, what));
         }
         let print = parse(digits.as_bytes(), width)?;
-        Ok(Self { print, id: LineId::Json(object["id"].take()) })
+        let id = object.get("id").and_then(|id| jsonl::parse_id(id).ok());
+        Ok(Self { print, id: id.map_or(RowId::Place, row_id) })
     }
 }
 
-impl LineId<'_> {
-    /// The line's number is its id unless it has another one.
-    fn push_to(self, ids: &mut Ids, line: u64) {
-        match self {
-            Self::None | Self::Json(Value::Null) => ids.push_numbers(line, 1),
-            Self::Text(id) => ids.push_given(&String::from_utf8_lossy(id)),
-            Self::Json(Value::String(id)) => ids.push_given(&id),
-            Self::Json(id) => match id.as_u64() {
-                Some(number) => ids.push_numbers(number, 1),
-                None => ids.push_given(&id.to_string()),
-            },
-        }
+/// The line's number is its id unless it has another one.
+fn push_id(ids: &mut Ids, id: &RowId<'_>, line: u64) {
+    match id {
+        RowId::Place => ids.push_numbers(line, 1),
+        RowId::Number(number) => ids.push_numbers(*number, 1),
+        RowId::Given(id) => ids.push_given(id),
+        RowId::Numeral(digits) => ids.push_numeral(digits),
     }
 }
 

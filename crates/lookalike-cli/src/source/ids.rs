@@ -12,6 +12,8 @@ pub enum Id<'a> {
     Line { input: &'a str, number: u64 },
     /// What the input calls the item.
     Given(&'a str),
+    /// The same, if it is a number that is not of 64 bits without a sign: digit for digit.
+    Numeral(&'a str),
 }
 
 /// The names of all items, by position.
@@ -46,6 +48,8 @@ enum First {
     Numeric(u64),
     /// An index into the given ids.
     Given(u64),
+    /// The same, of numbers.
+    Numeral(u64),
     /// A whole input: goes by its name.
     Input(u64),
 }
@@ -54,10 +58,11 @@ impl First {
     /// The name of the item `offset` after this one, if it follows it.
     const fn plus(self, offset: u64) -> Self {
         match self {
-            Self::Number(first) => Self::Number(first + offset),
+            Self::Number(first) => Self::Number(first.saturating_add(offset)),
             Self::Row(first) => Self::Row(first + offset),
             Self::Numeric(first) => Self::Numeric(first.saturating_add(offset)),
             Self::Given(first) => Self::Given(first + offset),
+            Self::Numeral(first) => Self::Numeral(first + offset),
             Self::Input(first) => Self::Input(first + offset),
         }
     }
@@ -90,7 +95,17 @@ impl Ids {
     /// The next item has a name of its own.
     pub fn push_given(&mut self, id: &str) {
         let first = First::Given(self.ends.len() as u64);
-        self.given.push_str(id);
+        self.push_text(id, first);
+    }
+
+    /// The next item has a number for a name that is to stay as it is written.
+    pub fn push_numeral(&mut self, digits: &str) {
+        let first = First::Numeral(self.ends.len() as u64);
+        self.push_text(digits, first);
+    }
+
+    fn push_text(&mut self, text: &str, first: First) {
+        self.given.push_str(text);
         self.ends.push(self.given.len() as u64);
         self.extend_run(first, 1);
     }
@@ -136,6 +151,7 @@ impl Ids {
         let run = &self.runs[after - 1];
         match run.first.plus(position - run.start) {
             First::Given(index) => Id::Given(self.given(index)),
+            First::Numeral(index) => Id::Numeral(self.given(index)),
             First::Input(index) => Id::Given(&self.inputs[index as usize]),
             First::Numeric(number) => Id::Number(number),
             First::Number(number) if self.inputs.len() == 1 => Id::Number(number),
@@ -148,8 +164,10 @@ impl Ids {
     /// Whether every item goes by a number that fits 63 bits, as a column of numbers needs.
     pub fn are_numbers(&self) -> bool {
         let fits = |run: &Run| match run.first {
-            First::Numeric(first) => first <= i64::MAX as u64 - u64::from(u32::MAX),
-            First::Number(_) => self.inputs.len() == 1,
+            First::Number(_) if self.inputs.len() > 1 => false,
+            First::Numeric(first) | First::Number(first) => {
+                first <= i64::MAX as u64 - u64::from(u32::MAX)
+            }
             _ => false,
         };
         self.runs.iter().all(fits) && self.more.as_ref().is_none_or(|more| more.are_numbers())

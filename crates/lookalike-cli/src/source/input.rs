@@ -95,7 +95,7 @@ impl Input {
     fn with_layout(mut self, options: &RowOptions) -> Result<(Self, Option<String>), Bad> {
         let choose = |columns: &[String]| {
             let (text, id) = (options.field.as_deref(), options.id.as_deref());
-            Wanted::choose(text, id, options.key.as_deref(), columns)
+            Wanted::choose(text, id, &options.keys, columns)
         };
         let bad = |name: &str, what: String| Bad::item(name, Reason::NoField, what);
         let (wanted, note) = match self.format {

@@ -7,7 +7,7 @@ use std::{borrow::Cow, fmt};
 use serde::de::{
     Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor,
 };
-use serde_json::Value as Json;
+use serde_json::{Value as Json, value::RawValue};
 
 use super::{
     Reason,
@@ -36,6 +36,18 @@ pub fn columns(start: &[u8]) -> Vec<String> {
     let lines = without_mark(start).split(|&byte| byte == b'\n').map(|line| line.trim_ascii());
     let first = lines.into_iter().find(|line| !line.is_empty()).unwrap_or_default();
     names(&String::from_utf8_lossy(first))
+}
+
+/// What an id says. Numbers that are not of 64 bits without a sign stay as they are written.
+pub fn parse_id(id: &RawValue) -> serde_json::Result<Value<'_>> {
+    let text = id.get();
+    match text.parse() {
+        Ok(number) => Ok(Value::Unsigned(number)),
+        Err(_) if text.starts_with(|first: char| first == '-' || first.is_ascii_digit()) => {
+            Ok(Value::Numeral(text))
+        }
+        Err(_) => serde_json::from_str(text),
+    }
 }
 
 /// What a value that stands by itself says, as in a cell of a table.
@@ -70,8 +82,9 @@ fn names(line: &str) -> Vec<String> {
 fn read_fields<'a>(line: &'a str, wanted: &Wanted) -> serde_json::Result<Values<'a>> {
     let mut wishes = vec![Wish { path: &wanted.text, slot: Slot::Text }];
     wishes.extend(wanted.id.iter().map(|path| Wish { path, slot: Slot::Id }));
-    wishes.extend(wanted.key.iter().map(|path| Wish { path, slot: Slot::Key }));
-    let mut values = Values::default();
+    let keys = wanted.keys.iter().enumerate();
+    wishes.extend(keys.map(|(number, path)| Wish { path, slot: Slot::Key(number) }));
+    let mut values = Values { keys: vec![None; wanted.keys.len()], ..Values::default() };
     let mut reader = serde_json::Deserializer::from_str(line);
     Object { wishes: &wishes, values: &mut values }.deserialize(&mut reader)?;
     reader.end()?;
@@ -85,11 +98,12 @@ struct Wish<'w> {
     slot: Slot,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 enum Slot {
     Text,
     Id,
-    Key,
+    /// The one of this number.
+    Key(usize),
 }
 
 impl<'a> Values<'a> {
@@ -97,7 +111,7 @@ impl<'a> Values<'a> {
         match slot {
             Slot::Text => self.text = Some(value),
             Slot::Id => self.id = Some(value),
-            Slot::Key => self.key = Some(value),
+            Slot::Key(number) => self.keys[number] = Some(value),
         }
     }
 }
@@ -126,7 +140,10 @@ impl<'de> Visitor<'de> for Object<'_, '_, 'de> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(hit) = map.next_key_seed(Name { wishes: self.wishes })? {
             if !hit.here.is_empty() {
-                let value: Value<'de> = map.next_value()?;
+                let value: Value<'de> = match hit.here.contains(&Slot::Id) {
+                    true => parse_id(map.next_value()?).map_err(A::Error::custom)?,
+                    false => map.next_value()?,
+                };
                 hit.here.iter().for_each(|&slot| self.values.set(slot, value.clone()));
             } else if !hit.inside.is_empty() {
                 map.next_value_seed(Object { wishes: &hit.inside, values: self.values })?;
@@ -306,7 +323,7 @@ mod tests {
     };
 
     fn wanted(text: &str) -> Wanted {
-        Wanted { text: text.into(), id: Some("id".into()), key: Some("meta.date".into()) }
+        Wanted { text: text.into(), id: Some("id".into()), keys: vec!["meta.date".into()] }
     }
 
     fn read<'a>(line: &'a str, text: &str) -> Found<'a> {
@@ -324,7 +341,7 @@ mod tests {
         let found = read(line, "text");
         assert_eq!(found.content, Content::Text("a \"b\" é".into()));
         assert_eq!(found.id, RowId::Number(7));
-        assert_eq!(found.key, Some(Key::Text("2020".into())));
+        assert_eq!(found.keys, [Some(Key::Text("2020".into()))]);
     }
 
     #[test]

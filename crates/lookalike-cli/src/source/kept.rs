@@ -43,13 +43,13 @@ impl Rows {
     /// Opens the output before work starts, so that what cannot be written costs no time.
     pub fn open_kept(&self, args: &OutputArgs) -> Result<KeptOutput> {
         let format = self.one_format()?;
-        if let Some(target) = &args.output {
+        if let Some(target) = args.file() {
             check_ending(target, format)?;
         }
         match format {
             Format::Text => {
                 self.check_paths()?;
-                let Some(target) = &args.output else {
+                let Some(target) = args.file() else {
                     bail!("kept files go to a folder; name one with -o")
                 };
                 Ok(KeptOutput::Folder(FolderOutput::create(target)?))
@@ -162,7 +162,7 @@ impl Fingerprints {
             let formats = if self.array.is_some() { [ARRAY, LINES] } else { [LINES, ARRAY] };
             return Err(two_formats([&self.inputs[0], other], formats));
         }
-        if let Some(target) = &args.output {
+        if let Some(target) = args.file() {
             check_print_ending(target, self.array.is_some())?;
         }
         Ok(KeptOutput::Records(packed(args)?))
@@ -211,7 +211,7 @@ const ARRAY: &str = "a NumPy array";
 
 /// Records go to one file, packed as its name says.
 fn packed(args: &OutputArgs) -> Result<PackedOutput> {
-    let packing = Packing::of(args.output.as_deref())?;
+    let packing = Packing::of(args.file())?;
     PackedOutput::new(Output::create(args)?, packing)
 }
 

@@ -78,7 +78,7 @@ impl Table {
     }
 
     fn mask(&self, wanted: &Wanted) -> ProjectionMask {
-        let paths = [Some(&wanted.text), wanted.id.as_ref(), wanted.key.as_ref()];
+        let paths = [&wanted.text].into_iter().chain(&wanted.id).chain(&wanted.keys);
         let root = |path: &String| {
             let names = self.schema().fields().iter().map(|field| field.name());
             let leads = |name: &String| {
@@ -91,7 +91,7 @@ impl Table {
                 .map(|(root, _)| root)
                 .collect::<Vec<_>>()
         };
-        let roots = paths.into_iter().flatten().flat_map(root);
+        let roots = paths.flat_map(root);
         ProjectionMask::roots(self.metadata.parquet_schema(), roots)
     }
 
@@ -128,7 +128,7 @@ pub fn damaged(error: &impl std::fmt::Display) -> String {
 pub struct Columns {
     text: Option<ArrayRef>,
     id: Option<ArrayRef>,
-    key: Option<ArrayRef>,
+    keys: Vec<Option<ArrayRef>>,
     names: Vec<String>,
 }
 
@@ -142,11 +142,10 @@ impl Columns {
             }
         };
         let names = batch.schema().fields().iter().map(|field| field.name().clone()).collect();
-        let (id, key) = (wanted.id.as_ref(), wanted.key.as_ref());
         Self {
             text: column(&wanted.text),
-            id: id.and_then(column),
-            key: key.and_then(column),
+            id: wanted.id.as_ref().and_then(column),
+            keys: wanted.keys.iter().map(column).collect(),
             names,
         }
     }
@@ -154,7 +153,8 @@ impl Columns {
     /// One row of the batch.
     pub fn row<'a>(&'a self, row: usize, wanted: &Wanted) -> Outcome<'a> {
         let value = |column: &'a Option<ArrayRef>| column.as_ref().map(|array| value(array, row));
-        let values = Values { text: value(&self.text), id: value(&self.id), key: value(&self.key) };
+        let keys = self.keys.iter().map(value).collect();
+        let values = Values { text: value(&self.text), id: value(&self.id), keys };
         let repaired = self.text.as_ref().is_some_and(|text| is_repaired(text, row));
         let found = wanted.found(values, || self.names.clone())?;
         Ok(found.map(|found| super::field::Found { repaired, ..found }))

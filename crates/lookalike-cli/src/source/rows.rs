@@ -39,8 +39,8 @@ pub struct RowOptions {
     /// The field of the text, and of the id.
     pub field: Option<String>,
     pub id: Option<String>,
-    /// The field to order rows by.
-    pub key: Option<String>,
+    /// The fields to order rows by.
+    pub keys: Vec<String>,
     /// Texts are web pages; their main text is wanted.
     pub html: bool,
     /// Everything will be read a second time, to write what is kept.
@@ -81,8 +81,8 @@ pub struct Rows {
 /// One item.
 pub struct Row<'a> {
     pub content: Content<'a>,
-    /// The value of the field to order by, if it has one.
-    pub key: Option<Key>,
+    /// The values of the fields to order by, as far as it has them; none if rows have no fields.
+    pub keys: Vec<Option<Key>>,
     /// How large it is where it is stored.
     pub bytes: u64,
     /// When it was last changed, in nanoseconds since 1970, if that is known.
@@ -484,8 +484,8 @@ impl Reading<'_> {
                     self.seen.extend(seen);
                     self.repaired += u64::from(found.repaired);
                     self.pages += u64::from(!self.html && found.html == Some(true));
-                    let Found { content, key, modified, .. } = found;
-                    rows.push(Row { content, key, bytes, modified, place });
+                    let Found { content, keys, modified, .. } = found;
+                    rows.push(Row { content, keys, bytes, modified, place });
                 }
             }
         }
@@ -518,6 +518,7 @@ impl Reading<'_> {
         match (id, place.line, self.inputs[place.input].format) {
             (RowId::Given(id), ..) => self.ids.push_given(id),
             (RowId::Number(number), ..) => self.ids.push_numeric(*number),
+            (RowId::Numeral(digits), ..) => self.ids.push_numeral(digits),
             (RowId::Place, None, _) => self.ids.push_input(),
             (RowId::Place, Some(line), Format::Lines) => self.ids.push_numbers(line, 1),
             (RowId::Place, Some(line), Format::Jsonl | Format::Parquet) => self.ids.push_row(line),

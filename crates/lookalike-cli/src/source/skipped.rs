@@ -1,16 +1,18 @@
 //! What happens to input that cannot be read: the run stops, or counts it and goes on.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path};
 
 use anyhow::{Result, anyhow};
 
-use crate::report::visible;
+use crate::report::{SkippedRow, SkippedWriter, visible};
 
 /// Something that cannot be used: where, why, and what to do about it.
 #[derive(Debug)]
 pub struct Bad {
     reason: Reason,
-    message: String,
+    name: String,
+    line: Option<u64>,
+    what: String,
 }
 
 /// Why something was skipped, in the words of the closing summary.
@@ -64,12 +66,12 @@ impl Reason {
 impl Bad {
     /// A whole input that cannot be read, or not to its end.
     pub fn input(name: &str, what: impl std::fmt::Display) -> Self {
-        Self { reason: Reason::Input, message: format!("{name}: {what}") }
+        Self::item(name, Reason::Input, what)
     }
 
     /// An input that can be read, but is no item.
     pub fn item(name: &str, reason: Reason, what: impl std::fmt::Display) -> Self {
-        Self { reason, message: format!("{name}: {what}") }
+        Self { reason, name: name.to_owned(), line: None, what: what.to_string() }
     }
 
     /// Whether the input is there, but cannot be read.
@@ -79,12 +81,20 @@ impl Bad {
 
     /// The message by itself, where there is nothing to go on with.
     pub fn error(self) -> anyhow::Error {
-        anyhow!(self.message)
+        anyhow!(self.message())
+    }
+
+    fn message(&self) -> String {
+        let Self { name, what, .. } = self;
+        match self.line {
+            Some(line) => format!("{name}:{line}: {what}"),
+            None => format!("{name}: {what}"),
+        }
     }
 
     /// One line of an input.
     pub fn line(name: &str, line: u64, reason: Reason, what: impl std::fmt::Display) -> Self {
-        Self { reason, message: format!("{name}:{line}: {what}") }
+        Self { line: Some(line), ..Self::item(name, reason, what) }
     }
 }
 
@@ -93,8 +103,20 @@ pub struct Skipped {
     /// What to say behind the first bad item, if that is where the run stops.
     stop: Option<&'static str>,
     counts: BTreeMap<Reason, u64>,
+    /// The same, of the set that the input is held against.
+    others: BTreeMap<Reason, u64>,
     listed: Vec<String>,
     listable: u64,
+    list: List,
+}
+
+/// Where all of it is listed.
+enum List {
+    /// Nowhere, and there is no option for it.
+    None,
+    /// Nowhere, though it could be asked for.
+    Offered,
+    File(SkippedWriter),
 }
 
 impl Skipped {
@@ -112,7 +134,37 @@ impl Skipped {
     }
 
     fn stopping(stop: Option<&'static str>) -> Self {
-        Self { stop, counts: BTreeMap::new(), listed: Vec::new(), listable: 0 }
+        let (counts, others) = (BTreeMap::new(), BTreeMap::new());
+        Self { stop, counts, others, listed: Vec::new(), listable: 0, list: List::None }
+    }
+
+    /// Lists everything in this file, which is `--skipped`; without one, says that it can be had.
+    pub fn listed_in(self, file: Option<&Path>, force: bool) -> Result<Self> {
+        let list = match file {
+            Some(file) => List::File(SkippedWriter::create(file, force)?),
+            None => List::Offered,
+        };
+        Ok(Self { list, ..self })
+    }
+
+    /// Completes the file that lists everything, if there is one.
+    pub fn finish_list(&mut self) -> Result<()> {
+        match std::mem::replace(&mut self.list, List::None) {
+            List::File(writer) => writer.finish(),
+            list => {
+                self.list = list;
+                Ok(())
+            }
+        }
+    }
+
+    /// What is skipped while `work` runs is counted apart: it is of the set that the input is held
+    /// against.
+    pub fn of_others<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        std::mem::swap(&mut self.counts, &mut self.others);
+        let done = work(self);
+        std::mem::swap(&mut self.counts, &mut self.others);
+        done
     }
 
     /// One item less, if the user allows it.
@@ -123,7 +175,7 @@ impl Skipped {
     /// As [`add`](Self::add), for one cause that costs several items.
     pub fn add_many(&mut self, bad: Bad, items: u64) -> Result<()> {
         if let Some(hint) = self.stop {
-            return Err(anyhow!("{} ({hint})", bad.message));
+            return Err(anyhow!("{} ({hint})", bad.message()));
         }
         self.note(bad, items);
         Ok(())
@@ -134,7 +186,12 @@ impl Skipped {
         *self.counts.entry(bad.reason).or_default() += items;
         self.listable += 1;
         if self.listed.len() < Self::LISTED {
-            self.listed.push(visible(&bad.message).into_owned());
+            self.listed.push(visible(&bad.message()).into_owned());
+        }
+        if let List::File(writer) = &mut self.list {
+            let Bad { reason, name, line, what } = &bad;
+            let (file, reason) = (name, reason.name());
+            writer.write(SkippedRow { file, line: *line, items, reason, message: what });
         }
     }
 
@@ -159,10 +216,17 @@ impl Skipped {
         self.counts.iter().map(|(&reason, &count)| (reason, count))
     }
 
+    /// As [`counts`](Self::counts), of the set that the input is held against.
+    pub fn counts_of_others(&self) -> impl Iterator<Item = (Reason, u64)> {
+        self.others.iter().map(|(&reason, &count)| (reason, count))
+    }
+
     /// One line for each of the first cases, and how many more there are.
     pub fn lines(&self) -> impl Iterator<Item = String> {
         let more = self.listable - self.listed.len() as u64;
-        let rest = (more > 0).then(|| format!("and {more} more"));
+        let hint =
+            if matches!(self.list, List::Offered) { "; --skipped FILE lists all" } else { "" };
+        let rest = (more > 0).then(|| format!("and {more} more{hint}"));
         self.listed.iter().map(|message| format!("skipped {message}")).chain(rest)
     }
 }

@@ -285,8 +285,8 @@ fn ids_come_out_as_they_went_in() {
     let expected = [
         "7 t".to_owned(),
         "\"x\" t".to_owned(),
-        "\"-3\" t".to_owned(),
-        "\"1.5\" t".to_owned(),
+        "-3 t".to_owned(),
+        "1.5 t".to_owned(),
         place(&jsonl, 5),
         "18446744073709551615 t".to_owned(),
         "7 t".to_owned(),
@@ -341,15 +341,15 @@ fn keys_sizes_and_times_come_with_rows() {
     let corpus = Corpus::new();
     let path = corpus.write("a.jsonl", "{\"text\":\"x\",\"m\":{\"score\":2}}\n{\"text\":\"y\"}\n");
     let mut skipped = Skipped::unless(true);
-    let keyed = RowOptions { key: Some("m.score".into()), ..options() };
+    let keyed = RowOptions { keys: vec!["m.score".into()], ..options() };
     let mut rows = Rows::open(&[path], keyed, &mut skipped).unwrap();
     let mut seen = Vec::new();
     let each = &mut |batch: rows::Batch<'_>| {
-        seen.extend(batch.rows.iter().map(|row| (row.key.clone(), row.bytes)));
+        seen.extend(batch.rows.iter().map(|row| (row.keys.clone(), row.bytes)));
         Ok(())
     };
     rows.read(&mut skipped, each).unwrap();
-    assert_eq!(seen, [(Some(Key::Number(2.0)), 29), (None, 13)]);
+    assert_eq!(seen, [(vec![Some(Key::Number(2.0))], 29), (vec![None], 13)]);
     let file = corpus.write("f.txt", "text");
     let mut rows = Rows::open(&[file], options(), &mut skipped).unwrap();
     let each = &mut |batch: rows::Batch<'_>| {

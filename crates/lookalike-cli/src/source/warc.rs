@@ -133,10 +133,11 @@ fn item<'a>(page: Page<'a>, head: &Head<'_>, wanted: &Wanted) -> Option<Found<'a
             (Cow::Owned(text.into_owned()), repaired)
         }
     };
-    let (id, key) = (named(head, wanted.id.as_deref()), wanted.key.as_deref());
-    let key = key.and_then(|name| head.value(name)).map(|value| Key::Text(value.to_owned()));
+    let id = named(head, wanted.id.as_deref());
+    let key = |name: &String| head.value(name).map(|value| Key::Text(value.to_owned()));
+    let keys = wanted.keys.iter().map(key).collect();
     let modified = head.value("WARC-Date").and_then(seconds).map(|time| time * 1_000_000_000);
-    Some(Found { id, key, html: Some(is_html), modified, ..Found::text(text, repaired) })
+    Some(Found { id, keys, html: Some(is_html), modified, ..Found::text(text, repaired) })
 }
 
 /// A record goes by the header that is asked for, else by its address, else by its own id.

@@ -91,8 +91,39 @@ fn the_list_of_skipped_lines_ends_after_twenty() {
     let lines: Vec<_> = ran.stderr.lines().collect();
     assert_eq!(lines.len(), 23);
     assert!(lines[19].starts_with("skipped a:20: \"x\""), "{}", lines[19]);
-    assert_eq!(lines[20], "and 980 more");
+    assert_eq!(lines[20], "and 980 more; --skipped FILE lists all");
     assert!(lines[21].starts_with("1 item (1,000 skipped: 1,000 not a number);"), "{}", lines[21]);
+}
+
+#[test]
+fn all_that_is_skipped_is_listed_in_a_file() {
+    let row = |line: u64| match line {
+        25 => "{\"id\":1}\n".to_owned(),
+        line => format!("broken {line}\n"),
+    };
+    let rows: String = (1..=30).map(row).collect();
+    let folder =
+        Folder::with("a.jsonl", rows + "{\"text\":\"one two three\"}\n").and("b", "x\n1\n");
+    for command in ["dedup", "pairs", "hash"] {
+        let ran = folder.run(&format!("{command} a.jsonl --skipped s.csv --force"));
+        assert!(ran.exit == 0 && ran.stderr.contains("\nand 10 more\n"), "{}", ran.stderr);
+        let list = folder.read("s.csv");
+        let lines: Vec<_> = list.lines().collect();
+        assert_eq!((lines[0], lines.len()), ("file,line,items,reason,message", 31), "{command}");
+        assert_eq!(
+            lines[25],
+            "a.jsonl,25,1,without the field,no field text; name one with --field: id"
+        );
+    }
+    let ran = folder.run("dedup --kind hash b --skip-bad --skipped -");
+    assert!(ran.stdout.starts_with(r#"{"file":"b","line":1,"items":1,"reason":"not a number","#));
+    for command in ["dedup -o - a.jsonl", "pairs a.jsonl", "hash a.jsonl"] {
+        folder
+            .run(&format!("{command} --skipped -"))
+            .fails("-: two outputs of one name; give each its own");
+    }
+    assert_eq!(folder.run("dedup a.jsonl --skipped t.csv --dry-run").exit, 0);
+    assert_eq!(folder.names(), ["a.jsonl", "b", "s.csv"]);
 }
 
 #[test]

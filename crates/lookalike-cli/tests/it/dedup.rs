@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::run::Folder;
+use crate::run::{Folder, Ran};
 
 const FERRY: &str = "The ferry to the island leaves at nine in the morning and again at four in the \
                      afternoon, from the north end of the harbour. Tickets are sold on board.";
@@ -34,6 +34,12 @@ fn ids(jsonl: &str) -> String {
         row["id"].as_str().unwrap().to_owned()
     };
     jsonl.lines().map(id).collect::<Vec<_>>().join(" ")
+}
+
+/// What `--json` says.
+fn summary(ran: &Ran) -> serde_json::Value {
+    let line = ran.stderr.lines().find(|line| line.starts_with('{')).unwrap();
+    serde_json::from_str(line).unwrap()
 }
 
 #[test]
@@ -88,6 +94,30 @@ fn keep_rules_decide_who_stays() {
 }
 
 #[test]
+fn fields_decide_one_after_the_other() {
+    let rows = [("a", 1, 2020), ("b", 3, 2021), ("c", 3, 2019), ("d", 2, 2018)];
+    let json = rows.map(|(id, score, year)| {
+        format!("{{\"id\":\"{id}\",\"score\":{score},\"year\":{year},\"text\":\"{FERRY}\"}}\n")
+    });
+    let csv = rows.map(|(id, score, year)| format!("{id},{score},{year},\"{FERRY}\"\n"));
+    let folder = Folder::with("in.jsonl", json.concat())
+        .and("in.csv", format!("id,score,year,text\n{}", csv.concat()));
+    for (rules, kept) in [
+        ("score:desc", "b"),
+        ("score:desc,year:asc", "c"),
+        ("score:desc,last,year:asc", "c"),
+        ("year:desc,score:desc", "b"),
+        ("id:desc", "d"),
+    ] {
+        for input in ["in.jsonl", "in.csv"] {
+            let ran = folder.run(&format!("dedup {input} --keep {rules} --groups -"));
+            let start = format!("{{\"group\":1,\"keep\":\"{kept}\"");
+            assert!(ran.stdout.starts_with(&start), "{rules}: {} {}", ran.stdout, ran.stderr);
+        }
+    }
+}
+
+#[test]
 fn a_run_that_removes_too_much_stops_and_names_the_group() {
     let folder = Folder::with("in.jsonl", rows(&vec![("x", 1, FERRY.to_owned()); 20]));
     let ran = folder.run("dedup in.jsonl -o out.jsonl --groups g.jsonl");
@@ -99,6 +129,19 @@ fn a_run_that_removes_too_much_stops_and_names_the_group() {
     assert_eq!(folder.names(), ["g.jsonl", "in.jsonl"]);
     let ran = folder.run("dedup in.jsonl -o out.jsonl --max-remove 0.95");
     assert_eq!((ran.exit, folder.read("out.jsonl").lines().count()), (0, 1));
+}
+
+#[test]
+fn the_json_summary_tells_that_a_run_was_refused_and_by_which_group() {
+    let mut all = vec![("f", 1, "Something else, which is like nothing here.".to_owned())];
+    all.extend(vec![("x", 1, POTATOES.to_owned()); 2]);
+    all.extend(vec![("y", 1, FERRY.to_owned()); 40]);
+    let folder = Folder::with("in.jsonl", rows(&all));
+    let refused = |ran: Ran| (ran.exit, summary(&ran)["refused"].to_string());
+    let blamed = r#"{"group":2,"items":40,"keep":"y"}"#.to_owned();
+    assert_eq!(refused(folder.run("dedup in.jsonl -o out.jsonl --json")), (2, blamed));
+    let allowed = folder.run("dedup in.jsonl -o out.jsonl --json --max-remove 1");
+    assert_eq!(refused(allowed), (0, "null".to_owned()));
 }
 
 #[test]
@@ -135,6 +178,20 @@ fn against_another_set_removes_what_is_in_it_and_nothing_else() {
 }
 
 #[test]
+fn what_is_skipped_of_the_other_set_is_counted_apart() {
+    let folder = Folder::with("in.jsonl", corpus() + "broken\n")
+        .and("other.jsonl", format!("no json\n{{\"id\":1}}\n{}", corpus()));
+    let ran = folder.run("dedup in.jsonl --against other.jsonl --max-remove 1");
+    let expected = "items    6 (1 skipped: 1 broken)\n\
+                    against  2 skipped: 1 without the field, 1 broken\n";
+    assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+    let ran = folder.run("dedup in.jsonl --against other.jsonl --max-remove 1 --json");
+    let summary = summary(&ran);
+    assert_eq!((&summary["skipped"], &summary["against"]["skipped"]), (&1.into(), &2.into()));
+    assert_eq!(summary["against"]["skipped_by_reason"]["without the field"], 1);
+}
+
+#[test]
 fn chains_do_not_glue_strangers_unless_asked_to() {
     let words: Vec<String> = (0..90).map(|word| format!("word{word}")).collect();
     let part = |from: usize| words[from..from + 50].join(" ");
@@ -156,7 +213,7 @@ fn a_chain_names_what_is_kept_and_what_each_is_alike() {
     let folder = Folder::with("in.jsonl", chain);
     let ran = folder.run(
         "dedup in.jsonl --distance 128 --similarity 0.4 --group connected \
-         --removed r.csv --groups g.jsonl",
+         --removed r.csv --groups g.jsonl --report r.html",
     );
     assert_eq!(ran.exit, 0, "{}", ran.stderr);
     let removed = folder.read("r.csv");
@@ -165,6 +222,9 @@ fn a_chain_names_what_is_kept_and_what_each_is_alike() {
     assert_eq!(starts, ["id,keep,alike", "b,a,a", "c,a,b"]);
     let group: serde_json::Value = serde_json::from_str(&folder.read("g.jsonl")).unwrap();
     assert_eq!((&group["keep"], &group["members"][1]["alike"]), (&"a".into(), &"b".into()));
+    let page = folder.read("r.html");
+    assert_eq!(page.matches("\"alike\":").count(), 1);
+    assert!(page.contains("\"alike\":\"b\",\"id\":\"c\""));
 }
 
 #[test]
@@ -326,8 +386,7 @@ fn outputs_are_never_overwritten_unless_asked() {
 #[test]
 fn the_summary_speaks_json_too() {
     let ran = Folder::with("in.jsonl", corpus()).run("dedup in.jsonl --json -o -");
-    let summary: serde_json::Value =
-        serde_json::from_str(ran.stderr.lines().last().unwrap()).unwrap();
+    let summary = summary(&ran);
     for (name, value) in [("items", 6), ("groups", 2), ("removed", 3), ("kept", 3), ("skipped", 0)]
     {
         assert_eq!(summary[name], value, "{name} in {summary}");

@@ -47,6 +47,21 @@ fn lines_are_kept_byte_for_byte_and_everything_else_is_told() {
 }
 
 #[test]
+fn blocks_are_for_fingerprints_and_change_no_answer() {
+    let folder = Folder::with("in.txt", HASHES);
+    let ran = folder.run("dedup --kind hash in.txt -o - --blocks 5 --json");
+    assert_eq!((ran.exit, ran.stdout.as_str()), (0, KEPT), "{}", ran.stderr);
+    folder.run("dedup --kind hash in.txt --blocks 3").fails(
+        "--blocks 3 cannot find pairs within 3 bits; use at least 4 blocks, or leave --blocks out",
+    );
+    for command in ["dedup", "pairs"] {
+        folder.run(&format!("{command} --kind text in.txt --blocks 5")).fails(
+            "--blocks is for fingerprints; how texts are found is chosen by cost, so leave it out",
+        );
+    }
+}
+
+#[test]
 fn the_kind_is_guessed_where_all_is_clear() {
     let prints = "{\"id\":\"a\",\"fingerprint\":\"0x00000000000000ff\"}\n";
     let array = npy(1, "<u8", "(5,)", &words(&NUMBERS));

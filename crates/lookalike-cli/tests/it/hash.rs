@@ -50,6 +50,35 @@ fn pairs_reads_what_hash_writes() {
 }
 
 #[test]
+fn a_dash_is_standard_output() {
+    let folder = Folder::with("a.txt", LINES);
+    for command in ["hash --lines a.txt --quiet", "pairs --lines a.txt --quiet"] {
+        let (named, unnamed) = (folder.run(&format!("{command} -o -")), folder.run(command));
+        assert_eq!((named.exit, named.all()), (0, unnamed.all()), "{command}");
+        assert!(!named.stdout.is_empty(), "{command}");
+    }
+    assert_eq!(folder.names(), ["a.txt"]);
+}
+
+#[test]
+fn ids_that_are_numbers_keep_their_digits() {
+    let ids =
+        ["123456789012345678901234567890", "1.0", "1e3", "-5", "18446744073709551615", "\"7\""];
+    let row = |id| format!("{{\"id\": {id} ,\"text\":\"one two three\"}}\n");
+    let folder = Folder::with("a.jsonl", ids.map(row).concat());
+    let hashed = folder.run("hash a.jsonl -q").stdout;
+    let written: Vec<_> = hashed.lines().map(|line| line.split(",\"f").next().unwrap()).collect();
+    assert_eq!(written, ids.map(|id| format!("{{\"id\":{id}")));
+    let from_rows = folder.run("pairs a.jsonl -q --no-verify").stdout;
+    assert!(from_rows.starts_with(&format!("{{\"a\":{},\"b\":1.0,", ids[0])), "{from_rows}");
+    assert_eq!(folder.run_with("pairs - -q", &hashed).stdout, from_rows);
+    folder.run("dedup a.jsonl --removed r.csv");
+    let removed = folder.read("r.csv");
+    let starts: Vec<_> = removed.lines().skip(1).map(|line| line.split(',').next()).collect();
+    assert_eq!(starts, ["1.0", "1e3", "-5", "18446744073709551615", "7"].map(Some));
+}
+
+#[test]
 fn written_fingerprints_of_two_widths_do_not_meet() {
     let folder = Folder::with("a.txt", "one two three\n");
     folder.run("hash a.txt -o a.jsonl");

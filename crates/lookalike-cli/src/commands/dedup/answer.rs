@@ -103,7 +103,7 @@ impl Answer {
     pub fn id(&self, item: u32) -> Id {
         match self.ids.at(item) {
             source::Id::Number(number) => Id::Number(number),
-            source::Id::Given(text) => Id::Text(text.to_owned()),
+            source::Id::Given(text) | source::Id::Numeral(text) => Id::Text(text.to_owned()),
             source::Id::Line { number, .. } if !self.rows.is_empty() => Id::Row(number),
             line => Id::Text(id_text(line).into_owned()),
         }

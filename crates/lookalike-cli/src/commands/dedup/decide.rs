@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use lookalike::{
     AlikePairs, Level, Radius,
-    groups::{self, Groups, Member},
+    groups::{self, Group, Groups, Member},
 };
 
 use crate::{
@@ -102,8 +102,7 @@ impl Decision {
         if removed as f64 <= most * items as f64 {
             return Ok(());
         }
-        let largest = self.groups.iter().max_by_key(|group| group.members.len());
-        let blame = largest.map_or_else(String::new, |group| {
+        let blame = self.largest().map_or_else(String::new, |(_, group)| {
             let size = counted(group.members.len() as u64 + 1, "item");
             format!("; the largest group has {size}, kept is {}", id_text(ids.at(group.keep)))
         });
@@ -117,6 +116,11 @@ impl Decision {
             grouped(removed),
             counted(items, "item"),
         )
+    }
+
+    /// The largest group, behind its position.
+    pub fn largest(&self) -> Option<(usize, &Group)> {
+        self.groups.iter().enumerate().max_by_key(|(_, group)| group.members.len())
     }
 
     /// The items of the largest group, and the least similarity of any member.

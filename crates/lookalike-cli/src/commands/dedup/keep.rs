@@ -42,7 +42,8 @@ impl Preference {
     /// Notes the next item, and what it is called.
     pub fn note(&mut self, row: &Row<'_>, id: Id<'_>) -> Result<()> {
         self.items += 1;
-        self.columns.iter_mut().try_for_each(|column| column.note(row, id))
+        let mut keys = row.keys.iter().cloned();
+        self.columns.iter_mut().try_for_each(|column| column.note(row, &mut keys, id))
     }
 
     /// Notes the next item, a picture.
@@ -93,11 +94,17 @@ impl Column {
         }
     }
 
-    fn note(&mut self, row: &Row<'_>, id: Id<'_>) -> Result<()> {
+    /// `keys`: of the fields of this rule and of those behind it.
+    fn note(
+        &mut self,
+        row: &Row<'_>,
+        keys: &mut impl Iterator<Item = Option<Key>>,
+        id: Id<'_>,
+    ) -> Result<()> {
         let size = match &self.rule {
             KeepRule::First | KeepRule::Last => return Ok(()),
             KeepRule::Field { .. } => {
-                self.keys.push(row.key.clone());
+                self.keys.push(keys.next().flatten());
                 return Ok(());
             }
             KeepRule::Longest => row.text().chars().count() as i64,

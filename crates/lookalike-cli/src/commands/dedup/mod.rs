@@ -27,9 +27,9 @@ use super::{
 };
 use crate::{
     act::Reread,
-    args::{DedupArgs, Grouping, KeepRule, Kind},
-    config::{Alike, PicturesAlike, Work, picture_reading},
-    report::{Figure, Output, Summary, counted, grouped, html::Scale, say},
+    args::{DedupArgs, Grouping, Kind},
+    config::{Alike, PicturesAlike, Work, picture_reading, refuse_blocks},
+    report::{Figure, Output, Summary, counted, grouped, html::Scale, id_value, say},
     source::{
         self, Bad, Digest, Fingerprints, Ids, Kept, KeptOutput, PictureItem, Pictures, Row,
         RowOptions, Rows, SeenFile, Skipped, guess_kind,
@@ -85,11 +85,18 @@ impl Done {
             "--against removes what is alike something in OTHER; chains have no part in it: leave \
              --group out"
         );
+        match kind {
+            Kind::Text => refuse_blocks(args.blocks, "texts")?,
+            Kind::Image => refuse_blocks(args.blocks, "pictures")?,
+            Kind::Hash => {}
+        }
         let work = Work::new(std::mem::take(&mut args.work))?;
-        let mut skipped = match kind {
+        let skipped = match kind {
             Kind::Hash => Skipped::new(args.skip_bad),
             Kind::Text | Kind::Image => Skipped::unless(args.rows.strict),
         };
+        let list = args.skipped.as_deref().filter(|_| !args.dry_run);
+        let mut skipped = skipped.listed_in(list, args.force)?;
         let collection = args.against.as_deref().filter(|path| Collection::is_at(path));
         let found = match (kind, collection) {
             (Kind::Hash, _) => prints::search(&args, given, &work, &mut skipped)?,
@@ -105,7 +112,7 @@ impl Done {
         args: DedupArgs,
         found: Found,
         work: &Work,
-        skipped: Skipped,
+        mut skipped: Skipped,
         start: Instant,
     ) -> Result<Self> {
         let Found { results, mut source, preference, mut outputs, acting, rows } = found;
@@ -120,12 +127,13 @@ impl Done {
             let content = outcome.page(&args, &preference, &skipped);
             work.on_threads(|| source.write_page(content, page))?;
         }
-        let written = !outputs.are_none() || args.report.is_some();
+        let written = !outputs.are_none() || args.report.is_some() || args.skipped.is_some();
         let write_kept = |keep: &dyn Fn(u32) -> bool, kept| source.write_kept(keep, kept);
         let kept = work.on_threads(|| {
             outputs.write(&write_kept, &outcome.pairs, &outcome.decision, told.levels, ids)
         })?;
         page.map(Output::finish).transpose()?;
+        skipped.finish_list()?;
         let acts = match acting {
             Some(acting) if allowed.is_ok() => {
                 let own = outcome.results.own as u32;
@@ -140,14 +148,30 @@ impl Done {
 
     fn summary(&self) -> Summary<'_> {
         let goes = self.kept.is_some() || self.acts.is_some();
-        let mut figures = self.outcome.figures(self.args.output.as_deref(), self.kept, goes);
+        let against = self.args.against.as_ref().map(|_| Figure::against(&self.skipped));
+        let mut figures: Vec<_> = against.into_iter().collect();
+        figures.extend(self.outcome.figures(self.args.output.as_deref(), self.kept, goes));
         figures.extend(self.acts.iter().flat_map(Acts::figures));
+        figures.push(Figure { name: "refused", value: self.blamed(), words: None });
         Summary {
             items: self.outcome.results.own as u64,
             skipped: &self.skipped,
             seconds: self.seconds,
             figures,
             plan: None,
+        }
+    }
+
+    /// The group that made it too many, if so many may not be removed.
+    fn blamed(&self) -> Value {
+        let Outcome { decision, results, .. } = &self.outcome;
+        match decision.largest().filter(|_| self.allowed.is_err()) {
+            Some((position, group)) => json!({
+                "group": position + 1,
+                "keep": id_value(results.ids.at(group.keep)),
+                "items": group.members.len() + 1,
+            }),
+            None => Value::Null,
         }
     }
 
@@ -192,7 +216,8 @@ fn search_texts(
     let mut others = match &args.against {
         Some(path) => {
             let paths = std::slice::from_ref(path);
-            Some(open(paths, against, options(args, work), skipped)?)
+            let open = |skipped: &mut Skipped| open(paths, against, options(args, work), skipped);
+            Some(skipped.of_others(open)?)
         }
         None => None,
     };
@@ -244,12 +269,14 @@ fn search_pictures(
     let reading = picture_reading(&args.cache, &args.rows);
     let mut own = Pictures::open(&args.inputs, &reading, skipped)?;
     let mut others = match &args.against {
-        Some(path) => Some(Pictures::open(std::slice::from_ref(path), &reading, skipped)?),
+        Some(path) => {
+            let paths = std::slice::from_ref(path);
+            Some(skipped.of_others(|skipped| Pictures::open(paths, &reading, skipped))?)
+        }
         None => None,
     };
-    let outputs = Outputs::open(args, |output| {
-        Ok(KeptOutput::Folder(own.open_kept(output.output.as_deref())?))
-    })?;
+    let outputs =
+        Outputs::open(args, |output| Ok(KeptOutput::Folder(own.open_kept(output.file())?)))?;
     let acting = Acting::open(args, [None, None])?;
     let source = PictureSource {
         pictures: &mut own,
@@ -296,13 +323,10 @@ fn open(
 }
 
 fn options(args: &DedupArgs, work: &Work) -> RowOptions {
-    let key = args.keep.0.iter().find_map(|rule| match rule {
-        KeepRule::Field { name, .. } => Some(name.clone()),
-        _ => None,
-    });
+    let keys = args.keep.fields();
     let again = reads_again(args);
     let watch = deed(&args.act).is_some();
-    RowOptions { key, again, watch, temp: work.temp.clone(), ..RowOptions::from(&args.rows) }
+    RowOptions { keys, again, watch, temp: work.temp.clone(), ..RowOptions::from(&args.rows) }
 }
 
 /// Whether the input is read a second time, to show or to copy what is in it.
@@ -435,7 +459,9 @@ impl Outcome {
             ("pairs".to_owned(), pairs_words(&self.tally, *levels)),
         ];
         if let Some(other) = &args.against {
-            facts.insert(0, ("against".to_owned(), other.display().to_string()));
+            let skipped = Figure::against(skipped).words;
+            let skipped = skipped.map_or_else(String::new, |words| format!(" ({words})"));
+            facts.insert(0, ("against".to_owned(), format!("{}{skipped}", other.display())));
         }
         if skipped.total() > 0 {
             facts.push(("skipped".to_owned(), counted(skipped.total(), "item")));

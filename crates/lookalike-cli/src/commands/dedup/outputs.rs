@@ -2,13 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use lookalike::AlikePairs;
 
 use super::decide::{Decision, Levels};
 use crate::{
     args::{DedupArgs, Equal, Grouping, OutputArgs},
-    report::{EqualPolicy, GroupWriter, Output, PairWriter, RemovedRow, RemovedWriter, TableFile},
+    report::{
+        EqualPolicy, GroupWriter, Output, PairWriter, RemovedRow, RemovedWriter, TableFile,
+        refuse_twice,
+    },
     source::{Ids, Kept, KeptOutput},
 };
 
@@ -40,27 +43,22 @@ impl Outputs {
         if args.dry_run {
             return Ok(Self::default());
         }
-        let all = [&args.output, &args.pairs, &args.groups, &args.removed, &args.report];
-        let mut given: Vec<&PathBuf> = all.into_iter().flatten().collect();
-        given.sort();
-        if let Some(twice) = given.windows(2).find(|two| two[0] == two[1]) {
-            bail!("{}: two outputs of one name; give each its own", twice[0].display());
-        }
+        let DedupArgs { output, pairs, groups, removed, report, skipped, .. } = args;
+        let all = [output, pairs, groups, removed, report, skipped];
+        refuse_twice(all.into_iter().flatten().map(PathBuf::as_path))?;
         let table = |path: &Option<PathBuf>| -> Result<Option<Table>> {
             let Some(path) = path else { return Ok(None) };
-            let file = TableFile::of(named(path))?;
-            Ok(Some(Table { output: create(path, args.force)?, file }))
+            let place = place(path, args.force);
+            Ok(Some(Table { file: TableFile::of(place.file())?, output: Output::create(&place)? }))
         };
-        let kept = args.output.as_deref().map(|path| {
-            let output = named(path).map(Path::to_owned);
-            open_kept(&OutputArgs { output, force: args.force })
-        });
+        let kept = args.output.as_deref().map(|path| open_kept(&place(path, args.force)));
+        let page = args.report.as_deref().map(|path| Output::create(&place(path, args.force)));
         Ok(Self {
             kept: kept.transpose()?,
             pairs: table(&args.pairs)?,
             groups: table(&args.groups)?,
             removed: table(&args.removed)?,
-            page: args.report.as_deref().map(|path| create(path, args.force)).transpose()?,
+            page: page.transpose()?,
         })
     }
 
@@ -113,13 +111,8 @@ impl Outputs {
     }
 }
 
-/// The file of that name; `-` is standard output.
-fn named(path: &Path) -> Option<&Path> {
-    (path != Path::new("-")).then_some(path)
-}
-
-fn create(path: &Path, force: bool) -> Result<Output> {
-    Output::create(&OutputArgs { output: named(path).map(Path::to_owned), force })
+fn place(path: &Path, force: bool) -> OutputArgs {
+    OutputArgs { output: Some(path.to_owned()), force }
 }
 
 /// What is removed, in the order of the input, each with the item that is kept for it.

@@ -86,8 +86,11 @@ impl Page<'_> {
             id: id_text(self.ids.at(number)).into_owned(),
             body: Body::Picture(picture(&items[number as usize], view.excerpt)),
         };
-        let members = members(group, view)
-            .map(|member| ReportMember { item: item(member.item), closeness: closeness(member) });
+        let members = members(group, view).map(|member| ReportMember {
+            item: item(member.item),
+            closeness: closeness(member),
+            alike: self.neighbour(group, member),
+        });
         let members = members.collect();
         let why = format!("{}: {}", self.why, compared(group, items));
         ReportGroup { position, keep: item(group.keep), why, members }
@@ -149,9 +152,15 @@ impl Page<'_> {
                 .map(|member| ReportMember {
                     item: item(member.item),
                     closeness: closeness(member),
+                    alike: self.neighbour(group, member),
                 })
                 .collect(),
         }
+    }
+
+    /// Whom a member was compared with, if that is not the one that is kept.
+    fn neighbour(&self, group: &Group, member: &Member) -> Option<String> {
+        (member.alike != group.keep).then(|| id_text(self.ids.at(member.alike)).into_owned())
     }
 }
 

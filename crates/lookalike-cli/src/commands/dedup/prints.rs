@@ -39,7 +39,7 @@ pub fn search(
     };
     let mut own = Fingerprints::open(&args.inputs, &options, skipped)?;
     let mut others = open_others(args, own.width, skipped)?;
-    let search = Search::new(args.distance, None, own.width)?;
+    let search = Search::new(args.distance, args.blocks, own.width)?;
     let outputs = Outputs::open(args, |output| own.open_kept(output))?;
     let acting =
         Acting::open(args, [args.inputs.first().map(|path| path_text(path)).as_deref(), None])?;
@@ -75,7 +75,8 @@ fn open_others(
     );
     let options =
         PrintOptions { kind: args.kind, bits: args.recipe.bits, ..PrintOptions::default() };
-    let others = Fingerprints::open(slice::from_ref(path), &options, skipped)?;
+    let paths = slice::from_ref(path);
+    let others = skipped.of_others(|skipped| Fingerprints::open(paths, &options, skipped))?;
     ensure!(
         others.width == width,
         "--against {name}: holds {}, but the input such of {} bits; if lines are as wide, say --bits",

@@ -114,9 +114,8 @@ fn pictures(
     let usual = args.verify.level.map(|level| preset.radius_of(level));
     let radius = index::usual_radius(collection.about(), args.distance.or(usual));
     let mut own = Pictures::open(&args.inputs, &picture_reading(&args.cache, &args.rows), skipped)?;
-    let outputs = Outputs::open(args, |output| {
-        Ok(KeptOutput::Folder(own.open_kept(output.output.as_deref())?))
-    })?;
+    let outputs =
+        Outputs::open(args, |output| Ok(KeptOutput::Folder(own.open_kept(output.file())?)))?;
     let name = collection.folder().display().to_string();
     let acting = Acting::open(args, [None, Some(&name)])?;
     introduce(args.talk, &own.what(), Some(format!("the collection {name}")));

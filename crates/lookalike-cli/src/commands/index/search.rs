@@ -34,7 +34,7 @@ pub fn run(args: IndexSearchArgs) -> Result<()> {
     let collection = held.whole();
     let radius = usual_radius(collection.about(), args.distance);
     let mut skipped = Skipped::unless(args.rows.strict);
-    let as_table = args.output.output.is_none() && std::io::stdout().is_terminal();
+    let as_table = args.output.file().is_none() && std::io::stdout().is_terminal();
     let mut searching = Searching {
         held: &held,
         asked: args.distance,

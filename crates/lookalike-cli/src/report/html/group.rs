@@ -30,6 +30,8 @@ pub struct ReportItem {
 pub struct ReportMember {
     pub item: ReportItem,
     pub closeness: Closeness,
+    /// Whom it is close to, if that is not the one that stays: a neighbour in a chain.
+    pub alike: Option<String>,
 }
 
 /// What there is to see of an item. Each kind is drawn by its own function in `bodies.js`.
@@ -101,6 +103,11 @@ impl ReportGroup {
                 append(line, format_args!("\"value\":{value},"));
             }
             append(line, format_args!("\"distance\":{},", member.closeness.distance));
+            if let Some(alike) = &member.alike {
+                line.push_str("\"alike\":");
+                escape::json(line, &short(alike));
+                line.push(',');
+            }
             member.item.json(line, start, view.excerpt);
             line.push('}');
         }
@@ -270,8 +277,11 @@ mod tests {
         overview.add([closeness; 2]);
         let mut view = View::new(&overview, 2_000_000, Share::TEXT);
         view.excerpt = excerpt;
-        let members = [keep, member]
-            .map(|text| ReportMember { item: item("member", text, view.fetch), closeness });
+        let members = [keep, member].map(|text| ReportMember {
+            item: item("member", text, view.fetch),
+            closeness,
+            alike: None,
+        });
         let keep = item("keep", keep, view.fetch);
         let group = ReportGroup { position: 0, keep, why: String::new(), members: members.into() };
         let mut line = String::new();
@@ -319,8 +329,8 @@ mod tests {
         let mut overview = Overview::new(Scale::Similarity { threshold: 0.5, levels: vec![] });
         let closeness = Closeness { distance: 3, similarity: Some(0.75) };
         overview.add([closeness; 60]);
-        let member =
-            ReportMember { item: ReportItem { id: "b".into(), body: Body::None }, closeness };
+        let item = ReportItem { id: "b".into(), body: Body::None };
+        let member = ReportMember { item, closeness, alike: None };
         let keep = ReportItem { id: "a".into(), body: Body::None };
         let group = ReportGroup { position: 0, keep, why: "first".into(), members: vec![member] };
         let mut line = String::new();

@@ -27,7 +27,7 @@ pub struct Level {
     pub from: f32,
 }
 
-/// How near an item is to the one that was kept.
+/// How near an item is to the one that was kept, or in a chain to a neighbour.
 #[derive(Clone, Copy, Debug)]
 pub struct Closeness {
     pub distance: u32,

@@ -219,11 +219,13 @@ function drawReason(side, verdict, id, why) {
 function reason(member) {
   const limit = byDistance ? count(steps[chosen.threshold]) : shownValue(steps[chosen.threshold]);
   const named = levelOf(member.value);
-  if (byDistance) return `${named ? `${named}: ` : ""}${shownValue(member.value)} apart from the kept one (at most ${limit} to go)`;
+  // In a chain, the figures are of a neighbour.
+  const other = member.alike === undefined ? "the kept one" : `${member.alike}, not the kept one`;
+  if (byDistance) return `${named ? `${named}: ` : ""}${shownValue(member.value)} apart from ${other} (at most ${limit} to go)`;
   const bits = `${counted(member.distance, "bit")} apart`;
-  if (member.value === undefined) return `alike another one of the group; ${bits}`;
+  if (member.value === undefined) return `alike ${member.alike ?? "another one of the group"}; ${bits}`;
   const level = levelOf(member.value);
-  return `${level ? `${level}: ` : ""}similarity ${shownValue(member.value)} to the kept one (at least ${limit} to go), ${bits}`;
+  return `${level ? `${level}: ` : ""}similarity ${shownValue(member.value)} to ${other} (at least ${limit} to go), ${bits}`;
 }
 
 function drawMembers(group) {

@@ -87,8 +87,8 @@ function drawBars() {
   });
   byId("bars").append(...bars);
   byId("bars").setAttribute("aria-label", byDistance
-    ? "Histogram of the removed items by distance to the item kept"
-    : "Histogram of the removed items by similarity to the item kept");
+    ? "Histogram of the removed items by distance"
+    : "Histogram of the removed items by similarity");
   return bars;
 }
 

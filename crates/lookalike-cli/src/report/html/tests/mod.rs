@@ -33,6 +33,10 @@ fn similarities() -> Scale {
 
 /// Goes the way a command does: count, choose, write what was chosen.
 fn report_within(scale: Scale, groups: &[Made], file_bytes: usize) -> String {
+    write_report(scale, groups, file_bytes, false)
+}
+
+fn write_report(scale: Scale, groups: &[Made], file_bytes: usize, chained: bool) -> String {
     let mut overview = Overview::new(scale);
     for group in groups {
         overview.add(group.members.iter().map(|member| closeness(member.2)));
@@ -55,6 +59,8 @@ fn report_within(scale: Scale, groups: &[Made], file_bytes: usize) -> String {
         let member = |at: usize| ReportMember {
             item: item(&group.members[at].0, &group.members[at].1),
             closeness: near[at],
+            // In the chain of these tests, each hangs on the one before.
+            alike: (chained && at > 0).then(|| group.members[at - 1].0.clone()),
         };
         ReportGroup {
             position,
@@ -70,6 +76,11 @@ fn report_within(scale: Scale, groups: &[Made], file_bytes: usize) -> String {
 
 fn report(groups: &[Made]) -> String {
     report_within(similarities(), groups, FILE_BYTES)
+}
+
+/// The same of chains.
+fn chains(groups: &[Made]) -> String {
+    write_report(similarities(), groups, FILE_BYTES, true)
 }
 
 /// The data as the scripts read them.

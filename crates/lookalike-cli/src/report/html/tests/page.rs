@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Made, browser::Page, made, report, report_within, similarities};
+use super::{Made, browser::Page, chains, made, report, report_within, similarities};
 use crate::report::html::{FILE_BYTES, Scale};
 
 /// Opens a report, or leaves the test if there is to be no browser.
@@ -59,6 +59,22 @@ fn groups_are_listed_largest_first_and_sorted_on_demand() {
         ));
         assert_eq!(names(&mut page), expected, "{order}");
     }
+    page.close();
+}
+
+#[test]
+fn a_figure_of_a_neighbour_names_it() {
+    let mut page = open!(chains(&three()));
+    page.press("j");
+    page.press("Enter");
+    let why = |page: &mut Page| page.text(".reason.removed .why");
+    let of_neighbour = "near: similarity 0.55 to fox3, not the kept one (at least 0.38 to go), ";
+    let said = why(&mut page);
+    assert!(said.starts_with(of_neighbour), "{said}");
+    page.press("n");
+    page.press("n");
+    let said = why(&mut page);
+    assert!(said.starts_with("copy: similarity 0.85 to the kept one (at least"), "{said}");
     page.close();
 }
 

@@ -58,7 +58,11 @@ fn report(groups: &[Vec<MadePicture>], file_bytes: usize) -> String {
     let shown = groups.iter().enumerate().filter(|(position, _)| view.shows(*position));
     let shown = shown.map(|(position, group)| {
         let close: Vec<_> = group[1..].iter().map(near).collect();
-        let member = |at: usize| ReportMember { item: item(&group[at + 1]), closeness: close[at] };
+        let member = |at: usize| ReportMember {
+            item: item(&group[at + 1]),
+            closeness: close[at],
+            alike: None,
+        };
         let members = view.members(&close).into_iter().map(member).collect();
         ReportGroup { position, keep: item(&group[0]), why: "the most pixels".into(), members }
     });
