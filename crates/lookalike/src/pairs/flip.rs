@@ -187,10 +187,9 @@ impl Sorted<'_> {
     /// Asks for what these buckets of one part will be compared with in other parts.
     fn ask_for_beside(&self, buckets: Range<u32>) {
         for bit in self.low_bits..self.places.len().ilog2() {
-            let others = buckets.clone().map(|bucket| bucket ^ 1 << bit);
-            others
-                .step_by(CACHE_LINE / size_of::<Bucket>())
-                .for_each(|other| prefetch(Some(self.slots.bucket(other))));
+            for bucket in buckets.clone().step_by(CACHE_LINE / size_of::<Bucket>()) {
+                prefetch(Some(self.slots.bucket(bucket ^ 1 << bit)));
+            }
         }
     }
 
