@@ -48,26 +48,107 @@ pub(super) fn hits_beside(slots: Slots<'_>, number: u32, checks: &Bucket, hits: 
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 fn meet_all(slots: Slots<'_>, number: u32, checks: &Bucket, hits: &mut Vec<Hit>) {
     let all = !(u32::MAX << slots.key_bits);
-    Turned::new(twice(checks)).meet(slots, number, [all, all], hits);
+    Turned::new(twice(checks)).meet(slots, number, all, hits);
 }
 
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 fn sweep<const ERRORS: u32>(slots: Slots<'_>, range: Range<u32>, hits: &mut Vec<Hit>) {
-    // A bit without a partner is turned by all, so that all turn equally many, and counts for half.
-    let single = if slots.key_bits % 2 == 1 { 1 << (slots.key_bits - 1) } else { 0 };
-    for number in range {
-        let bucket = slots.bucket(number);
-        let own = twice(bucket);
-        let turned = Turned::new(own);
-        let [near, far] = turned.inside::<ERRORS>(own);
-        if any(_mm256_or_si256(near, far)) {
-            report_inside([near, far], number, bucket, hits);
+    let (blocks, rest) = slots.buckets.as_chunks::<BLOCK>();
+    if ERRORS == 1 && rest.is_empty() {
+        let firsts = (range.start & !LOW..range.end).step_by(BLOCK);
+        for first in firsts {
+            let numbers = range.start.max(first)..range.end.min(first + BLOCK as u32);
+            sweep_block(slots, blocks, numbers, hits);
         }
+        return;
+    }
+    for number in range {
+        let turned = report_own::<ERRORS>(number, slots.bucket(number), hits);
         if ERRORS == 1 {
             let leads = leads_to(number, slots.key_bits);
-            turned.meet(slots, number, [leads | single, leads], hits);
+            turned.meet(slots, number, leads, hits);
         }
     }
+}
+
+/// Buckets that differ in the lowest bits of their numbers only. What they are compared with lies among
+/// themselves, or in another block in the same order.
+const BLOCK: usize = 1 << BLOCK_BITS;
+/// An even number: of every two bits one leads on.
+const BLOCK_BITS: u32 = 6;
+const LOW: u32 = BLOCK as u32 - 1;
+/// The most bits that lead to other blocks.
+const MOST_BITS: usize = 16;
+
+/// Buckets of one block.
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+#[inline]
+fn sweep_block(
+    slots: Slots<'_>,
+    blocks: &[[Bucket; BLOCK]],
+    numbers: Range<u32>,
+    hits: &mut Vec<Hit>,
+) {
+    let first = numbers.start & !LOW;
+    let own = &blocks[first as usize / BLOCK];
+    let mut leads = leads_to(first, slots.key_bits) & !LOW;
+    let mut beside = [(0, own); MOST_BITS];
+    let count = leads.count_ones() as usize;
+    for beside in &mut beside[..count] {
+        let bit = lowest(leads);
+        leads ^= bit;
+        *beside = (bit, &blocks[(first ^ bit) as usize / BLOCK]);
+    }
+    let (threes, rest) = beside[..count].as_chunks::<3>();
+    for number in numbers {
+        let at = (number & LOW) as usize;
+        let turned = report_own::<1>(number, &own[at], hits);
+        let low = LOW_LEADS[at];
+        let met = low.map(|bit| &own[(at ^ usize::from(bit)) % BLOCK]);
+        if any(turned.any_equal_of(met)) {
+            turned.report(slots, number, low.iter().map(|&bit| u32::from(bit)).sum(), hits);
+        }
+        for three in threes {
+            if any(turned.any_equal_of(three.map(|(_, block)| &block[at]))) {
+                turned.report(slots, number, three[0].0 | three[1].0 | three[2].0, hits);
+            }
+        }
+        for (bit, block) in rest {
+            if any(turned.any_equal(&block[at])) {
+                turned.report(slots, number, *bit, hits);
+            }
+        }
+    }
+}
+
+/// For each bucket of a block, the three bits that lead from it to others of the block.
+static LOW_LEADS: [[u8; 3]; BLOCK] = {
+    let mut all = [[0; 3]; BLOCK];
+    let mut number = 0;
+    while number < BLOCK {
+        let mut leads = leads_to(number as u32, BLOCK_BITS);
+        let mut count = 0;
+        while leads != 0 {
+            all[number][count] = lowest(leads) as u8;
+            leads &= leads - 1;
+            count += 1;
+        }
+        number += 1;
+    }
+    all
+};
+
+/// Reports what is near in a bucket itself, and turns it.
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+#[inline]
+fn report_own<const ERRORS: u32>(number: u32, bucket: &Bucket, hits: &mut Vec<Hit>) -> Turned {
+    let own = twice(bucket);
+    let turned = Turned::new(own);
+    let [near, far] = turned.inside::<ERRORS>(own);
+    if any(_mm256_or_si256(near, far)) {
+        report_inside([near, far], number, bucket, hits);
+    }
+    turned
 }
 
 /// A bucket in both halves of a register.
@@ -116,44 +197,40 @@ impl Turned {
         [within::<ERRORS>(near, own), within::<ERRORS>(far, own)]
     }
 
-    /// Compares this bucket, of this number, with those one `turned` bit apart; reports what is equal in
-    /// those of them that are `wanted`.
+    /// Compares this bucket, of this number, with those one of these bits apart; reports what is equal.
     #[target_feature(enable = "avx2,bmi1,popcnt")]
     #[inline]
-    fn meet(&self, slots: Slots<'_>, number: u32, [turned, wanted]: [u32; 2], hits: &mut Vec<Hit>) {
-        debug_assert!(turned < slots.buckets.len() as u32 && number < slots.buckets.len() as u32);
-        let mut left = turned;
-        // Two at a time, for one branch.
-        for _ in 0..turned.count_ones() / 2 {
-            let (first, more) = (lowest(left), left & left.wrapping_sub(1));
-            let second = lowest(more);
-            left = more & more.wrapping_sub(1);
-            let one = self.any_equal(slots, number ^ first);
-            let two = self.any_equal(slots, number ^ second);
-            if any(_mm256_or_si256(one, two)) {
-                self.report(slots, number, (first | second) & wanted, hits);
+    fn meet(&self, slots: Slots<'_>, number: u32, mut bits: u32, hits: &mut Vec<Hit>) {
+        while bits != 0 {
+            let bit = lowest(bits);
+            bits ^= bit;
+            if any(self.any_equal(slots.bucket(number ^ bit))) {
+                self.report(slots, number, bit, hits);
             }
         }
-        if left != 0 && any(self.any_equal(slots, number ^ left)) {
-            self.report(slots, number, left & wanted, hits);
-        }
+    }
+
+    /// Which slots of one of three buckets equal one that they meet, in any turn.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn any_equal_of(&self, [a, b, c]: [&Bucket; 3]) -> __m256i {
+        let two = _mm256_or_si256(self.any_equal(a), self.any_equal(b));
+        _mm256_or_si256(two, self.any_equal(c))
     }
 
     /// Which slots of another bucket equal one that they meet, in any turn.
     #[target_feature(enable = "avx2")]
     #[inline]
-    fn any_equal(&self, slots: Slots<'_>, other: u32) -> __m256i {
-        let [a, b, c, d] = self.equal(slots, other);
+    fn any_equal(&self, other: &Bucket) -> __m256i {
+        let [a, b, c, d] = self.equal(other);
         _mm256_or_si256(_mm256_or_si256(a, b), _mm256_or_si256(c, d))
     }
 
     /// Which slots of another bucket equal the one they meet, for each turn.
     #[target_feature(enable = "avx2")]
     #[inline]
-    fn equal(&self, slots: Slots<'_>, other: u32) -> [__m256i; 4] {
-        // SAFETY: there are as many buckets as numbers of so many bits, so that turning a bit of one
-        // leads to another; `Slots::new` has looked, and those who call ask for no other.
-        let other = twice(unsafe { slots.buckets.get_unchecked(other as usize) });
+    fn equal(&self, other: &Bucket) -> [__m256i; 4] {
+        let other = twice(other);
         let [a, b, c, d] = self.0;
         [
             _mm256_cmpeq_epi16(a, other),
@@ -170,7 +247,7 @@ impl Turned {
         while bits != 0 {
             let other = number ^ lowest(bits);
             bits &= bits - 1;
-            for (met, turned) in self.equal(slots, other).into_iter().zip(0..) {
+            for (met, turned) in self.equal(slots.bucket(other)).into_iter().zip(0..) {
                 for_each_slot(met, |half, slot| {
                     let own = (slot + turned + 4 * half) % WIDTH as u32;
                     hits.push((WIDTH as u32 * number + own, WIDTH as u32 * other + slot));
@@ -182,7 +259,7 @@ impl Turned {
 
 /// The lowest bit that is set.
 #[inline(always)]
-fn lowest(bits: u32) -> u32 {
+const fn lowest(bits: u32) -> u32 {
     bits & bits.wrapping_neg()
 }
 
