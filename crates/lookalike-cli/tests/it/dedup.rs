@@ -71,6 +71,13 @@ fn one_of_each_group_is_kept_byte_for_byte() {
 }
 
 #[test]
+fn what_is_kept_goes_to_standard_output_by_a_dash() {
+    let ran = Folder::with("in.jsonl", corpus()).run("dedup in.jsonl -o -");
+    assert_eq!((ran.exit, ids(&ran.stdout).as_str()), (0, "a b f"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("kept     3 to standard output\n"), "{}", ran.stderr);
+}
+
+#[test]
 fn keep_rules_decide_who_stays() {
     let folder = Folder::with("in.jsonl", corpus());
     for (rule, kept) in [

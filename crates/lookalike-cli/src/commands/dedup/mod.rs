@@ -508,6 +508,7 @@ impl Outcome {
             format!(" and {} that could not be read", counted(others, "record"))
         };
         let target = match (output, kept) {
+            (Some(path), Some(_)) if path == Path::new("-") => " to standard output".to_owned(),
             (Some(path), Some(_)) => format!(" to {}", path.display()),
             _ => String::new(),
         };
