@@ -16,7 +16,7 @@ use super::{
     find::find_distinct,
     join::{Found, lock, without_copies},
     record::{Layout, Positions},
-    scatter::{MOST_KEY_BITS, Partitions},
+    scatter::{Partitions, STREAM_BITS, Scatter},
     verify::Candidates,
 };
 use crate::{
@@ -64,7 +64,7 @@ fn bucket_words(key_bits: u32) -> usize {
 
 /// How many bits of the key choose the partition.
 fn partition_bits(items: usize, key_bits: u32) -> u32 {
-    let wanted = (items / PARTITION).max(1).ilog2().min(MOST_KEY_BITS);
+    let wanted = (items / PARTITION).max(1).ilog2().min(STREAM_BITS);
     wanted.max(key_bits.saturating_sub(MOST_LOW_BITS)).min(key_bits)
 }
 
@@ -106,8 +106,9 @@ impl<const WORDS: usize> Flip<'_, WORDS> {
         let partition_bits = partition_bits(items, key_bits);
         let positions = Positions { items, stretch_bits: 0 };
         let layout = Layout::new(self.cover, lane, 0, partition_bits, positions, self.radius);
-        let partitions =
-            Partitions::scatter(self.prints, &layout, copies, self.kernel, memory.records);
+        let Self { prints, kernel, .. } = *self;
+        let counts = Scatter { prints, layout: &layout, dead: copies, kernel }.count();
+        let partitions = counts.write(0..1 << partition_bits, memory.records);
         let rest = layout.fields[1];
         let keying = Keying {
             bucket_shift: layout.fields[0].shift,

@@ -17,7 +17,7 @@ use super::{
     cover::{Cover, Lane, Path},
     find::find_distinct,
     record::{Check, Field, Layout, Positions},
-    scatter::{MOST_KEY_BITS, Partitions},
+    scatter::{Scatter, most_key_bits, records_at_once},
     verify::Candidates,
     workspace::Records,
 };
@@ -80,21 +80,11 @@ impl<const WORDS: usize> Join<'_, WORDS> {
     pub fn run_trunks(&self, trunks: &[(usize, usize)]) -> Found {
         let workers: Vec<Mutex<Worker>> =
             (0..rayon::current_num_threads()).map(|_| Mutex::new(Worker::default())).collect();
-        self.workspace
-            .lend(self.prints.len(), |records| self.run_trunks_in(trunks, records, &workers))
-    }
-
-    fn run_trunks_in(
-        &self,
-        trunks: &[(usize, usize)],
-        records: &mut [u64],
-        workers: &[Mutex<Worker>],
-    ) -> Found {
         let mut found = Found::default();
         let mut dead = Vec::new();
         for (done, &(lane, trunk)) in trunks.iter().enumerate() {
             let progress = |part: f64| (self.progress)((done as f64 + part) / trunks.len() as f64);
-            self.trunk(lane, trunk, &dead, records, workers, &progress);
+            self.trunk(lane, trunk, &dead, &workers, &progress);
             let dense: Vec<Dense> =
                 workers.iter().flat_map(|worker| lock(worker).drain(&mut found)).collect();
             dense.iter().for_each(|dense| self.join_dense(dense, &mut found));
@@ -111,7 +101,6 @@ impl<const WORDS: usize> Join<'_, WORDS> {
         lane: usize,
         trunk: usize,
         dead: &[u64],
-        records: &mut [u64],
         workers: &[Mutex<Worker>],
         progress: &(dyn Fn(f64) + Sync),
     ) {
@@ -119,21 +108,32 @@ impl<const WORDS: usize> Join<'_, WORDS> {
         let key_bits = partition_bits(items, self.cover.lanes[lane].blocks[trunk].len());
         let positions = Positions { items, stretch_bits: self.stretch_bits };
         let layout = Layout::new(self.cover, lane, trunk, key_bits, positions, self.radius);
-        let partitions = Partitions::scatter(self.prints, &layout, dead, self.kernel, records);
+        let scatter = Scatter { prints: self.prints, layout: &layout, dead, kernel: self.kernel };
+        let counts = scatter.count();
+        let room = records_at_once(items);
+        let slices = counts.slices(room);
+        let most = slices.iter().map(|slice| counts.items(slice.clone())).max().unwrap_or(0);
         let walk = Walk { join: self, layout: &layout, lane: &self.cover.lanes[lane] };
         let begun = AtomicU64::new(0);
-        (0..1usize << key_bits).into_par_iter().with_max_len(1).for_each(|partition| {
-            // Before the work: if it unwinds here, all that has not begun ends at once.
-            progress(begun.fetch_add(1, Ordering::Relaxed) as f64 / (1u64 << key_bits) as f64);
-            let runs: Vec<&[u64]> = partitions.runs(partition).collect();
-            let Worker { levels, sink } =
-                &mut *lock(&workers[rayon::current_thread_index().unwrap_or(0)]);
-            let place = Place {
-                path: Path { lane, blocks: vec![trunk] },
-                rest: layout.fields[trunk],
-                equal: 0,
-            };
-            walk.visit(place, &runs, levels, sink);
+        self.workspace.lend(most.max(room), |records| {
+            for slice in slices {
+                let partitions = counts.write(slice.clone(), records);
+                slice.into_par_iter().with_max_len(1).for_each(|partition| {
+                    // Before the work: if it unwinds here, all that has not begun ends at once.
+                    progress(
+                        begun.fetch_add(1, Ordering::Relaxed) as f64 / (1u64 << key_bits) as f64,
+                    );
+                    let runs: Vec<&[u64]> = partitions.runs(partition).collect();
+                    let Worker { levels, sink } =
+                        &mut *lock(&workers[rayon::current_thread_index().unwrap_or(0)]);
+                    let place = Place {
+                        path: Path { lane, blocks: vec![trunk] },
+                        rest: layout.fields[trunk],
+                        equal: 0,
+                    };
+                    walk.visit(place, &runs, levels, sink);
+                });
+            }
         });
     }
 
@@ -494,9 +494,10 @@ pub(super) fn without_copies<const WORDS: usize, T: Copy + Ord>(
 
 /// How many bits of a block scatter this many items into partitions.
 pub(super) fn partition_bits(items: usize, block: u32) -> u32 {
-    let wanted = (items / PARTITION).max(1).ilog2().min(MOST_KEY_BITS);
+    let most = most_key_bits(items);
+    let wanted = (items / PARTITION).max(1).ilog2().min(most);
     // A split by the one or two bits left would cost as much as one by many.
-    if block <= (wanted + 2).min(MOST_KEY_BITS) { block } else { wanted }
+    if block <= (wanted + 2).min(most) { block } else { wanted }
 }
 
 /// The largest bucket that is compared at once if it could be split in so many ways.

@@ -11,7 +11,7 @@ use super::{
     flip::{MOST_LOW_BITS, words_needed},
     join::{MOST_SPLIT_BITS, partition_bits, small, wanted_bits},
     record::{Positions, stretch_bits},
-    scatter::MOST_KEY_BITS,
+    scatter::{STREAM_BITS, records_at_once},
 };
 use crate::{
     Fingerprint,
@@ -47,7 +47,7 @@ impl Plan {
             Strategy::Join(cover) => Self {
                 description: cover.to_string(),
                 compares: Price::of(cover.shape(radius), sample).compares,
-                memory: held + items * size_of::<u64>() as u64,
+                memory: held + (records_at_once(sample.items as usize) * size_of::<u64>()) as u64,
             },
             Strategy::Flip(cover) => {
                 let lane = &cover.lanes[0];
@@ -242,8 +242,7 @@ impl Sample {
     /// Sizes of keys worth a thought: so that buckets fill some of their slots.
     fn flip_keys(&self, radius: u32) -> impl Iterator<Item = u32> {
         let fewest = (self.items / WIDTH as f64).max(1.0).log2() as u32;
-        let most =
-            (self.order.len() / single_error_lanes(radius)).min(MOST_KEY_BITS + MOST_LOW_BITS);
+        let most = (self.order.len() / single_error_lanes(radius)).min(STREAM_BITS + MOST_LOW_BITS);
         fewest..=most.min(fewest + 4)
     }
 

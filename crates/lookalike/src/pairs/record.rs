@@ -159,6 +159,11 @@ impl<const WORDS: usize> Layout<WORDS> {
         }
     }
 
+    /// How many bits choose the partition.
+    pub fn key_bits(&self) -> u32 {
+        self.key.iter().map(|part| part.gather.mask.count_ones()).sum()
+    }
+
     /// Where else pairs of this path may be found and reported, as far as records tell.
     pub fn rivals(&self, path: &Path) -> Vec<Rival> {
         let skipped = path.skipped().filter(|&block| self.whole[block]);

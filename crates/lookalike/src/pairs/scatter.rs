@@ -3,9 +3,13 @@
 //! Each thread scatters its chunk of the input into its own stretch of the record buffer, ordered
 //! by partition: no thread writes where another does, and no lock is needed. A partition is then
 //! one short run of records per chunk.
+//!
+//! Items are counted first. Very many of them are then written slice by slice, a slice being some
+//! partitions in a row: every slice reads the whole input, which is cheap, and the buffer need hold
+//! only one of them.
 #![expect(unsafe_code, reason = "the BMI2 twin may only be called where BMI2 was detected")]
 
-use std::array;
+use std::{array, ops::Range};
 
 use rayon::prelude::*;
 
@@ -13,50 +17,62 @@ use super::record::{Layout, Part};
 use crate::{Fingerprint, Kernel};
 
 /// The largest fan-out of one pass: beyond about a thousand write streams, stores start to miss.
-pub(super) const MOST_KEY_BITS: u32 = 10;
-const MOST_PARTITIONS: usize = 1 << MOST_KEY_BITS;
+pub(super) const STREAM_BITS: u32 = 10;
+const MOST_STREAMS: usize = 1 << STREAM_BITS;
+/// Very many items are written in so many slices, as a power of two.
+const SLICE_BITS: u32 = 2;
+const MOST_PARTITIONS: usize = 1 << (STREAM_BITS + SLICE_BITS);
+/// From so many items on, the input is read more often, and less memory has to be touched.
+const MANY: usize = 1 << 25;
 
-/// Records of all live items, in partitions.
-pub(super) struct Partitions<'a> {
-    chunks: Vec<Chunk<'a>>,
+/// The most bits that choose the partition of so many items.
+pub(super) const fn most_key_bits(items: usize) -> u32 {
+    STREAM_BITS + if items < MANY { 0 } else { SLICE_BITS }
 }
 
-/// One thread's records, ordered by partition.
-struct Chunk<'a> {
-    records: &'a mut [u64],
-    starts: Vec<u32>,
-    ends: Vec<u32>,
+/// The records of so many items that are in the buffer at a time, unless partitions are very uneven.
+pub(super) const fn records_at_once(items: usize) -> usize {
+    if items < MANY {
+        return items;
+    }
+    // Partitions are never quite even: with a little more room, nothing is left for one more slice.
+    let slice = items >> SLICE_BITS;
+    slice + slice / 16
 }
 
-impl<'a> Partitions<'a> {
-    /// Scatters every item that is not `dead` into `records`.
-    pub fn scatter<const WORDS: usize>(
-        prints: &[Fingerprint<WORDS>],
-        layout: &Layout<WORDS>,
-        dead: &[u64],
-        kernel: Kernel,
-        records: &'a mut [u64],
-    ) -> Self {
+/// What is to be scattered.
+#[derive(Clone, Copy)]
+pub(super) struct Scatter<'a, const WORDS: usize> {
+    pub prints: &'a [Fingerprint<WORDS>],
+    pub layout: &'a Layout<WORDS>,
+    /// A bit for every item, set if it is left out; empty if none is.
+    pub dead: &'a [u64],
+    pub kernel: Kernel,
+}
+
+impl<'a, const WORDS: usize> Scatter<'a, WORDS> {
+    /// Counts the items of every partition.
+    pub fn count(self) -> Counts<'a, WORDS> {
         // A multiple of 64, so that a word of the dead set belongs to one chunk.
-        let size = prints.len().div_ceil(rayon::current_num_threads()).next_multiple_of(64).max(64);
-        let chunks = records
-            .par_chunks_mut(size)
-            .zip(prints.par_chunks(size))
-            .enumerate()
-            .map(|(chunk, (records, prints))| {
-                let first = chunk * size;
-                let dead = if dead.is_empty() { dead } else { &dead[first / 64..] };
-                Chunk::scatter(Input { prints, first, dead }, layout, kernel, records)
-            })
-            .collect();
-        Self { chunks }
+        let threads = rayon::current_num_threads();
+        let size = self.prints.len().div_ceil(threads).next_multiple_of(64).max(64);
+        let chunks = self.prints.par_chunks(size).enumerate().map(|(chunk, prints)| {
+            let first = chunk * size;
+            let dead = if self.dead.is_empty() { self.dead } else { &self.dead[first / 64..] };
+            let input = Input { prints, first, dead };
+            (input, self.run(Count(input)))
+        });
+        Counts { scatter: self, chunks: chunks.collect() }
     }
 
-    /// The records of one partition, as one run per chunk.
-    pub fn runs(&self, partition: usize) -> impl Iterator<Item = &[u64]> {
-        self.chunks.iter().map(move |chunk| {
-            &chunk.records[chunk.starts[partition] as usize..chunk.ends[partition] as usize]
-        })
+    /// Does it with the instructions of the kernel.
+    fn run<P: Pass<WORDS>>(self, pass: P) -> P::Output {
+        match self.kernel {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: BMI2 was detected.
+            kernel if kernel.is_avx2() => unsafe { run_bmi2(self.layout, pass) },
+            _ => run_with(self.layout, pass, |word, part| part.gather.apply(word)),
+        }
     }
 }
 
@@ -68,49 +84,106 @@ struct Input<'a, const WORDS: usize> {
     dead: &'a [u64],
 }
 
-impl<'a> Chunk<'a> {
-    fn scatter<const WORDS: usize>(
-        input: Input<'_, WORDS>,
-        layout: &Layout<WORDS>,
-        kernel: Kernel,
-        records: &'a mut [u64],
-    ) -> Self {
-        let (starts, ends) = match kernel {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: BMI2 was detected.
-            kernel if kernel.is_avx2() => unsafe { scatter_bmi2(input, layout, records) },
-            _ => scatter_with(input, layout, records, |word, part| part.gather.apply(word)),
-        };
-        Self { records, starts, ends }
+/// How many items each partition has, dead ones included, chunk by chunk.
+pub(super) struct Counts<'a, const WORDS: usize> {
+    scatter: Scatter<'a, WORDS>,
+    chunks: Vec<(Input<'a, WORDS>, Vec<u32>)>,
+}
+
+impl<const WORDS: usize> Counts<'_, WORDS> {
+    /// Cuts the partitions into slices of up to `most` items, or of one partition with more.
+    pub fn slices(&self, most: usize) -> Vec<Range<usize>> {
+        let partitions = 1usize << self.scatter.layout.key_bits();
+        let mut slices = Vec::new();
+        let (mut start, mut items) = (0, 0);
+        for partition in 0..partitions {
+            let more = self.items(partition..partition + 1);
+            let full = items + more > most || partition - start == MOST_STREAMS;
+            if full && partition > start {
+                slices.push(start..partition);
+                (start, items) = (partition, 0);
+            }
+            items += more;
+        }
+        slices.push(start..partitions);
+        slices
+    }
+
+    /// The items of some partitions, for which there must be room to write them.
+    pub fn items(&self, slice: Range<usize>) -> usize {
+        self.chunks.iter().map(|(_, counts)| total(&counts[slice.clone()])).sum()
+    }
+
+    /// Writes the records of all live items of these partitions.
+    pub fn write<'r>(&self, slice: Range<usize>, mut records: &'r mut [u64]) -> Partitions<'r> {
+        let mut writes = Vec::new();
+        for (input, counts) in &self.chunks {
+            let (own, rest) = records.split_at_mut(total(&counts[slice.clone()]));
+            records = rest;
+            writes.push(Write { input: *input, counts, slice: slice.clone(), records: own });
+        }
+        let chunks = writes.into_par_iter().map(|write| self.scatter.run(write)).collect();
+        Partitions { first: slice.start, chunks }
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "bmi2")]
-fn scatter_bmi2<const WORDS: usize>(
-    input: Input<'_, WORDS>,
-    layout: &Layout<WORDS>,
-    records: &mut [u64],
-) -> (Vec<u32>, Vec<u32>) {
-    scatter_with(input, layout, records, |word, part| {
-        std::arch::x86_64::_pext_u64(word, part.gather.mask)
-    })
+fn total(counts: &[u32]) -> usize {
+    counts.iter().map(|&count| count as usize).sum()
 }
 
-/// Counts, then scatters. `gather` applies a part to a word; inlined into each kernel.
+/// Records of live items, in partitions.
+pub(super) struct Partitions<'a> {
+    first: usize,
+    chunks: Vec<Chunk<'a>>,
+}
+
+/// One thread's records, ordered by partition.
+struct Chunk<'a> {
+    records: &'a mut [u64],
+    starts: Vec<u32>,
+    ends: Vec<u32>,
+}
+
+impl Partitions<'_> {
+    /// The records of one partition, as one run per chunk.
+    pub fn runs(&self, partition: usize) -> impl Iterator<Item = &[u64]> {
+        let at = partition - self.first;
+        self.chunks
+            .iter()
+            .map(move |chunk| &chunk.records[chunk.starts[at] as usize..chunk.ends[at] as usize])
+    }
+}
+
+/// One reading of a chunk, which is told how to gather the bits of a fingerprint.
+trait Pass<const WORDS: usize> {
+    type Output;
+
+    /// `key` tells the partition, `digest` what a record has beside the position.
+    fn run(
+        self,
+        layout: &Layout<WORDS>,
+        key: impl Fn(&Fingerprint<WORDS>) -> u64,
+        digest: impl Fn(&Fingerprint<WORDS>) -> u64,
+    ) -> Self::Output;
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "bmi1,bmi2")]
+fn run_bmi2<const WORDS: usize, P: Pass<WORDS>>(layout: &Layout<WORDS>, pass: P) -> P::Output {
+    run_with(layout, pass, |word, part| std::arch::x86_64::_pext_u64(word, part.gather.mask))
+}
+
+/// `gather` applies a part to a word; inlined into each kernel.
 #[inline(always)]
-fn scatter_with<const WORDS: usize>(
-    input: Input<'_, WORDS>,
+fn run_with<const WORDS: usize, P: Pass<WORDS>>(
     layout: &Layout<WORDS>,
-    records: &mut [u64],
+    pass: P,
     gather: impl Fn(u64, &Part) -> u64 + Copy,
-) -> (Vec<u32>, Vec<u32>) {
+) -> P::Output {
     match (layout.key.as_slice(), layout.digest.as_slice()) {
         // The usual layout reads one word with two gathers; a loop over parts would double its cost.
-        (&[key], &[digest]) => scatter_by(
-            input,
-            layout.stretch_bits,
-            records,
+        (&[key], &[digest]) => pass.run(
+            layout,
             #[inline(always)]
             move |print| gather(print.0[key.word % WORDS], &key),
             #[inline(always)]
@@ -120,20 +193,16 @@ fn scatter_with<const WORDS: usize>(
         (&[key], digests) if digests.len() <= FEW => {
             let few: [Part; FEW] =
                 array::from_fn(|at| digests.get(at).copied().unwrap_or_default());
-            scatter_by(
-                input,
-                layout.stretch_bits,
-                records,
+            pass.run(
+                layout,
                 #[inline(always)]
                 move |print| gather(print.0[key.word % WORDS], &key),
                 #[inline(always)]
                 move |print| pack(&few, print, gather),
             )
         }
-        (keys, digests) => scatter_by(
-            input,
-            layout.stretch_bits,
-            records,
+        (keys, digests) => pass.run(
+            layout,
             #[inline(always)]
             |print| pack(keys, print, gather),
             #[inline(always)]
@@ -156,35 +225,139 @@ fn pack<const WORDS: usize>(
     parts.iter().fold(0, |all, part| all | gather(part))
 }
 
-#[inline(always)]
-fn scatter_by<const WORDS: usize>(
-    input: Input<'_, WORDS>,
-    stretch_bits: u32,
-    records: &mut [u64],
-    key: impl Fn(&Fingerprint<WORDS>) -> u64,
-    digest: impl Fn(&Fingerprint<WORDS>) -> u64,
-) -> (Vec<u32>, Vec<u32>) {
-    let mut cursors = [0u32; MOST_PARTITIONS];
-    for print in input.prints {
-        cursors[key(print) as usize % MOST_PARTITIONS] += 1;
+struct Count<'a, const WORDS: usize>(Input<'a, WORDS>);
+
+impl<const WORDS: usize> Pass<WORDS> for Count<'_, WORDS> {
+    type Output = Vec<u32>;
+
+    #[inline(always)]
+    fn run(
+        self,
+        layout: &Layout<WORDS>,
+        key: impl Fn(&Fingerprint<WORDS>) -> u64,
+        _digest: impl Fn(&Fingerprint<WORDS>) -> u64,
+    ) -> Vec<u32> {
+        let mut counts = [0; MOST_PARTITIONS];
+        for print in self.0.prints {
+            counts[key(print) as usize % MOST_PARTITIONS] += 1;
+        }
+        counts[..1 << layout.key_bits()].to_vec()
     }
-    let mut total = 0;
-    for cursor in &mut cursors {
-        total += std::mem::replace(cursor, total);
+}
+
+/// The items of a slice, of which there are so many in each partition.
+struct Write<'a, 'r, const WORDS: usize> {
+    input: Input<'a, WORDS>,
+    counts: &'a [u32],
+    slice: Range<usize>,
+    records: &'r mut [u64],
+}
+
+impl<'r, const WORDS: usize> Pass<WORDS> for Write<'_, 'r, WORDS> {
+    type Output = Chunk<'r>;
+
+    #[inline(always)]
+    fn run(
+        self,
+        layout: &Layout<WORDS>,
+        key: impl Fn(&Fingerprint<WORDS>) -> u64,
+        digest: impl Fn(&Fingerprint<WORDS>) -> u64,
+    ) -> Chunk<'r> {
+        let Self { input, counts, slice, records } = self;
+        let mut cursors = [0u32; MOST_STREAMS];
+        let mut total = 0;
+        for (cursor, count) in cursors.iter_mut().zip(&counts[slice.clone()]) {
+            *cursor = total;
+            total += count;
+        }
+        let starts = cursors[..slice.len()].to_vec();
+        let everything = slice.len() == counts.len();
+        let mut write = |print: &Fingerprint<WORDS>, item: usize, alive: bool| {
+            let stream = (key(print) as usize).wrapping_sub(slice.start) % MOST_STREAMS;
+            let at = cursors[stream];
+            // The cursor moves before the record is written: the processor could not tell that one
+            // is not the other.
+            cursors[stream] += u32::from(alive);
+            records[at as usize] = digest(print) | item as u64 >> layout.stretch_bits;
+        };
+        for (block, prints) in input.prints.chunks(64).enumerate() {
+            let first = input.first + 64 * block;
+            let dead = input.dead.get(block).copied().unwrap_or(0);
+            if everything {
+                for (offset, print) in prints.iter().enumerate() {
+                    // A dead item is written, too, and then written over: there is no branch to
+                    // mispredict, and its partition has room for it, because it was counted.
+                    write(print, first + offset, dead >> offset & 1 == 0);
+                }
+                continue;
+            }
+            let mut wanted = 0u64;
+            for (offset, print) in prints.iter().enumerate() {
+                let inside = (key(print) as usize).wrapping_sub(slice.start) < slice.len();
+                wanted |= u64::from(inside) << offset;
+            }
+            wanted &= !dead;
+            while wanted != 0 {
+                let offset = wanted.trailing_zeros() as usize;
+                wanted &= wanted - 1;
+                write(&prints[offset], first + offset, true);
+            }
+        }
+        let ends = cursors[..slice.len()].to_vec();
+        Chunk { records, starts, ends }
     }
-    let starts = cursors.to_vec();
-    for (block, prints) in input.prints.chunks(64).enumerate() {
-        let dead = input.dead.get(block).copied().unwrap_or(0);
-        for (offset, print) in prints.iter().enumerate() {
-            let item = (input.first + 64 * block + offset) as u64;
-            let cursor = &mut cursors[key(print) as usize % MOST_PARTITIONS];
-            let at = *cursor;
-            // A dead item is written, too, and then written over: there is no branch to mispredict,
-            // and its partition has room for it, because it was counted. The cursor moves before
-            // the record is written: the processor could not tell that one is not the other.
-            *cursor += u32::from(dead >> offset & 1 == 0);
-            records[at as usize] = digest(print) | item >> stretch_bits;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pairs::{
+        cover::{BitOrder, Cover},
+        record::Positions,
+    };
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Each record is in the partition of its key, and every live item has one, slice by slice.
+        #[test]
+        fn slices_hold_every_live_item_once(
+            words in proptest::collection::vec(prop_oneof![any::<u64>(), 0u64..4], 0..300),
+            (key_bits, most, threads) in (0u32..8, 1usize..100, 1usize..4),
+            dead in proptest::collection::vec(any::<u64>(), 5),
+            some_dead: bool,
+        ) {
+            let prints: Vec<Fingerprint<1>> = words.iter().map(|&word| Fingerprint([word])).collect();
+            let cover = Cover::<1>::new(&BitOrder::contiguous((0..64).collect()), 3, 1, 1);
+            let positions = Positions { items: prints.len(), stretch_bits: 0 };
+            let layout = Layout::new(&cover, 0, 0, key_bits, positions, 3);
+            let dead: &[u64] = if some_dead { &dead } else { &[] };
+            let alive = |item: &u32| {
+                dead.get(*item as usize / 64).is_none_or(|word| word >> (item % 64) & 1 == 0)
+            };
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            for kernel in Kernel::available() {
+                let scatter = Scatter { prints: &prints, layout: &layout, dead, kernel };
+                let mut found = Vec::new();
+                pool.install(|| {
+                    let counts = scatter.count();
+                    let slices = counts.slices(most);
+                    for slice in slices {
+                        assert!(counts.items(slice.clone()) <= most || slice.len() == 1);
+                        let mut records = vec![0; counts.items(slice.clone())];
+                        let partitions = counts.write(slice.clone(), &mut records);
+                        for partition in slice {
+                            let records = partitions.runs(partition).flatten();
+                            let items = records.map(|&record| layout.id(record));
+                            found.extend(items.map(|item| (partition as u64, item)));
+                        }
+                    }
+                });
+                let key = |item: u32| words[item as usize] & !(u64::MAX << key_bits);
+                let live = (0..prints.len() as u32).filter(alive);
+                let mut expected: Vec<_> = live.map(|item| (key(item), item)).collect();
+                expected.sort_unstable();
+                prop_assert_eq!(&found, &expected);
+            }
         }
     }
-    (starts, cursors.to_vec())
 }
