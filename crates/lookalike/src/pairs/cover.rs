@@ -1,55 +1,79 @@
 //! Which bits must two fingerprints share if they differ in at most k?
 //!
 //! A [`Cover`] cuts the bits into lanes and grants each lane a budget of errors, such that k
-//! errors cannot overrun every budget at once. Inside a lane, bits are cut into `budget + picked`
-//! blocks: at most `budget` of them can be hit, so at least `picked` are equal. Looking in turn at
-//! every choice of `picked` blocks finds every pair; [`Path::owns`] says which choice reports it.
+//! errors cannot overrun every budget at once. Inside a lane, errors within the budget cannot touch
+//! all of its branches: some block is equal, and so on along a path. Looking at every path in turn
+//! finds every pair; [`Path::owns`] says which one reports it.
 
 use crate::{Fingerprint, hamming::bits::BitSet};
 
 /// A list of lanes that no pattern of `radius` errors can overrun.
 #[derive(Clone, Debug)]
 pub(crate) struct Cover<const WORDS: usize> {
+    pub cut: Cut,
     pub lanes: Vec<Lane<WORDS>>,
 }
 
-/// Some bits, in blocks, with the number of errors they may contain.
+/// Some bits, with the number of errors they may contain.
 #[derive(Clone, Debug)]
 pub(crate) struct Lane<const WORDS: usize> {
     pub bits: BitSet<WORDS>,
     pub budget: u32,
-    /// `budget + picked` disjoint parts of `bits`.
-    pub blocks: Vec<BitSet<WORDS>>,
-    pub picked: u32,
+    /// The trunks: where to look first.
+    pub branches: Vec<Branch<WORDS>>,
 }
 
-/// A choice of blocks of one lane, ascending; the ones not yet chosen come after the last.
+/// A block of a lane's bits, and where to look next among items that are equal in it.
+///
+/// Of branches side by side, errors within the lane's budget leave at least one block equal; the first
+/// such branch is the one that counts.
+#[derive(Clone, Debug)]
+pub(crate) struct Branch<const WORDS: usize> {
+    pub block: BitSet<WORDS>,
+    pub branches: Vec<Self>,
+}
+
+/// How a lane of budget `b` is cut into blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cut {
+    /// Into `b + picked` blocks, at most `b` of which can be hit: `picked` are equal.
+    Once { picked: u32 },
+    /// Into `b + 1` blocks, one of which is equal, and what that leaves of the lane into `b + 1` again.
+    Twice,
+}
+
+/// The blocks chosen on a way along branches, which may go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Path {
+pub(crate) struct Path<const WORDS: usize> {
     pub lane: usize,
-    pub blocks: Vec<usize>,
+    /// All bits of the chosen blocks.
+    pub equal: BitSet<WORDS>,
+    /// The blocks that stood before them. A pair that it reports differs in each.
+    pub unequal: Vec<BitSet<WORDS>>,
 }
 
 impl<const WORDS: usize> Cover<WORDS> {
-    /// Cuts `order` (bit positions, the most telling first) into `lanes` lanes for `radius` errors,
-    /// `picked` blocks to be chosen in each.
+    /// Cuts `order` (bit positions, the most telling first) into `lanes` lanes for `radius` errors.
     ///
     /// The lanes' budgets satisfy `sum(budget + 1) = radius + 1`: were every lane over its budget,
     /// there would be more than `radius` errors.
-    pub fn new(order: &BitOrder, radius: u32, lanes: u32, picked: u32) -> Self {
-        debug_assert!((1..=radius + 1).contains(&lanes) && picked >= 1);
-        let shares = (0..lanes).map(|lane| share(radius + 1, lanes, lane));
-        let budgets: Vec<u32> = shares.map(|errors| errors - 1).collect();
-        let blocks: Vec<u32> = budgets.iter().map(|budget| budget + picked).collect();
-        let mut parts = order.cut(blocks.iter().sum::<u32>()).into_iter();
-        let lanes = budgets
-            .iter()
-            .zip(&blocks)
-            .map(|(&budget, &blocks)| {
-                Lane::new(parts.by_ref().take(blocks as usize).collect(), budget)
+    pub fn new(order: &BitOrder, radius: u32, lanes: u32, cut: Cut) -> Self {
+        debug_assert!((1..=radius + 1).contains(&lanes));
+        let budgets = (0..lanes).map(|lane| share(radius + 1, lanes, lane) - 1);
+        let counts = budgets.map(|budget| (budget, cut.first_blocks(budget)));
+        let counts: Vec<(u32, u32)> = counts.collect();
+        let mut parts = order.cut(counts.iter().map(|&(_, blocks)| blocks).sum()).into_iter();
+        let lanes = counts
+            .into_iter()
+            .map(|(budget, blocks)| {
+                let blocks: Vec<_> = parts.by_ref().take(blocks as usize).collect();
+                match cut {
+                    Cut::Once { .. } => Lane::cut_once(&blocks, budget),
+                    Cut::Twice => Lane::cut_twice(&blocks, order),
+                }
             })
             .collect();
-        Self { lanes }
+        Self { cut, lanes }
     }
 
     /// Cuts `order` into lanes that hold one error or none, each into a key of `key_bits` bits, the most
@@ -60,15 +84,16 @@ impl<const WORDS: usize> Cover<WORDS> {
             let telling = order.positions.iter().copied().filter(|&at| bits.contains(at));
             let key: BitSet<WORDS> = telling.take(key_bits as usize).collect();
             let rest = bits.without(&key);
-            Lane::new(vec![key, rest], share(radius + 1, lanes, number) - 1)
+            Lane::cut_once(&[key, rest], share(radius + 1, lanes, number) - 1)
         };
-        Self { lanes: (0..).zip(order.cut(lanes)).map(lane).collect() }
+        let lanes = (0..).zip(order.cut(lanes)).map(lane).collect();
+        Self { cut: Cut::Once { picked: 1 }, lanes }
     }
 
-    /// The first blocks of all paths, with their lanes: the trunks.
+    /// The first branches of all paths, with their lanes: the trunks.
     pub fn trunks(&self) -> impl Iterator<Item = (usize, usize)> {
         let lanes = self.lanes.iter().enumerate();
-        lanes.flat_map(|(number, lane)| lane.next_blocks(0, None).map(move |trunk| (number, trunk)))
+        lanes.flat_map(|(number, lane)| (0..lane.branches.len()).map(move |trunk| (number, trunk)))
     }
 
     /// Whether the pair with this xor is found in this lane: the first whose budget holds.
@@ -78,11 +103,37 @@ impl<const WORDS: usize> Cover<WORDS> {
     }
 }
 
+impl Cut {
+    /// How many blocks a lane of this budget is cut into first.
+    pub fn first_blocks(self, budget: u32) -> u32 {
+        match self {
+            Self::Once { picked } => budget + picked,
+            Self::Twice => budget + 1,
+        }
+    }
+}
+
 impl<const WORDS: usize> Lane<WORDS> {
-    fn new(blocks: Vec<BitSet<WORDS>>, budget: u32) -> Self {
+    fn new(blocks: &[BitSet<WORDS>], budget: u32, branches: Vec<Branch<WORDS>>) -> Self {
         let bits = blocks.iter().fold(BitSet::EMPTY, |all, block| all.union(block));
-        let picked = blocks.len() as u32 - budget;
-        Self { bits, budget, blocks, picked }
+        Self { bits, budget, branches }
+    }
+
+    /// At most `budget` of these blocks are hit, and all the others equal.
+    fn cut_once(blocks: &[BitSet<WORDS>], budget: u32) -> Self {
+        Self::new(blocks, budget, Branch::first_equal(blocks, budget as usize))
+    }
+
+    /// One fewer of these blocks may be hit, and as many errors be in what one of them leaves of the lane.
+    fn cut_twice(blocks: &[BitSet<WORDS>], order: &BitOrder) -> Self {
+        let mut lane = Self::new(blocks, blocks.len() as u32 - 1, Vec::new());
+        let branch = |&block: &BitSet<WORDS>| {
+            let left = order.among(&lane.bits.without(&block));
+            let blocks = if blocks.len() > 1 { left.cut(blocks.len() as u32) } else { Vec::new() };
+            Branch { block, branches: blocks.into_iter().map(Branch::end).collect() }
+        };
+        lane.branches = blocks.iter().map(branch).collect();
+        lane
     }
 
     /// Whether the errors in this lane stay within its budget.
@@ -90,40 +141,79 @@ impl<const WORDS: usize> Lane<WORDS> {
     fn holds(&self, xor: &Fingerprint<WORDS>) -> bool {
         self.bits.ones(xor) <= self.budget
     }
+}
 
-    /// The blocks that may be chosen next, after `chosen` blocks of which `last` was the last.
-    pub fn next_blocks(
-        &self,
-        chosen: usize,
-        last: Option<usize>,
-    ) -> std::ops::RangeInclusive<usize> {
-        let from = last.map_or(0, |last| last + 1);
-        from..=self.budget as usize + chosen
+impl<const WORDS: usize> Branch<WORDS> {
+    /// Branches of which at most `budget` blocks are hit. If the first equal one is the third, two errors
+    /// are accounted for, and all blocks behind it but those of the errors that are left are equal.
+    fn first_equal(blocks: &[BitSet<WORDS>], budget: usize) -> Vec<Self> {
+        let Some(spare) = blocks.len().checked_sub(budget + 1) else { return Vec::new() };
+        (0..=budget)
+            .map(|first| Self {
+                block: blocks[first],
+                branches: match spare {
+                    0 => Vec::new(),
+                    _ => Self::first_equal(&blocks[first + 1..], budget - first),
+                },
+            })
+            .collect()
+    }
+
+    fn end(block: BitSet<WORDS>) -> Self {
+        Self { block, branches: Vec::new() }
+    }
+
+    /// The blocks of all branches from here on, each once.
+    pub fn blocks_below(&self) -> Vec<BitSet<WORDS>> {
+        let mut blocks = Vec::new();
+        for branch in &self.branches {
+            for block in std::iter::once(branch.block).chain(branch.blocks_below()) {
+                if !blocks.contains(&block) {
+                    blocks.push(block);
+                }
+            }
+        }
+        blocks
+    }
+
+    /// For every path that begins here and is walked to its end, how many bits it shares.
+    pub fn shared_bits(&self) -> Vec<u32> {
+        let own = self.block.len();
+        match &self.branches[..] {
+            [] => vec![own],
+            more => {
+                more.iter().flat_map(|next| next.shared_bits()).map(|bits| own + bits).collect()
+            }
+        }
     }
 }
 
-impl Path {
-    /// The blocks before its last that it does not choose: a pair it reports differs in each.
-    pub fn skipped(&self) -> impl Iterator<Item = usize> {
-        let last = self.blocks.last().copied().unwrap_or(0);
-        (0..last).filter(|block| !self.blocks.contains(block))
+impl<const WORDS: usize> Path<WORDS> {
+    /// The path that chooses nothing yet.
+    pub fn new(lane: usize) -> Self {
+        Self { lane, equal: BitSet::EMPTY, unequal: Vec::new() }
     }
 
-    /// Whether this path reports the pair with this xor: its blocks are the first equal ones.
+    /// The path that goes on by this one of some branches.
+    pub fn then(&self, branches: &[Branch<WORDS>], chosen: usize) -> Self {
+        let equal = self.equal.union(&branches[chosen].block);
+        let before = branches[..chosen].iter().map(|branch| branch.block);
+        Self {
+            lane: self.lane,
+            equal,
+            unequal: self.unequal.iter().copied().chain(before).collect(),
+        }
+    }
+
+    /// Whether this path reports the pair with this xor: at every step, its block is the first equal one.
     ///
-    /// Of the choices that find a pair, exactly one consists of the first `picked` equal blocks,
-    /// so a pair is reported once. A path that was not walked to its end reports for all its
-    /// continuations: they share its beginning.
+    /// Of the paths that find a pair, exactly one was chosen so, and a pair is reported once. A path that
+    /// was not walked to its end reports for all its continuations: they share its beginning.
     #[inline]
-    pub fn owns<const WORDS: usize>(&self, cover: &Cover<WORDS>, xor: &Fingerprint<WORDS>) -> bool {
-        let blocks = &cover.lanes[self.lane].blocks;
-        let mut chosen = self.blocks.iter().copied().peekable();
-        let last = self.blocks.last().map_or(0, |last| last + 1);
-        let first_equal = blocks[..last]
-            .iter()
-            .enumerate()
-            .all(|(block, bits)| bits.all_zero(xor) == (chosen.next_if_eq(&block).is_some()));
-        first_equal && cover.lane_owns(self.lane, xor)
+    pub fn owns(&self, cover: &Cover<WORDS>, xor: &Fingerprint<WORDS>) -> bool {
+        self.equal.all_zero(xor)
+            && !self.unequal.iter().any(|block| block.all_zero(xor))
+            && cover.lane_owns(self.lane, xor)
     }
 }
 
@@ -149,6 +239,12 @@ impl BitOrder {
 
     pub fn len(&self) -> u32 {
         self.positions.len() as u32
+    }
+
+    /// The same order of some of its positions.
+    fn among<const WORDS: usize>(&self, bits: &BitSet<WORDS>) -> Self {
+        let positions = self.positions.iter().copied().filter(|&position| bits.contains(position));
+        Self { positions: positions.collect(), contiguous: self.contiguous }
     }
 
     /// Cuts the positions into `parts` sets of nearly equal size.
@@ -189,23 +285,31 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Every full path of a cover, as the joins walk them.
-    fn paths<const WORDS: usize>(cover: &Cover<WORDS>) -> Vec<Path> {
-        fn extend<const WORDS: usize>(lane: &Lane<WORDS>, path: &Path, all: &mut Vec<Path>) {
-            if path.blocks.len() == lane.picked as usize {
-                return all.push(path.clone());
-            }
-            for block in lane.next_blocks(path.blocks.len(), path.blocks.last().copied()) {
-                let mut longer = path.clone();
-                longer.blocks.push(block);
-                extend(lane, &longer, all);
+    /// Every full path of a cover, as the joins walk them, behind all its beginnings.
+    fn paths<const WORDS: usize>(cover: &Cover<WORDS>) -> Vec<Vec<Path<WORDS>>> {
+        fn extend<const WORDS: usize>(
+            branches: &[Branch<WORDS>],
+            so_far: &[Path<WORDS>],
+            all: &mut Vec<Vec<Path<WORDS>>>,
+        ) {
+            for (chosen, branch) in branches.iter().enumerate() {
+                let mut longer = so_far.to_vec();
+                longer.push(so_far[so_far.len() - 1].then(branches, chosen));
+                match branch.branches[..] {
+                    [] => all.push(longer),
+                    _ => extend(&branch.branches, &longer, all),
+                }
             }
         }
         let mut all = Vec::new();
-        for (lane, blocks) in cover.lanes.iter().enumerate() {
-            extend(blocks, &Path { lane, blocks: Vec::new() }, &mut all);
+        for (number, lane) in cover.lanes.iter().enumerate() {
+            extend(&lane.branches, &[Path::new(number)], &mut all);
         }
         all
+    }
+
+    fn cuts() -> [Cut; 4] {
+        [Cut::Once { picked: 1 }, Cut::Once { picked: 2 }, Cut::Once { picked: 3 }, Cut::Twice]
     }
 
     fn orders(bits: u32) -> [BitOrder; 2] {
@@ -217,15 +321,17 @@ mod tests {
     fn every_pattern_of_up_to_three_errors_is_owned_by_exactly_one_path() {
         let mut patterns = 0;
         for order in orders(16) {
-            for (radius, lanes, picked) in
-                [(3, 1, 1), (3, 1, 3), (3, 2, 2), (3, 2, 1), (3, 4, 1), (2, 3, 2)]
+            let shapes = [(3, 1), (3, 2), (3, 4), (2, 3), (2, 2), (1, 1), (0, 1)];
+            for ((radius, lanes), cut) in
+                shapes.iter().flat_map(|&shape| cuts().map(|cut| (shape, cut)))
             {
-                let cover = Cover::<1>::new(&order, radius, lanes, picked);
+                let cover = Cover::<1>::new(&order, radius, lanes, cut);
                 let paths = paths(&cover);
                 for errors in 0u64..1 << 16 {
                     if errors.count_ones() <= radius {
                         let xor = Fingerprint([errors]);
-                        let owners = paths.iter().filter(|path| path.owns(&cover, &xor)).count();
+                        let owns = |path: &&Vec<Path<1>>| path[path.len() - 1].owns(&cover, &xor);
+                        let owners = paths.iter().filter(owns).count();
                         assert_eq!(owners, 1, "{errors:016b} in {cover:?}");
                         patterns += 1;
                     }
@@ -235,19 +341,30 @@ mod tests {
         assert!(patterns > 7_000);
     }
 
+    #[test]
+    fn blocks_of_16_bits_and_half_of_their_partners_make_eight_sets_of_24() {
+        let cover = Cover::<1>::new(&orders(64)[0], 3, 2, Cut::Twice);
+        let trunks = cover.lanes.iter().flat_map(|lane| &lane.branches);
+        let bits: Vec<u32> = trunks.flat_map(|trunk| trunk.shared_bits()).collect();
+        assert_eq!(bits, [24; 8]);
+    }
+
     proptest! {
         #[test]
         fn every_error_pattern_is_owned_by_exactly_one_path_and_each_of_its_beginnings(
             errors in proptest::collection::vec(0u32..256, 0..=31),
-            lanes in 1u32..=32, picked in 1u32..=2, dealt: bool,
+            lanes in 1u32..=32, cut in 0usize..4, dealt: bool,
         ) {
-            let cover = Cover::<4>::new(&orders(256)[usize::from(dealt)], 31, lanes, picked);
+            // A single lane has thousands of paths of three blocks.
+            let cut = if lanes < 4 { Cut::Once { picked: 2 } } else { cuts()[cut] };
+            let cover = Cover::<4>::new(&orders(256)[usize::from(dealt)], 31, lanes, cut);
             let mut xor = Fingerprint::ZERO;
             errors.iter().for_each(|&at| xor.0[at as usize / 64] |= 1 << (at % 64));
-            let owners: Vec<Path> = paths(&cover).into_iter().filter(|path| path.owns(&cover, &xor)).collect();
+            let owns = |path: &&Vec<Path<4>>| path[path.len() - 1].owns(&cover, &xor);
+            let paths = paths(&cover);
+            let owners: Vec<_> = paths.iter().filter(owns).collect();
             prop_assert_eq!(owners.len(), 1);
-            for length in 1..owners[0].blocks.len() {
-                let beginning = Path { lane: owners[0].lane, blocks: owners[0].blocks[..length].to_vec() };
+            for beginning in owners[0] {
                 prop_assert!(beginning.owns(&cover, &xor));
             }
         }

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use super::{
     Pair, Workspace,
-    cover::Cover,
+    cover::{Cover, Lane},
     find::find_distinct,
     join::{Found, lock, without_copies},
     record::{Layout, Positions},
@@ -72,7 +72,7 @@ impl<const WORDS: usize> Flip<'_, WORDS> {
     /// Finds all pairs.
     pub fn run(&self) -> Found {
         let items = self.prints.len();
-        let key_bits = self.cover.lanes[0].blocks[0].len();
+        let key_bits = self.cover.lanes[0].branches[0].block.len();
         let workers: Vec<Mutex<Worker>> =
             (0..rayon::current_num_threads()).map(|_| Mutex::default()).collect();
         self.workspace.lend(words_needed(items, key_bits), |memory| {
@@ -102,16 +102,17 @@ impl<const WORDS: usize> Flip<'_, WORDS> {
         found: &mut Found,
     ) {
         let items = self.prints.len();
-        let key_bits = self.cover.lanes[lane].blocks[0].len();
+        let Lane { bits, branches, .. } = &self.cover.lanes[lane];
+        let key_bits = branches[0].block.len();
         let partition_bits = partition_bits(items, key_bits);
         let positions = Positions { items, stretch_bits: 0 };
         let layout = Layout::new(self.cover, lane, 0, partition_bits, positions, self.radius);
         let Self { prints, kernel, .. } = *self;
         let counts = Scatter { prints, layout: &layout, dead: copies, kernel }.count();
         let partitions = counts.write(0..1 << partition_bits, memory.records);
-        let rest = layout.fields[1];
+        let rest = layout.field(&bits.without(&branches[0].block));
         let keying = Keying {
-            bucket_shift: layout.fields[0].shift,
+            bucket_shift: layout.trunk.field.shift,
             check_shift: rest.shift,
             check_mask: !(u16::MAX << rest.bits.min(CHECK_BITS)),
         };
@@ -336,7 +337,7 @@ impl<const WORDS: usize> OneLane<'_, WORDS> {
         places: &'a mut [Bucket],
     ) -> Sorted<'a> {
         // The bits of the key that are not the partition's.
-        let low_bits = self.layout.fields[0].bits;
+        let low_bits = self.layout.trunk.field.bits;
         let count = (slots.len() >> low_bits) as f64;
         let parts = slots
             .par_chunks_mut(1 << low_bits)

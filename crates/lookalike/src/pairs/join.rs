@@ -14,9 +14,9 @@ use rayon::prelude::*;
 
 use super::{
     Pair, Workspace,
-    cover::{Cover, Lane, Path},
+    cover::{Cover, Path},
     find::find_distinct,
-    record::{Check, Field, Layout, Positions},
+    record::{Check, Field, Layout, Node, Positions},
     scatter::{Scatter, most_key_bits, records_at_once},
     verify::Candidates,
     workspace::Records,
@@ -78,14 +78,14 @@ impl<const WORDS: usize> Join<'_, WORDS> {
     /// Finds the pairs of the paths that begin with these trunks (lane and block). Equal items are
     /// put together in the first one, and left out of the others.
     pub fn run_trunks(&self, trunks: &[(usize, usize)]) -> Found {
-        let workers: Vec<Mutex<Worker>> =
+        let workers: Vec<Mutex<Worker<WORDS>>> =
             (0..rayon::current_num_threads()).map(|_| Mutex::new(Worker::default())).collect();
         let mut found = Found::default();
         let mut dead = Vec::new();
         for (done, &(lane, trunk)) in trunks.iter().enumerate() {
             let progress = |part: f64| (self.progress)((done as f64 + part) / trunks.len() as f64);
             self.trunk(lane, trunk, &dead, &workers, &progress);
-            let dense: Vec<Dense> =
+            let dense: Vec<Dense<WORDS>> =
                 workers.iter().flat_map(|worker| lock(worker).drain(&mut found)).collect();
             dense.iter().for_each(|dense| self.join_dense(dense, &mut found));
             if done == 0 {
@@ -101,11 +101,11 @@ impl<const WORDS: usize> Join<'_, WORDS> {
         lane: usize,
         trunk: usize,
         dead: &[u64],
-        workers: &[Mutex<Worker>],
+        workers: &[Mutex<Worker<WORDS>>],
         progress: &(dyn Fn(f64) + Sync),
     ) {
         let items = self.prints.len();
-        let key_bits = partition_bits(items, self.cover.lanes[lane].blocks[trunk].len());
+        let key_bits = partition_bits(items, self.cover.lanes[lane].branches[trunk].block.len());
         let positions = Positions { items, stretch_bits: self.stretch_bits };
         let layout = Layout::new(self.cover, lane, trunk, key_bits, positions, self.radius);
         let scatter = Scatter { prints: self.prints, layout: &layout, dead, kernel: self.kernel };
@@ -113,7 +113,10 @@ impl<const WORDS: usize> Join<'_, WORDS> {
         let room = records_at_once(items);
         let slices = counts.slices(room);
         let most = slices.iter().map(|slice| counts.items(slice.clone())).max().unwrap_or(0);
-        let walk = Walk { join: self, layout: &layout, lane: &self.cover.lanes[lane] };
+        let first = (lane, trunk) == (0, 0);
+        let walk =
+            Walk { join: self, layout: &layout, budget: self.cover.lanes[lane].budget, first };
+        let place = Place { node: &layout.trunk, rest: layout.trunk.field, equal: 0 };
         let begun = AtomicU64::new(0);
         self.workspace.lend(most.max(room), |records| {
             for slice in slices {
@@ -126,11 +129,6 @@ impl<const WORDS: usize> Join<'_, WORDS> {
                     let runs: Vec<&[u64]> = partitions.runs(partition).collect();
                     let Worker { levels, sink } =
                         &mut *lock(&workers[rayon::current_thread_index().unwrap_or(0)]);
-                    let place = Place {
-                        path: Path { lane, blocks: vec![trunk] },
-                        rest: layout.fields[trunk],
-                        equal: 0,
-                    };
                     walk.visit(place, &runs, levels, sink);
                 });
             }
@@ -138,7 +136,7 @@ impl<const WORDS: usize> Join<'_, WORDS> {
     }
 
     /// Joins a bucket that its path cannot split further, by a plan of its own.
-    fn join_dense(&self, dense: &Dense, found: &mut Found) {
+    fn join_dense(&self, dense: &Dense<WORDS>, found: &mut Found) {
         let prints: Vec<Fingerprint<WORDS>> =
             dense.ids.iter().map(|&id| self.prints[id as usize]).collect();
         let inner = find_distinct(&prints, self.radius, self.kernel, self.depth + 1);
@@ -172,21 +170,21 @@ impl Found {
 }
 
 /// What one thread works with, kept from partition to partition.
-struct Worker {
+struct Worker<const WORDS: usize> {
     levels: Vec<Level>,
-    sink: Sink,
+    sink: Sink<WORDS>,
 }
 
-impl Default for Worker {
+impl<const WORDS: usize> Default for Worker<WORDS> {
     fn default() -> Self {
         let levels = (0..=64).map(|_| Level::default()).collect();
         Self { levels, sink: Sink::default() }
     }
 }
 
-impl Worker {
+impl<const WORDS: usize> Worker<WORDS> {
     /// Moves what was found into `found`; returns the buckets still to be joined.
-    fn drain(&mut self, found: &mut Found) -> Vec<Dense> {
+    fn drain(&mut self, found: &mut Found) -> Vec<Dense<WORDS>> {
         found.near.append(&mut self.sink.found.near);
         found.equal.append(&mut self.sink.found.equal);
         self.sink.strict = false;
@@ -196,18 +194,18 @@ impl Worker {
 
 /// Where results go, and what passes on the way there.
 #[derive(Default)]
-struct Sink {
+struct Sink<const WORDS: usize> {
     passed: Passed,
     candidates: Candidates,
     /// Whether the cheap filter of this trunk has let too many pairs pass in vain.
     strict: bool,
     found: Found,
-    dense: Vec<Dense>,
+    dense: Vec<Dense<WORDS>>,
 }
 
 /// Different fingerprints that agree in all the bits of their path, too many to compare.
-struct Dense {
-    path: Path,
+struct Dense<const WORDS: usize> {
+    path: Path<WORDS>,
     ids: Vec<u32>,
 }
 
@@ -291,65 +289,65 @@ impl Level {
 }
 
 /// How far down the paths some records are.
-#[derive(Clone)]
-struct Place {
-    path: Path,
+#[derive(Clone, Copy)]
+struct Place<'a, const WORDS: usize> {
+    node: &'a Node<WORDS>,
     /// Bits of the path's last block that have not split the records yet.
     rest: Field,
     /// Record bits in which the records are known to agree.
     equal: u64,
 }
 
+impl<const WORDS: usize> Place<'_, WORDS> {
+    /// The most records that are compared at once here, rather than split or finished.
+    fn small(&self) -> usize {
+        small(self.node.next.len().max(usize::from(self.rest.bits > 0)))
+    }
+}
+
 /// The walk along the paths of one trunk.
 struct Walk<'a, const WORDS: usize> {
     join: &'a Join<'a, WORDS>,
     layout: &'a Layout<WORDS>,
-    lane: &'a Lane<WORDS>,
+    /// That of the lane.
+    budget: u32,
+    /// Whether this is the first trunk of all. All copies meet in it, and are left out of all others.
+    first: bool,
 }
 
 impl<const WORDS: usize> Walk<'_, WORDS> {
     /// Finds the pairs that the place's path owns, among records that agree in its bits so far.
-    fn visit(&self, place: Place, runs: &[&[u64]], levels: &mut [Level], sink: &mut Sink) {
+    fn visit(
+        &self,
+        place: Place<'_, WORDS>,
+        runs: &[&[u64]],
+        levels: &mut [Level],
+        sink: &mut Sink<WORDS>,
+    ) {
         let total: usize = runs.iter().map(|run| run.len()).sum();
-        let children = self.children(&place.path);
-        let reach = children.iter().map(|&block| self.layout.fields[block].bits).max().unwrap_or(0);
-        if total <= self.small(&place) {
+        let next = &place.node.next;
+        let reach = next.iter().map(|node| node.field.bits).max().unwrap_or(0);
+        if total <= place.small() {
             self.compare(&place, runs, levels, sink);
-        } else if place.rest.bits > 0 && (children.is_empty() || wanted_bits(total) > reach) {
+        } else if place.rest.bits > 0 && (next.is_empty() || wanted_bits(total) > reach) {
             self.split(place, runs, levels, sink);
-        } else if children.is_empty() {
+        } else if next.is_empty() {
             self.finish(&place, runs, levels, sink);
         } else {
-            for block in children {
-                let mut child = Place { rest: self.layout.fields[block], ..place.clone() };
-                child.path.blocks.push(block);
-                self.split(child, runs, levels, sink);
+            for node in next {
+                self.split(Place { node, rest: node.field, ..place }, runs, levels, sink);
             }
         }
     }
 
-    /// The most records that are compared at once here, rather than split or finished.
-    fn small(&self, place: &Place) -> usize {
-        small(self.children(&place.path).len().max(usize::from(place.rest.bits > 0)))
-    }
-
-    /// The blocks that may follow on a path; none if the path is complete, or if the records do
-    /// not carry all of them.
-    fn children(&self, path: &Path) -> Vec<usize> {
-        if path.blocks.len() == self.lane.picked as usize {
-            return Vec::new();
-        }
-        let blocks = self.lane.next_blocks(path.blocks.len(), path.blocks.last().copied());
-        let blocks: Vec<usize> = blocks.collect();
-        if blocks.iter().any(|&block| self.layout.fields[block].bits == 0) {
-            Vec::new()
-        } else {
-            blocks
-        }
-    }
-
     /// Splits by the rest of the last block, compares small buckets, visits large ones.
-    fn split(&self, mut place: Place, runs: &[&[u64]], levels: &mut [Level], sink: &mut Sink) {
+    fn split(
+        &self,
+        mut place: Place<'_, WORDS>,
+        runs: &[&[u64]],
+        levels: &mut [Level],
+        sink: &mut Sink<WORDS>,
+    ) {
         let total: usize = runs.iter().map(|run| run.len()).sum();
         let (used, rest) =
             place.rest.cut(wanted_bits(total).min(place.rest.bits).min(MOST_SPLIT_BITS));
@@ -358,15 +356,21 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
         let (level, deeper) =
             levels.split_first_mut().expect("a record has fewer bits than there are levels");
         level.split(runs, used);
-        let small = self.small(&place);
+        let small = place.small();
         self.compare_buckets(&place, level, small, sink);
         for bucket in level.buckets_above(small) {
-            self.visit(place.clone(), &[bucket], deeper, sink);
+            self.visit(place, &[bucket], deeper, sink);
         }
     }
 
     /// Compares all records with each other.
-    fn compare(&self, place: &Place, runs: &[&[u64]], levels: &mut [Level], sink: &mut Sink) {
+    fn compare(
+        &self,
+        place: &Place<'_, WORDS>,
+        runs: &[&[u64]],
+        levels: &mut [Level],
+        sink: &mut Sink<WORDS>,
+    ) {
         if let Some(level) = levels.first_mut() {
             level.gather(runs);
             self.compare_buckets(place, level, usize::MAX, sink);
@@ -374,19 +378,24 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
     }
 
     /// Compares the records of each bucket of up to `largest`, cheapest test first.
-    fn compare_buckets(&self, place: &Place, level: &mut Level, largest: usize, sink: &mut Sink) {
+    fn compare_buckets(
+        &self,
+        place: &Place<'_, WORDS>,
+        level: &mut Level,
+        largest: usize,
+        sink: &mut Sink<WORDS>,
+    ) {
         if level.narrowest > largest {
             return;
         }
         level.make_checks(self.layout.check);
         let Join { kernel, radius, .. } = *self.join;
-        let rivals = self.layout.rivals(&place.path);
         let digests = Digests {
-            rivals: &rivals,
+            rivals: &place.node.rivals,
             words: level.records(),
             same: place.equal,
             lane: self.layout.lane_mask,
-            lane_most: self.lane.budget,
+            lane_most: self.budget,
             all: self.layout.digest_mask,
             most: radius,
         };
@@ -408,7 +417,7 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
             self.tell_items(pairs, candidates);
         }
         let Join { prints, cover, .. } = *self.join;
-        candidates.verify(prints, radius, |xor| place.path.owns(cover, xor), found);
+        candidates.verify(prints, radius, |xor| place.node.path.owns(cover, xor), found);
     }
 
     /// Finds the items of records that tell stretches. Others of the same stretches that look the same
@@ -439,11 +448,15 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
     }
 
     /// Deals with many records at the end of their path.
-    fn finish(&self, place: &Place, runs: &[&[u64]], levels: &mut [Level], sink: &mut Sink) {
-        // All copies meet in the first trunk, and are left out of all later ones.
-        let first_trunk = place.path.lane == 0 && place.path.blocks.first() == Some(&0);
+    fn finish(
+        &self,
+        place: &Place<'_, WORDS>,
+        runs: &[&[u64]],
+        levels: &mut [Level],
+        sink: &mut Sink<WORDS>,
+    ) {
         let records: Vec<u64> =
-            if first_trunk { self.without_copies(place, runs, sink) } else { runs.concat() };
+            if self.first { self.without_copies(place, runs, sink) } else { runs.concat() };
         if records.len() <= DENSE {
             self.compare(place, &[&records], levels, sink);
         } else {
@@ -451,7 +464,7 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
             let mut ids: Vec<u32> = items.collect();
             ids.sort_unstable();
             ids.dedup();
-            sink.dense.push(Dense { path: place.path.clone(), ids });
+            sink.dense.push(Dense { path: place.node.path.clone(), ids });
         }
     }
 
@@ -461,8 +474,13 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
     }
 
     /// Reports equal items if this path owns them; returns the first record of each fingerprint.
-    fn without_copies(&self, place: &Place, runs: &[&[u64]], sink: &mut Sink) -> Vec<u64> {
-        let owned = place.path.owns(self.join.cover, &Fingerprint::ZERO);
+    fn without_copies(
+        &self,
+        place: &Place<'_, WORDS>,
+        runs: &[&[u64]],
+        sink: &mut Sink<WORDS>,
+    ) -> Vec<u64> {
+        let owned = place.node.path.owns(self.join.cover, &Fingerprint::ZERO);
         let known = |&record: &u64| {
             let items = self.items(record);
             items.map(move |id| (self.join.prints[id as usize], id, record))

@@ -6,7 +6,7 @@
 use std::fmt;
 
 use super::{
-    cover::{BitOrder, Cover, share, single_error_lanes},
+    cover::{BitOrder, Cover, Cut, share, single_error_lanes},
     find::Strategy,
     flip::{MOST_LOW_BITS, words_needed},
     join::{MOST_SPLIT_BITS, partition_bits, small, wanted_bits},
@@ -51,7 +51,7 @@ impl Plan {
             },
             Strategy::Flip(cover) => {
                 let lane = &cover.lanes[0];
-                let key = lane.blocks[0].len();
+                let key = lane.branches[0].block.len();
                 Self {
                     description: format!(
                         "{} of {} bits, keys of {key} bits that are equal or one bit apart",
@@ -105,21 +105,27 @@ fn rounded(number: f64) -> String {
     }
 }
 
-/// `4 lanes of 16 bits, 1 block each: 4 sets of 16 bits` and the like.
+/// `2 lanes of 32 bits, 2 blocks equal of 3: 6 sets of 21 bits` and the like.
 impl<const WORDS: usize> fmt::Display for Cover<WORDS> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(lane) = self.lanes.first() else { return f.write_str("no lanes") };
-        let blocks: usize = self.lanes.iter().map(|lane| lane.blocks.len()).sum();
+        let trunks = self.lanes.iter().flat_map(|lane| &lane.branches);
+        let sets: Vec<u32> = trunks.flat_map(|trunk| trunk.shared_bits()).collect();
         let bits: u32 = self.lanes.iter().map(|lane| lane.bits.len()).sum();
-        let sets: f64 = self.lanes.iter().map(|lane| choices(lane.budget, lane.picked)).sum();
-        let set_bits = f64::from(lane.picked) * f64::from(bits) / blocks as f64;
+        let blocks = match self.cut {
+            Cut::Once { picked } => {
+                let blocks = self.cut.first_blocks(lane.budget);
+                format!("{} equal of {blocks}", count(picked as usize, "block"))
+            }
+            Cut::Twice => "1 block equal, and 1 of what it leaves".to_owned(),
+        };
         write!(
             f,
-            "{} of {} bits, {} equal of {}: {sets} sets of {set_bits:.0} bits",
+            "{} of {} bits, {blocks}: {} of {:.0} bits",
             count(self.lanes.len(), "lane"),
             bits / self.lanes.len() as u32,
-            count(lane.picked as usize, "block"),
-            lane.blocks.len(),
+            count(sets.len(), "set"),
+            f64::from(sets.iter().sum::<u32>()) / sets.len() as f64,
         )
     }
 }
@@ -149,8 +155,9 @@ pub(super) fn choose<const WORDS: usize>(
 }
 
 fn choose_join<const WORDS: usize>(sample: &Sample, radius: u32) -> (f64, Strategy<WORDS>) {
+    let cuts = (1..=3).map(|picked| Cut::Once { picked }).chain([Cut::Twice]);
     let shapes = (1..=radius + 1)
-        .flat_map(|lanes| (1..=3).map(move |picked| Shape { radius, lanes, picked }));
+        .flat_map(|lanes| cuts.clone().map(move |cut| Shape { radius, lanes, cut }));
     let cheapest = shapes
         .filter(|shape| 2 * shape.blocks() <= sample.order.len())
         .map(|shape| (Price::of(shape, sample).nanoseconds, shape))
@@ -158,7 +165,7 @@ fn choose_join<const WORDS: usize>(sample: &Sample, radius: u32) -> (f64, Strate
     let scan = sample.scan_price(WORDS);
     match cheapest {
         Some((price, shape)) if price < scan => {
-            (price, Strategy::Join(Cover::new(&sample.order, radius, shape.lanes, shape.picked)))
+            (price, Strategy::Join(Cover::new(&sample.order, radius, shape.lanes, shape.cut)))
         }
         _ => (scan, Strategy::Scan),
     }
@@ -176,12 +183,12 @@ pub(super) fn classic<const WORDS: usize>(
     radius: u32,
     blocks: u32,
 ) -> Strategy<WORDS> {
-    Strategy::Join(Cover::new(&sample.order, radius, 1, blocks - radius))
+    Strategy::Join(Cover::new(&sample.order, radius, 1, Cut::Once { picked: blocks - radius }))
 }
 
 /// The cover with the fewest trunks and the widest blocks, whatever it costs.
 pub(super) fn widest<const WORDS: usize>(sample: &Sample, radius: u32) -> Cover<WORDS> {
-    Cover::new(&sample.order, radius, 1, 1)
+    Cover::new(&sample.order, radius, 1, Cut::Once { picked: 1 })
 }
 
 /// How well the bits of some fingerprints tell them apart.
@@ -311,23 +318,52 @@ fn colliding_pairs<const WORDS: usize>(sample: &[Fingerprint<WORDS>], key: &BitS
 struct Shape {
     radius: u32,
     lanes: u32,
-    picked: u32,
+    cut: Cut,
 }
 
 impl Shape {
-    /// Blocks of all lanes together.
+    /// Blocks of all lanes together, as small as they get.
     fn blocks(self) -> u32 {
-        self.radius + 1 + self.lanes * (self.picked - 1)
+        let budgets = (0..self.lanes).map(|lane| self.budget(lane));
+        match self.cut {
+            Cut::Once { .. } => budgets.map(|budget| self.cut.first_blocks(budget)).sum(),
+            Cut::Twice => budgets.map(|budget| (budget + 1) * (budget + 1)).sum(),
+        }
     }
+
+    fn budget(self, lane: u32) -> u32 {
+        share(self.radius + 1, self.lanes, lane) - 1
+    }
+
+    /// How the paths of a lane of this budget go on from step to step, if `bits` are cut in all.
+    fn steps(self, budget: u32, bits: u32) -> Vec<Step> {
+        let budgets = (0..self.lanes).map(|lane| self.budget(lane));
+        let block = bits / budgets.map(|budget| self.cut.first_blocks(budget)).sum::<u32>();
+        match self.cut {
+            Cut::Once { picked } => {
+                (1..=picked).map(|depth| Step { paths: choices(budget, depth), block }).collect()
+            }
+            Cut::Twice => {
+                let ways = f64::from(budget + 1);
+                let half = Step { paths: ways * ways, block: budget * block / (budget + 1) };
+                let first = Step { paths: ways, block };
+                if budget == 0 { vec![first] } else { vec![first, half] }
+            }
+        }
+    }
+}
+
+/// What all paths of a lane do at the same depth.
+struct Step {
+    /// How many of them there are.
+    paths: f64,
+    /// The bits of the block that is chosen.
+    block: u32,
 }
 
 impl<const WORDS: usize> Cover<WORDS> {
     fn shape(&self, radius: u32) -> Shape {
-        Shape {
-            radius,
-            lanes: self.lanes.len() as u32,
-            picked: self.lanes.first().map_or(1, |lane| lane.picked),
-        }
+        Shape { radius, lanes: self.lanes.len() as u32, cut: self.cut }
     }
 }
 
@@ -347,8 +383,7 @@ impl Price {
     fn of(shape: Shape, sample: &Sample) -> Self {
         let mut price = Self { nanoseconds: 0.0, compares: 0.0 };
         for lane in 0..shape.lanes {
-            let budget = share(shape.radius + 1, shape.lanes, lane) - 1;
-            price.add_lane(shape, budget, sample);
+            price.add_lane(shape, shape.budget(lane), sample);
         }
         // What the model does not see: larger budgets blunt the filters.
         price.nanoseconds *= 1.0 + 0.02 * f64::from(shape.radius / shape.lanes);
@@ -358,33 +393,36 @@ impl Price {
     /// Follows one lane's paths as a join walks them, with buckets of the expected size.
     fn add_lane(&mut self, shape: Shape, budget: u32, sample: &Sample) {
         let items = sample.items;
-        let block = sample.order.len() / shape.blocks();
-        let key = partition_bits(items as usize, block);
-        let lane_bits = (budget + shape.picked) * block;
-        // A record may be too small for all the lane's bits: then each block gets its share.
+        let steps = shape.steps(budget, sample.order.len());
+        let trunk = steps[0].block;
+        let key = partition_bits(items as usize, trunk);
+        let lane_bits = shape.cut.first_blocks(budget) * trunk;
+        // A record may be too small for all the lane's bits: then each block that follows gets its share.
         let room = sample.record_room();
-        let carried = if lane_bits - key <= room { block } else { room / (budget + shape.picked) };
-        let mut rest = (block - key).min(carried);
+        let (mut rest, mut depth) = ((trunk - key).min(room), 0);
+        let share = (room - rest) / (shape.cut.first_blocks(budget) - 1).max(1);
         let mut bucket = sample.bucket(key);
-        let (mut depth, mut nodes) = (1, choices(budget, 1));
+        let mut nodes = steps[0].paths;
         let mut used = key;
         self.nanoseconds += nodes * items * Self::scatter(items);
         loop {
-            let children = if depth < shape.picked { budget as usize + 1 } else { 0 };
+            let next = steps.get(depth + 1).map(|step| (step.paths, step.block.min(share)));
+            let children = if next.is_some() { budget as usize + 1 } else { 0 };
             if bucket <= small(children) as f64 {
                 break;
             }
             let group = bucket;
             let wanted = wanted_bits(bucket as usize).min(MOST_SPLIT_BITS);
-            let bits = if rest > 0 && (children == 0 || wanted > carried) {
-                wanted.min(rest)
-            } else if children > 0 && carried > 0 {
-                depth += 1;
-                nodes = choices(budget, depth);
-                rest = carried;
-                wanted.min(carried)
-            } else {
-                break;
+            let bits = match next {
+                None if rest > 0 => wanted.min(rest),
+                Some((_, carried)) if rest > 0 && wanted > carried => wanted.min(rest),
+                Some((paths, carried)) if carried > 0 => {
+                    depth += 1;
+                    nodes = paths;
+                    rest = carried;
+                    wanted.min(carried)
+                }
+                _ => break,
             };
             rest -= bits;
             used += bits;

@@ -2,14 +2,14 @@
 //!
 //! A record is one word: the item's position in the low bits, and above it as many telling bits of
 //! its fingerprint as fit, the digest. [`Layout`] says which bits those are for one trunk (the first
-//! block of a path) and where in the record the keys of the following blocks lie.
+//! block of a path), and its [`Node`]s where in the record the keys of the blocks that follow lie.
 //!
 //! Where there are very many items, their positions would leave too few bits to tell them apart. Then a
 //! record has the position of a short stretch of items, and which of these it is, its digest tells.
 
 use std::ops::Range;
 
-use super::cover::{Cover, Lane, Path};
+use super::cover::{Branch, Cover, Lane, Path};
 use crate::{
     Fingerprint,
     hamming::{
@@ -53,16 +53,26 @@ pub(super) struct Layout<const WORDS: usize> {
     /// A record has the position of a stretch of `2^stretch_bits` items.
     pub stretch_bits: u32,
     id_bits: u32,
-    /// Where in the record the bits of each block of the lane lie; empty for blocks that are not carried.
-    pub fields: Vec<Field>,
-    /// For each block of the lane, whether records carry all its bits, the partition's key apart.
-    whole: Vec<bool>,
-    /// The earlier lanes that records carry whole.
-    earlier: Vec<Rival>,
+    /// Where the bits of the fingerprint are that are carried, by piece.
+    pieces: Vec<(Piece<WORDS>, Field)>,
+    /// The trunk, and the branches behind it.
+    pub trunk: Node<WORDS>,
     /// Record bits that belong to the lane, and all that belong to the digest.
     pub lane_mask: u64,
     pub digest_mask: u64,
     pub check: Check,
+}
+
+/// A branch of the cover, as records know it.
+#[derive(Clone, Debug)]
+pub(super) struct Node<const WORDS: usize> {
+    pub path: Path<WORDS>,
+    /// Where in the record its block is, as far as it is carried and did not choose the partition.
+    pub field: Field,
+    /// Where else pairs of this path may be found and reported, as far as records tell.
+    pub rivals: Vec<Rival>,
+    /// The branches behind it; none if records carry nothing of one of them.
+    pub next: Vec<Self>,
 }
 
 /// How 32 bits are made of a record that differ at most where the record does, and what they tell.
@@ -114,61 +124,43 @@ impl<const WORDS: usize> Layout<WORDS> {
         positions: Positions,
         radius: u32,
     ) -> Self {
-        let blocks = &cover.lanes[lane].blocks;
+        let Lane { bits, branches, .. } = &cover.lanes[lane];
         let (id_bits, stretch_bits) = (positions.bits(), positions.stretch_bits);
-        let key = blocks[trunk].lowest(key_bits);
-        let carried = carried(cover, lane, &key, 64 - id_bits, radius);
-        let order = digest_order(&carried);
-        let digest = parts(&order, id_bits);
-        let mut offset = id_bits;
-        let mut lane_masks = vec![0u64; cover.lanes.len()];
-        let mut fields = vec![Field::default(); blocks.len()];
-        for piece in &order {
-            let field = Field { shift: offset, bits: piece.bits.len() };
-            offset += field.bits;
-            lane_masks[piece.lane] |= field.mask();
-            if piece.lane == lane {
-                fields[piece.block] = field;
-            }
-        }
-        let lane_mask = lane_masks[lane];
-        let digest_mask = Field { shift: id_bits, bits: offset - id_bits }.mask();
-        let whole = blocks
-            .iter()
-            .zip(&fields)
-            .map(|(block, field)| block.without(&key).len() == field.bits);
-        let whole = whole.collect();
-        let earlier = cover.lanes[..lane].iter().zip(&lane_masks);
+        let key = branches[trunk].block.lowest(key_bits);
+        let mut pieces = carried(bits, &branches[trunk], &key, 64 - id_bits);
+        pieces.extend(others(cover, lane, 64 - id_bits - room_of(&pieces), radius));
+        // In the order of their first bits, so that neighbours can be gathered in one go.
+        pieces.sort_by_key(|piece| piece.bits.positions().next());
+        let mut shift = id_bits;
+        let field = |piece: Piece<WORDS>| {
+            let field = Field { shift, bits: piece.bits.len() };
+            shift += field.bits;
+            (piece, field)
+        };
+        let pieces: Vec<_> = pieces.into_iter().map(field).collect();
+        let digest_mask = Field { shift: id_bits, bits: shift - id_bits }.mask();
+        let carried = Carried::new(&pieces, &key);
+        let lane_mask = carried.some(bits);
+        let earlier = cover.lanes[..lane].iter();
         let earlier = earlier
-            .filter(|(lane, mask)| lane.bits.len() == mask.count_ones())
-            .map(|(lane, &bits)| Rival { bits, most: lane.budget })
-            .collect();
-        let check = Check::new(cover, lane, [lane_mask, digest_mask], id_bits, radius);
-        let key = parts(&[Piece { lane, block: trunk, bits: key }], 0);
-        Self {
-            key,
-            digest,
-            stretch_bits,
-            id_bits,
-            fields,
-            whole,
-            earlier,
-            lane_mask,
-            digest_mask,
-            check,
-        }
+            .filter_map(|lane| Some(Rival { bits: carried.all(&lane.bits)?, most: lane.budget }));
+        let path = Path::new(lane).then(branches, trunk);
+        let trunk = Node::new(path, &branches[trunk], &carried, &earlier.collect::<Vec<_>>());
+        let check = Check::new(&cover.lanes[lane], [lane_mask, digest_mask], id_bits, radius);
+        let digest = parts(pieces.iter().map(|(piece, _)| piece.bits), id_bits);
+        let key = parts([key], 0);
+        Self { key, digest, stretch_bits, id_bits, pieces, trunk, lane_mask, digest_mask, check }
+    }
+
+    /// Where in the record these bits of the lane are, if they travel together, as far as they are carried.
+    pub fn field(&self, bits: &BitSet<WORDS>) -> Field {
+        let piece = self.pieces.iter().find(|(piece, _)| piece.of == *bits);
+        piece.map(|(_, field)| *field).unwrap_or_default()
     }
 
     /// How many bits choose the partition.
     pub fn key_bits(&self) -> u32 {
         self.key.iter().map(|part| part.gather.mask.count_ones()).sum()
-    }
-
-    /// Where else pairs of this path may be found and reported, as far as records tell.
-    pub fn rivals(&self, path: &Path) -> Vec<Rival> {
-        let skipped = path.skipped().filter(|&block| self.whole[block]);
-        let skipped = skipped.map(|block| Rival { bits: self.fields[block].mask(), most: 0 });
-        skipped.chain(self.earlier.iter().copied()).collect()
     }
 
     /// The position in a record: that of an item, if stretches are of one.
@@ -206,14 +198,15 @@ impl Check {
     /// The check that costs least: by the bits of the lane and its budget, or by all bits of the
     /// digest and the radius.
     fn new<const WORDS: usize>(
-        cover: &Cover<WORDS>,
-        lane: usize,
+        lane: &Lane<WORDS>,
         [lane_mask, digest_mask]: [u64; 2],
         id_bits: u32,
         radius: u32,
     ) -> Self {
-        let Lane { bits, budget, blocks, picked } = &cover.lanes[lane];
-        let open = bits.len() * (blocks.len() as u32 - picked) / blocks.len() as u32;
+        let Lane { bits, budget, branches } = lane;
+        // What a path leaves open: about the same at the end of each.
+        let shared = branches.first().and_then(|trunk| trunk.shared_bits().into_iter().min());
+        let open = bits.len() - shared.unwrap_or(0);
         let by_lane = Filter::cost(open.min(lane_mask.count_ones()), *budget);
         if by_lane <= Filter::cost(digest_mask.count_ones(), radius) {
             let shift = check_shift(lane_mask, id_bits);
@@ -246,33 +239,100 @@ impl Check {
     }
 }
 
-/// Bits of one block that travel together.
+impl<const WORDS: usize> Node<WORDS> {
+    /// The branch at the end of `path`, of whose pairs `earlier` may report some.
+    fn new(
+        path: Path<WORDS>,
+        branch: &Branch<WORDS>,
+        carried: &Carried,
+        earlier: &[Rival],
+    ) -> Self {
+        let unequal = path.unequal.iter().filter_map(|block| carried.all(block));
+        let unequal = unequal.map(|bits| Rival { bits, most: 0 });
+        let rivals = unequal.chain(earlier.iter().copied()).collect();
+        let next = |(chosen, next): (usize, &Branch<WORDS>)| {
+            Self::new(path.then(&branch.branches, chosen), next, carried, earlier)
+        };
+        let mut next: Vec<Self> = branch.branches.iter().enumerate().map(next).collect();
+        if next.iter().any(|next| next.field.bits == 0) {
+            next.clear();
+        }
+        Self { field: carried.field(&branch.block), rivals, next, path }
+    }
+}
+
+/// Where in a record every bit of a fingerprint is.
+struct Carried(Vec<Place>);
+
+#[derive(Clone, Copy)]
+enum Place {
+    /// It chooses the partition.
+    Key,
+    Record(u32),
+    Nowhere,
+}
+
+impl Carried {
+    fn new<const WORDS: usize>(pieces: &[(Piece<WORDS>, Field)], key: &BitSet<WORDS>) -> Self {
+        let mut places = vec![Place::Nowhere; 64 * WORDS];
+        key.positions().for_each(|bit| places[bit as usize] = Place::Key);
+        for (piece, field) in pieces {
+            let bits = piece.bits.positions().zip(field.shift..);
+            bits.for_each(|(bit, at)| places[bit as usize] = Place::Record(at));
+        }
+        Self(places)
+    }
+
+    /// The record bits of those that are carried.
+    fn some<const WORDS: usize>(&self, bits: &BitSet<WORDS>) -> u64 {
+        let places = bits.positions().map(|bit| self.0[bit as usize]);
+        places.fold(0, |mask, place| match place {
+            Place::Record(at) => mask | 1 << at,
+            Place::Key | Place::Nowhere => mask,
+        })
+    }
+
+    /// The same, if items of one partition may differ in no others of these bits.
+    fn all<const WORDS: usize>(&self, bits: &BitSet<WORDS>) -> Option<u64> {
+        let known = |bit: u32| !matches!(self.0[bit as usize], Place::Nowhere);
+        bits.positions().all(known).then(|| self.some(bits))
+    }
+
+    /// The same as a field: bits of one block are carried side by side.
+    fn field<const WORDS: usize>(&self, block: &BitSet<WORDS>) -> Field {
+        let mask = self.some(block);
+        Field { shift: mask.trailing_zeros() % 64, bits: mask.count_ones() }
+    }
+}
+
+/// Bits that travel together: all of a block that are left, or the lowest.
+#[derive(Clone, Copy, Debug)]
 struct Piece<const WORDS: usize> {
-    lane: usize,
-    block: usize,
+    of: BitSet<WORDS>,
     bits: BitSet<WORDS>,
 }
 
-/// Chooses what to carry in `room` bits: the lane's own blocks, then others while they can tell.
+/// Chooses what to carry of a lane in `room` bits: what is left of the trunk, which chose the partition by
+/// its `key`, the blocks that may follow, each its share if there is little room, and then all other bits.
 fn carried<const WORDS: usize>(
-    cover: &Cover<WORDS>,
-    lane: usize,
+    lane: &BitSet<WORDS>,
+    trunk: &Branch<WORDS>,
     key: &BitSet<WORDS>,
     room: u32,
-    radius: u32,
 ) -> Vec<Piece<WORDS>> {
-    let blocks: Vec<BitSet<WORDS>> =
-        cover.lanes[lane].blocks.iter().map(|block| block.without(key)).collect();
-    let total: u32 = blocks.iter().map(BitSet::len).sum();
-    let most = if total <= room { u32::MAX } else { room / blocks.len() as u32 };
-    let mut pieces: Vec<Piece<WORDS>> = blocks
-        .iter()
-        .enumerate()
-        .map(|(block, bits)| Piece { lane, block, bits: bits.lowest(most) })
-        .collect();
-    let left = room - pieces.iter().map(|piece| piece.bits.len()).sum::<u32>();
-    pieces.extend(others(cover, lane, left, radius));
+    let rest = trunk.block.without(key);
+    let next = trunk.blocks_below();
+    let known = next.iter().fold(trunk.block, |known, block| known.union(block));
+    let mut pieces = vec![Piece { of: trunk.block, bits: rest.lowest(room) }];
+    let share = (room - room_of(&pieces)).checked_div(next.len() as u32).unwrap_or(0);
+    pieces.extend(next.iter().map(|&of| Piece { of, bits: of.lowest(share) }));
+    let of = lane.without(&known);
+    pieces.push(Piece { of, bits: of.lowest(room - room_of(&pieces)) });
     pieces
+}
+
+fn room_of<const WORDS: usize>(pieces: &[Piece<WORDS>]) -> u32 {
+    pieces.iter().map(|piece| piece.bits.len()).sum()
 }
 
 /// Up to `room` bits of the other lanes, unless they are too few to ever exceed the radius.
@@ -282,31 +342,24 @@ fn others<const WORDS: usize>(
     mut room: u32,
     radius: u32,
 ) -> Vec<Piece<WORDS>> {
-    let mut others = Vec::new();
     let lanes = cover.lanes.iter().enumerate().filter(|&(number, _)| number != lane);
-    for (lane, blocks) in lanes {
-        for (block, bits) in blocks.blocks.iter().enumerate() {
-            let bits = bits.lowest(room);
-            room -= bits.len();
-            others.push(Piece { lane, block, bits });
-        }
-    }
-    let total: u32 = others.iter().map(|piece| piece.bits.len()).sum();
-    if total > radius { others } else { Vec::new() }
-}
-
-/// Pieces in the order of their first bits, so that neighbours can be gathered in one go.
-fn digest_order<const WORDS: usize>(pieces: &[Piece<WORDS>]) -> Vec<Piece<WORDS>> {
-    let mut order: Vec<Piece<WORDS>> = pieces.iter().map(|piece| Piece { ..*piece }).collect();
-    order.sort_by_key(|piece| piece.bits.positions().next());
-    order
+    let piece = |(_, lane): (usize, &Lane<WORDS>)| {
+        let bits = lane.bits.lowest(room);
+        room -= bits.len();
+        Piece { of: lane.bits, bits }
+    };
+    let others: Vec<_> = lanes.map(piece).collect();
+    if room_of(&others) > radius { others } else { Vec::new() }
 }
 
 /// One gather for every stretch of bits that keeps its order.
-fn parts<const WORDS: usize>(pieces: &[Piece<WORDS>], mut shift: u32) -> Vec<Part> {
+fn parts<const WORDS: usize>(
+    pieces: impl IntoIterator<Item = BitSet<WORDS>>,
+    mut shift: u32,
+) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
-    for piece in pieces {
-        for (word, &mask) in piece.bits.0.iter().enumerate().filter(|(_, mask)| **mask != 0) {
+    for bits in pieces {
+        for (word, &mask) in bits.0.iter().enumerate().filter(|(_, mask)| **mask != 0) {
             let follows = |last: &&mut Part| {
                 last.word == word && last.gather.mask < mask & mask.wrapping_neg()
             };

@@ -168,7 +168,7 @@ trait Pass<const WORDS: usize> {
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "bmi1,bmi2")]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
 fn run_bmi2<const WORDS: usize, P: Pass<WORDS>>(layout: &Layout<WORDS>, pass: P) -> P::Output {
     run_with(layout, pass, |word, part| std::arch::x86_64::_pext_u64(word, part.gather.mask))
 }
@@ -272,6 +272,7 @@ impl<'r, const WORDS: usize> Pass<WORDS> for Write<'_, 'r, WORDS> {
         }
         let starts = cursors[..slice.len()].to_vec();
         let everything = slice.len() == counts.len();
+        let inside = Inside::new(layout, &slice);
         let mut write = |print: &Fingerprint<WORDS>, item: usize, alive: bool| {
             let stream = (key(print) as usize).wrapping_sub(slice.start) % MOST_STREAMS;
             let at = cursors[stream];
@@ -291,12 +292,7 @@ impl<'r, const WORDS: usize> Pass<WORDS> for Write<'_, 'r, WORDS> {
                 }
                 continue;
             }
-            let mut wanted = 0u64;
-            for (offset, print) in prints.iter().enumerate() {
-                let inside = (key(print) as usize).wrapping_sub(slice.start) < slice.len();
-                wanted |= u64::from(inside) << offset;
-            }
-            wanted &= !dead;
+            let mut wanted = inside.of(prints) & !dead;
             while wanted != 0 {
                 let offset = wanted.trailing_zeros() as usize;
                 wanted &= wanted - 1;
@@ -308,11 +304,63 @@ impl<'r, const WORDS: usize> Pass<WORDS> for Write<'_, 'r, WORDS> {
     }
 }
 
+/// Whether items are in a slice, of which the first and the last partition are known.
+///
+/// A key is some bits of a fingerprint brought together, so keys are ordered as the words are that have
+/// all other bits cleared: there is nothing to gather, and a loop without branches does many at once.
+struct Inside<'a, const WORDS: usize> {
+    parts: &'a [Part],
+    first: u64,
+    span: u64,
+}
+
+impl<'a, const WORDS: usize> Inside<'a, WORDS> {
+    fn new(layout: &'a Layout<WORDS>, slice: &Range<usize>) -> Self {
+        let spread = |key: usize| match layout.key[..] {
+            [part] => part.gather.undo(key as u64),
+            _ => key as u64,
+        };
+        let first = spread(slice.start);
+        Self { parts: &layout.key, first, span: spread(slice.end - 1) - first }
+    }
+
+    /// A bit for each of up to 64 items.
+    #[inline(always)]
+    fn of(&self, prints: &[Fingerprint<WORDS>]) -> u64 {
+        let mut inside = [0u8; 64];
+        match *self.parts {
+            [Part { word, gather, .. }] => {
+                self.mark(&mut inside, prints, |print| print.0[word % WORDS] & gather.mask)
+            }
+            ref parts => self.mark(&mut inside, prints, |print| {
+                pack(parts, print, |word, part| part.gather.apply(word))
+            }),
+        }
+        let bytes = inside.as_chunks::<8>().0;
+        // The product brings the lowest bit of each byte to the top one, side by side.
+        let bits =
+            |eight: &[u8; 8]| u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+        bytes.iter().rev().fold(0, |all, eight| all << 8 | bits(eight))
+    }
+
+    #[inline(always)]
+    fn mark(
+        &self,
+        inside: &mut [u8; 64],
+        prints: &[Fingerprint<WORDS>],
+        key: impl Fn(&Fingerprint<WORDS>) -> u64,
+    ) {
+        for (inside, print) in inside.iter_mut().zip(prints) {
+            *inside = u8::from(key(print).wrapping_sub(self.first) <= self.span);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::pairs::{
-        cover::{BitOrder, Cover},
+        cover::{BitOrder, Cover, Cut},
         record::Positions,
     };
     use proptest::prelude::*;
@@ -327,7 +375,7 @@ mod tests {
             some_dead: bool,
         ) {
             let prints: Vec<Fingerprint<1>> = words.iter().map(|&word| Fingerprint([word])).collect();
-            let cover = Cover::<1>::new(&BitOrder::contiguous((0..64).collect()), 3, 1, 1);
+            let cover = Cover::<1>::new(&BitOrder::contiguous((0..64).collect()), 3, 1, Cut::Once { picked: 1 });
             let positions = Positions { items: prints.len(), stretch_bits: 0 };
             let layout = Layout::new(&cover, 0, 0, key_bits, positions, 3);
             let dead: &[u64] = if some_dead { &dead } else { &[] };

@@ -134,7 +134,7 @@ impl<'a, const WORDS: usize> SpillJoin<'a, WORDS> {
 
     /// Partitions all items by the upper bits of one trunk, then joins each partition.
     fn trunk(&mut self, trunk: (usize, usize), done: f64, share: f64) -> Result<(), PairsError> {
-        let block = &self.cover.lanes[trunk.0].blocks[trunk.1];
+        let block = &self.cover.lanes[trunk.0].branches[trunk.1].block;
         let key = self.partition_key(block);
         let mut partitions = self.partition(&key)?;
         self.written += partitions.prints.written + partitions.ids.written;

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::{
     Workspace,
-    cover::{BitOrder, Cover},
+    cover::{BitOrder, Cover, Cut},
     flip::Flip,
     join::{Found, Join},
     linear,
@@ -138,12 +138,13 @@ fn check_join<const WORDS: usize>(prints: &[Fingerprint<WORDS>], radius: u32, st
     let expected = expected(prints, radius);
     let workspace = Workspace::default();
     let kernels = Kernel::available().into_iter();
-    for (kernel, lanes) in kernels.flat_map(|kernel| [1, 2].map(|lanes| (kernel, lanes))) {
-        let cover = Cover::new(&order, radius, lanes.min(radius + 1), 2);
+    let shapes = [(1, Cut::Once { picked: 2 }), (2, Cut::Once { picked: 2 }), (2, Cut::Twice)];
+    for (kernel, (lanes, cut)) in kernels.flat_map(|kernel| shapes.map(|shape| (kernel, shape))) {
+        let cover = Cover::new(&order, radius, lanes.min(radius + 1), cut);
         let (cover, workspace, progress) = (&cover, &workspace, &|_| {});
         let join =
             Join { prints, cover, radius, kernel, stretch_bits, depth: 0, workspace, progress };
-        assert_eq!(listed(join.run()), expected, "{kernel:?}, {lanes} lanes");
+        assert_eq!(listed(join.run()), expected, "{kernel:?}, {lanes} lanes, {cut:?}");
     }
 }
 
