@@ -8,6 +8,7 @@ use super::{
     plan::{Sample, choose},
     record::stretch_bits,
     scan::scan,
+    scatter::records_at_once,
 };
 use crate::{Fingerprint, Kernel};
 
@@ -37,8 +38,19 @@ pub(super) fn find<const WORDS: usize>(
     match strategy {
         Strategy::Join(cover) => {
             let stretch_bits = stretch_bits(prints.len());
-            Join { prints, cover, radius, kernel, stretch_bits, depth: 0, workspace, progress }
-                .run()
+            let at_once = records_at_once(prints.len());
+            Join {
+                prints,
+                cover,
+                radius,
+                kernel,
+                stretch_bits,
+                at_once,
+                depth: 0,
+                workspace,
+                progress,
+            }
+            .run()
         }
         Strategy::Flip(cover) => {
             Flip { prints, cover, radius, kernel, depth: 0, workspace, progress }.run()
@@ -57,12 +69,22 @@ pub(super) fn find_distinct<const WORDS: usize>(
     let (workspace, progress) = (&Workspace::default(), &|_| {});
     match choose(&Sample::of(prints), radius, u64::MAX) {
         Strategy::Join(cover) if depth < MOST_DEPTH => {
-            let cover = &cover;
+            let (cover, at_once) = (&cover, prints.len());
             // Pairs are told once here.
             let stretch_bits = 0;
-            Join { prints, cover, radius, kernel, stretch_bits, depth, workspace, progress }
-                .run()
-                .near
+            Join {
+                prints,
+                cover,
+                radius,
+                kernel,
+                stretch_bits,
+                at_once,
+                depth,
+                workspace,
+                progress,
+            }
+            .run()
+            .near
         }
         Strategy::Flip(cover) if depth < MOST_DEPTH => {
             Flip { prints, cover: &cover, radius, kernel, depth, workspace, progress }.run().near

@@ -17,7 +17,7 @@ use super::{
     cover::{Cover, Path},
     find::find_distinct,
     record::{Check, Field, Layout, Node, Positions},
-    scatter::{Scatter, most_key_bits, records_at_once},
+    scatter::{Scatter, most_key_bits},
     verify::Candidates,
     workspace::Records,
 };
@@ -52,6 +52,8 @@ pub(super) struct Join<'a, const WORDS: usize> {
     pub kernel: Kernel,
     /// Records tell stretches of `2^stretch_bits` items.
     pub stretch_bits: u32,
+    /// Records are written so many at a time, or a partition if one has more.
+    pub at_once: usize,
     /// How many joins this one is inside of.
     pub depth: u32,
     pub workspace: &'a Workspace,
@@ -110,15 +112,14 @@ impl<const WORDS: usize> Join<'_, WORDS> {
         let layout = Layout::new(self.cover, lane, trunk, key_bits, positions, self.radius);
         let scatter = Scatter { prints: self.prints, layout: &layout, dead, kernel: self.kernel };
         let counts = scatter.count();
-        let room = records_at_once(items);
-        let slices = counts.slices(room);
+        let slices = counts.slices(self.at_once);
         let most = slices.iter().map(|slice| counts.items(slice.clone())).max().unwrap_or(0);
         let first = (lane, trunk) == (0, 0);
         let walk =
             Walk { join: self, layout: &layout, budget: self.cover.lanes[lane].budget, first };
         let place = Place { node: &layout.trunk, rest: layout.trunk.field, equal: 0 };
         let begun = AtomicU64::new(0);
-        self.workspace.lend(most.max(room), |records| {
+        self.workspace.lend(most.max(self.at_once), |records| {
             for slice in slices {
                 let partitions = counts.write(slice.clone(), records);
                 slice.into_par_iter().with_max_len(1).for_each(|partition| {

@@ -212,6 +212,7 @@ impl<'a, const WORDS: usize> SpillJoin<'a, WORDS> {
             radius: radius.bits(),
             kernel,
             stretch_bits: stretch_bits(prints.len()),
+            at_once: prints.len(),
             depth: 0,
             workspace: &self.workspace,
             progress: &|_| {},

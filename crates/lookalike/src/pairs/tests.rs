@@ -142,9 +142,21 @@ fn check_join<const WORDS: usize>(prints: &[Fingerprint<WORDS>], radius: u32, st
     for (kernel, (lanes, cut)) in kernels.flat_map(|kernel| shapes.map(|shape| (kernel, shape))) {
         let cover = Cover::new(&order, radius, lanes.min(radius + 1), cut);
         let (cover, workspace, progress) = (&cover, &workspace, &|_| {});
-        let join =
-            Join { prints, cover, radius, kernel, stretch_bits, depth: 0, workspace, progress };
-        assert_eq!(listed(join.run()), expected, "{kernel:?}, {lanes} lanes, {cut:?}");
+        for at_once in [prints.len(), prints.len() / 5] {
+            let join = Join {
+                prints,
+                cover,
+                radius,
+                kernel,
+                stretch_bits,
+                at_once,
+                depth: 0,
+                workspace,
+                progress,
+            };
+            let found = listed(join.run());
+            assert_eq!(found, expected, "{kernel:?}, {lanes} lanes, {cut:?}, {at_once} at once");
+        }
     }
 }
 
