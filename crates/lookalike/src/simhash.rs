@@ -102,7 +102,7 @@ pub fn naive<const WORDS: usize>(features: &Features<WORDS>) -> Option<Fingerpri
 fn unweighted<const WORDS: usize>(kernel: Kernel, hashes: &[[u64; WORDS]]) -> [u64; WORDS] {
     let fast = match kernel {
         #[cfg(target_arch = "x86_64")]
-        Kernel::Avx2 => avx2::unweighted(hashes),
+        Kernel::Avx2 | Kernel::Avx512 => avx2::unweighted(hashes),
         _ => None,
     };
     fast.unwrap_or_else(|| portable::unweighted(hashes))
@@ -116,7 +116,7 @@ fn weighted<const WORDS: usize>(
 ) -> [u64; WORDS] {
     let fast = match kernel {
         #[cfg(target_arch = "x86_64")]
-        Kernel::Avx2 => avx2::weighted(hashes, weights),
+        Kernel::Avx2 | Kernel::Avx512 => avx2::weighted(hashes, weights),
         _ => None,
     };
     fast.unwrap_or_else(|| portable::weighted(hashes, weights))

@@ -18,8 +18,7 @@ pub(crate) enum Filter {
     Count { most: u32 },
 }
 
-/// Words whose bits decide, once a pair has passed a filter, whether it may really be near, and
-/// whether it is to be reported here.
+/// Words whose bits decide whether a pair may really be near, and whether it is to be reported here.
 #[derive(Clone, Copy)]
 pub(crate) struct Digests<'a> {
     pub words: &'a [u64],
@@ -43,6 +42,12 @@ pub(crate) struct Rival {
 }
 
 impl Digests<'_> {
+    /// The words at two positions.
+    #[inline(always)]
+    pub fn pair(&self, i: u32, j: u32) -> [u64; 2] {
+        [self.words[i as usize], self.words[j as usize]]
+    }
+
     #[inline(always)]
     fn near(&self, xor: u64) -> bool {
         // Not one after the other: what comes next does not wait for a guess.
@@ -58,32 +63,32 @@ impl Digests<'_> {
     }
 }
 
-/// Pairs of positions that passed, and how often a filter looked closer in vain.
+/// Pairs of words that passed, and how often a filter looked closer in vain.
 #[derive(Default)]
 pub(crate) struct Passed {
-    pub pairs: Vec<(u32, u32)>,
+    pub pairs: Vec<[u64; 2]>,
     pub wasted: u64,
 }
 
 impl Passed {
-    /// Looks closer at what has passed a filter.
+    /// Looks closer at the words of what has passed a filter.
     #[inline(always)]
-    pub fn look(&mut self, digests: &Digests<'_>, hits: &[(u32, u32)]) {
+    pub fn look(&mut self, digests: &Digests<'_>, hits: impl ExactSizeIterator<Item = [u64; 2]>) {
         let mut kept = self.pairs.len();
-        self.pairs.resize(kept + hits.len(), (0, 0));
-        for &(i, j) in hits {
-            let xor = digests.words[i as usize] ^ digests.words[j as usize];
+        self.pairs.resize(kept + hits.len(), [0; 2]);
+        for pair in hits {
+            let xor = pair[0] ^ pair[1];
             let near = digests.near(xor);
             self.wasted += u64::from(!near);
             // Every second hit is a pair where data are uneven: it is written either way.
-            self.pairs[kept] = (i, j);
+            self.pairs[kept] = pair;
             kept += usize::from(near & digests.report_here(xor));
         }
         self.pairs.truncate(kept);
     }
 }
 
-/// Elements that must follow the last check of a slice, so that vectors can be loaded past the end.
+/// Elements that must follow the last of a slice, so that vectors can be loaded past the end.
 pub(crate) const PADDING: usize = 32;
 
 impl Filter {
@@ -124,11 +129,18 @@ impl Filter {
         }
     }
 
-    /// Tests all pairs inside each bucket; appends the positions of those that pass and whose
-    /// digests are near.
+    /// Whether this kernel looks at checks, and then at words. One that counts bits fast begins with
+    /// the words.
+    pub fn reads_checks(kernel: Kernel) -> bool {
+        !kernel.is_avx512()
+    }
+
+    /// Tests all pairs inside each bucket; appends the words of those that pass and are near. The
+    /// filter must pass all that are.
     ///
-    /// Bucket `i` is `checks[ends[i - 1]..ends[i]]`; buckets of more than `largest` items are left
-    /// out. `checks` must go on for [`PADDING`] elements.
+    /// Bucket `i` is `ends[i - 1]..ends[i]`; buckets of more than `largest` items are left out. Words
+    /// must go on for [`PADDING`] elements, and so must checks if the kernel
+    /// [reads](Self::reads_checks) them.
     pub fn buckets(
         self,
         kernel: Kernel,
@@ -138,8 +150,11 @@ impl Filter {
         digests: Digests<'_>,
         passed: &mut Passed,
     ) {
-        assert!(fits(ends, checks.len()));
+        assert!(fits(ends, digests.words.len()));
+        assert!(fits(ends, checks.len()) || !Self::reads_checks(kernel));
         match kernel {
+            #[cfg(target_arch = "x86_64")]
+            kernel if kernel.is_avx512() => super::avx512::buckets(ends, largest, digests, passed),
             #[cfg(target_arch = "x86_64")]
             kernel if kernel.is_avx2() => {
                 super::avx2::buckets(self, checks, ends, largest, digests, passed)
@@ -158,7 +173,7 @@ impl Filter {
     ) {
         for_each_pair(ends, largest, |i, j| {
             if self.passes(checks[i as usize] ^ checks[j as usize]) {
-                passed.look(&digests, &[(i, j)]);
+                passed.look(&digests, [digests.pair(i, j)].into_iter());
             }
         });
     }
@@ -168,6 +183,19 @@ impl Filter {
 fn fits(ends: &[u32], length: usize) -> bool {
     ends.is_sorted() && ends.last().is_none_or(|&end| end as usize + PADDING <= length)
 }
+
+/// How many items that follow are worth comparing each item with before buckets are looked at: twice
+/// as many as a bucket has; none if some bucket is not to be compared at all.
+pub(super) fn common_steps(ends: &[u32], largest: u32) -> u32 {
+    let total = ends.last().copied().unwrap_or(0);
+    let steps = (2 * total / ends.len().max(1) as u32 + 2).next_multiple_of(4);
+    let starts = std::iter::once(&0).chain(ends);
+    let widest = starts.zip(ends).fold(0, |widest, (start, end)| widest.max(end - start));
+    if steps > MOST_COMMON_STEPS || widest > largest { 0 } else { steps }
+}
+
+/// With more, the loops of single buckets are long enough.
+const MOST_COMMON_STEPS: u32 = PADDING as u32 - 12;
 
 /// Visits all pairs inside each bucket of up to `largest` items.
 fn for_each_pair(ends: &[u32], largest: u32, mut visit: impl FnMut(u32, u32)) {
@@ -189,4 +217,68 @@ pub(crate) fn chance_of_few(bits: u32, most: u32) -> f64 {
         term *= f64::from(bits - heads) / f64::from(heads + 1);
     }
     sum.min(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::{collection::vec, prelude::*};
+
+    /// A word: where it lies, bits that tell, and its bucket.
+    fn word(at: usize, telling: u32, bucket: usize) -> u64 {
+        at as u64 | u64::from(telling) << 16 | (bucket as u64) << 48
+    }
+
+    proptest! {
+        #[test]
+        fn every_kernel_passes_the_near_pairs_of_each_bucket_and_no_others(
+            sizes in prop_oneof![vec(0u32..12, 1..90), vec(0u32..90, 1..20)],
+            errors in vec(any::<[u32; 3]>(), 1..50),
+            lane: u32, rival: u32, most in 0u32..7, lane_most in 0u32..4, largest in 1u32..120,
+        ) {
+            let mut words = Vec::new();
+            let mut ends = Vec::new();
+            for (bucket, &size) in sizes.iter().enumerate() {
+                for _ in 0..size {
+                    let [a, b, c] = errors[words.len() % errors.len()];
+                    words.push(word(words.len(), a & b & c, bucket));
+                }
+                ends.push(words.len() as u32);
+            }
+            let all = u64::from(u32::MAX) << 16;
+            let checks: Vec<u32> = words.iter().map(|word| (word >> 16) as u32).collect();
+            // What follows the last bucket looks as if it were in it.
+            let last = words.last().copied().unwrap_or(0);
+            let words = [words, vec![last; PADDING]].concat();
+            let checks = [checks, vec![(last >> 16) as u32; PADDING]].concat();
+            let rivals = [Rival { bits: u64::from(rival) << 16, most: 0 }];
+            let digests = Digests {
+                words: &words,
+                same: 0xffff << 48,
+                lane: u64::from(lane) << 16,
+                lane_most,
+                all,
+                most,
+                rivals: &rivals,
+            };
+            let mut expected = Vec::new();
+            for_each_pair(&ends, largest, |i, j| {
+                let pair = digests.pair(i, j);
+                let xor = pair[0] ^ pair[1];
+                if digests.near(xor) && digests.report_here(xor) {
+                    expected.push(pair);
+                }
+            });
+            expected.sort_unstable();
+            for kernel in Kernel::available() {
+                let checks = if Filter::reads_checks(kernel) { &*checks } else { &[] };
+                for filter in [Filter::new(32, most), Filter::exact(most)] {
+                    let mut passed = Passed::default();
+                    filter.buckets(kernel, checks, &ends, largest, digests, &mut passed);
+                    passed.pairs.sort_unstable();
+                    prop_assert_eq!(&passed.pairs, &expected, "{:?} {:?}", kernel, filter);
+                }
+            }
+        }
+    }
 }

@@ -16,7 +16,7 @@ struct Avx2(());
 
 /// See [`Kernel::run`].
 pub(super) fn run<T: Task>(task: T) -> T::Output {
-    assert!(Kernel::detect() == Kernel::Avx2, "this machine has no AVX2: ask Kernel::detect");
+    assert!(Kernel::Avx2.is_avx2(), "this machine has no AVX2: ask Kernel::detect");
     // SAFETY: the features were detected in the line above.
     unsafe { run_detected(task, Avx2(())) }
 }

@@ -24,7 +24,7 @@ use super::{
 use crate::{
     Fingerprint, Kernel,
     hamming::{
-        filter::{Digests, PADDING, Passed},
+        filter::{Digests, Filter, PADDING, Passed},
         prefetch,
     },
 };
@@ -241,11 +241,11 @@ impl Level {
         }
         (self.narrowest, self.widest) = (narrowest as usize, widest as usize);
         let total = total as usize;
-        if self.records.all().len() < total {
+        if self.records.all().len() < total + PADDING {
             // The next group may be a little larger.
-            self.records.at_least(total + total / 8);
+            self.records.at_least(total + total / 8 + PADDING);
         }
-        let records = self.records.at_least(total);
+        let records = self.records.at_least(total + PADDING);
         for run in runs {
             for &record in *run {
                 let cursor = &mut cursors[key(record)];
@@ -389,11 +389,13 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
         if level.narrowest > largest {
             return;
         }
-        level.make_checks(self.layout.check);
         let Join { kernel, radius, .. } = *self.join;
+        if Filter::reads_checks(kernel) {
+            level.make_checks(self.layout.check);
+        }
         let digests = Digests {
             rivals: &place.node.rivals,
-            words: level.records(),
+            words: level.records.all(),
             same: place.equal,
             lane: self.layout.lane_mask,
             lane_most: self.budget,
@@ -409,11 +411,9 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
         let records = u64::from(ends.last().copied().unwrap_or(0));
         sink.strict |= sink.passed.wasted > records / 8;
         let Sink { passed, candidates, found, .. } = sink;
-        let pairs =
-            passed.pairs.iter().map(|&(i, j)| [i, j].map(|at| level.records()[at as usize]));
+        let pairs = passed.pairs.iter().copied();
         if self.layout.stretch_bits == 0 {
-            let ids = pairs.map(|pair| pair.map(|record| self.layout.id(record)));
-            ids.for_each(|[one, two]| candidates.push(one, two));
+            pairs.for_each(|[one, two]| candidates.push(self.layout.id(one), self.layout.id(two)));
         } else {
             self.tell_items(pairs, candidates);
         }

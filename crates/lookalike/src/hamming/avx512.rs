@@ -1,0 +1,136 @@
+//! The AVX-512 kernels. Each has a portable twin in the file that calls it.
+#![expect(unsafe_code, reason = "vector loads take pointers; calls need the CPU features checked")]
+
+use std::{arch::x86_64::*, ops::Range};
+
+use super::filter::{Digests, Passed, common_steps};
+
+/// See [`Filter::buckets`](super::filter::Filter::buckets). No check is looked at: counting bits takes
+/// one instruction, and words decide at once what checks would leave open.
+pub(super) fn buckets(ends: &[u32], largest: u32, digests: Digests<'_>, passed: &mut Passed) {
+    // SAFETY: the caller has asked `Kernel::is_avx512`.
+    unsafe { sweep(ends, largest, digests, passed) }
+}
+
+/// Compares all words with the few that follow them, whatever bucket those are in, and then those
+/// that are farther apart in one bucket, as its AVX2 twin does.
+#[target_feature(enable = "avx512f,avx512vpopcntdq,popcnt")]
+fn sweep(ends: &[u32], largest: u32, digests: Digests<'_>, passed: &mut Passed) {
+    let common = common_steps(ends, largest);
+    let mut hits = Hits::new(digests, passed);
+    if let Some(&end) = ends.last().filter(|_| common > 0) {
+        hits.slide(0..end, 1..common + 1);
+    }
+    let mut start = 0;
+    for &end in ends {
+        if end - start <= largest && end - start > common + 1 {
+            hits.slide(start..end, common + 1..end - start);
+        }
+        start = end;
+    }
+    hits.look();
+}
+
+/// Pairs of words that differ in few bits, to be looked at together.
+struct Hits<'a> {
+    ones: [u64; MOST_HITS],
+    twos: [u64; MOST_HITS],
+    count: usize,
+    digests: Digests<'a>,
+    passed: &'a mut Passed,
+}
+
+const MOST_HITS: usize = 512;
+
+/// Words in a vector.
+const LANES: usize = 8;
+
+impl<'a> Hits<'a> {
+    fn new(digests: Digests<'a>, passed: &'a mut Passed) -> Self {
+        Self { ones: [0; MOST_HITS], twos: [0; MOST_HITS], count: 0, digests, passed }
+    }
+
+    /// Holds eight neighbours in a register and slides those that follow past them, one position at a
+    /// time, so many `steps` or to the end of `items`: four for one branch. The number of `steps` is a
+    /// multiple of four, or they go to the end.
+    #[target_feature(enable = "avx512f,avx512vpopcntdq,popcnt")]
+    #[inline]
+    fn slide(&mut self, items: Range<u32>, steps: Range<u32>) {
+        let words = self.digests.words;
+        let all = _mm512_set1_epi64(self.digests.all as i64);
+        let most = _mm512_set1_epi64(i64::from(self.digests.most));
+        let mut at = items.start;
+        while at + steps.start < items.end {
+            let held = load(words, at);
+            for step in (steps.start..steps.end.min(items.end - at)).step_by(4) {
+                let from = at + step;
+                let a = differing(held, load(words, from), all);
+                let b = differing(held, load(words, from + 1), all);
+                let c = differing(held, load(words, from + 2), all);
+                let d = differing(held, load(words, from + 3), all);
+                let fewest = _mm512_min_epu32(_mm512_min_epu32(a, b), _mm512_min_epu32(c, d));
+                if _mm512_cmple_epu64_mask(fewest, most) != 0 {
+                    let near = [a, b, c, d].map(|count| _mm512_cmple_epu64_mask(count, most));
+                    self.add(near, held, from, items.end);
+                }
+            }
+            at += LANES as u32;
+        }
+    }
+
+    /// Adds the pairs of eight words with those that lie `from` here on, and one, two and three
+    /// further, if they are near and do not reach beyond the bucket. Most calls add one or two: no loop
+    /// is over these, and no branch needs to be guessed.
+    #[target_feature(enable = "avx512f,popcnt")]
+    #[inline]
+    fn add(&mut self, near: [__mmask8; 4], held: __m512i, from: u32, end: u32) {
+        let mut count = self.count;
+        for (from, near) in (from..).zip(near) {
+            let inside = (1u32 << end.saturating_sub(from).min(LANES as u32)) - 1;
+            let near = near & inside as __mmask8;
+            store(&mut self.ones, count, _mm512_maskz_compress_epi64(near, held));
+            let others = load(self.digests.words, from);
+            store(&mut self.twos, count, _mm512_maskz_compress_epi64(near, others));
+            count += near.count_ones() as usize;
+        }
+        self.count = count;
+        // There are four times eight of them.
+        if count > MOST_HITS - 4 * LANES {
+            self.look();
+        }
+    }
+
+    #[target_feature(enable = "avx512f,popcnt")]
+    #[cold]
+    fn look(&mut self) {
+        let pairs = self.ones[..self.count].iter().zip(&self.twos[..self.count]);
+        self.passed.look(&self.digests, pairs.map(|(&one, &two)| [one, two]));
+        self.count = 0;
+    }
+}
+
+/// How many of `bits` differ, in each lane.
+#[target_feature(enable = "avx512f,avx512vpopcntdq")]
+#[inline]
+fn differing(one: __m512i, two: __m512i, bits: __m512i) -> __m512i {
+    _mm512_popcnt_epi64(_mm512_and_si512(_mm512_xor_si512(one, two), bits))
+}
+
+/// Eight words from position `at` on.
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn load(words: &[u64], at: u32) -> __m512i {
+    debug_assert!(at as usize + LANES <= words.len());
+    // SAFETY: a `slide` begins its four steps before a bucket's end, so `at` is at most two beyond it,
+    // and `Filter::buckets` asserts that the slice goes on for PADDING elements there.
+    unsafe { _mm512_loadu_si512(words.as_ptr().add(at as usize).cast()) }
+}
+
+/// Stores eight words from position `at` on.
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn store(words: &mut [u64; MOST_HITS], at: usize, lanes: __m512i) {
+    let room = &mut words[at..at + LANES];
+    // SAFETY: there is room for exactly the eight words that are written.
+    unsafe { _mm512_storeu_si512(room.as_mut_ptr().cast(), lanes) }
+}
