@@ -273,14 +273,7 @@ impl<'r, const WORDS: usize> Pass<WORDS> for Write<'_, 'r, WORDS> {
         let starts = cursors[..slice.len()].to_vec();
         let everything = slice.len() == counts.len();
         let inside = Inside::new(layout, &slice);
-        let mut write = |print: &Fingerprint<WORDS>, item: usize, alive: bool| {
-            let stream = (key(print) as usize).wrapping_sub(slice.start) % MOST_STREAMS;
-            let at = cursors[stream];
-            // The cursor moves before the record is written: the processor could not tell that one
-            // is not the other.
-            cursors[stream] += u32::from(alive);
-            records[at as usize] = digest(print) | item as u64 >> layout.stretch_bits;
-        };
+        let stream = |key: u64| (key as usize).wrapping_sub(slice.start) % MOST_STREAMS;
         for (block, prints) in input.prints.chunks(64).enumerate() {
             let first = input.first + 64 * block;
             let dead = input.dead.get(block).copied().unwrap_or(0);
@@ -288,7 +281,9 @@ impl<'r, const WORDS: usize> Pass<WORDS> for Write<'_, 'r, WORDS> {
                 for (offset, print) in prints.iter().enumerate() {
                     // A dead item is written, too, and then written over: there is no branch to
                     // mispredict, and its partition has room for it, because it was counted.
-                    write(print, first + offset, dead >> offset & 1 == 0);
+                    let record = digest(print) | (first + offset) as u64 >> layout.stretch_bits;
+                    let alive = dead >> offset & 1 == 0;
+                    put(&mut cursors[stream(key(print))], records, record, alive);
                 }
                 continue;
             }
@@ -296,12 +291,24 @@ impl<'r, const WORDS: usize> Pass<WORDS> for Write<'_, 'r, WORDS> {
             while wanted != 0 {
                 let offset = wanted.trailing_zeros() as usize;
                 wanted &= wanted - 1;
-                write(&prints[offset], first + offset, true);
+                let print = &prints[offset];
+                let record = digest(print) | (first + offset) as u64 >> layout.stretch_bits;
+                put(&mut cursors[stream(key(print))], records, record, true);
             }
         }
         let ends = cursors[..slice.len()].to_vec();
         Chunk { records, starts, ends }
     }
+}
+
+/// Writes a record, and goes on behind it if it is to stay.
+#[inline(always)]
+fn put(cursor: &mut u32, records: &mut [u64], record: u64, stays: bool) {
+    let at = *cursor;
+    // The cursor moves before the record is written: the processor could not tell that one is not the
+    // other.
+    *cursor += u32::from(stays);
+    records[at as usize] = record;
 }
 
 /// Whether items are in a slice, of which the first and the last partition are known.
