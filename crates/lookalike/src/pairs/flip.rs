@@ -16,7 +16,7 @@ use super::{
     find::find_distinct,
     join::{Found, lock, without_copies},
     record::{Layout, Positions},
-    scatter::{Partitions, STREAM_BITS, Scatter},
+    scatter::{Counts, Partitions, STREAM_BITS},
     verify::Candidates,
 };
 use crate::{
@@ -75,6 +75,12 @@ impl<const WORDS: usize> Flip<'_, WORDS> {
         let key_bits = self.cover.lanes[0].branches[0].block.len();
         let workers: Vec<Mutex<Worker>> =
             (0..rayon::current_num_threads()).map(|_| Mutex::default()).collect();
+        let partition_bits = partition_bits(items, key_bits);
+        let positions = Positions { items, stretch_bits: 0 };
+        let layout =
+            |lane| Layout::new(self.cover, lane, 0, partition_bits, positions, self.radius);
+        let layouts: Vec<_> = (0..self.cover.lanes.len()).map(layout).collect();
+        let counts = Counts::of(self.prints, &layouts, self.kernel);
         self.workspace.lend(words_needed(items, key_bits), |memory| {
             let (slots, memory) = memory.split_at_mut(bucket_words(key_bits));
             let (places, records) = memory.split_at_mut(bucket_words(key_bits));
@@ -82,8 +88,11 @@ impl<const WORDS: usize> Flip<'_, WORDS> {
             let places: &mut [Bucket] = bytemuck::cast_slice_mut(places);
             let mut found = Found::default();
             let mut copies = Vec::new();
-            for lane in 0..self.cover.lanes.len() {
-                self.lane(lane, &copies, Memory { slots, places, records }, &workers, &mut found);
+            for (lane, (layout, counts)) in layouts.iter().zip(&counts).enumerate() {
+                let all = 0..1 << partition_bits;
+                let partitions = counts.write(all, &copies, records);
+                let one = OneLane::new(self, lane, layout, &workers);
+                one.find(&one.sort(&partitions, slots, places), &mut found);
                 if lane == 0 {
                     copies = found.copies(items);
                 }
@@ -92,57 +101,9 @@ impl<const WORDS: usize> Flip<'_, WORDS> {
         })
     }
 
-    /// Finds the pairs that this lane owns, and in the first lane all copies.
-    fn lane(
-        &self,
-        lane: usize,
-        copies: &[u64],
-        memory: Memory<'_>,
-        workers: &[Mutex<Worker>],
-        found: &mut Found,
-    ) {
-        let items = self.prints.len();
-        let Lane { bits, branches, .. } = &self.cover.lanes[lane];
-        let key_bits = branches[0].block.len();
-        let partition_bits = partition_bits(items, key_bits);
-        let positions = Positions { items, stretch_bits: 0 };
-        let layout = Layout::new(self.cover, lane, 0, partition_bits, positions, self.radius);
-        let Self { prints, kernel, .. } = *self;
-        let counts = Scatter { prints, layout: &layout, dead: copies, kernel }.count();
-        let partitions = counts.write(0..1 << partition_bits, memory.records);
-        let rest = layout.field(&bits.without(&branches[0].block));
-        let keying = Keying {
-            bucket_shift: layout.trunk.field.shift,
-            check_shift: rest.shift,
-            check_mask: !(u16::MAX << rest.bits.min(CHECK_BITS)),
-        };
-        let one = OneLane { flip: self, lane, layout: &layout, keying, workers };
-        let sorted = one.sort(&partitions, memory.slots, memory.places);
-        one.compare(&sorted);
-        for worker in workers {
-            let mut worker = lock(worker);
-            found.near.append(&mut worker.found.near);
-            found.equal.append(&mut worker.found.equal);
-        }
-        let crowds: BTreeMap<u32, &[u32]> = sorted
-            .parts
-            .iter()
-            .flat_map(|part| &part.crowds)
-            .map(|(bucket, ids)| (*bucket, &ids[..]))
-            .collect();
-        crowds.keys().for_each(|&crowd| one.join_crowd(crowd, &crowds, &sorted, found));
-    }
-
     fn report(&self, done: f64) {
         (self.progress)(done / self.cover.lanes.len() as f64);
     }
-}
-
-/// What is used anew in every lane.
-struct Memory<'a> {
-    slots: &'a mut [Bucket],
-    places: &'a mut [Bucket],
-    records: &'a mut [u64],
 }
 
 /// What one thread works with, kept from partition to partition.
@@ -324,18 +285,51 @@ struct OneLane<'a, const WORDS: usize> {
     workers: &'a [Mutex<Worker>],
 }
 
-impl<const WORDS: usize> OneLane<'_, WORDS> {
+impl<'a, const WORDS: usize> OneLane<'a, WORDS> {
+    fn new(
+        flip: &'a Flip<'a, WORDS>,
+        lane: usize,
+        layout: &'a Layout<WORDS>,
+        workers: &'a [Mutex<Worker>],
+    ) -> Self {
+        let Lane { bits, branches, .. } = &flip.cover.lanes[lane];
+        let rest = layout.field(&bits.without(&branches[0].block));
+        let keying = Keying {
+            bucket_shift: layout.trunk.field.shift,
+            check_shift: rest.shift,
+            check_mask: !(u16::MAX << rest.bits.min(CHECK_BITS)),
+        };
+        Self { flip, lane, layout, keying, workers }
+    }
+
+    /// Finds the pairs that this lane owns. All copies are found in the first lane.
+    fn find(&self, sorted: &Sorted<'_>, found: &mut Found) {
+        self.compare(sorted);
+        for worker in self.workers {
+            let mut worker = lock(worker);
+            found.near.append(&mut worker.found.near);
+            found.equal.append(&mut worker.found.equal);
+        }
+        let crowds: BTreeMap<u32, &[u32]> = sorted
+            .parts
+            .iter()
+            .flat_map(|part| &part.crowds)
+            .map(|(bucket, ids)| (*bucket, &ids[..]))
+            .collect();
+        crowds.keys().for_each(|&crowd| self.join_crowd(crowd, &crowds, sorted, found));
+    }
+
     fn with_worker<T>(&self, work: impl FnOnce(&mut Worker) -> T) -> T {
         work(&mut lock(&self.workers[rayon::current_thread_index().unwrap_or(0)]))
     }
 
     /// Gives the items of every partition slots in their buckets.
-    fn sort<'a>(
+    fn sort<'s>(
         &self,
-        partitions: &'a Partitions<'_>,
-        slots: &'a mut [Bucket],
-        places: &'a mut [Bucket],
-    ) -> Sorted<'a> {
+        partitions: &'s Partitions<'_>,
+        slots: &'s mut [Bucket],
+        places: &'s mut [Bucket],
+    ) -> Sorted<'s> {
         // The bits of the key that are not the partition's.
         let low_bits = self.layout.trunk.field.bits;
         let count = (slots.len() >> low_bits) as f64;
@@ -356,12 +350,12 @@ impl<const WORDS: usize> OneLane<'_, WORDS> {
         Sorted { parts, late, slots: Slots::new(slots), places, low_bits }
     }
 
-    fn sort_part<'a>(
+    fn sort_part<'s>(
         &self,
-        runs: Vec<&'a [u64]>,
+        runs: Vec<&'s [u64]>,
         mut buckets: Buckets<'_>,
         worker: &mut Worker,
-    ) -> Part<'a> {
+    ) -> Part<'s> {
         let Worker { cells, found, .. } = worker;
         let mut late = Vec::new();
         let tables = [&mut *buckets.slots, &mut *buckets.places];

@@ -17,7 +17,7 @@ use super::{
     cover::{Cover, Path},
     find::find_distinct,
     record::{Check, Field, Layout, Node, Positions},
-    scatter::{Scatter, most_key_bits},
+    scatter::{Counts, most_key_bits},
     verify::Candidates,
     workspace::Records,
 };
@@ -82,58 +82,31 @@ impl<const WORDS: usize> Join<'_, WORDS> {
     pub fn run_trunks(&self, trunks: &[(usize, usize)]) -> Found {
         let workers: Vec<Mutex<Worker<WORDS>>> =
             (0..rayon::current_num_threads()).map(|_| Mutex::new(Worker::default())).collect();
+        let items = self.prints.len();
+        let positions = Positions { items, stretch_bits: self.stretch_bits };
+        let layout = |&(lane, trunk): &(usize, usize)| {
+            let block = &self.cover.lanes[lane].branches[trunk].block;
+            let key_bits = partition_bits(items, block.len());
+            Layout::new(self.cover, lane, trunk, key_bits, positions, self.radius)
+        };
+        let layouts: Vec<_> = trunks.iter().map(layout).collect();
+        let counts = Counts::of(self.prints, &layouts, self.kernel);
         let mut found = Found::default();
         let mut dead = Vec::new();
-        for (done, &(lane, trunk)) in trunks.iter().enumerate() {
+        for (done, (layout, counts)) in layouts.iter().zip(&counts).enumerate() {
             let progress = |part: f64| (self.progress)((done as f64 + part) / trunks.len() as f64);
-            self.trunk(lane, trunk, &dead, &workers, &progress);
+            let lane = &self.cover.lanes[layout.trunk.path.lane];
+            let first = trunks[done] == (0, 0);
+            let walk = Walk { join: self, layout, budget: lane.budget, first };
+            walk.trunk(counts, &dead, &workers, &progress);
             let dense: Vec<Dense<WORDS>> =
                 workers.iter().flat_map(|worker| lock(worker).drain(&mut found)).collect();
             dense.iter().for_each(|dense| self.join_dense(dense, &mut found));
             if done == 0 {
-                dead = found.copies(self.prints.len());
+                dead = found.copies(items);
             }
         }
         found
-    }
-
-    /// Finds the pairs of all paths that begin with this block.
-    fn trunk(
-        &self,
-        lane: usize,
-        trunk: usize,
-        dead: &[u64],
-        workers: &[Mutex<Worker<WORDS>>],
-        progress: &(dyn Fn(f64) + Sync),
-    ) {
-        let items = self.prints.len();
-        let key_bits = partition_bits(items, self.cover.lanes[lane].branches[trunk].block.len());
-        let positions = Positions { items, stretch_bits: self.stretch_bits };
-        let layout = Layout::new(self.cover, lane, trunk, key_bits, positions, self.radius);
-        let scatter = Scatter { prints: self.prints, layout: &layout, dead, kernel: self.kernel };
-        let counts = scatter.count();
-        let slices = counts.slices(self.at_once);
-        let most = slices.iter().map(|slice| counts.items(slice.clone())).max().unwrap_or(0);
-        let first = (lane, trunk) == (0, 0);
-        let walk =
-            Walk { join: self, layout: &layout, budget: self.cover.lanes[lane].budget, first };
-        let place = Place { node: &layout.trunk, rest: layout.trunk.field, equal: 0 };
-        let begun = AtomicU64::new(0);
-        self.workspace.lend(most.max(self.at_once), |records| {
-            for slice in slices {
-                let partitions = counts.write(slice.clone(), records);
-                slice.into_par_iter().with_max_len(1).for_each(|partition| {
-                    // Before the work: if it unwinds here, all that has not begun ends at once.
-                    progress(
-                        begun.fetch_add(1, Ordering::Relaxed) as f64 / (1u64 << key_bits) as f64,
-                    );
-                    let runs: Vec<&[u64]> = partitions.runs(partition).collect();
-                    let Worker { levels, sink } =
-                        &mut *lock(&workers[rayon::current_thread_index().unwrap_or(0)]);
-                    walk.visit(place, &runs, levels, sink);
-                });
-            }
-        });
     }
 
     /// Joins a bucket that its path cannot split further, by a plan of its own.
@@ -317,6 +290,36 @@ struct Walk<'a, const WORDS: usize> {
 }
 
 impl<const WORDS: usize> Walk<'_, WORDS> {
+    /// Finds the pairs of all paths that begin with the trunk, but those of `dead` items.
+    fn trunk(
+        &self,
+        counts: &Counts<'_, WORDS>,
+        dead: &[u64],
+        workers: &[Mutex<Worker<WORDS>>],
+        progress: &(dyn Fn(f64) + Sync),
+    ) {
+        let Join { workspace, at_once, .. } = *self.join;
+        let Layout { trunk: node, .. } = self.layout;
+        let slices = counts.slices(at_once);
+        let most = slices.iter().map(|slice| counts.items(slice.clone())).max().unwrap_or(0);
+        let count = slices.last().map_or(0, |last| last.end) as f64;
+        let begun = AtomicU64::new(0);
+        workspace.lend(most.max(at_once), |records| {
+            for slice in slices {
+                let partitions = counts.write(slice.clone(), dead, records);
+                slice.into_par_iter().with_max_len(1).for_each(|partition| {
+                    // Before the work: if it unwinds here, all that has not begun ends at once.
+                    progress(begun.fetch_add(1, Ordering::Relaxed) as f64 / count);
+                    let runs: Vec<&[u64]> = partitions.runs(partition).collect();
+                    let Worker { levels, sink } =
+                        &mut *lock(&workers[rayon::current_thread_index().unwrap_or(0)]);
+                    let place = Place { node, rest: node.field, equal: 0 };
+                    self.visit(place, &runs, levels, sink);
+                });
+            }
+        });
+    }
+
     /// Finds the pairs that the place's path owns, among records that agree in its bits so far.
     fn visit(
         &self,

@@ -40,60 +40,45 @@ pub(super) const fn records_at_once(items: usize) -> usize {
     slice + slice / 16
 }
 
-/// What is to be scattered.
-#[derive(Clone, Copy)]
-pub(super) struct Scatter<'a, const WORDS: usize> {
-    pub prints: &'a [Fingerprint<WORDS>],
-    pub layout: &'a Layout<WORDS>,
-    /// A bit for every item, set if it is left out; empty if none is.
-    pub dead: &'a [u64],
-    pub kernel: Kernel,
-}
-
-impl<'a, const WORDS: usize> Scatter<'a, WORDS> {
-    /// Counts the items of every partition.
-    pub fn count(self) -> Counts<'a, WORDS> {
-        // A multiple of 64, so that a word of the dead set belongs to one chunk.
-        let threads = rayon::current_num_threads();
-        let size = self.prints.len().div_ceil(threads).next_multiple_of(64).max(64);
-        let chunks = self.prints.par_chunks(size).enumerate().map(|(chunk, prints)| {
-            let first = chunk * size;
-            let dead = if self.dead.is_empty() { self.dead } else { &self.dead[first / 64..] };
-            let input = Input { prints, first, dead };
-            (input, self.run(Count(input)))
-        });
-        Counts { scatter: self, chunks: chunks.collect() }
-    }
-
-    /// Does it with the instructions of the kernel.
-    fn run<P: Pass<WORDS>>(self, pass: P) -> P::Output {
-        match self.kernel {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: BMI2 was detected.
-            kernel if kernel.is_avx2() => unsafe { run_bmi2(self.layout, pass) },
-            _ => run_with(self.layout, pass, |word, part| part.gather.apply(word)),
-        }
-    }
-}
-
-/// The items of one chunk. `dead` has one bit per item, or is empty if all are alive.
-#[derive(Clone, Copy)]
-struct Input<'a, const WORDS: usize> {
-    prints: &'a [Fingerprint<WORDS>],
-    first: usize,
-    dead: &'a [u64],
-}
-
-/// How many items each partition has, dead ones included, chunk by chunk.
+/// How many items each partition has, chunk by chunk.
 pub(super) struct Counts<'a, const WORDS: usize> {
-    scatter: Scatter<'a, WORDS>,
-    chunks: Vec<(Input<'a, WORDS>, Vec<u32>)>,
+    layout: &'a Layout<WORDS>,
+    kernel: Kernel,
+    chunks: Vec<Counted<'a, WORDS>>,
 }
 
-impl<const WORDS: usize> Counts<'_, WORDS> {
+/// What one thread counts, and writes.
+struct Counted<'a, const WORDS: usize> {
+    /// The position of the first item: a multiple of 64, so that a word of a set belongs to one chunk.
+    first: usize,
+    prints: &'a [Fingerprint<WORDS>],
+    counts: Vec<u32>,
+}
+
+impl<'a, const WORDS: usize> Counts<'a, WORDS> {
+    /// Counts the items for each of these layouts.
+    pub fn of(
+        prints: &'a [Fingerprint<WORDS>],
+        layouts: &'a [Layout<WORDS>],
+        kernel: Kernel,
+    ) -> Vec<Self> {
+        let threads = rayon::current_num_threads();
+        let size = prints.len().div_ceil(threads).next_multiple_of(64).max(64);
+        let chunks = prints.par_chunks(size).map(|prints| count(prints, layouts, kernel));
+        let counted: Vec<Vec<Vec<u32>>> = chunks.collect();
+        let mut all: Vec<Self> =
+            layouts.iter().map(|layout| Self { layout, kernel, chunks: Vec::new() }).collect();
+        for (number, (prints, counted)) in prints.chunks(size).zip(counted).enumerate() {
+            for (all, counts) in all.iter_mut().zip(counted) {
+                all.chunks.push(Counted { first: number * size, prints, counts });
+            }
+        }
+        all
+    }
+
     /// Cuts the partitions into slices of up to `most` items, or of one partition with more.
     pub fn slices(&self, most: usize) -> Vec<Range<usize>> {
-        let partitions = 1usize << self.scatter.layout.key_bits();
+        let partitions = 1usize << self.layout.key_bits();
         let mut slices = Vec::new();
         let (mut start, mut items) = (0, 0);
         for partition in 0..partitions {
@@ -109,21 +94,28 @@ impl<const WORDS: usize> Counts<'_, WORDS> {
         slices
     }
 
-    /// The items of some partitions, for which there must be room to write them.
+    /// The items of some partitions: there must be room for so many records to write them.
     pub fn items(&self, slice: Range<usize>) -> usize {
-        self.chunks.iter().map(|(_, counts)| total(&counts[slice.clone()])).sum()
+        self.chunks.iter().map(|chunk| total(&chunk.counts[slice.clone()])).sum()
     }
 
-    /// Writes the records of all live items of these partitions.
-    pub fn write<'r>(&self, slice: Range<usize>, mut records: &'r mut [u64]) -> Partitions<'r> {
+    /// Writes the records of all items of these partitions but `dead` ones, which have a bit each; there
+    /// are no bits if all are alive.
+    pub fn write<'r>(
+        &self,
+        slice: Range<usize>,
+        dead: &[u64],
+        mut records: &'r mut [u64],
+    ) -> Partitions<'r> {
         let mut writes = Vec::new();
-        for (input, counts) in &self.chunks {
-            let (own, rest) = records.split_at_mut(total(&counts[slice.clone()]));
+        for chunk in &self.chunks {
+            let (own, rest) = records.split_at_mut(total(&chunk.counts[slice.clone()]));
             records = rest;
-            writes.push(Write { input: *input, counts, slice: slice.clone(), records: own });
+            let dead = if dead.is_empty() { dead } else { &dead[chunk.first / 64..] };
+            writes.push(Write { chunk, dead, slice: slice.clone(), records: own });
         }
-        let chunks = writes.into_par_iter().map(|write| self.scatter.run(write)).collect();
-        Partitions { first: slice.start, chunks }
+        let chunks = writes.into_par_iter().map(|write| write.run(self.layout, self.kernel));
+        Partitions { first: slice.start, chunks: chunks.collect() }
     }
 }
 
@@ -154,116 +146,134 @@ impl Partitions<'_> {
     }
 }
 
-/// One reading of a chunk, which is told how to gather the bits of a fingerprint.
-trait Pass<const WORDS: usize> {
-    type Output;
-
-    /// `key` tells the partition, `digest` what a record has beside the position.
-    fn run(
-        self,
-        layout: &Layout<WORDS>,
-        key: impl Fn(&Fingerprint<WORDS>) -> u64,
-        digest: impl Fn(&Fingerprint<WORDS>) -> u64,
-    ) -> Self::Output;
+/// Counts the items of a chunk for each of these layouts.
+fn count<const WORDS: usize>(
+    prints: &[Fingerprint<WORDS>],
+    layouts: &[Layout<WORDS>],
+    kernel: Kernel,
+) -> Vec<Vec<u32>> {
+    match kernel {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: AVX2 and BMI2 were detected.
+        kernel if kernel.is_avx2() => unsafe { count_avx2(prints, layouts) },
+        _ => count_with(prints, layouts, |word, part| part.gather.apply(word)),
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn run_bmi2<const WORDS: usize, P: Pass<WORDS>>(layout: &Layout<WORDS>, pass: P) -> P::Output {
-    run_with(layout, pass, |word, part| std::arch::x86_64::_pext_u64(word, part.gather.mask))
+fn count_avx2<const WORDS: usize>(
+    prints: &[Fingerprint<WORDS>],
+    layouts: &[Layout<WORDS>],
+) -> Vec<Vec<u32>> {
+    count_with(prints, layouts, |word, part| std::arch::x86_64::_pext_u64(word, part.gather.mask))
 }
 
 /// `gather` applies a part to a word; inlined into each kernel.
 #[inline(always)]
-fn run_with<const WORDS: usize, P: Pass<WORDS>>(
-    layout: &Layout<WORDS>,
-    pass: P,
+fn count_with<const WORDS: usize>(
+    prints: &[Fingerprint<WORDS>],
+    layouts: &[Layout<WORDS>],
     gather: impl Fn(u64, &Part) -> u64 + Copy,
-) -> P::Output {
-    match (layout.key.as_slice(), layout.digest.as_slice()) {
-        // The usual layout reads one word with two gathers; a loop over parts would double its cost.
-        (&[key], &[digest]) => pass.run(
-            layout,
-            #[inline(always)]
-            move |print| gather(print.0[key.word % WORDS], &key),
-            #[inline(always)]
-            move |print| gather(print.0[digest.word % WORDS], &digest) << digest.shift,
-        ),
-        // Uneven bits of one word take a gather for each block; of which there are few.
-        (&[key], digests) if digests.len() <= FEW => {
-            let few: [Part; FEW] =
-                array::from_fn(|at| digests.get(at).copied().unwrap_or_default());
-            pass.run(
-                layout,
-                #[inline(always)]
-                move |print| gather(print.0[key.word % WORDS], &key),
-                #[inline(always)]
-                move |print| pack(&few, print, gather),
-            )
+) -> Vec<Vec<u32>> {
+    let mut all = Vec::new();
+    for layouts in layouts.chunks(2) {
+        let mut counts = [[0; MOST_PARTITIONS]; 2];
+        match layouts.iter().map(|layout| &layout.key[..]).collect::<Vec<_>>()[..] {
+            // The usual keys are of one word each. Both are read off it at once.
+            [&[one], &[two]] => {
+                for print in prints {
+                    let keys = [one, two].map(|part| gather(print.0[part.word % WORDS], &part));
+                    for (counts, key) in counts.iter_mut().zip(keys) {
+                        counts[key as usize % MOST_PARTITIONS] += 1;
+                    }
+                }
+            }
+            ref keys => {
+                for (counts, parts) in counts.iter_mut().zip(keys) {
+                    for print in prints {
+                        counts[pack(parts, print, gather) as usize % MOST_PARTITIONS] += 1;
+                    }
+                }
+            }
         }
-        (keys, digests) => pass.run(
-            layout,
-            #[inline(always)]
-            |print| pack(keys, print, gather),
-            #[inline(always)]
-            |print| pack(digests, print, gather),
-        ),
+        let counts = counts.iter().zip(layouts);
+        all.extend(counts.map(|(counts, layout)| counts[..1 << layout.key_bits()].to_vec()));
     }
+    all
 }
 
-/// Parts that are gathered without a loop.
-const FEW: usize = 4;
-
-/// All parts of a fingerprint, each where it belongs.
-#[inline(always)]
-fn pack<const WORDS: usize>(
-    parts: &[Part],
-    print: &Fingerprint<WORDS>,
-    gather: impl Fn(u64, &Part) -> u64,
-) -> u64 {
-    let gather = |part: &Part| gather(print.0[part.word % WORDS], part) << part.shift;
-    parts.iter().fold(0, |all, part| all | gather(part))
-}
-
-struct Count<'a, const WORDS: usize>(Input<'a, WORDS>);
-
-impl<const WORDS: usize> Pass<WORDS> for Count<'_, WORDS> {
-    type Output = Vec<u32>;
-
-    #[inline(always)]
-    fn run(
-        self,
-        layout: &Layout<WORDS>,
-        key: impl Fn(&Fingerprint<WORDS>) -> u64,
-        _digest: impl Fn(&Fingerprint<WORDS>) -> u64,
-    ) -> Vec<u32> {
-        let mut counts = [0; MOST_PARTITIONS];
-        for print in self.0.prints {
-            counts[key(print) as usize % MOST_PARTITIONS] += 1;
-        }
-        counts[..1 << layout.key_bits()].to_vec()
-    }
-}
-
-/// The items of a slice, of which there are so many in each partition.
+/// The items of a slice, to be written.
 struct Write<'a, 'r, const WORDS: usize> {
-    input: Input<'a, WORDS>,
-    counts: &'a [u32],
+    chunk: &'a Counted<'a, WORDS>,
+    dead: &'a [u64],
     slice: Range<usize>,
     records: &'r mut [u64],
 }
 
-impl<'r, const WORDS: usize> Pass<WORDS> for Write<'_, 'r, WORDS> {
-    type Output = Chunk<'r>;
+impl<'r, const WORDS: usize> Write<'_, 'r, WORDS> {
+    fn run(self, layout: &Layout<WORDS>, kernel: Kernel) -> Chunk<'r> {
+        match kernel {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: AVX2 and BMI2 were detected.
+            kernel if kernel.is_avx2() => unsafe { self.run_avx2(layout) },
+            _ => self.run_with(layout, |word, part| part.gather.apply(word)),
+        }
+    }
 
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2")]
+    fn run_avx2(self, layout: &Layout<WORDS>) -> Chunk<'r> {
+        self.run_with(layout, |word, part| std::arch::x86_64::_pext_u64(word, part.gather.mask))
+    }
+
+    /// `gather` applies a part to a word; inlined into each kernel.
     #[inline(always)]
-    fn run(
+    fn run_with(
+        self,
+        layout: &Layout<WORDS>,
+        gather: impl Fn(u64, &Part) -> u64 + Copy,
+    ) -> Chunk<'r> {
+        match (layout.key.as_slice(), layout.digest.as_slice()) {
+            // The usual layout reads one word with two gathers; a loop over parts would double its cost.
+            (&[key], &[digest]) => self.run_by(
+                layout,
+                #[inline(always)]
+                move |print| gather(print.0[key.word % WORDS], &key),
+                #[inline(always)]
+                move |print| gather(print.0[digest.word % WORDS], &digest) << digest.shift,
+            ),
+            // Uneven bits of one word take a gather for each block; of which there are few.
+            (&[key], digests) if digests.len() <= FEW => {
+                let few: [Part; FEW] =
+                    array::from_fn(|at| digests.get(at).copied().unwrap_or_default());
+                self.run_by(
+                    layout,
+                    #[inline(always)]
+                    move |print| gather(print.0[key.word % WORDS], &key),
+                    #[inline(always)]
+                    move |print| pack(&few, print, gather),
+                )
+            }
+            (keys, digests) => self.run_by(
+                layout,
+                #[inline(always)]
+                |print| pack(keys, print, gather),
+                #[inline(always)]
+                |print| pack(digests, print, gather),
+            ),
+        }
+    }
+
+    /// `key` tells the partition, `digest` what a record has beside the position.
+    #[inline(always)]
+    fn run_by(
         self,
         layout: &Layout<WORDS>,
         key: impl Fn(&Fingerprint<WORDS>) -> u64,
         digest: impl Fn(&Fingerprint<WORDS>) -> u64,
     ) -> Chunk<'r> {
-        let Self { input, counts, slice, records } = self;
+        let Self { chunk: Counted { first, prints, counts }, dead, slice, records } = self;
         let mut cursors = [0u32; MOST_STREAMS];
         let mut total = 0;
         for (cursor, count) in cursors.iter_mut().zip(&counts[slice.clone()]) {
@@ -274,9 +284,9 @@ impl<'r, const WORDS: usize> Pass<WORDS> for Write<'_, 'r, WORDS> {
         let everything = slice.len() == counts.len();
         let inside = Inside::new(layout, &slice);
         let stream = |key: u64| (key as usize).wrapping_sub(slice.start) % MOST_STREAMS;
-        for (block, prints) in input.prints.chunks(64).enumerate() {
-            let first = input.first + 64 * block;
-            let dead = input.dead.get(block).copied().unwrap_or(0);
+        for (block, prints) in prints.chunks(64).enumerate() {
+            let first = first + 64 * block;
+            let dead = dead.get(block).copied().unwrap_or(0);
             if everything {
                 for (offset, print) in prints.iter().enumerate() {
                     // A dead item is written, too, and then written over: there is no branch to
@@ -299,6 +309,20 @@ impl<'r, const WORDS: usize> Pass<WORDS> for Write<'_, 'r, WORDS> {
         let ends = cursors[..slice.len()].to_vec();
         Chunk { records, starts, ends }
     }
+}
+
+/// Parts that are gathered without a loop.
+const FEW: usize = 4;
+
+/// All parts of a fingerprint, each where it belongs.
+#[inline(always)]
+fn pack<const WORDS: usize>(
+    parts: &[Part],
+    print: &Fingerprint<WORDS>,
+    gather: impl Fn(u64, &Part) -> u64,
+) -> u64 {
+    let gather = |part: &Part| gather(print.0[part.word % WORDS], part) << part.shift;
+    parts.iter().fold(0, |all, part| all | gather(part))
 }
 
 /// Writes a record, and goes on behind it if it is to stay.
@@ -391,15 +415,15 @@ mod tests {
             };
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             for kernel in Kernel::available() {
-                let scatter = Scatter { prints: &prints, layout: &layout, dead, kernel };
+                let layouts = [layout.clone()];
                 let mut found = Vec::new();
                 pool.install(|| {
-                    let counts = scatter.count();
+                    let counts = &Counts::of(&prints, &layouts, kernel)[0];
                     let slices = counts.slices(most);
                     for slice in slices {
                         assert!(counts.items(slice.clone()) <= most || slice.len() == 1);
                         let mut records = vec![0; counts.items(slice.clone())];
-                        let partitions = counts.write(slice.clone(), &mut records);
+                        let partitions = counts.write(slice.clone(), dead, &mut records);
                         for partition in slice {
                             let records = partitions.runs(partition).flatten();
                             let items = records.map(|&record| layout.id(record));
