@@ -179,13 +179,13 @@ impl<const WORDS: usize> Layout<WORDS> {
     pub fn items(&self, record: u64, prints: &[Fingerprint<WORDS>]) -> impl Iterator<Item = u32> {
         let mut known = Fingerprint::<WORDS>::ZERO;
         let mut mask = Fingerprint::<WORDS>::ZERO;
-        for part in &self.digest {
+        // A stretch of one item is that item: it need not be looked at.
+        let one = self.stretch_bits == 0;
+        for part in self.digest.iter().filter(|_| !one) {
             known.0[part.word] |= part.gather.undo(record >> part.shift);
             mask.0[part.word] |= part.gather.mask;
         }
         let stretch = self.stretch(record, prints.len());
-        // A stretch of one item is that item: it need not be looked at.
-        let one = self.stretch_bits == 0;
         let fits = move |print: &Fingerprint<WORDS>| {
             one || (0..WORDS).all(|word| (print.0[word] ^ known.0[word]) & mask.0[word] == 0)
         };
