@@ -4,8 +4,8 @@
 use std::{arch::x86_64::*, ops::Range};
 
 use super::{
-    filter::{Digests, Filter, Passed, common_steps},
-    scan::{Lists, MOST_COLUMNS, Nibbles},
+    columns::{Lists, MOST_COLUMNS, Nibbles},
+    filter::{Digests, Filter, PADDING, Passed},
 };
 
 /// See [`Filter::buckets`].
@@ -209,6 +209,19 @@ impl<'a> Hits<'a> {
         self.count = 0;
     }
 }
+
+/// How many items that follow are worth comparing each item with before buckets are looked at: twice
+/// as many as a bucket has; none if some bucket is not to be compared at all.
+pub(super) fn common_steps(ends: &[u32], largest: u32) -> u32 {
+    let total = ends.last().copied().unwrap_or(0);
+    let steps = (2 * total / ends.len().max(1) as u32 + 2).next_multiple_of(4);
+    let starts = std::iter::once(&0).chain(ends);
+    let widest = starts.zip(ends).fold(0, |widest, (start, end)| widest.max(end - start));
+    if steps > MOST_COMMON_STEPS || widest > largest { 0 } else { steps }
+}
+
+/// With more, the loops of single buckets are long enough.
+const MOST_COMMON_STEPS: u32 = PADDING as u32 - 12;
 
 /// Eight checks from position `at` on.
 #[target_feature(enable = "avx2")]

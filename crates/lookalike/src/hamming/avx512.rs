@@ -4,8 +4,9 @@
 use std::{arch::x86_64::*, ops::Range};
 
 use super::{
-    filter::{Digests, Passed, common_steps},
-    scan::{Lists, MOST_COLUMNS, Plain},
+    avx2::common_steps,
+    columns::{Lists, MOST_COLUMNS, Plain},
+    filter::{Digests, Passed},
 };
 
 /// See [`Filter::buckets`](super::filter::Filter::buckets). No check is looked at: counting bits takes
