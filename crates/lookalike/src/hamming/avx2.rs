@@ -4,8 +4,8 @@
 use std::{arch::x86_64::*, ops::Range};
 
 use super::{
-    filter::{Digests, Filter, Passed, common_steps},
-    scan::{Column, LANES, MOST_COLUMNS},
+    columns::{Lists, MOST_COLUMNS, Nibbles},
+    filter::{Digests, Filter, PADDING, Passed},
 };
 
 /// See [`Filter::buckets`].
@@ -210,6 +210,19 @@ impl<'a> Hits<'a> {
     }
 }
 
+/// How many items that follow are worth comparing each item with before buckets are looked at: twice
+/// as many as a bucket has; none if some bucket is not to be compared at all.
+pub(super) fn common_steps(ends: &[u32], largest: u32) -> u32 {
+    let total = ends.last().copied().unwrap_or(0);
+    let steps = (2 * total / ends.len().max(1) as u32 + 2).next_multiple_of(4);
+    let starts = std::iter::once(&0).chain(ends);
+    let widest = starts.zip(ends).fold(0, |widest, (start, end)| widest.max(end - start));
+    if steps > MOST_COMMON_STEPS || widest > largest { 0 } else { steps }
+}
+
+/// With more, the loops of single buckets are long enough.
+const MOST_COMMON_STEPS: u32 = PADDING as u32 - 12;
+
 /// Eight checks from position `at` on.
 #[target_feature(enable = "avx2")]
 #[inline]
@@ -220,69 +233,58 @@ fn load(checks: &[u32], at: u32) -> __m256i {
     unsafe { _mm256_loadu_si256(checks.as_ptr().add(at as usize).cast()) }
 }
 
-/// Fingerprints in columns, and what to look for in them.
-pub(super) struct Within<'a> {
-    /// For every eight of them: the columns that are looked at first, and the rest.
-    pub columns: &'a [Column],
-    pub rest: &'a [Column],
-    /// How many of each.
-    pub counts: [usize; 2],
-    pub radius: u32,
-}
-
-impl Within<'_> {
-    /// Visits, ascending, the positions in `chunks` (of eight) that differ from `query` in at most
-    /// `radius` bits, with the number of these bits.
-    pub fn visit(
-        &self,
-        query: &[[u32; 2]; MOST_COLUMNS],
-        chunks: Range<usize>,
-        visit: impl FnMut(usize, u32),
-    ) {
-        // SAFETY: the caller has asked `Kernel::is_avx2`.
-        unsafe {
-            match self.counts[0] {
-                1 => self.sweep::<1>(query, chunks, visit),
-                2 => self.sweep::<2>(query, chunks, visit),
-                3 => self.sweep::<3>(query, chunks, visit),
-                4 => self.sweep::<4>(query, chunks, visit),
-                5 => self.sweep::<5>(query, chunks, visit),
-                6 => self.sweep::<6>(query, chunks, visit),
-                7 => self.sweep::<7>(query, chunks, visit),
-                _ => self.sweep::<MOST_COLUMNS>(query, chunks, visit),
-            }
+/// See [`Columns::within`](super::scan::Columns::within).
+pub(super) fn within(
+    lists: &Lists<Nibbles>,
+    query: &[[u32; 2]; MOST_COLUMNS],
+    range: Range<usize>,
+    near: &mut Vec<(u32, u32)>,
+) {
+    // SAFETY: there are such lists only where `Kernel::is_avx2` was asked.
+    unsafe {
+        match lists.counts[0] {
+            1 => lists.sweep::<1>(query, range, near),
+            2 => lists.sweep::<2>(query, range, near),
+            3 => lists.sweep::<3>(query, range, near),
+            4 => lists.sweep::<4>(query, range, near),
+            5 => lists.sweep::<5>(query, range, near),
+            6 => lists.sweep::<6>(query, range, near),
+            7 => lists.sweep::<7>(query, range, near),
+            _ => lists.sweep::<MOST_COLUMNS>(query, range, near),
         }
     }
+}
 
+impl Lists<Nibbles> {
     #[target_feature(enable = "avx2")]
     fn sweep<const COLUMNS: usize>(
         &self,
         query: &[[u32; 2]; MOST_COLUMNS],
-        chunks: Range<usize>,
-        mut visit: impl FnMut(usize, u32),
+        range: Range<usize>,
+        near: &mut Vec<(u32, u32)>,
     ) {
         let bound = _mm256_set1_epi32(self.radius as i32 + 1);
         let mut held = [[_mm256_setzero_si256(); 2]; COLUMNS];
         for (held, query) in held.iter_mut().zip(query) {
             *held = splat(query);
         }
-        let first = chunks.start;
-        let sets = &self.columns.as_chunks::<COLUMNS>().0[chunks];
-        for (index, chunk) in sets.iter().enumerate() {
+        let chunks = Self::chunks(&range);
+        let sets = &self.first.as_chunks::<COLUMNS>().0[chunks.clone()];
+        for (chunk, set) in chunks.zip(sets) {
             let mut counts = _mm256_setzero_si256();
-            for (held, column) in held.iter().zip(chunk) {
+            for (held, column) in held.iter().zip(set) {
                 // A nibble counts at most 4 ones; sixteen of them leave room in a byte.
                 counts = _mm256_add_epi8(counts, differing(held, column));
             }
             let sums = lane_sums(counts);
-            let near = _mm256_cmpgt_epi32(bound, sums);
-            if _mm256_testz_si256(near, near) == 0 {
-                self.look_closer(sums, &query[COLUMNS..], first + index, &mut visit);
+            let few = _mm256_cmpgt_epi32(bound, sums);
+            if _mm256_testz_si256(few, few) == 0 {
+                self.look_closer(sums, &query[COLUMNS..], chunk, &range, near);
             }
         }
     }
 
-    /// Adds what the other columns of eight fingerprints differ in, and visits those that are near.
+    /// Adds what the other columns of eight fingerprints differ in, and tells those that are near.
     ///
     /// Called cold: the loop that calls it needs all registers for itself.
     #[target_feature(enable = "avx2")]
@@ -292,23 +294,16 @@ impl Within<'_> {
         sums: __m256i,
         query: &[[u32; 2]],
         chunk: usize,
-        visit: &mut impl FnMut(usize, u32),
+        range: &Range<usize>,
+        near: &mut Vec<(u32, u32)>,
     ) {
-        let rest = &self.rest[chunk * self.counts[1]..][..self.counts[1]];
         let mut counts = _mm256_setzero_si256();
-        for (query, column) in query.iter().zip(rest) {
+        for (query, column) in query.iter().zip(self.rest_of(chunk)) {
             counts = _mm256_add_epi8(counts, differing(&splat(query), column));
         }
-        let sums = _mm256_add_epi32(sums, lane_sums(counts));
-        let near = _mm256_cmpgt_epi32(_mm256_set1_epi32(self.radius as i32 + 1), sums);
-        let mut lanes = _mm256_movemask_ps(_mm256_castsi256_ps(near)) as u32;
-        let mut distances = [0; LANES];
-        store_lanes(sums, &mut distances);
-        while lanes != 0 {
-            let lane = lanes.trailing_zeros() as usize;
-            visit(chunk * LANES + lane, distances[lane % LANES]);
-            lanes &= lanes - 1;
-        }
+        let mut distances = [0; 8];
+        store_lanes(_mm256_add_epi32(sums, lane_sums(counts)), &mut distances);
+        self.tell(chunk, &distances, range, near);
     }
 }
 
@@ -322,9 +317,9 @@ fn splat(nibbles: &[u32; 2]) -> [__m256i; 2] {
 /// In how many bits each byte of a column differs.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn differing(held: &[__m256i; 2], column: &Column) -> __m256i {
-    let low = nibble_ones(_mm256_xor_si256(held[0], load_lanes(&column[0])));
-    let high = nibble_ones(_mm256_xor_si256(held[1], load_lanes(&column[1])));
+fn differing(held: &[__m256i; 2], column: &Nibbles) -> __m256i {
+    let low = nibble_ones(_mm256_xor_si256(held[0], load_lanes(&column.0[0])));
+    let high = nibble_ones(_mm256_xor_si256(held[1], load_lanes(&column.0[1])));
     _mm256_add_epi8(low, high)
 }
 
@@ -338,14 +333,14 @@ fn lane_sums(bytes: __m256i) -> __m256i {
 
 #[target_feature(enable = "avx2")]
 #[inline]
-fn store_lanes(sums: __m256i, lanes: &mut [u32; LANES]) {
+fn store_lanes(sums: __m256i, lanes: &mut [u32; 8]) {
     // SAFETY: the array has exactly the eight elements that are written.
     unsafe { _mm256_storeu_si256(lanes.as_mut_ptr().cast(), sums) }
 }
 
 #[target_feature(enable = "avx2")]
 #[inline]
-fn load_lanes(lanes: &[u32; LANES]) -> __m256i {
+fn load_lanes(lanes: &[u32; 8]) -> __m256i {
     // SAFETY: the array has exactly the eight elements that are read.
     unsafe { _mm256_loadu_si256(lanes.as_ptr().cast()) }
 }

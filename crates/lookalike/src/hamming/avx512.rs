@@ -3,7 +3,11 @@
 
 use std::{arch::x86_64::*, ops::Range};
 
-use super::filter::{Digests, Passed, common_steps};
+use super::{
+    avx2::common_steps,
+    columns::{Lists, MOST_COLUMNS, Plain},
+    filter::{Digests, Passed},
+};
 
 /// See [`Filter::buckets`](super::filter::Filter::buckets). No check is looked at: counting bits takes
 /// one instruction, and words decide at once what checks would leave open.
@@ -133,4 +137,82 @@ fn store(words: &mut [u64; MOST_HITS], at: usize, lanes: __m512i) {
     let room = &mut words[at..at + LANES];
     // SAFETY: there is room for exactly the eight words that are written.
     unsafe { _mm512_storeu_si512(room.as_mut_ptr().cast(), lanes) }
+}
+
+/// See [`Columns::within`](super::scan::Columns::within).
+pub(super) fn within(
+    lists: &Lists<Plain>,
+    query: &[u32; MOST_COLUMNS],
+    range: Range<usize>,
+    near: &mut Vec<(u32, u32)>,
+) {
+    // SAFETY: there are such lists only where `Kernel::is_avx512` was asked.
+    unsafe {
+        match lists.counts[0] {
+            1 => lists.sweep::<1>(query, range, near),
+            2 => lists.sweep::<2>(query, range, near),
+            3 => lists.sweep::<3>(query, range, near),
+            4 => lists.sweep::<4>(query, range, near),
+            5 => lists.sweep::<5>(query, range, near),
+            6 => lists.sweep::<6>(query, range, near),
+            7 => lists.sweep::<7>(query, range, near),
+            _ => lists.sweep::<MOST_COLUMNS>(query, range, near),
+        }
+    }
+}
+
+impl Lists<Plain> {
+    #[target_feature(enable = "avx512f,avx512vpopcntdq")]
+    fn sweep<const COLUMNS: usize>(
+        &self,
+        query: &[u32; MOST_COLUMNS],
+        range: Range<usize>,
+        near: &mut Vec<(u32, u32)>,
+    ) {
+        let most = _mm512_set1_epi32(self.radius as i32);
+        let mut held = [_mm512_setzero_si512(); COLUMNS];
+        for (held, &query) in held.iter_mut().zip(query) {
+            *held = _mm512_set1_epi32(query as i32);
+        }
+        let chunks = Self::chunks(&range);
+        let sets = &self.first.as_chunks::<COLUMNS>().0[chunks.clone()];
+        for (chunk, set) in chunks.zip(sets) {
+            let mut sums = _mm512_setzero_si512();
+            for (held, column) in held.iter().zip(set) {
+                sums = _mm512_add_epi32(sums, differing_in(*held, column));
+            }
+            if _mm512_cmple_epu32_mask(sums, most) != 0 {
+                self.look_closer(sums, &query[COLUMNS..], chunk, &range, near);
+            }
+        }
+    }
+
+    /// Adds what the other columns of sixteen fingerprints differ in, and tells those that are near.
+    #[target_feature(enable = "avx512f,avx512vpopcntdq")]
+    #[cold]
+    fn look_closer(
+        &self,
+        mut sums: __m512i,
+        query: &[u32],
+        chunk: usize,
+        range: &Range<usize>,
+        near: &mut Vec<(u32, u32)>,
+    ) {
+        for (&query, column) in query.iter().zip(self.rest_of(chunk)) {
+            sums = _mm512_add_epi32(sums, differing_in(_mm512_set1_epi32(query as i32), column));
+        }
+        let mut distances = [0u32; 16];
+        // SAFETY: the array has exactly the sixteen elements that are written.
+        unsafe { _mm512_storeu_si512(distances.as_mut_ptr().cast(), sums) }
+        self.tell(chunk, &distances, range, near);
+    }
+}
+
+/// In how many bits each lane of a column differs.
+#[target_feature(enable = "avx512f,avx512vpopcntdq")]
+#[inline]
+fn differing_in(held: __m512i, column: &Plain) -> __m512i {
+    // SAFETY: the array has exactly the sixteen elements that are read.
+    let column = unsafe { _mm512_loadu_si512(column.0.as_ptr().cast()) };
+    _mm512_popcnt_epi32(_mm512_xor_si512(held, column))
 }

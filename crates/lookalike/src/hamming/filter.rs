@@ -184,19 +184,6 @@ fn fits(ends: &[u32], length: usize) -> bool {
     ends.is_sorted() && ends.last().is_none_or(|&end| end as usize + PADDING <= length)
 }
 
-/// How many items that follow are worth comparing each item with before buckets are looked at: twice
-/// as many as a bucket has; none if some bucket is not to be compared at all.
-pub(super) fn common_steps(ends: &[u32], largest: u32) -> u32 {
-    let total = ends.last().copied().unwrap_or(0);
-    let steps = (2 * total / ends.len().max(1) as u32 + 2).next_multiple_of(4);
-    let starts = std::iter::once(&0).chain(ends);
-    let widest = starts.zip(ends).fold(0, |widest, (start, end)| widest.max(end - start));
-    if steps > MOST_COMMON_STEPS || widest > largest { 0 } else { steps }
-}
-
-/// With more, the loops of single buckets are long enough.
-const MOST_COMMON_STEPS: u32 = PADDING as u32 - 12;
-
 /// Visits all pairs inside each bucket of up to `largest` items.
 fn for_each_pair(ends: &[u32], largest: u32, mut visit: impl FnMut(u32, u32)) {
     let mut start = 0;

@@ -8,6 +8,8 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 pub(crate) mod bits;
+#[cfg(target_arch = "x86_64")]
+mod columns;
 pub(crate) mod filter;
 pub(crate) mod lanes;
 #[cfg(target_arch = "x86_64")]

@@ -1,47 +1,41 @@
 //! Which of many fingerprints are within a distance of one, by looking at each?
 //!
-//! [`Columns`] holds fingerprints 32 bits at a time, so that a vector takes the same bits of eight
-//! of them at once. Only as many bits are looked at as it takes to rule almost all of them out.
+//! [`Columns`] are fingerprints prepared for it, as the kernel likes them best.
 
 use std::ops::Range;
 
-use super::{Kernel, filter::chance_of_few};
+use super::Kernel;
+#[cfg(target_arch = "x86_64")]
+use super::columns::{Lists, Nibbles, Plain, bits32, nibbles};
 use crate::Fingerprint;
 
 /// Fingerprints prepared for being scanned within one radius.
 pub(crate) struct Columns<'a, const WORDS: usize> {
     prints: &'a [Fingerprint<WORDS>],
     radius: u32,
-    kernel: Kernel,
-    /// How many columns are looked at first, and for every eight fingerprints, all of these.
-    count: usize,
-    columns: Vec<Column>,
-    /// For every eight fingerprints the other columns, which decide what is left.
-    rest: Vec<Column>,
+    cut: Cut,
 }
 
-/// The same 32 bits of eight fingerprints, as the low and the high nibbles of their bytes: what a
-/// table of nibbles counts without any shifting.
-pub(super) type Column = [[u32; LANES]; 2];
-
-/// Fingerprints that are looked at together; the last ones are padded.
-pub(super) const LANES: usize = 8;
-
-/// Columns of the widest fingerprint.
-pub(super) const MOST_COLUMNS: usize = 8;
+/// How fingerprints are cut for a kernel. Each is made only where its kernel may run.
+enum Cut {
+    /// Not at all: each is looked at as it is.
+    Whole,
+    #[cfg(target_arch = "x86_64")]
+    Nibbles(Lists<Nibbles>),
+    #[cfg(target_arch = "x86_64")]
+    Plain(Lists<Plain>),
+}
 
 impl<'a, const WORDS: usize> Columns<'a, WORDS> {
     pub fn new(prints: &'a [Fingerprint<WORDS>], radius: u32, kernel: Kernel) -> Self {
-        let count = telling_columns(2 * WORDS, radius);
-        let cut = |columns: Range<usize>| match kernel {
-            Kernel::Portable => Vec::new(),
-            _ => prints
-                .chunks(LANES)
-                .flat_map(|chunk| columns.clone().map(move |column| column_of(chunk, column)))
-                .collect(),
+        let cut = match kernel {
+            #[cfg(target_arch = "x86_64")]
+            kernel if kernel.is_avx512() => Cut::Plain(Lists::new(prints, radius)),
+            #[cfg(target_arch = "x86_64")]
+            kernel if kernel.is_avx2() => Cut::Nibbles(Lists::new(prints, radius)),
+            _ => Cut::Whole,
         };
-        let (columns, rest) = (cut(0..count), cut(count..2 * WORDS));
-        Self { prints, radius, kernel, count, columns, rest }
+        Self { prints, radius, cut }
     }
 
     /// Appends the positions in `range` of fingerprints within the radius of `query`, ascending,
@@ -52,50 +46,57 @@ impl<'a, const WORDS: usize> Columns<'a, WORDS> {
         range: Range<usize>,
         near: &mut Vec<(u32, u32)>,
     ) {
-        match self.kernel {
-            #[cfg(target_arch = "x86_64")]
-            kernel if kernel.is_avx2() => {
-                let query = std::array::from_fn(|column| nibbles(bits32(query, column)));
-                let chunks = range.start / LANES..range.end.div_ceil(LANES);
-                let [columns, rest] = [&self.columns, &self.rest].map(Vec::as_slice);
-                let counts = [self.count, 2 * WORDS - self.count];
-                let within = super::avx2::Within { columns, rest, counts, radius: self.radius };
-                within.visit(&query, chunks, |position, distance| {
-                    // The range may begin and end inside of eight, and the last eight are padded.
-                    if range.contains(&position) {
-                        near.push((position as u32, distance));
-                    }
-                });
-            }
-            _ => near.extend(range.filter_map(|position| {
+        match &self.cut {
+            Cut::Whole => near.extend(range.filter_map(|position| {
                 let distance = query.distance(&self.prints[position]);
                 (distance <= self.radius).then_some((position as u32, distance))
             })),
+            #[cfg(target_arch = "x86_64")]
+            Cut::Nibbles(lists) => {
+                let query = std::array::from_fn(|column| nibbles(bits32(query, column)));
+                super::avx2::within(lists, &query, range, near);
+            }
+            #[cfg(target_arch = "x86_64")]
+            Cut::Plain(lists) => {
+                let query = std::array::from_fn(|column| bits32(query, column));
+                super::avx512::within(lists, &query, range, near);
+            }
         }
     }
 }
 
-/// Column number `column` of up to eight fingerprints.
-fn column_of<const WORDS: usize>(prints: &[Fingerprint<WORDS>], column: usize) -> Column {
-    let mut halves = [[0; LANES]; 2];
-    for (lane, print) in prints.iter().enumerate() {
-        let [low, high] = nibbles(bits32(print, column));
-        (halves[0][lane], halves[1][lane]) = (low, high);
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::{collection::vec, prelude::*};
+
+    fn every_kernel_agrees<const WORDS: usize>(words: &[[u64; 4]], radius: u32, cuts: [usize; 2]) {
+        let prints: Vec<Fingerprint<WORDS>> = words
+            .iter()
+            .map(|words| Fingerprint(std::array::from_fn(|word| words[word])))
+            .collect();
+        let [start, end] = cuts.map(|cut| cut % (prints.len() + 1));
+        let range = start.min(end)..start.max(end);
+        let query = &prints[start % prints.len()];
+        let distances = range.clone().map(|at| (at as u32, query.distance(&prints[at])));
+        let expected: Vec<_> = distances.filter(|&(_, distance)| distance <= radius).collect();
+        for kernel in Kernel::available() {
+            let mut near = Vec::new();
+            Columns::new(&prints, radius, kernel).within(query, range.clone(), &mut near);
+            assert_eq!(near, expected, "{kernel:?} {WORDS} {radius} {range:?}");
+        }
     }
-    halves
-}
 
-/// The low and the high nibble of each byte.
-fn nibbles(bits: u32) -> [u32; 2] {
-    [bits & 0x0f0f_0f0f, bits >> 4 & 0x0f0f_0f0f]
-}
-
-/// The `column`th 32 bits; zero past the end.
-fn bits32<const WORDS: usize>(print: &Fingerprint<WORDS>, column: usize) -> u32 {
-    print.0.get(column / 2).map_or(0, |word| (word >> (32 * (column % 2))) as u32)
-}
-
-/// How many of `all` columns leave fewer than one random fingerprint in a thousand in question.
-fn telling_columns(all: usize, radius: u32) -> usize {
-    (1..all).find(|&columns| chance_of_few(32 * columns as u32, radius) < 1e-3).unwrap_or(all)
+    proptest! {
+        #[test]
+        fn every_kernel_finds_those_within_any_radius_in_any_range(
+            words in vec(prop_oneof![any::<[u64; 4]>(), any::<u8>().prop_map(|one| [1 << (one % 64); 4])], 1..90),
+            radius in 0u32..260,
+            cuts: [usize; 2],
+        ) {
+            every_kernel_agrees::<1>(&words, radius % 65, cuts);
+            every_kernel_agrees::<2>(&words, radius % 129, cuts);
+            every_kernel_agrees::<4>(&words, radius, cuts);
+        }
+    }
 }
