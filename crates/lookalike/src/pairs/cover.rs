@@ -26,7 +26,8 @@ pub(crate) struct Lane<const WORDS: usize> {
 /// A block of a lane's bits, and where to look next among items that are equal in it.
 ///
 /// Of branches side by side, errors within the lane's budget leave at least one block equal; the first
-/// such branch is the one that counts.
+/// such branch is the one that counts. There may be none where more blocks are known to be equal: a path
+/// need not be walked to its end.
 #[derive(Clone, Debug)]
 pub(crate) struct Branch<const WORDS: usize> {
     pub block: BitSet<WORDS>,
@@ -121,7 +122,9 @@ impl<const WORDS: usize> Lane<WORDS> {
 
     /// At most `budget` of these blocks are hit, and all the others equal.
     fn cut_once(blocks: &[BitSet<WORDS>], budget: u32) -> Self {
-        Self::new(blocks, budget, Branch::first_equal(blocks, budget as usize))
+        let picked = blocks.len() as u32 - budget;
+        let steps = worth_a_step(budget, picked);
+        Self::new(blocks, budget, Branch::first_equal(blocks, budget as usize, steps))
     }
 
     /// One fewer of these blocks may be hit, and as many errors be in what one of them leaves of the lane.
@@ -144,17 +147,16 @@ impl<const WORDS: usize> Lane<WORDS> {
 }
 
 impl<const WORDS: usize> Branch<WORDS> {
-    /// Branches of which at most `budget` blocks are hit. If the first equal one is the third, two errors
-    /// are accounted for, and all blocks behind it but those of the errors that are left are equal.
-    fn first_equal(blocks: &[BitSet<WORDS>], budget: usize) -> Vec<Self> {
-        let Some(spare) = blocks.len().checked_sub(budget + 1) else { return Vec::new() };
+    /// Branches of which at most `budget` blocks are hit, so many steps deep. If the first equal one is the
+    /// third, two errors are accounted for, and of the blocks behind it only those that are left can hit.
+    fn first_equal(blocks: &[BitSet<WORDS>], budget: usize, steps: u32) -> Vec<Self> {
+        if steps == 0 {
+            return Vec::new();
+        }
         (0..=budget)
             .map(|first| Self {
                 block: blocks[first],
-                branches: match spare {
-                    0 => Vec::new(),
-                    _ => Self::first_equal(&blocks[first + 1..], budget - first),
-                },
+                branches: Self::first_equal(&blocks[first + 1..], budget - first, steps - 1),
             })
             .collect()
     }
@@ -163,20 +165,23 @@ impl<const WORDS: usize> Branch<WORDS> {
         Self { block, branches: Vec::new() }
     }
 
-    /// The blocks of all branches from here on, each once.
-    pub fn blocks_below(&self) -> Vec<BitSet<WORDS>> {
+    /// The blocks of all branches behind this one, each once.
+    pub fn blocks_behind(&self) -> Vec<BitSet<WORDS>> {
         let mut blocks = Vec::new();
-        for branch in &self.branches {
-            for block in std::iter::once(branch.block).chain(branch.blocks_below()) {
-                if !blocks.contains(&block) {
-                    blocks.push(block);
-                }
-            }
-        }
+        self.collect_blocks(&mut blocks);
         blocks
     }
 
-    /// For every path that begins here and is walked to its end, how many bits it shares.
+    fn collect_blocks(&self, blocks: &mut Vec<BitSet<WORDS>>) {
+        for branch in &self.branches {
+            if !blocks.contains(&branch.block) {
+                blocks.push(branch.block);
+            }
+            branch.collect_blocks(blocks);
+        }
+    }
+
+    /// For every path that begins here, how many bits it shares.
     pub fn shared_bits(&self) -> Vec<u32> {
         let own = self.block.len();
         match &self.branches[..] {
@@ -268,6 +273,23 @@ impl BitOrder {
         }
         sets
     }
+}
+
+/// The number of paths of `depth` blocks in a lane of so many errors: `budget + depth` choose `depth`.
+pub(super) fn choices(budget: u32, depth: u32) -> f64 {
+    (1..=depth).map(|i| f64::from(budget + i) / f64::from(i)).product()
+}
+
+/// How many of `picked` steps paths make. Many blocks forced by the user would make more paths than there
+/// are items; what all share at the beginning finds the same pairs.
+fn worth_a_step(budget: u32, picked: u32) -> u32 {
+    const MOST_BRANCHES: f64 = 16_384.0;
+    let mut branches = 0.0;
+    let few = (1..=picked).take_while(|&depth| {
+        branches += choices(budget, depth);
+        branches <= MOST_BRANCHES
+    });
+    (few.count() as u32).max(1)
 }
 
 /// How many lanes there must be for none to hold more than one of `radius` errors.

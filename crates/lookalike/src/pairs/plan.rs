@@ -6,7 +6,7 @@
 use std::fmt;
 
 use super::{
-    cover::{BitOrder, Cover, Cut, share, single_error_lanes},
+    cover::{BitOrder, Cover, Cut, choices, share, single_error_lanes},
     find::Strategy,
     flip::{MOST_LOW_BITS, words_needed},
     join::{MOST_SPLIT_BITS, partition_bits, small, wanted_bits},
@@ -109,24 +109,27 @@ fn rounded(number: f64) -> String {
 impl<const WORDS: usize> fmt::Display for Cover<WORDS> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(lane) = self.lanes.first() else { return f.write_str("no lanes") };
-        let trunks = self.lanes.iter().flat_map(|lane| &lane.branches);
-        let sets: Vec<u32> = trunks.flat_map(|trunk| trunk.shared_bits()).collect();
         let bits: u32 = self.lanes.iter().map(|lane| lane.bits.len()).sum();
-        let blocks = match self.cut {
+        let lanes = count(self.lanes.len(), "lane");
+        write!(f, "{lanes} of {} bits, ", bits / self.lanes.len() as u32)?;
+        match self.cut {
             Cut::Once { picked } => {
-                let blocks = self.cut.first_blocks(lane.budget);
-                format!("{} equal of {blocks}", count(picked as usize, "block"))
+                let budgets = || self.lanes.iter().map(|lane| lane.budget);
+                let sets: f64 = budgets().map(|budget| choices(budget, picked)).sum();
+                let blocks: u32 = budgets().map(|budget| self.cut.first_blocks(budget)).sum();
+                let each = f64::from(picked) * f64::from(bits) / f64::from(blocks);
+                let equal = count(picked as usize, "block");
+                let of = self.cut.first_blocks(lane.budget);
+                write!(f, "{equal} equal of {of}: {sets} sets of {each:.0} bits")
             }
-            Cut::Twice => "1 block equal, and 1 of what it leaves".to_owned(),
-        };
-        write!(
-            f,
-            "{} of {} bits, {blocks}: {} of {:.0} bits",
-            count(self.lanes.len(), "lane"),
-            bits / self.lanes.len() as u32,
-            count(sets.len(), "set"),
-            f64::from(sets.iter().sum::<u32>()) / sets.len() as f64,
-        )
+            Cut::Twice => {
+                let trunks = self.lanes.iter().flat_map(|lane| &lane.branches);
+                let sets: Vec<u32> = trunks.flat_map(|trunk| trunk.shared_bits()).collect();
+                let each = f64::from(sets.iter().sum::<u32>()) / sets.len() as f64;
+                let sets = count(sets.len(), "set");
+                write!(f, "1 block equal, and 1 of what it leaves: {sets} of {each:.0} bits")
+            }
+        }
     }
 }
 
@@ -504,9 +507,4 @@ impl FlipPrice {
         }
         price
     }
-}
-
-/// The number of paths of `depth` blocks: `budget + depth` choose `depth`.
-fn choices(budget: u32, depth: u32) -> f64 {
-    (1..=depth).map(|i| f64::from(budget + i) / f64::from(i)).product()
 }

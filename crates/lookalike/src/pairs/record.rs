@@ -321,7 +321,7 @@ fn carried<const WORDS: usize>(
     room: u32,
 ) -> Vec<Piece<WORDS>> {
     let rest = trunk.block.without(key);
-    let next = trunk.blocks_below();
+    let next = trunk.blocks_behind();
     let known = next.iter().fold(trunk.block, |known, block| known.union(block));
     let mut pieces = vec![Piece { of: trunk.block, bits: rest.lowest(room) }];
     let share = (room - room_of(&pieces)).checked_div(next.len() as u32).unwrap_or(0);

@@ -173,6 +173,30 @@ proptest! {
 }
 
 #[test]
+fn as_many_blocks_as_bits_find_the_same_pairs() {
+    let prints: Vec<Fingerprint<4>> = prints(1200, 30, 5, 7);
+    let order = BitOrder::contiguous((0..256).collect());
+    for (radius, picked) in [(3, 253), (31, 225), (31, 9), (0, 256)] {
+        let cover = &Cover::new(&order, radius, 1, Cut::Once { picked });
+        let (workspace, progress) = (&Workspace::default(), &|_| {});
+        let (prints, at_once) = (&prints[..], prints.len());
+        let (kernel, stretch_bits, depth) = (Kernel::detect(), 0, 0);
+        let join = Join {
+            prints,
+            cover,
+            radius,
+            kernel,
+            stretch_bits,
+            at_once,
+            depth,
+            workspace,
+            progress,
+        };
+        assert_eq!(listed(join.run()), expected(prints, radius), "{radius} {picked}");
+    }
+}
+
+#[test]
 fn copies_in_one_stretch_are_told_apart() {
     let prints: Vec<_> =
         (0..9000u64).map(|item| Fingerprint([(item / 7 % 1300) << 9, item % 2])).collect();
