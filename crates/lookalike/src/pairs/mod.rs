@@ -141,9 +141,9 @@ impl<'a> AllPairs<'a> {
         self.check::<WORDS>(prints.len())?;
         let sample = Sample::of(prints);
         let plan = Plan::new(&self.strategy_for::<WORDS>(&sample)?, &sample, self.radius.bits());
-        Ok(match self.memory {
-            Some(limit) if plan.expected_memory() > limit => plan.within(limit),
-            _ => plan,
+        Ok(match self.memory_exceeded::<WORDS>(prints.len()) {
+            Some(limit) => plan.within(limit),
+            None => plan,
         })
     }
 
@@ -153,9 +153,7 @@ impl<'a> AllPairs<'a> {
         prints: &[Fingerprint<WORDS>],
     ) -> Result<Pairs, PairsError> {
         self.check::<WORDS>(prints.len())?;
-        if let Some(limit) =
-            self.memory.filter(|&limit| memory_needed::<WORDS>(prints.len()) > limit)
-        {
+        if let Some(limit) = self.memory_exceeded::<WORDS>(prints.len()) {
             let mut spill = Spill::create(self.folder())?;
             spill.push(prints)?;
             return self.run_spilled(spill, limit);
@@ -205,6 +203,11 @@ impl<'a> AllPairs<'a> {
         Ok(matches!(self.strategy_for::<WORDS>(&Sample::of(prints))?, Strategy::Scan))
     }
 
+    /// The limit, if so many items may need more.
+    fn memory_exceeded<const WORDS: usize>(&self, items: usize) -> Option<u64> {
+        self.memory.filter(|&limit| memory_needed::<WORDS>(items) > limit)
+    }
+
     fn folder(&self) -> PathBuf {
         self.spill_folder.clone().unwrap_or_else(std::env::temp_dir)
     }
@@ -223,7 +226,8 @@ impl<'a> AllPairs<'a> {
     }
 }
 
-/// Bytes that finding the pairs of so many fingerprints in memory takes: each with its record.
+/// Bytes that finding the pairs of so many fingerprints in memory may take: each with its record. Very
+/// many take less, unless they are so uneven that all share one partition.
 fn memory_needed<const WORDS: usize>(items: usize) -> u64 {
     items as u64 * (8 * WORDS as u64 + 8)
 }
@@ -253,14 +257,14 @@ impl<const WORDS: usize> Collector<'_, WORDS> {
             return spill.push(prints);
         }
         let items = self.prints.len() + prints.len();
-        match self.options.memory {
-            Some(limit) if memory_needed::<WORDS>(items) > limit => {
+        match self.options.memory_exceeded::<WORDS>(items) {
+            Some(_) => {
                 let mut spill = Spill::create(self.options.folder())?;
                 spill.push(&std::mem::take(&mut self.prints))?;
                 spill.push(prints)?;
                 self.spill = Some(spill);
             }
-            _ => self.prints.extend_from_slice(prints),
+            None => self.prints.extend_from_slice(prints),
         }
         Ok(())
     }
