@@ -41,6 +41,8 @@ struct Hits<'a> {
     twos: [u64; MOST_HITS],
     count: usize,
     digests: Digests<'a>,
+    /// The bits that are counted first, and how many of them may differ.
+    telling: (u64, u32),
     passed: &'a mut Passed,
 }
 
@@ -51,7 +53,8 @@ const LANES: usize = 8;
 
 impl<'a> Hits<'a> {
     fn new(digests: Digests<'a>, passed: &'a mut Passed) -> Self {
-        Self { ones: [0; MOST_HITS], twos: [0; MOST_HITS], count: 0, digests, passed }
+        let telling = digests.telling();
+        Self { ones: [0; MOST_HITS], twos: [0; MOST_HITS], count: 0, digests, telling, passed }
     }
 
     /// Holds eight neighbours in a register and slides those that follow past them, one position at a
@@ -61,17 +64,17 @@ impl<'a> Hits<'a> {
     #[inline]
     fn slide(&mut self, items: Range<u32>, steps: Range<u32>) {
         let words = self.digests.words;
-        let all = _mm512_set1_epi64(self.digests.all as i64);
-        let most = _mm512_set1_epi64(i64::from(self.digests.most));
+        let bits = _mm512_set1_epi64(self.telling.0 as i64);
+        let most = _mm512_set1_epi64(i64::from(self.telling.1));
         let mut at = items.start;
         while at + steps.start < items.end {
             let held = load(words, at);
             for step in (steps.start..steps.end.min(items.end - at)).step_by(4) {
                 let from = at + step;
-                let a = differing(held, load(words, from), all);
-                let b = differing(held, load(words, from + 1), all);
-                let c = differing(held, load(words, from + 2), all);
-                let d = differing(held, load(words, from + 3), all);
+                let a = differing(held, load(words, from), bits);
+                let b = differing(held, load(words, from + 1), bits);
+                let c = differing(held, load(words, from + 2), bits);
+                let d = differing(held, load(words, from + 3), bits);
                 let fewest = _mm512_min_epu32(_mm512_min_epu32(a, b), _mm512_min_epu32(c, d));
                 if _mm512_cmple_epu64_mask(fewest, most) != 0 {
                     let near = [a, b, c, d].map(|count| _mm512_cmple_epu64_mask(count, most));

@@ -48,6 +48,17 @@ impl Digests<'_> {
         [self.words[i as usize], self.words[j as usize]]
     }
 
+    /// Of the bits of the lane and of all, those by which fewer strangers pass, and how many of them may
+    /// differ: within a wide radius, all that are here tell nothing.
+    pub fn telling(&self) -> (u64, u32) {
+        let chance = |bits: u64, most: u32| chance_of_few((bits & !self.same).count_ones(), most);
+        if chance(self.lane, self.lane_most) < chance(self.all, self.most) {
+            (self.lane, self.lane_most)
+        } else {
+            (self.all, self.most)
+        }
+    }
+
     #[inline(always)]
     fn near(&self, xor: u64) -> bool {
         // Not one after the other: what comes next does not wait for a guess.
