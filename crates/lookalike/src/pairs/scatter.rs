@@ -7,7 +7,7 @@
 //! Items are counted first. Very many of them are then written slice by slice, a slice being some
 //! partitions in a row: every slice reads the whole input, which is cheap, and the buffer need hold
 //! only one of them.
-#![expect(unsafe_code, reason = "the BMI2 twin may only be called where BMI2 was detected")]
+#![expect(unsafe_code, reason = "AVX2 twins may only be called where AVX2 was detected")]
 
 use std::{array, ops::Range};
 
