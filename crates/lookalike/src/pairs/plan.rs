@@ -120,7 +120,7 @@ impl<const WORDS: usize> fmt::Display for Cover<WORDS> {
                 let each = f64::from(picked) * f64::from(bits) / f64::from(blocks);
                 let equal = count(picked as usize, "block");
                 let of = self.cut.first_blocks(lane.budget);
-                write!(f, "{equal} equal of {of}: {sets} sets of {each:.0} bits")
+                write!(f, "{equal} equal of {of}: {sets:.0} sets of {each:.0} bits")
             }
             Cut::Twice => {
                 let trunks = self.lanes.iter().flat_map(|lane| &lane.branches);
