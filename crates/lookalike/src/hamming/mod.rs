@@ -20,7 +20,7 @@ pub(crate) mod slots;
 #[cfg(target_arch = "x86_64")]
 mod slots_avx2;
 
-pub(crate) use prefetch::prefetch;
+pub(crate) use prefetch::{prefetch, prefetch_to_write};
 
 /// The instructions a loop may use. Chosen once per batch; the answer never depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -14,7 +14,7 @@ use std::{array, ops::Range};
 use rayon::prelude::*;
 
 use super::record::{Layout, Part};
-use crate::{Fingerprint, Kernel};
+use crate::{Fingerprint, Kernel, hamming::prefetch_to_write};
 
 /// The largest fan-out of one pass: beyond about a thousand write streams, stores start to miss.
 pub(super) const STREAM_BITS: u32 = 10;
@@ -325,6 +325,9 @@ fn pack<const WORDS: usize>(
     parts.iter().fold(0, |all, part| all | gather(part))
 }
 
+/// Records of a cache line.
+const LINE: usize = 8;
+
 /// Writes a record, and goes on behind it if it is to stay.
 #[inline(always)]
 fn put(cursor: &mut u32, records: &mut [u64], record: u64, stays: bool) {
@@ -332,6 +335,8 @@ fn put(cursor: &mut u32, records: &mut [u64], record: u64, stays: bool) {
     // The cursor moves before the record is written: the processor could not tell that one is not the
     // other.
     *cursor += u32::from(stays);
+    // The stream's next line. There are so many streams that no processor foresees it.
+    prefetch_to_write(records, at as usize + LINE);
     records[at as usize] = record;
 }
 
