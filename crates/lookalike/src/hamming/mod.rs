@@ -14,6 +14,7 @@ pub(crate) mod filter;
 pub(crate) mod lanes;
 #[cfg(target_arch = "x86_64")]
 mod lanes_avx2;
+pub(crate) mod late;
 mod prefetch;
 pub(crate) mod scan;
 pub(crate) mod slots;

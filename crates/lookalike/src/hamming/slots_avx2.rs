@@ -3,14 +3,20 @@
 
 use std::{arch::x86_64::*, ops::Range};
 
-use super::slots::{Bucket, Cells, EMPTY, Hit, Keying, Late, Slots, WIDTH, leads_to};
+use super::{
+    late::Late,
+    slots::{
+        BLOCK, BLOCK_BITS, Bucket, Cells, EMPTY, Hit, Keying, MOST_KEY_BITS, Slots, Tables, WIDTH,
+        leads_to,
+    },
+};
 
 /// See [`Cells::fill`].
 pub(super) fn fill(
     cells: &mut Cells,
     runs: &[&[u64]],
     keying: Keying,
-    tables: [&mut [Bucket]; 2],
+    tables: &mut Tables<'_>,
     late: &mut Vec<Late>,
 ) {
     // SAFETY: the caller has asked `Kernel::is_avx2`.
@@ -22,74 +28,58 @@ fn fill_cells(
     cells: &mut Cells,
     runs: &[&[u64]],
     keying: Keying,
-    tables: [&mut [Bucket]; 2],
+    tables: &mut Tables<'_>,
     late: &mut Vec<Late>,
 ) {
     cells.fill_with(runs, keying, tables, late);
 }
 
 /// See [`Slots::hits`].
-pub(super) fn hits(slots: Slots<'_>, range: Range<u32>, errors: u32, hits: &mut Vec<Hit>) {
+pub(super) fn hits(slots: &Slots<'_>, buckets: Range<u32>, errors: u32, hits: &mut Vec<Hit>) {
     // SAFETY: the caller has asked `Kernel::is_avx2`.
-    unsafe {
-        match errors {
-            0 => sweep::<0>(slots, range, hits),
-            _ => sweep::<1>(slots, range, hits),
-        }
-    }
-}
-
-/// See [`Slots::hits_beside`].
-pub(super) fn hits_beside(slots: Slots<'_>, number: u32, checks: &Bucket, hits: &mut Vec<Hit>) {
-    // SAFETY: the caller has asked `Kernel::is_avx2`.
-    unsafe { meet_all(slots, number, checks, hits) }
+    unsafe { hits_avx2(slots, buckets, errors, hits) }
 }
 
 #[target_feature(enable = "avx2,bmi1,popcnt")]
-fn meet_all(slots: Slots<'_>, number: u32, checks: &Bucket, hits: &mut Vec<Hit>) {
-    let all = !(u32::MAX << slots.key_bits);
-    Turned::new(twice(checks)).meet(slots, number, all, hits);
+fn hits_avx2(slots: &Slots<'_>, buckets: Range<u32>, errors: u32, hits: &mut Vec<Hit>) {
+    let beside = |number, checks: &_, hits: &mut _| meet_all(slots, number, checks, hits);
+    match errors {
+        0 => {
+            slots.hits_with(buckets, 0, hits, |first, hits| sweep_alone(slots, first, hits), beside)
+        }
+        _ => slots.hits_with(buckets, 1, hits, |first, hits| sweep(slots, first, hits), beside),
+    }
 }
 
+/// Compares buckets with themselves only.
 #[target_feature(enable = "avx2,bmi1,popcnt")]
-fn sweep<const ERRORS: u32>(slots: Slots<'_>, range: Range<u32>, hits: &mut Vec<Hit>) {
-    let (blocks, rest) = slots.buckets.as_chunks::<BLOCK>();
-    if ERRORS == 1 && rest.is_empty() {
-        let firsts = (range.start & !LOW..range.end).step_by(BLOCK);
-        for first in firsts {
-            let numbers = range.start.max(first)..range.end.min(first + BLOCK as u32);
-            sweep_block(slots, blocks, numbers, hits);
-        }
-        return;
-    }
-    for number in range {
-        let turned = report_own::<ERRORS>(number, slots.bucket(number), hits);
-        if ERRORS == 1 {
-            let leads = leads_to(number, slots.key_bits);
-            turned.meet(slots, number, leads, hits);
-        }
+pub(super) fn sweep_alone(slots: &Slots<'_>, first: u32, hits: &mut Vec<Hit>) {
+    for number in first..first + BLOCK as u32 {
+        report_own::<0>(number, slots.bucket(number), hits);
     }
 }
 
-/// Buckets that differ in the lowest bits of their numbers only. What they are compared with lies among
-/// themselves, or in another block in the same order.
-const BLOCK: usize = 1 << BLOCK_BITS;
-/// An even number: of every two bits one leads on.
-const BLOCK_BITS: u32 = 6;
-const LOW: u32 = BLOCK as u32 - 1;
-/// The most bits that lead to other blocks.
-const MOST_BITS: usize = 16;
-
-/// Buckets of one block.
+/// Compares these checks, which stand for the slots of a bucket, with all that are one bit apart.
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 #[inline]
-fn sweep_block(
-    slots: Slots<'_>,
-    blocks: &[[Bucket; BLOCK]],
-    numbers: Range<u32>,
-    hits: &mut Vec<Hit>,
-) {
-    let first = numbers.start & !LOW;
+pub(super) fn meet_all(slots: &Slots<'_>, number: u32, checks: &Bucket, hits: &mut Vec<Hit>) {
+    let turned = Turned::new(twice(checks));
+    for bit in (0..slots.key_bits).map(|bit| 1 << bit) {
+        if any(turned.any_equal(slots.bucket(number ^ bit))) {
+            turned.report(slots, number, bit, hits);
+        }
+    }
+}
+
+const LOW: u32 = BLOCK as u32 - 1;
+/// The most bits that lead to other blocks.
+const MOST_BITS: usize = (MOST_KEY_BITS - BLOCK_BITS).div_ceil(2) as usize;
+
+/// Compares the buckets of a block with themselves and with those they lead to.
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+#[inline]
+fn sweep(slots: &Slots<'_>, first: u32, hits: &mut Vec<Hit>) {
+    let (blocks, _) = slots.buckets.as_chunks::<BLOCK>();
     let own = &blocks[first as usize / BLOCK];
     let mut leads = leads_to(first, slots.key_bits) & !LOW;
     let mut beside = [(0, own); MOST_BITS];
@@ -100,9 +90,8 @@ fn sweep_block(
         *beside = (bit, &blocks[(first ^ bit) as usize / BLOCK]);
     }
     let (threes, rest) = beside[..count].as_chunks::<3>();
-    for number in numbers {
-        let at = (number & LOW) as usize;
-        let turned = report_own::<1>(number, &own[at], hits);
+    for (at, (number, bucket)) in (first..).zip(own).enumerate() {
+        let turned = report_own::<1>(number, bucket, hits);
         let low = LOW_LEADS[at];
         let met = low.map(|bit| &own[(at ^ usize::from(bit)) % BLOCK]);
         if any(turned.any_equal_of(met)) {
@@ -197,19 +186,6 @@ impl Turned {
         [within::<ERRORS>(near, own), within::<ERRORS>(far, own)]
     }
 
-    /// Compares this bucket, of this number, with those one of these bits apart; reports what is equal.
-    #[target_feature(enable = "avx2,bmi1,popcnt")]
-    #[inline]
-    fn meet(&self, slots: Slots<'_>, number: u32, mut bits: u32, hits: &mut Vec<Hit>) {
-        while bits != 0 {
-            let bit = lowest(bits);
-            bits ^= bit;
-            if any(self.any_equal(slots.bucket(number ^ bit))) {
-                self.report(slots, number, bit, hits);
-            }
-        }
-    }
-
     /// Which slots of one of three buckets equal one that they meet, in any turn.
     #[target_feature(enable = "avx2")]
     #[inline]
@@ -243,7 +219,7 @@ impl Turned {
     /// Reports what is equal in the buckets one of these bits apart.
     #[target_feature(enable = "avx2,bmi1")]
     #[cold]
-    fn report(&self, slots: Slots<'_>, number: u32, mut bits: u32, hits: &mut Vec<Hit>) {
+    fn report(&self, slots: &Slots<'_>, number: u32, mut bits: u32, hits: &mut Vec<Hit>) {
         while bits != 0 {
             let other = number ^ lowest(bits);
             bits &= bits - 1;

@@ -22,8 +22,9 @@ use super::{
 use crate::{
     Fingerprint, Kernel,
     hamming::{
+        late::Late,
         prefetch,
-        slots::{Bucket, CHECK_BITS, Cells, EMPTY, Hit, Keying, Late, Slots, WIDTH},
+        slots::{BLOCK_BITS, Bucket, CHECK_BITS, Cells, EMPTY, Hit, Keying, Slots, Tables, WIDTH},
     },
 };
 
@@ -35,8 +36,6 @@ pub(super) const MOST_LOW_BITS: u32 = 13;
 const LOOK_AT_ONCE: usize = 64;
 /// Buckets with more items than this are joined by a plan of their own.
 const CROWD: usize = 256;
-
-const CACHE_LINE: usize = 64;
 
 /// All that is needed to know.
 #[derive(Clone, Copy)]
@@ -65,7 +64,7 @@ fn bucket_words(key_bits: u32) -> usize {
 /// How many bits of the key choose the partition.
 fn partition_bits(items: usize, key_bits: u32) -> u32 {
     let wanted = (items / PARTITION).max(1).ilog2().min(STREAM_BITS);
-    wanted.max(key_bits.saturating_sub(MOST_LOW_BITS)).min(key_bits)
+    wanted.max(key_bits.saturating_sub(MOST_LOW_BITS)).min(key_bits - BLOCK_BITS)
 }
 
 impl<const WORDS: usize> Flip<'_, WORDS> {
@@ -82,9 +81,9 @@ impl<const WORDS: usize> Flip<'_, WORDS> {
         let layouts: Vec<_> = (0..self.cover.lanes.len()).map(layout).collect();
         let counts = Counts::of(self.prints, &layouts, self.kernel);
         self.workspace.lend(words_needed(items, key_bits), |memory| {
-            let (slots, memory) = memory.split_at_mut(bucket_words(key_bits));
+            let (checks, memory) = memory.split_at_mut(bucket_words(key_bits));
             let (places, records) = memory.split_at_mut(bucket_words(key_bits));
-            let slots: &mut [Bucket] = bytemuck::cast_slice_mut(slots);
+            let checks: &mut [Bucket] = bytemuck::cast_slice_mut(checks);
             let places: &mut [Bucket] = bytemuck::cast_slice_mut(places);
             let mut found = Found::default();
             let mut copies = Vec::new();
@@ -92,7 +91,8 @@ impl<const WORDS: usize> Flip<'_, WORDS> {
                 let all = 0..1 << partition_bits;
                 let partitions = counts.write(all, &copies, records);
                 let one = OneLane::new(self, lane, layout, &workers);
-                one.find(&one.sort(&partitions, slots, places), &mut found);
+                let tables = Tables { checks, places };
+                one.find(&one.sort(&partitions, tables), &mut found);
                 if lane == 0 {
                     copies = found.copies(items);
                 }
@@ -111,7 +111,6 @@ impl<const WORDS: usize> Flip<'_, WORDS> {
 struct Worker {
     cells: Cells,
     hits: Vec<Hit>,
-    beside: Vec<Hit>,
     candidates: Candidates,
     found: Found,
 }
@@ -119,7 +118,6 @@ struct Worker {
 /// Items in buckets by their keys.
 struct Sorted<'a> {
     parts: Vec<Part<'a>>,
-    late: LateItems,
     slots: Slots<'a>,
     /// For each slot that is taken, where in its part the record lies.
     places: &'a [Bucket],
@@ -142,40 +140,20 @@ impl Sorted<'_> {
         &self.parts[(bucket >> self.low_bits) as usize]
     }
 
-    /// The buckets one bit apart.
-    fn beside(&self, bucket: u32) -> impl Iterator<Item = u32> {
-        (0..self.places.len().ilog2()).map(move |bit| bucket ^ 1 << bit)
+    /// The place of an item that is in a slot.
+    #[inline]
+    fn place(&self, slot: u32) -> Option<&u16> {
+        self.places.as_flattened().get(slot as usize)
     }
 
-    /// Asks for what these buckets of one part will be compared with in other parts.
-    fn ask_for_beside(&self, buckets: Range<u32>) {
-        for bit in self.low_bits..self.places.len().ilog2() {
-            for bucket in buckets.clone().step_by(CACHE_LINE / size_of::<Bucket>()) {
-                prefetch(Some(self.slots.bucket(bucket ^ 1 << bit)));
-            }
+    /// The record of an item that the slots tell.
+    #[inline]
+    fn record(&self, item: u32) -> &u64 {
+        match (self.place(item), self.slots.late(item)) {
+            (_, Some(late)) => self.part(late.bucket).record(late.at),
+            (Some(&place), _) => self.part(item / WIDTH as u32).record(place.into()),
+            (None, None) => unreachable!("items are in slots, or late"),
         }
-    }
-
-    /// The place of the record whose check is in this slot.
-    #[inline]
-    fn place(&self, slot: u32) -> &u16 {
-        &self.places[slot as usize / WIDTH][slot as usize % WIDTH]
-    }
-
-    /// The record whose check is in this slot.
-    #[inline]
-    fn in_slot(&self, slot: u32) -> &u64 {
-        self.part(slot / WIDTH as u32).record(u32::from(*self.place(slot)))
-    }
-
-    /// The records of a bucket that is no crowd.
-    fn records(&self, bucket: u32) -> impl Iterator<Item = u64> {
-        let part = self.part(bucket);
-        let taken =
-            self.slots.bucket(bucket).iter().filter(|&&check| check != EMPTY).count() as u32;
-        let slots = WIDTH as u32 * bucket..WIDTH as u32 * bucket + taken;
-        let late = self.late.of(bucket).iter().map(|late| *part.record(late.at));
-        slots.map(|slot| *self.in_slot(slot)).chain(late)
     }
 }
 
@@ -190,89 +168,6 @@ impl Part<'_> {
             }
         }
         unreachable!("places are counted over the runs of their part")
-    }
-}
-
-/// The items that found no slot, by bucket.
-struct LateItems {
-    items: Vec<Late>,
-    marks: Vec<Marks>,
-    /// Where in `items` those of each marked bucket begin; the last one ends with them.
-    starts: Vec<u32>,
-}
-
-/// Which of some buckets in a row have late items.
-#[derive(Clone, Copy, Default)]
-struct Marks {
-    /// A bit for each.
-    bits: u64,
-    /// How many buckets before these are marked.
-    before: u32,
-}
-
-impl LateItems {
-    /// Takes items by bucket, of so many buckets.
-    fn new(buckets: usize, items: Vec<Late>) -> Self {
-        let mut marks = vec![Marks::default(); buckets.div_ceil(Marks::BUCKETS as usize)];
-        let mut starts = Vec::new();
-        let mut at = 0;
-        for late in items.chunk_by(|one, two| one.bucket == two.bucket) {
-            let bucket = late[0].bucket;
-            marks[(bucket / Marks::BUCKETS) as usize].bits |= 1 << (bucket % Marks::BUCKETS);
-            starts.push(at);
-            at += late.len() as u32;
-        }
-        starts.push(at);
-        let mut before = 0;
-        for marks in &mut marks {
-            marks.before = before;
-            before += marks.bits.count_ones();
-        }
-        Self { items, marks, starts }
-    }
-
-    /// The late items of the marked buckets from this one on, bucket by bucket: `Marks::BUCKETS` of them
-    /// are looked at, or all that are left.
-    fn from(&self, bucket: u32) -> impl Iterator<Item = &[Late]> {
-        let marks = self.marks.get((bucket / Marks::BUCKETS) as usize);
-        let Marks { bits, before } = marks.copied().unwrap_or_default();
-        (before..before + bits.count_ones()).map(|marked| self.marked(marked))
-    }
-
-    /// The late items of one bucket.
-    #[inline]
-    fn of(&self, bucket: u32) -> &[Late] {
-        let Marks { bits, before } = self.marks[(bucket / Marks::BUCKETS) as usize];
-        let bit = 1 << (bucket % Marks::BUCKETS);
-        if bits & bit == 0 {
-            return &[];
-        }
-        self.marked(before + (bits & (bit - 1)).count_ones())
-    }
-
-    #[inline]
-    fn marked(&self, marked: u32) -> &[Late] {
-        let [start, end] = [marked, marked + 1].map(|marked| self.starts[marked as usize]);
-        &self.items[start as usize..end as usize]
-    }
-}
-
-impl Marks {
-    const BUCKETS: u32 = u64::BITS;
-}
-
-/// The buckets of one partition.
-struct Buckets<'a> {
-    /// The number of the first one.
-    first: u32,
-    slots: &'a mut [Bucket],
-    places: &'a mut [Bucket],
-}
-
-impl Buckets<'_> {
-    fn of(&mut self, bucket: u32) -> (&mut Bucket, &mut Bucket) {
-        let at = (bucket - self.first) as usize;
-        (&mut self.slots[at], &mut self.places[at])
     }
 }
 
@@ -327,45 +222,45 @@ impl<'a, const WORDS: usize> OneLane<'a, WORDS> {
     fn sort<'s>(
         &self,
         partitions: &'s Partitions<'_>,
-        slots: &'s mut [Bucket],
-        places: &'s mut [Bucket],
+        Tables { checks, places }: Tables<'s>,
     ) -> Sorted<'s> {
         // The bits of the key that are not the partition's.
         let low_bits = self.layout.trunk.field.bits;
-        let count = (slots.len() >> low_bits) as f64;
-        let parts = slots
+        let count = (checks.len() >> low_bits) as f64;
+        let parts = checks
             .par_chunks_mut(1 << low_bits)
             .zip(places.par_chunks_mut(1 << low_bits))
             .enumerate()
             .with_max_len(1)
-            .map(|(number, (slots, places))| {
+            .map(|(number, (checks, places))| {
                 self.flip.report(self.lane as f64 + 0.5 * number as f64 / count);
                 let runs = partitions.runs(number).collect();
-                let buckets = Buckets { first: (number as u32) << low_bits, slots, places };
-                self.with_worker(|worker| self.sort_part(runs, buckets, worker))
+                let first = (number as u32) << low_bits;
+                let tables = Tables { checks, places };
+                self.with_worker(|worker| self.sort_part(runs, first, tables, worker))
             })
             .collect::<Vec<_>>();
         let late = parts.iter().flat_map(|part| &part.late).copied().collect();
-        let late = LateItems::new(slots.len(), late);
-        Sorted { parts, late, slots: Slots::new(slots), places, low_bits }
+        Sorted { parts, slots: Slots::new(checks, late), places, low_bits }
     }
 
     fn sort_part<'s>(
         &self,
         runs: Vec<&'s [u64]>,
-        mut buckets: Buckets<'_>,
+        first: u32,
+        mut tables: Tables<'_>,
         worker: &mut Worker,
     ) -> Part<'s> {
         let Worker { cells, found, .. } = worker;
         let mut late = Vec::new();
-        let tables = [&mut *buckets.slots, &mut *buckets.places];
-        cells.fill(self.flip.kernel, &runs, self.keying, tables, &mut late);
-        late.iter_mut().for_each(|late| late.bucket += buckets.first);
-        late.sort_unstable();
+        cells.fill(self.flip.kernel, &runs, self.keying, &mut tables, &mut late);
         let mut part = Part { runs, late: Vec::new(), crowds: Vec::new() };
         if late.chunk_by(|one, two| one.bucket == two.bucket).any(|late| late.len() > CROWD) {
-            late = self.thin_out(&mut part, &mut buckets, &late, found);
+            late = self.thin_out(&mut part, &mut tables, &late, found);
         }
+        // Until here, buckets were counted from the first one of the part.
+        late.iter_mut().for_each(|late| late.bucket += first);
+        part.crowds.iter_mut().for_each(|(bucket, _)| *bucket += first);
         part.late = late;
         part
     }
@@ -375,7 +270,7 @@ impl<'a, const WORDS: usize> OneLane<'a, WORDS> {
     fn thin_out(
         &self,
         part: &mut Part<'_>,
-        buckets: &mut Buckets<'_>,
+        tables: &mut Tables<'_>,
         late: &[Late],
         found: &mut Found,
     ) -> Vec<Late> {
@@ -386,7 +281,8 @@ impl<'a, const WORDS: usize> OneLane<'a, WORDS> {
                 continue;
             }
             let bucket = late[0].bucket;
-            let (checks, places) = buckets.of(bucket);
+            let at = bucket as usize;
+            let (checks, places) = (&mut tables.checks[at], &mut tables.places[at]);
             let early = checks.iter().zip(&*places).filter(|(check, _)| **check != EMPTY);
             let early = early.map(|(&check, &at)| Late { bucket, at: at.into(), check });
             let mut items: Vec<Late> = early.chain(late.iter().copied()).collect();
@@ -437,94 +333,29 @@ impl<'a, const WORDS: usize> OneLane<'a, WORDS> {
     /// Finds the pairs in these buckets, and between them and those they lead to.
     fn compare_part(&self, sorted: &Sorted<'_>, buckets: Range<u32>, worker: &mut Worker) {
         let Flip { prints, cover, radius, kernel, .. } = *self.flip;
-        let Worker { hits, beside, candidates, found, .. } = worker;
-        let budget = cover.lanes[self.lane].budget;
+        let Worker { hits, candidates, found, .. } = worker;
         hits.clear();
-        for start in buckets.clone().step_by(Marks::BUCKETS as usize) {
-            let end = (start + Marks::BUCKETS).min(buckets.end);
-            // What these late items meet lies all over the memory, and is asked for in time.
-            let met = sorted.late.from(start).flat_map(|late| sorted.beside(late[0].bucket));
-            met.for_each(|other| prefetch(Some(sorted.slots.bucket(other))));
-            sorted.ask_for_beside(end..(end + Marks::BUCKETS).min(buckets.end));
-            sorted.slots.hits(kernel, start..end, budget, hits);
-            for late in sorted.late.from(start) {
-                self.compare_late(sorted, late, beside, candidates);
-            }
-            if hits.len() >= LOOK_AT_ONCE {
-                self.look(sorted, hits, candidates);
-            }
-        }
+        sorted.slots.hits(kernel, buckets, cover.lanes[self.lane].budget, hits);
         self.look(sorted, hits, candidates);
         candidates.verify(prints, radius, |xor| cover.lane_owns(self.lane, xor), found);
     }
 
     /// Looks closer at hits.
-    fn look(&self, sorted: &Sorted<'_>, hits: &mut Vec<Hit>, candidates: &mut Candidates) {
+    fn look(&self, sorted: &Sorted<'_>, hits: &[Hit], candidates: &mut Candidates) {
         // Places and records lie all over the memory: asked for together, they arrive together.
         for some in hits.chunks(LOOK_AT_ONCE) {
-            for slot in some.iter().flat_map(|hit| [hit.0, hit.1]) {
-                prefetch(Some(sorted.place(slot)));
+            for item in some.iter().flat_map(|hit| [hit.0, hit.1]) {
+                prefetch(sorted.place(item));
             }
             let mut records = [(&0, &0); LOOK_AT_ONCE];
             for (records, &(one, two)) in records.iter_mut().zip(some) {
-                *records = (sorted.in_slot(one), sorted.in_slot(two));
+                *records = (sorted.record(one), sorted.record(two));
                 prefetch(Some(records.0));
                 prefetch(Some(records.1));
             }
             records[..some.len()]
                 .iter()
                 .for_each(|(one, two)| self.consider(**one, **two, candidates));
-        }
-        hits.clear();
-    }
-
-    /// Compares the late items of one bucket with all they have to be compared with.
-    fn compare_late(
-        &self,
-        sorted: &Sorted<'_>,
-        late: &[Late],
-        hits: &mut Vec<Hit>,
-        candidates: &mut Candidates,
-    ) {
-        let bucket = late[0].bucket;
-        let part = sorted.part(bucket);
-        let record = |late: &Late| *part.record(late.at);
-        let budget = self.flip.cover.lanes[self.lane].budget;
-        for (index, item) in late.iter().enumerate() {
-            let near = |check: u16| {
-                let xor = check ^ item.check;
-                let but_one = xor & xor.wrapping_sub(1);
-                (if budget == 0 { xor } else { but_one }) == 0
-            };
-            let slots = (WIDTH as u32 * bucket..).zip(sorted.slots.bucket(bucket));
-            for (slot, _) in slots.filter(|(_, check)| near(**check)) {
-                self.consider(*sorted.in_slot(slot), record(item), candidates);
-            }
-            for earlier in late[..index].iter().filter(|earlier| near(earlier.check)) {
-                self.consider(record(earlier), record(item), candidates);
-            }
-        }
-        if budget == 0 {
-            return;
-        }
-        for late in late.chunks(WIDTH) {
-            let mut checks = [EMPTY; WIDTH];
-            checks.iter_mut().zip(late).for_each(|(check, item)| *check = item.check);
-            hits.clear();
-            sorted.slots.hits_beside(self.flip.kernel, bucket, &checks, hits);
-            for &(one, two) in &*hits {
-                let item = &late[one as usize % WIDTH];
-                self.consider(record(item), *sorted.in_slot(two), candidates);
-            }
-        }
-        // Of two buckets with late items, the first one compares those.
-        for other in sorted.beside(bucket).filter(|&other| bucket < other) {
-            for two in sorted.late.of(other) {
-                for one in late.iter().filter(|one| one.check == two.check) {
-                    let two = *sorted.part(other).record(two.at);
-                    self.consider(record(one), two, candidates);
-                }
-            }
         }
     }
 
@@ -554,12 +385,13 @@ impl<'a, const WORDS: usize> OneLane<'a, WORDS> {
         let mut items = crowds[&crowd].to_vec();
         let inside = items.len() as u32;
         if cover.lanes[self.lane].budget > 0 {
-            for other in sorted.beside(crowd) {
+            for other in sorted.slots.beside(crowd) {
                 match crowds.get(&other) {
                     Some(_) if other < crowd => {}
                     Some(ids) => items.extend_from_slice(ids),
                     None => {
-                        items.extend(sorted.records(other).map(|record| self.layout.id(record)));
+                        let others = sorted.slots.items(other);
+                        items.extend(others.map(|item| self.layout.id(*sorted.record(item))));
                     }
                 }
             }

@@ -18,7 +18,7 @@ use crate::{
     hamming::{
         bits::BitSet,
         filter::{Filter, chance_of_few},
-        slots::{CHECK_BITS, WIDTH},
+        slots::{BLOCK_BITS, CHECK_BITS, WIDTH},
     },
 };
 
@@ -251,7 +251,7 @@ impl Sample {
 
     /// Sizes of keys worth a thought: so that buckets fill some of their slots.
     fn flip_keys(&self, radius: u32) -> impl Iterator<Item = u32> {
-        let fewest = (self.items / WIDTH as f64).max(1.0).log2() as u32;
+        let fewest = ((self.items / WIDTH as f64).max(1.0).log2() as u32).max(BLOCK_BITS);
         let most = (self.order.len() / single_error_lanes(radius)).min(STREAM_BITS + MOST_LOW_BITS);
         fewest..=most.min(fewest + 4)
     }

@@ -9,6 +9,7 @@ use super::{
     join::{Found, Join},
     linear,
 };
+use crate::hamming::slots::BLOCK_BITS;
 use crate::{Fingerprint, Kernel, Radius};
 
 /// Fingerprints of which some are near, and some share keys: `spread` random bits each, the rest as
@@ -99,7 +100,7 @@ proptest! {
     #[test]
     fn keys_one_bit_apart_find_what_comparing_each_with_each_does(
         items in 0usize..1500, spread in 0u32..40, centres in 1u64..40, seed: u64,
-        radius in 0u32..6, key_bits in 0u32..10,
+        radius in 0u32..6, key_bits in BLOCK_BITS..13,
     ) {
         check_flip::<1>(&prints(items, spread, centres, seed), radius, key_bits);
         check_flip::<2>(&prints(items, spread, centres, seed), radius + 3, key_bits);
@@ -121,7 +122,7 @@ fn crowds_that_are_one_bit_apart_find_each_other_once() {
 fn copies_fill_no_crowd() {
     let prints: Vec<_> =
         (0..5000u64).map(|item| Fingerprint([(item % 3) << 9, item % 2])).collect();
-    check_flip::<2>(&prints, 3, 7);
+    check_flip::<2>(&prints, 3, 8);
 }
 
 #[test]
