@@ -20,6 +20,8 @@ pub(crate) mod scan;
 pub(crate) mod slots;
 #[cfg(target_arch = "x86_64")]
 mod slots_avx2;
+#[cfg(target_arch = "x86_64")]
+mod slots_avx512;
 
 pub(crate) use prefetch::{prefetch, prefetch_to_write};
 
@@ -31,7 +33,7 @@ pub enum Kernel {
     Portable,
     /// AVX2, BMI1, BMI2 and POPCNT on x86-64.
     Avx2,
-    /// The same, and AVX-512 with F and VPOPCNTDQ.
+    /// The same, and AVX-512 with F, BW and VPOPCNTDQ.
     Avx512,
 }
 
@@ -65,6 +67,7 @@ impl Kernel {
             Self::Avx512 => {
                 Self::Avx2.is_there()
                     && is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512bw")
                     && is_x86_feature_detected!("avx512vpopcntdq")
             }
             #[cfg(not(target_arch = "x86_64"))]

@@ -207,6 +207,10 @@ impl<'a> Slots<'a> {
         assert!(whole(buckets.start) && whole(buckets.end));
         match kernel {
             #[cfg(target_arch = "x86_64")]
+            kernel if kernel.is_avx512() && errors > 0 => {
+                super::slots_avx512::hits(self, buckets, hits);
+            }
+            #[cfg(target_arch = "x86_64")]
             kernel if kernel.is_avx2() => super::slots_avx2::hits(self, buckets, errors, hits),
             _ => {
                 let all = !(u32::MAX << self.key_bits);
