@@ -141,13 +141,20 @@ impl Turned {
     #[target_feature(enable = "avx512f,avx512bw")]
     #[inline]
     fn unequal<const COUNT: usize>(&self, others: [__m512i; COUNT]) -> __mmask32 {
+        // Processors compare into masks in one place, and do other things in another: with as much for
+        // either, both are busy.
+        let [a, b, c, d, e, rest @ ..] = self.0;
         let mut unequal = !0;
+        let mut least = _mm512_set1_epi16(-1);
         for other in others {
-            for turned in self.0 {
+            for turned in [a, b, c, d, e] {
                 unequal = _mm512_mask_cmpneq_epi16_mask(unequal, turned, other);
             }
+            for turned in rest {
+                least = _mm512_min_epu16(least, _mm512_xor_si512(turned, other));
+            }
         }
-        unequal
+        _mm512_mask_test_epi16_mask(unequal, least, least)
     }
 
     /// Reports what is near inside of the buckets of this row, and equal where one leads to another.
