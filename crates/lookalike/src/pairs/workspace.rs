@@ -57,7 +57,7 @@ impl Default for Records {
 impl Records {
     fn new(records: usize) -> Self {
         // Up to here the allocator keeps what was freed, and the next call finds it warm.
-        const WORTH_MAPPING: usize = 1 << 22;
+        const WORTH_MAPPING: usize = 1 << 19;
         if records < WORTH_MAPPING {
             return Self::Owned(vec![0; records]);
         }
