@@ -142,6 +142,30 @@ const MOST_PLACES: usize = 1 << u16::BITS;
 /// Two items: each in a slot, as `WIDTH * bucket + slot`, or late, as its number after all slots.
 pub(crate) type Hit = (u32, u32);
 
+/// Hits on their way to whoever asked, so many at a time: uneven buckets may have very many.
+pub(crate) struct Hits<'a> {
+    pub waiting: &'a mut Vec<Hit>,
+    pub on_hits: &'a mut dyn FnMut(&[Hit]),
+}
+
+impl Hits<'_> {
+    const ENOUGH: usize = 256;
+
+    /// Passes on what waits, if it is enough.
+    #[inline(always)]
+    fn pass_on(&mut self) {
+        if self.waiting.len() >= Self::ENOUGH {
+            self.finish();
+        }
+    }
+
+    #[inline(never)]
+    fn finish(&mut self) {
+        (self.on_hits)(self.waiting);
+        self.waiting.clear();
+    }
+}
+
 /// A bucket for every key of so many bits.
 pub(crate) struct Slots<'a> {
     pub(super) buckets: &'a [Bucket],
@@ -201,10 +225,11 @@ impl<'a> Slots<'a> {
     /// (0 or 1). If one error is allowed, also those in two buckets one bit apart whose checks are equal;
     /// of two such buckets, one [leads](leads_to) to the other and must be in the range, which is one of
     /// whole blocks.
-    pub fn hits(&self, kernel: Kernel, buckets: Range<u32>, errors: u32, hits: &mut Vec<Hit>) {
+    pub fn hits(&self, kernel: Kernel, buckets: Range<u32>, errors: u32, mut hits: Hits<'_>) {
         let whole = |bucket: u32| bucket.is_multiple_of(BLOCK as u32);
         assert!(buckets.end as usize <= self.buckets.len());
         assert!(whole(buckets.start) && whole(buckets.end));
+        let hits = &mut hits;
         match kernel {
             #[cfg(target_arch = "x86_64")]
             kernel if kernel.is_avx512() && errors > 0 => {
@@ -220,6 +245,7 @@ impl<'a> Slots<'a> {
                 self.hits_with(buckets, errors, hits, sweep, beside);
             }
         }
+        hits.finish();
     }
 
     /// `sweep` finds the hits of a block, but for its late items. `beside` finds the items in slots of all
@@ -230,7 +256,7 @@ impl<'a> Slots<'a> {
         &self,
         buckets: Range<u32>,
         errors: u32,
-        hits: &mut Vec<Hit>,
+        hits: &mut Hits<'_>,
         sweep: impl Fn(u32, &mut Vec<Hit>),
         beside: impl Fn(u32, &Bucket, &mut Vec<Hit>),
     ) {
@@ -239,13 +265,15 @@ impl<'a> Slots<'a> {
             if errors > 0 {
                 self.ask_for(first, next..buckets.end);
             }
-            sweep(first, hits);
+            sweep(first, hits.waiting);
+            hits.pass_on();
             for row in (first..next).step_by(ROW as usize) {
                 for bucket in self.late.buckets(row) {
-                    self.late_inside(bucket, errors, hits);
+                    self.late_inside(bucket, errors, hits.waiting);
                     if errors > 0 {
-                        self.late_beside(bucket, hits, &beside);
+                        self.late_beside(bucket, hits.waiting, &beside);
                     }
+                    hits.pass_on();
                 }
                 if errors > 0 {
                     self.late_with_late(row, hits);
@@ -347,12 +375,13 @@ impl<'a> Slots<'a> {
 
     /// Compares the late items of the buckets from this one on with those of buckets one bit apart.
     #[inline(always)]
-    fn late_with_late(&self, row: u32, hits: &mut Vec<Hit>) {
+    fn late_with_late(&self, row: u32, hits: &mut Hits<'_>) {
         self.late.for_each_one_bit_apart(row, self.key_bits, |one, two| {
             for (a, item) in self.late.of(one) {
                 let equal = self.late.of(two).filter(|(_, other)| other.check == item.check);
-                hits.extend(equal.map(|(b, _)| (self.late_item(a), self.late_item(b))));
+                hits.waiting.extend(equal.map(|(b, _)| (self.late_item(a), self.late_item(b))));
             }
+            hits.pass_on();
         });
     }
 }
@@ -495,8 +524,10 @@ mod tests {
                 let expected = defined(&buckets, errors);
                 for kernel in Kernel::available() {
                     let mut hits = Vec::new();
-                    slots.hits(kernel, 0..cut, errors, &mut hits);
-                    slots.hits(kernel, cut..all, errors, &mut hits);
+                    for range in [0..cut, cut..all] {
+                        let on_hits = &mut |some: &[Hit]| hits.extend_from_slice(some);
+                        slots.hits(kernel, range, errors, Hits { waiting: &mut Vec::new(), on_hits });
+                    }
                     let told = hits.iter().map(|&(one, two)| {
                         let mut told = [one, two].map(|item| place(bucket(item), item));
                         told.sort_unstable();

@@ -6,8 +6,8 @@ use std::{arch::x86_64::*, ops::Range};
 use super::{
     late::Late,
     slots::{
-        BLOCK, BLOCK_BITS, Bucket, Cells, EMPTY, Hit, Keying, MOST_KEY_BITS, Slots, Tables, WIDTH,
-        leads_to,
+        BLOCK, BLOCK_BITS, Bucket, Cells, EMPTY, Hit, Hits, Keying, MOST_KEY_BITS, Slots, Tables,
+        WIDTH, leads_to,
     },
 };
 
@@ -35,13 +35,13 @@ fn fill_cells(
 }
 
 /// See [`Slots::hits`].
-pub(super) fn hits(slots: &Slots<'_>, buckets: Range<u32>, errors: u32, hits: &mut Vec<Hit>) {
+pub(super) fn hits(slots: &Slots<'_>, buckets: Range<u32>, errors: u32, hits: &mut Hits<'_>) {
     // SAFETY: the caller has asked `Kernel::is_avx2`.
     unsafe { hits_avx2(slots, buckets, errors, hits) }
 }
 
 #[target_feature(enable = "avx2,bmi1,popcnt")]
-fn hits_avx2(slots: &Slots<'_>, buckets: Range<u32>, errors: u32, hits: &mut Vec<Hit>) {
+fn hits_avx2(slots: &Slots<'_>, buckets: Range<u32>, errors: u32, hits: &mut Hits<'_>) {
     let beside = |number, checks: &_, hits: &mut _| meet_all(slots, number, checks, hits);
     match errors {
         0 => {
@@ -53,7 +53,7 @@ fn hits_avx2(slots: &Slots<'_>, buckets: Range<u32>, errors: u32, hits: &mut Vec
 
 /// Compares buckets with themselves only.
 #[target_feature(enable = "avx2,bmi1,popcnt")]
-pub(super) fn sweep_alone(slots: &Slots<'_>, first: u32, hits: &mut Vec<Hit>) {
+fn sweep_alone(slots: &Slots<'_>, first: u32, hits: &mut Vec<Hit>) {
     for number in first..first + BLOCK as u32 {
         report_own::<0>(number, slots.bucket(number), hits);
     }

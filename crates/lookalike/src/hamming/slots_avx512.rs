@@ -4,18 +4,18 @@
 use std::{arch::x86_64::*, ops::Range};
 
 use super::{
-    slots::{BLOCK, BLOCK_BITS, Bucket, EMPTY, Hit, MOST_KEY_BITS, Slots, WIDTH, leads_to},
+    slots::{BLOCK, BLOCK_BITS, Bucket, EMPTY, Hit, Hits, MOST_KEY_BITS, Slots, WIDTH, leads_to},
     slots_avx2::meet_all,
 };
 
 /// See [`Slots::hits`], for one error.
-pub(super) fn hits(slots: &Slots<'_>, buckets: Range<u32>, hits: &mut Vec<Hit>) {
+pub(super) fn hits(slots: &Slots<'_>, buckets: Range<u32>, hits: &mut Hits<'_>) {
     // SAFETY: the caller has asked `Kernel::is_avx512`.
     unsafe { hits_avx512(slots, buckets, hits) }
 }
 
 #[target_feature(enable = "avx2,avx512f,avx512bw,bmi1,popcnt")]
-fn hits_avx512(slots: &Slots<'_>, buckets: Range<u32>, hits: &mut Vec<Hit>) {
+fn hits_avx512(slots: &Slots<'_>, buckets: Range<u32>, hits: &mut Hits<'_>) {
     let sweep = |first, hits: &mut _| sweep(slots, first, hits);
     let beside = |number, checks: &_, hits: &mut _| meet_all(slots, number, checks, hits);
     slots.hits_with(buckets, 1, hits, sweep, beside);

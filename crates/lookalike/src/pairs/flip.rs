@@ -24,7 +24,9 @@ use crate::{
     hamming::{
         late::Late,
         prefetch,
-        slots::{BLOCK_BITS, Bucket, CHECK_BITS, Cells, EMPTY, Hit, Keying, Slots, Tables, WIDTH},
+        slots::{
+            BLOCK_BITS, Bucket, CHECK_BITS, Cells, EMPTY, Hit, Hits, Keying, Slots, Tables, WIDTH,
+        },
     },
 };
 
@@ -334,9 +336,9 @@ impl<'a, const WORDS: usize> OneLane<'a, WORDS> {
     fn compare_part(&self, sorted: &Sorted<'_>, buckets: Range<u32>, worker: &mut Worker) {
         let Flip { prints, cover, radius, kernel, .. } = *self.flip;
         let Worker { hits, candidates, found, .. } = worker;
-        hits.clear();
+        let on_hits = &mut |hits: &[Hit]| self.look(sorted, hits, candidates);
+        let hits = Hits { waiting: hits, on_hits };
         sorted.slots.hits(kernel, buckets, cover.lanes[self.lane].budget, hits);
-        self.look(sorted, hits, candidates);
         candidates.verify(prints, radius, |xor| cover.lane_owns(self.lane, xor), found);
     }
 
