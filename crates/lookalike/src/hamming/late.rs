@@ -30,8 +30,8 @@ struct Row {
 }
 
 /// The buckets of a row.
-pub(super) const ROW: u32 = 1 << ROW_BITS;
-const ROW_BITS: u32 = u64::BITS.ilog2();
+const ROW: u32 = 1 << ROW_BITS;
+pub(crate) const ROW_BITS: u32 = u64::BITS.ilog2();
 
 impl LateItems {
     /// Takes items by bucket, of so many buckets.

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::{
     Kernel,
-    late::{Late, LateItems, ROW},
+    late::{self, Late, LateItems},
     prefetch,
 };
 
@@ -176,8 +176,8 @@ pub(crate) struct Slots<'a> {
 /// Buckets whose numbers differ in the lowest bits only. What they are compared with lies among themselves,
 /// or in another block in the same order.
 pub(super) const BLOCK: usize = 1 << BLOCK_BITS;
-/// Keys have at least so many bits.
-pub(crate) const BLOCK_BITS: u32 = 6;
+/// Keys have at least so many bits. One word tells which buckets of a block have late items.
+pub(crate) const BLOCK_BITS: u32 = late::ROW_BITS;
 /// The most bits of a key.
 pub(super) const MOST_KEY_BITS: u32 = 28;
 
@@ -267,17 +267,15 @@ impl<'a> Slots<'a> {
             }
             sweep(first, hits.waiting);
             hits.pass_on();
-            for row in (first..next).step_by(ROW as usize) {
-                for bucket in self.late.buckets(row) {
-                    self.late_inside(bucket, errors, hits.waiting);
-                    if errors > 0 {
-                        self.late_beside(bucket, hits.waiting, &beside);
-                    }
-                    hits.pass_on();
-                }
+            for bucket in self.late.buckets(first) {
+                self.late_inside(bucket, errors, hits.waiting);
                 if errors > 0 {
-                    self.late_with_late(row, hits);
+                    self.late_beside(bucket, hits.waiting, &beside);
                 }
+                hits.pass_on();
+            }
+            if errors > 0 {
+                self.late_with_late(first, hits);
             }
         }
     }
@@ -287,11 +285,9 @@ impl<'a> Slots<'a> {
     #[inline(always)]
     fn ask_for(&self, block: u32, next: Range<u32>) {
         const LINE: usize = 64 / size_of::<Bucket>();
-        for row in (block..next.start).step_by(ROW as usize) {
-            for bucket in self.late.buckets(row) {
-                for bit in BLOCK_BITS..self.key_bits {
-                    prefetch(Some(self.bucket(bucket ^ 1 << bit)));
-                }
+        for bucket in self.late.buckets(block) {
+            for bit in BLOCK_BITS..self.key_bits {
+                prefetch(Some(self.bucket(bucket ^ 1 << bit)));
             }
         }
         if next.is_empty() {
@@ -373,10 +369,10 @@ impl<'a> Slots<'a> {
         }
     }
 
-    /// Compares the late items of the buckets from this one on with those of buckets one bit apart.
+    /// Compares the late items of a block with those of buckets one bit apart.
     #[inline(always)]
-    fn late_with_late(&self, row: u32, hits: &mut Hits<'_>) {
-        self.late.for_each_one_bit_apart(row, self.key_bits, |one, two| {
+    fn late_with_late(&self, first: u32, hits: &mut Hits<'_>) {
+        self.late.for_each_one_bit_apart(first, self.key_bits, |one, two| {
             for (a, item) in self.late.of(one) {
                 let equal = self.late.of(two).filter(|(_, other)| other.check == item.check);
                 hits.waiting.extend(equal.map(|(b, _)| (self.late_item(a), self.late_item(b))));
