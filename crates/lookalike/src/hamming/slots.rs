@@ -179,7 +179,9 @@ pub(super) const BLOCK: usize = 1 << BLOCK_BITS;
 /// Keys have at least so many bits. One word tells which buckets of a block have late items.
 pub(crate) const BLOCK_BITS: u32 = late::ROW_BITS;
 /// The most bits of a key.
-pub(super) const MOST_KEY_BITS: u32 = 28;
+const MOST_KEY_BITS: u32 = 28;
+/// The most bits that lead from a block to others.
+pub(super) const MOST_LEADS: usize = (MOST_KEY_BITS - BLOCK_BITS).div_ceil(2) as usize;
 
 impl<'a> Slots<'a> {
     /// As many buckets as there are keys of some number of bits, and the items that found no slot, by
@@ -380,6 +382,25 @@ impl<'a> Slots<'a> {
             hits.pass_on();
         });
     }
+}
+
+/// The blocks that the one with this first bucket leads to, each with the bit that is turned; and how many
+/// they are.
+#[inline(always)]
+pub(super) fn blocks_beside<T>(
+    blocks: &[T],
+    first: u32,
+    key_bits: u32,
+) -> ([(u32, &T); MOST_LEADS], usize) {
+    let mut leads = leads_to(first, key_bits) & (u32::MAX << BLOCK_BITS);
+    let count = leads.count_ones() as usize;
+    let mut beside = [(0, &blocks[first as usize / BLOCK]); MOST_LEADS];
+    for beside in &mut beside[..count] {
+        let bit = leads & leads.wrapping_neg();
+        leads ^= bit;
+        *beside = (bit, &blocks[(first ^ bit) as usize / BLOCK]);
+    }
+    (beside, count)
 }
 
 /// How many slots are taken.

@@ -6,8 +6,8 @@ use std::{arch::x86_64::*, ops::Range};
 use super::{
     late::Late,
     slots::{
-        BLOCK, BLOCK_BITS, Bucket, Cells, EMPTY, Hit, Hits, Keying, MOST_KEY_BITS, Slots, Tables,
-        WIDTH, leads_to,
+        BLOCK, BLOCK_BITS, Bucket, Cells, EMPTY, Hit, Hits, Keying, Slots, Tables, WIDTH,
+        blocks_beside, leads_to,
     },
 };
 
@@ -71,24 +71,13 @@ pub(super) fn meet_all(slots: &Slots<'_>, number: u32, checks: &Bucket, hits: &m
     }
 }
 
-const LOW: u32 = BLOCK as u32 - 1;
-/// The most bits that lead to other blocks.
-const MOST_BITS: usize = (MOST_KEY_BITS - BLOCK_BITS).div_ceil(2) as usize;
-
 /// Compares the buckets of a block with themselves and with those they lead to.
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 #[inline]
 fn sweep(slots: &Slots<'_>, first: u32, hits: &mut Vec<Hit>) {
     let (blocks, _) = slots.buckets.as_chunks::<BLOCK>();
     let own = &blocks[first as usize / BLOCK];
-    let mut leads = leads_to(first, slots.key_bits) & !LOW;
-    let mut beside = [(0, own); MOST_BITS];
-    let count = leads.count_ones() as usize;
-    for beside in &mut beside[..count] {
-        let bit = lowest(leads);
-        leads ^= bit;
-        *beside = (bit, &blocks[(first ^ bit) as usize / BLOCK]);
-    }
+    let (beside, count) = blocks_beside(blocks, first, slots.key_bits);
     let (threes, rest) = beside[..count].as_chunks::<3>();
     for (at, (number, bucket)) in (first..).zip(own).enumerate() {
         let turned = report_own::<1>(number, bucket, hits);

@@ -4,7 +4,7 @@
 use std::{arch::x86_64::*, ops::Range};
 
 use super::{
-    slots::{BLOCK, BLOCK_BITS, Bucket, EMPTY, Hit, Hits, MOST_KEY_BITS, Slots, WIDTH, leads_to},
+    slots::{BLOCK, Bucket, EMPTY, Hit, Hits, Slots, WIDTH, blocks_beside, leads_to},
     slots_avx2::meet_all,
 };
 
@@ -27,8 +27,6 @@ type Row = [Bucket; ROW];
 const ROW: usize = 4;
 /// The rows of a block.
 const ROWS: usize = BLOCK / ROW;
-/// The most bits that lead from a block to others.
-const MOST_BITS: usize = (MOST_KEY_BITS - BLOCK_BITS).div_ceil(2) as usize;
 
 /// Compares the buckets of a block with themselves and with those they lead to, row by row: the buckets of
 /// a row lead to each other, and to rows of the same block or of others.
@@ -38,14 +36,7 @@ fn sweep(slots: &Slots<'_>, first: u32, hits: &mut Vec<Hit>) {
     let rows: &[Row] = slots.buckets.as_chunks().0;
     let (blocks, _) = rows.as_chunks::<ROWS>();
     let own = &blocks[first as usize / BLOCK];
-    let mut leads = leads_to(first, slots.key_bits) & (u32::MAX << BLOCK_BITS);
-    let count = leads.count_ones() as usize;
-    let mut beside = [(0, own); MOST_BITS];
-    for beside in &mut beside[..count] {
-        let bit = leads & leads.wrapping_neg();
-        leads ^= bit;
-        *beside = (bit, &blocks[(first ^ bit) as usize / BLOCK]);
-    }
+    let (beside, count) = blocks_beside(blocks, first, slots.key_bits);
     let (threes, rest) = beside[..count].as_chunks::<3>();
     for (at, (number, row)) in (first..).step_by(ROW).zip(own).enumerate() {
         let turned = Turned::new(load(row));
