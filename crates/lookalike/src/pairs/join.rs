@@ -273,9 +273,9 @@ struct Place<'a, const WORDS: usize> {
 }
 
 impl<const WORDS: usize> Place<'_, WORDS> {
-    /// The most records that are compared at once here, rather than split or finished.
-    fn small(&self) -> usize {
-        small(self.node.next.len().max(usize::from(self.rest.bits > 0)))
+    /// In how many ways records can be split here.
+    fn ways(&self) -> usize {
+        self.node.next.len().max(usize::from(self.rest.bits > 0))
     }
 }
 
@@ -320,6 +320,15 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
         });
     }
 
+    /// The most records that are compared at once at this place, rather than split or finished.
+    fn at_once(&self, place: &Place<'_, WORDS>) -> usize {
+        match place.ways() {
+            // Copies must not be compared each with each.
+            0 if !self.first => DENSE,
+            ways => small(ways),
+        }
+    }
+
     /// Finds the pairs that the place's path owns, among records that agree in its bits so far.
     fn visit(
         &self,
@@ -331,7 +340,7 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
         let total: usize = runs.iter().map(|run| run.len()).sum();
         let next = &place.node.next;
         let reach = next.iter().map(|node| node.field.bits).max().unwrap_or(0);
-        if total <= place.small() {
+        if total <= self.at_once(&place) {
             self.compare(&place, runs, levels, sink);
         } else if place.rest.bits > 0 && (next.is_empty() || wanted_bits(total) > reach) {
             self.split(place, runs, levels, sink);
@@ -360,7 +369,7 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
         let (level, deeper) =
             levels.split_first_mut().expect("a record has fewer bits than there are levels");
         level.split(runs, used);
-        let small = place.small();
+        let small = self.at_once(&place);
         self.compare_buckets(&place, level, small, sink);
         for bucket in level.buckets_above(small) {
             self.visit(place, &[bucket], deeper, sink);
@@ -489,10 +498,18 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
             let items = self.items(record);
             items.map(move |id| (self.join.prints[id as usize], id, record))
         };
-        let items = runs.iter().copied().flatten().flat_map(known).collect();
-        let (firsts, copies) = without_copies(items);
-        if owned {
-            sink.found.equal.extend(copies);
+        let mut records = runs.concat();
+        records.sort_unstable();
+        let mut firsts = Vec::with_capacity(records.len());
+        for alike in records.chunk_by(|&one, &two| self.layout.same_digest(one, two)) {
+            // Fingerprints are far away: they are asked only if records do not tell.
+            let [only] = alike else {
+                let (different, copies) = without_copies(alike.iter().flat_map(known).collect());
+                firsts.extend(different);
+                sink.found.equal.extend(copies.into_iter().filter(|_| owned));
+                continue;
+            };
+            firsts.push(*only);
         }
         firsts
     }

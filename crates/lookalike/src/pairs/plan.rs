@@ -224,8 +224,8 @@ impl Sample {
     }
 
     /// How many items share a key of `bits` bits with one, itself included.
-    fn bucket(&self, bits: u32) -> f64 {
-        1.0 + (self.items - 1.0).max(0.0) * (-self.worth_of(f64::from(bits))).exp2()
+    fn bucket(&self, bits: f64) -> f64 {
+        1.0 + (self.items - 1.0).max(0.0) * (-self.worth_of(bits)).exp2()
     }
 
     /// What a key of `bits` bits is worth: measured, and between and beyond that, in proportion.
@@ -341,14 +341,15 @@ impl Shape {
     /// How the paths of a lane of this budget go on from step to step, if `bits` are cut in all.
     fn steps(self, budget: u32, bits: u32) -> Vec<Step> {
         let budgets = (0..self.lanes).map(|lane| self.budget(lane));
-        let block = bits / budgets.map(|budget| self.cut.first_blocks(budget)).sum::<u32>();
+        let blocks: u32 = budgets.map(|budget| self.cut.first_blocks(budget)).sum();
+        let block = f64::from(bits) / f64::from(blocks);
         match self.cut {
             Cut::Once { picked } => {
                 (1..=picked).map(|depth| Step { paths: choices(budget, depth), block }).collect()
             }
             Cut::Twice => {
                 let ways = f64::from(budget + 1);
-                let half = Step { paths: ways * ways, block: budget * block / (budget + 1) };
+                let half = Step { paths: ways * ways, block: block * f64::from(budget) / ways };
                 let first = Step { paths: ways, block };
                 if budget == 0 { vec![first] } else { vec![first, half] }
             }
@@ -360,8 +361,8 @@ impl Shape {
 struct Step {
     /// How many of them there are.
     paths: f64,
-    /// The bits of the block that is chosen.
-    block: u32,
+    /// The bits of the block that is chosen, which may be some more here and fewer there.
+    block: f64,
 }
 
 impl<const WORDS: usize> Cover<WORDS> {
@@ -398,12 +399,13 @@ impl Price {
         let items = sample.items;
         let steps = shape.steps(budget, sample.order.len());
         let trunk = steps[0].block;
-        let key = partition_bits(items as usize, trunk);
-        let lane_bits = shape.cut.first_blocks(budget) * trunk;
+        let key = f64::from(partition_bits(items as usize, trunk as u32));
+        let blocks = f64::from(shape.cut.first_blocks(budget));
+        let lane_bits = blocks * trunk;
         // A record may be too small for all the lane's bits: then each block that follows gets its share.
-        let room = sample.record_room();
+        let room = f64::from(sample.record_room());
         let (mut rest, mut depth) = ((trunk - key).min(room), 0);
-        let share = (room - rest) / (shape.cut.first_blocks(budget) - 1).max(1);
+        let share = (room - rest) / (blocks - 1.0).max(1.0);
         let mut bucket = sample.bucket(key);
         let mut nodes = steps[0].paths;
         let mut used = key;
@@ -415,11 +417,11 @@ impl Price {
                 break;
             }
             let group = bucket;
-            let wanted = wanted_bits(bucket as usize).min(MOST_SPLIT_BITS);
+            let wanted = f64::from(wanted_bits(bucket as usize).min(MOST_SPLIT_BITS));
             let bits = match next {
-                None if rest > 0 => wanted.min(rest),
-                Some((_, carried)) if rest > 0 && wanted > carried => wanted.min(rest),
-                Some((paths, carried)) if carried > 0 => {
+                None if rest > 0.0 => wanted.min(rest),
+                Some((_, carried)) if rest > 0.0 && wanted > carried => wanted.min(rest),
+                Some((paths, carried)) if carried > 0.0 => {
                     depth += 1;
                     nodes = paths;
                     rest = carried;
@@ -437,8 +439,8 @@ impl Price {
         self.nanoseconds += nodes * items * Self::BUCKET
             + compares
                 * Self::compare(
-                    lane_bits - used.min(lane_bits),
-                    lane_bits - key,
+                    (lane_bits - used).max(0.0) as u32,
+                    (lane_bits - key) as u32,
                     budget,
                     shape.radius,
                     sample,
@@ -491,7 +493,7 @@ impl FlipPrice {
         let items = sample.items;
         let lane_bits = sample.order.len() / lanes;
         let check = lane_bits.saturating_sub(key).min(CHECK_BITS);
-        let others = sample.bucket(key) - 1.0;
+        let others = sample.bucket(f64::from(key)) - 1.0;
         // The part of the items that finds no slot: one in a hundred if buckets are half full.
         let late = (0.2 * (others / WIDTH as f64).powi(4)).min(1.0);
         let mut price = Self { nanoseconds: 0.0, compares: 0.0 };

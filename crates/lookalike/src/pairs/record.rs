@@ -169,6 +169,11 @@ impl<const WORDS: usize> Layout<WORDS> {
         (record & !(u64::MAX << self.id_bits)) as u32
     }
 
+    /// Whether two records differ at most in their positions.
+    pub fn same_digest(&self, one: u64, two: u64) -> bool {
+        (one ^ two) >> self.id_bits == 0
+    }
+
     /// The items of the stretch that a record is in.
     pub fn stretch(&self, record: u64, items: usize) -> Range<usize> {
         let start = (self.id(record) as usize) << self.stretch_bits;
