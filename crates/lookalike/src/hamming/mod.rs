@@ -14,6 +14,8 @@ pub(crate) mod filter;
 pub(crate) mod lanes;
 #[cfg(target_arch = "x86_64")]
 mod lanes_avx2;
+#[cfg(target_arch = "x86_64")]
+mod lanes_avx512;
 pub(crate) mod late;
 mod prefetch;
 pub(crate) mod scan;
@@ -33,7 +35,7 @@ pub enum Kernel {
     Portable,
     /// AVX2, BMI1, BMI2 and POPCNT on x86-64.
     Avx2,
-    /// The same, and AVX-512 with F, BW and VPOPCNTDQ.
+    /// The same, and AVX-512 with F, BW, VL, VPOPCNTDQ and BITALG.
     Avx512,
 }
 
@@ -68,7 +70,9 @@ impl Kernel {
                 Self::Avx2.is_there()
                     && is_x86_feature_detected!("avx512f")
                     && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512vl")
                     && is_x86_feature_detected!("avx512vpopcntdq")
+                    && is_x86_feature_detected!("avx512bitalg")
             }
             #[cfg(not(target_arch = "x86_64"))]
             _ => false,

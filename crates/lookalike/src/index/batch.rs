@@ -1,10 +1,10 @@
 //! How are many queries answered so that memory is waited for only once?
 //!
 //! Every query asks for some buckets, and every bucket is somewhere else in memory. A [`Batch`]
-//! takes a window of such probes through four stages together: each stage first asks for what the
-//! next one reads. How a bucket is stored is the business of [`Buckets`].
+//! takes a window of such probes through four stages together, table by table: each stage first asks
+//! for what the next one reads. How a bucket is stored is the business of [`Buckets`].
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use super::{Match, OnMatch, plan::Plan};
 use crate::{
@@ -16,31 +16,24 @@ use crate::{
     },
 };
 
-/// The tables of an index, as their storage sees them.
-pub(super) trait Buckets {
+/// One table of an index, as its storage sees it.
+pub(super) trait Buckets: Copy {
     /// Where a bucket is, once looked up.
     type Place: Copy;
 
     /// Asks for what [`locate`](Self::locate) reads.
-    fn touch(&self, table: usize, bucket: u32);
+    fn touch(self, bucket: u32);
 
     /// Finds a bucket and asks for its first entries.
-    fn locate(&self, table: usize, bucket: u32) -> Self::Place;
+    fn locate(self, bucket: u32) -> Self::Place;
 
     /// Calls `hit` with the position of every entry that passes, and asks for its id.
     ///
     /// Without a test, all entries pass.
-    fn scan<L: Lanes>(
-        &self,
-        lanes: L,
-        table: usize,
-        place: Self::Place,
-        test: Option<Test>,
-        hit: impl FnMut(u32),
-    );
+    fn scan<L: Lanes>(self, lanes: L, place: Self::Place, test: Option<Test>, hit: impl FnMut(u32));
 
     /// The id of the entry at a position.
-    fn id(&self, table: usize, position: u32) -> u32;
+    fn id(self, position: u32) -> u32;
 }
 
 /// What the check of an entry is held against.
@@ -63,9 +56,10 @@ impl Test {
 }
 
 /// Some queries, what they are asked of, and who hears the matches.
-pub(super) struct Batch<'a, const WORDS: usize, B: ?Sized> {
+pub(super) struct Batch<'a, const WORDS: usize, F> {
     pub plan: &'a Plan<WORDS>,
-    pub buckets: &'a B,
+    /// Where the tables of the plan are, by their number.
+    pub buckets: F,
     pub prints: &'a [Fingerprint<WORDS>],
     pub queries: &'a [Fingerprint<WORDS>],
     pub radius: Radius,
@@ -82,8 +76,8 @@ const AHEAD: usize = 16;
 /// One bucket to look into.
 #[derive(Clone, Copy)]
 struct Probe {
-    query: u32,
     table: u32,
+    query: u32,
     bucket: u32,
     check: u32,
 }
@@ -91,70 +85,95 @@ struct Probe {
 /// One entry that passed the filter.
 #[derive(Clone, Copy)]
 struct Hit {
-    probe: u32,
+    table: u32,
+    query: u32,
     /// Its position in the table, then its id.
     entry: u32,
 }
 
 /// What is on its way through the stages.
 struct Window<P> {
+    /// Table by table: what is the same for all probes of one is looked up once.
     probes: Vec<Probe>,
     places: Vec<P>,
     hits: Vec<Hit>,
+    /// By query in the end.
+    matches: Vec<(u32, Match)>,
 }
 
-impl<const WORDS: usize, B: Buckets + ?Sized> Task for Batch<'_, WORDS, B> {
+impl<const WORDS: usize, B: Buckets, F: Fn(usize) -> B> Task for Batch<'_, WORDS, F> {
     type Output = ControlFlow<()>;
 
     #[inline(always)]
     fn run<L: Lanes>(mut self, lanes: L) -> ControlFlow<()> {
-        let probes = self.plan.probes(self.radius.bits()) as usize * self.queries.len();
-        let room = probes.min(2 * WINDOW);
+        let each = (self.plan.probes(self.radius.bits()) as usize).max(1);
+        let at_once = (WINDOW / each).max(1);
+        let room = each.saturating_mul(self.queries.len().min(at_once)).min(2 * WINDOW);
         let mut window = Window {
             probes: Vec::with_capacity(room),
             places: Vec::with_capacity(room),
             hits: Vec::new(),
+            matches: Vec::new(),
         };
-        for query in 0..self.queries.len() {
+        for first in (0..self.queries.len()).step_by(at_once) {
+            let queries = first..(first + at_once).min(self.queries.len());
             for table in 0..self.plan.tables.len() {
-                self.probe(lanes, query, table, &mut window.probes);
+                self.probe(lanes, queries.clone(), table, &mut window.probes);
+                // The tables of one query may be more than a window takes.
                 if window.probes.len() >= WINDOW {
                     self.look(lanes, &mut window)?;
                 }
             }
+            self.look(lanes, &mut window)?;
         }
-        self.look(lanes, &mut window)
+        ControlFlow::Continue(())
     }
 }
 
-impl<const WORDS: usize, B: Buckets + ?Sized> Batch<'_, WORDS, B> {
-    /// Adds the buckets of one table in which one query may have matches.
+impl<const WORDS: usize, B: Buckets, F: Fn(usize) -> B> Batch<'_, WORDS, F> {
+    /// Adds the buckets of one table in which some queries may have matches.
     #[inline(always)]
-    fn probe<L: Lanes>(&self, lanes: L, query: usize, table: usize, probes: &mut Vec<Probe>) {
-        let print = &self.queries[query];
+    fn probe<L: Lanes>(
+        &self,
+        lanes: L,
+        queries: Range<usize>,
+        table: usize,
+        probes: &mut Vec<Probe>,
+    ) {
         let layout = &self.plan.tables[table];
         let Some(flips) = layout.flips_within(self.radius.bits()) else { return };
-        let check = layout.check.of(lanes, print) as u32;
-        layout.each_bucket(lanes, print, flips, |bucket| {
-            self.buckets.touch(table, bucket);
-            probes.push(Probe { query: query as u32, table: table as u32, bucket, check });
-        });
+        let buckets = (self.buckets)(table);
+        for (query, print) in (queries.start as u32..).zip(&self.queries[queries]) {
+            let check = layout.check.of(lanes, print) as u32;
+            layout.each_bucket(lanes, print, flips, |bucket| {
+                buckets.touch(bucket);
+                probes.push(Probe { table: table as u32, query, bucket, check });
+            });
+        }
     }
 
     /// Takes all probes of the window through the remaining stages.
     #[inline(always)]
     fn look<L: Lanes>(&mut self, lanes: L, window: &mut Window<B::Place>) -> ControlFlow<()> {
-        let Window { probes, places, hits } = window;
-        let locate = |probe: &Probe| self.buckets.locate(probe.table as usize, probe.bucket);
-        places.extend(probes.iter().map(locate));
-        for (index, (probe, &place)) in probes.iter().zip(&*places).enumerate() {
-            let table = probe.table as usize;
-            let test = self.test(table, probe.check);
-            let hit = |entry| hits.push(Hit { probe: index as u32, entry });
-            self.buckets.scan(lanes, table, place, test, hit);
+        let Window { probes, places, hits, matches } = window;
+        let of_one_table = |one: &Probe, two: &Probe| one.table == two.table;
+        for part in probes.chunk_by(of_one_table) {
+            let buckets = (self.buckets)(part[0].table as usize);
+            places.extend(part.iter().map(|probe| buckets.locate(probe.bucket)));
+        }
+        let mut places_left = places.iter();
+        for part in probes.chunk_by(of_one_table) {
+            let table = part[0].table;
+            let buckets = (self.buckets)(table as usize);
+            let (bits, most) = self.check(table as usize);
+            for (&Probe { query, check, .. }, &place) in part.iter().zip(places_left.by_ref()) {
+                let test = (bits > 0).then_some(Test { check, bits, most });
+                let hit = |entry| hits.push(Hit { table, query, entry });
+                buckets.scan(lanes, place, test, hit);
+            }
         }
         for (index, hit) in hits.iter_mut().enumerate() {
-            hit.entry = self.buckets.id(probes[hit.probe as usize].table as usize, hit.entry);
+            hit.entry = (self.buckets)(hit.table as usize).id(hit.entry);
             if index < AHEAD {
                 prefetch(self.prints.get(hit.entry as usize));
             }
@@ -162,34 +181,35 @@ impl<const WORDS: usize, B: Buckets + ?Sized> Batch<'_, WORDS, B> {
         for at in 0..hits.len() {
             let ahead = hits.get(at + AHEAD).and_then(|hit| self.prints.get(hit.entry as usize));
             prefetch(ahead);
-            self.verify(&probes[hits[at].probe as usize], hits[at].entry)?;
+            matches.extend(self.verify(hits[at]));
         }
+        // Tables come in the same order for every query.
+        matches.sort_by_key(|&(query, _)| query);
+        let told =
+            matches.iter().try_for_each(|&(query, found)| (self.on_match)(query as usize, found));
         probes.clear();
         places.clear();
         hits.clear();
-        ControlFlow::Continue(())
+        matches.clear();
+        told
     }
 
-    /// The test on the checks of a table, if it has any.
+    /// How many bits the checks of a table have, and how many of them may differ.
     #[inline(always)]
-    fn test(&self, table: usize, check: u32) -> Option<Test> {
+    fn check(&self, table: usize) -> (u32, u32) {
         let table = &self.plan.tables[table];
-        let (bits, most) = (table.check.len(), table.errors_in_check(self.radius.bits()));
-        (bits > 0).then_some(Test { check, bits, most })
+        (table.check.len(), table.errors_in_check(self.radius.bits()))
     }
 
-    /// Reports the item if it is within the radius and this is the table to report it.
+    /// The query and the item, if that is within the radius and its table is the one to report it.
     #[inline(always)]
-    fn verify(&mut self, probe: &Probe, id: u32) -> ControlFlow<()> {
+    fn verify(&self, hit: Hit) -> Option<(u32, Match)> {
         // A damaged file may name items that do not exist.
-        let Some(print) = self.prints.get(id as usize) else { return ControlFlow::Continue(()) };
-        let xor = print.xor(&self.queries[probe.query as usize]);
+        let print = self.prints.get(hit.entry as usize)?;
+        let xor = print.xor(&self.queries[hit.query as usize]);
         let distance = xor.ones();
-        if !self.radius.contains(distance)
-            || !self.plan.owns(&self.plan.tables[probe.table as usize], &xor)
-        {
-            return ControlFlow::Continue(());
-        }
-        (self.on_match)(probe.query as usize, Match { id, distance })
+        let near = self.radius.contains(distance)
+            && self.plan.owns(&self.plan.tables[hit.table as usize], &xor);
+        near.then_some((hit.query, Match { id: hit.entry, distance }))
     }
 }

@@ -230,33 +230,26 @@ impl Lines {
     }
 }
 
-impl Buckets for [Chains] {
+impl Buckets for &Chains {
     /// The first line.
     type Place = u32;
 
     #[inline(always)]
-    fn touch(&self, table: usize, bucket: u32) {
-        prefetch(self[table].front.lines().get(bucket as usize));
+    fn touch(self, bucket: u32) {
+        prefetch(self.front.lines().get(bucket as usize));
     }
 
     #[inline(always)]
-    fn locate(&self, table: usize, bucket: u32) -> u32 {
-        if let Some(next) = self[table].link(bucket).next() {
-            prefetch(self[table].front.lines().get(next as usize));
+    fn locate(self, bucket: u32) -> u32 {
+        if let Some(next) = self.link(bucket).next() {
+            prefetch(self.front.lines().get(next as usize));
         }
         bucket
     }
 
     #[inline(always)]
-    fn scan<L: Lanes>(
-        &self,
-        lanes: L,
-        table: usize,
-        bucket: u32,
-        test: Option<Test>,
-        mut hit: impl FnMut(u32),
-    ) {
-        let lines = self[table].front.lines();
+    fn scan<L: Lanes>(self, lanes: L, bucket: u32, test: Option<Test>, mut hit: impl FnMut(u32)) {
+        let lines = self.front.lines();
         let mut at = Some(bucket);
         while let Some(line) = at {
             let entries = &lines[line as usize].0;
@@ -273,7 +266,7 @@ impl Buckets for [Chains] {
             }
             while near != 0 {
                 let place = near.trailing_zeros();
-                if let Some(behind) = &self[table].behind {
+                if let Some(behind) = &self.behind {
                     prefetch(behind.lines().get(line as usize));
                 }
                 hit(line << 4 | place);
@@ -283,8 +276,8 @@ impl Buckets for [Chains] {
     }
 
     #[inline(always)]
-    fn id(&self, table: usize, position: u32) -> u32 {
-        self[table].id(position)
+    fn id(self, position: u32) -> u32 {
+        Chains::id(self, position)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Where does everything lie in the memory of a static index, and how is it read?
 //!
-//! [`Layout`] says where, in units of 32 bits, the same in memory and in the file; [`Tables`]
-//! reads the buckets from there. A table has a directory with checks and ids in two long arrays,
-//! or [`Cells`] with a tail.
+//! [`Layout`] says where, in units of 32 bits, the same in memory and in the file; a [`StaticTable`]
+//! reads the buckets from there. It has a directory with checks and ids in two long arrays, or
+//! [`Cells`] with a tail.
 
 use std::ops::Range;
 
@@ -195,48 +195,46 @@ impl<'a> Rest<'a> {
     }
 }
 
-/// The tables as a search sees them.
-pub(super) struct Tables<'a> {
-    pub words: &'a [u32],
-    pub layout: &'a Layout,
-}
-
-impl Tables<'_> {
+impl TablePlace {
+    /// The table as a search sees it, in the memory of its index.
     #[inline(always)]
-    fn cells(&self, place: &TablePlace) -> Cells<'_> {
-        Cells { cells: &self.words[place.directory.clone()], tail: &self.words[place.ids.clone()] }
+    pub fn table<'a>(&self, words: &'a [u32]) -> StaticTable<'a> {
+        let [directory, checks, ids] =
+            [&self.directory, &self.checks, &self.ids].map(|range| &words[range.clone()]);
+        if self.cells {
+            StaticTable::Cells(Cells { cells: directory, tail: ids })
+        } else {
+            StaticTable::Arrays(Arrays { directory, checks, ids })
+        }
     }
 }
 
-impl Buckets for Tables<'_> {
-    /// The first entry and the one after the last; of cells, the bucket.
-    type Place = (u32, u32);
+/// A table as a search sees it.
+#[derive(Clone, Copy)]
+pub(super) enum StaticTable<'a> {
+    Cells(Cells<'a>),
+    Arrays(Arrays<'a>),
+}
 
-    #[inline(always)]
-    fn touch(&self, table: usize, bucket: u32) {
-        let place = &self.layout.tables[table];
-        if place.cells {
-            return self.cells(place).touch(bucket);
-        }
-        prefetch(self.words.get(place.directory.start + bucket as usize));
-    }
+/// A directory, and the entries in its order.
+#[derive(Clone, Copy)]
+pub(super) struct Arrays<'a> {
+    directory: &'a [u32],
+    checks: &'a [u32],
+    ids: &'a [u32],
+}
 
+impl Arrays<'_> {
     #[inline(always)]
-    fn locate(&self, table: usize, bucket: u32) -> (u32, u32) {
-        let place = &self.layout.tables[table];
-        if place.cells {
-            self.cells(place).locate(bucket);
-            return (bucket, bucket);
-        }
-        let at = place.directory.start + bucket as usize;
+    fn locate(&self, bucket: u32) -> (u32, u32) {
+        let at = bucket as usize;
         // A damaged file may hold any offset: they are forced into the table, and into order.
-        let items = self.layout.items as u32;
-        let end = self.words[at + 1].min(items);
-        let start = self.words[at].min(end);
+        let end = self.directory[at + 1].min(self.ids.len() as u32);
+        let start = self.directory[at].min(end);
         if start < end {
-            let entries = if place.checks.is_empty() { &place.ids } else { &place.checks };
-            prefetch(self.words.get(entries.start + start as usize));
-            prefetch(self.words.get(entries.start + end as usize - 1));
+            let entries = if self.checks.is_empty() { self.ids } else { self.checks };
+            prefetch(entries.get(start as usize));
+            prefetch(entries.get(end as usize - 1));
         }
         (start, end)
     }
@@ -245,40 +243,65 @@ impl Buckets for Tables<'_> {
     fn scan<L: Lanes>(
         &self,
         lanes: L,
-        table: usize,
         (start, end): (u32, u32),
-        test: Option<Test>,
+        test: Test,
         mut hit: impl FnMut(u32),
     ) {
-        let place = &self.layout.tables[table];
-        let Some(test) = test else { return (start..end).for_each(hit) };
-        if place.cells {
-            return self.cells(place).scan(lanes, start, test, hit);
-        }
-        let checks = &self.words[place.checks.clone()];
         let filter = test.filter();
         let mut at = start;
         while at < end {
-            // The section goes on for LANES elements behind the last entry.
-            let Some(chunk) = checks[at as usize..].first_chunk::<LANES>() else { return };
+            // The checks go on for LANES elements behind the last entry.
+            let Some(chunk) = self.checks[at as usize..].first_chunk::<LANES>() else { return };
             let left = u32::MAX >> (32 - (end - at).min(32));
             let mut near = lanes.near(filter, test.check, chunk) & left;
             while near != 0 {
                 let position = at + near.trailing_zeros();
-                prefetch(self.words.get(place.ids.start + position as usize));
+                prefetch(self.ids.get(position as usize));
                 hit(position);
                 near &= near - 1;
             }
             at += LANES as u32;
         }
     }
+}
+
+impl Buckets for StaticTable<'_> {
+    /// The first entry and the one after the last; of cells, the bucket.
+    type Place = (u32, u32);
 
     #[inline(always)]
-    fn id(&self, table: usize, position: u32) -> u32 {
-        let place = &self.layout.tables[table];
-        if place.cells {
-            return self.cells(place).id(position);
+    fn touch(self, bucket: u32) {
+        match self {
+            Self::Cells(cells) => cells.touch(bucket),
+            Self::Arrays(arrays) => prefetch(arrays.directory.get(bucket as usize)),
         }
-        self.words[place.ids.start + position as usize]
+    }
+
+    #[inline(always)]
+    fn locate(self, bucket: u32) -> (u32, u32) {
+        match self {
+            Self::Cells(cells) => {
+                cells.locate(bucket);
+                (bucket, bucket)
+            }
+            Self::Arrays(arrays) => arrays.locate(bucket),
+        }
+    }
+
+    #[inline(always)]
+    fn scan<L: Lanes>(self, lanes: L, place: (u32, u32), test: Option<Test>, hit: impl FnMut(u32)) {
+        match (self, test) {
+            (Self::Cells(cells), Some(test)) => cells.scan(lanes, place.0, test, hit),
+            (Self::Arrays(arrays), Some(test)) => arrays.scan(lanes, place, test, hit),
+            (_, None) => (place.0..place.1).for_each(hit),
+        }
+    }
+
+    #[inline(always)]
+    fn id(self, position: u32) -> u32 {
+        match self {
+            Self::Cells(cells) => cells.id(position),
+            Self::Arrays(arrays) => arrays.ids[position as usize],
+        }
     }
 }

@@ -292,7 +292,7 @@ impl<const WORDS: usize> Search<WORDS> for MutableIndex<WORDS> {
         };
         let _ = self.kernel.run(Batch {
             plan: &self.tables.plan,
-            buckets: self.tables.chains.as_slice(),
+            buckets: |table: usize| &self.tables.chains[table],
             prints: &self.prints,
             queries,
             radius,

@@ -16,7 +16,7 @@ use super::{
     check_radius,
     choose::{Sample, Storage, choose},
     file::{self, About, Content, Header, Kind},
-    layout::{Layout, Tables},
+    layout::Layout,
     map::{map_file, map_memory},
     plan::Plan,
     plan_bytes,
@@ -215,13 +215,10 @@ impl<const WORDS: usize> Search<WORDS> for StaticIndex<WORDS> {
             let all = LinearIndex::new(self.prints()).with_kernel(self.kernel);
             return all.search_while(queries, radius, on_match);
         }
-        let buckets =
-            Tables { words: bytemuck::cast_slice(self.body.bytes()), layout: &self.layout };
-        let prints = self.prints();
-        let plan = &self.plan;
-        let on_match = &mut on_match;
-        let _ =
-            self.kernel.run(Batch { plan, buckets: &buckets, prints, queries, radius, on_match });
+        let words = bytemuck::cast_slice(self.body.bytes());
+        let buckets = |table: usize| self.layout.tables[table].table(words);
+        let (plan, prints, on_match) = (&self.plan, self.prints(), &mut on_match);
+        let _ = self.kernel.run(Batch { plan, buckets, prints, queries, radius, on_match });
         Ok(())
     }
 }
