@@ -142,9 +142,9 @@ fn first_of<N>(links: &mut Links<N>) -> Result<Option<u32>, PairsError>
 where
     N: Iterator<Item = Result<PackedPair, PairsError>>,
 {
-    match links.next_if(Result::is_err) {
-        Some(error) => error.map(|link| Some(link.a)),
-        None => Ok(links.peek().and_then(|link| link.as_ref().ok()).map(|link| link.a)),
+    match links.peek() {
+        Some(Ok(link)) => Ok(Some(link.a)),
+        _ => Ok(links.next().transpose()?.map(|link| link.a)),
     }
 }
 
@@ -153,7 +153,11 @@ fn next_of<N>(links: &mut Links<N>, item: u32) -> Result<Option<PackedPair>, Pai
 where
     N: Iterator<Item = Result<PackedPair, PairsError>>,
 {
-    links.next_if(|link| link.as_ref().map_or(true, |link| link.a == item)).transpose()
+    // Not `next_if`: it takes a link out and puts it back.
+    match links.peek() {
+        Some(Ok(link)) if link.a != item => Ok(None),
+        _ => links.next().transpose(),
+    }
 }
 
 #[cfg(test)]

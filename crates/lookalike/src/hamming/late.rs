@@ -37,15 +37,15 @@ impl LateItems {
     /// Takes items by bucket, of so many buckets.
     pub fn new(buckets: usize, items: Vec<Late>) -> Self {
         let mut rows = vec![Row::default(); buckets.div_ceil(ROW as usize)];
-        let mut starts = Vec::new();
-        let mut last = None;
+        let mut starts = vec![items.len() as u32; items.len() + 1];
+        let (mut last, mut count) = (None, 0);
         for (at, late) in (0..).zip(&items) {
-            if last.replace(late.bucket) != Some(late.bucket) {
-                rows[(late.bucket / ROW) as usize].bits |= 1 << (late.bucket % ROW);
-                starts.push(at);
-            }
+            rows[(late.bucket / ROW) as usize].bits |= 1 << (late.bucket % ROW);
+            // Every second one begins a bucket, and nobody foresees which: it is written either way.
+            count += usize::from(last.replace(late.bucket) != Some(late.bucket));
+            starts[count - 1] = starts[count - 1].min(at);
         }
-        starts.push(items.len() as u32);
+        starts.truncate(count + 1);
         let mut before = 0;
         for row in &mut rows {
             row.before = before;

@@ -242,7 +242,7 @@ impl<'a, const WORDS: usize> OneLane<'a, WORDS> {
                 self.with_worker(|worker| self.sort_part(runs, first, tables, worker))
             })
             .collect::<Vec<_>>();
-        let late = parts.iter().flat_map(|part| &part.late).copied().collect();
+        let late = parts.iter().map(|part| &part.late[..]).collect::<Vec<_>>().concat();
         Sorted { parts, slots: Slots::new(checks, late), places, low_bits }
     }
 
