@@ -6,9 +6,7 @@ use super::{
     flip::Flip,
     join::{Found, Join},
     plan::{Sample, choose},
-    record::stretch_bits,
     scan::scan,
-    scatter::records_at_once,
 };
 use crate::{Fingerprint, Kernel};
 
@@ -37,20 +35,7 @@ pub(super) fn find<const WORDS: usize>(
 ) -> Found {
     match strategy {
         Strategy::Join(cover) => {
-            let stretch_bits = stretch_bits(prints.len());
-            let at_once = records_at_once(prints.len());
-            Join {
-                prints,
-                cover,
-                radius,
-                kernel,
-                stretch_bits,
-                at_once,
-                depth: 0,
-                workspace,
-                progress,
-            }
-            .run()
+            Join { progress, ..Join::new(prints, cover, radius, kernel, workspace) }.run()
         }
         Strategy::Flip(cover) => {
             Flip { prints, cover, radius, kernel, depth: 0, workspace, progress }.run()
@@ -69,22 +54,9 @@ pub(super) fn find_distinct<const WORDS: usize>(
     let (workspace, progress) = (&Workspace::default(), &|_| {});
     match choose(&Sample::of(prints), radius, u64::MAX) {
         Strategy::Join(cover) if depth < MOST_DEPTH => {
-            let (cover, at_once) = (&cover, prints.len());
+            let join = Join::new(prints, &cover, radius, kernel, workspace);
             // Pairs are told once here.
-            let stretch_bits = 0;
-            Join {
-                prints,
-                cover,
-                radius,
-                kernel,
-                stretch_bits,
-                at_once,
-                depth,
-                workspace,
-                progress,
-            }
-            .run()
-            .near
+            Join { stretch_bits: 0, at_once: prints.len(), depth, ..join }.run().near
         }
         Strategy::Flip(cover) if depth < MOST_DEPTH => {
             Flip { prints, cover: &cover, radius, kernel, depth, workspace, progress }.run().near

@@ -16,8 +16,8 @@ use super::{
     Pair, Workspace,
     cover::{Cover, Path},
     find::find_distinct,
-    record::{Check, Field, Layout, Node, Positions},
-    scatter::{Counts, most_key_bits},
+    record::{Check, Field, Layout, Node, Positions, stretch_bits},
+    scatter::{Counts, most_key_bits, records_at_once},
     verify::Candidates,
     workspace::Records,
 };
@@ -71,7 +71,21 @@ pub(super) struct Found {
     pub equal: Vec<(u32, u32)>,
 }
 
-impl<const WORDS: usize> Join<'_, WORDS> {
+impl<'a, const WORDS: usize> Join<'a, WORDS> {
+    /// A join of its own, with nobody watching.
+    pub fn new(
+        prints: &'a [Fingerprint<WORDS>],
+        cover: &'a Cover<WORDS>,
+        radius: u32,
+        kernel: Kernel,
+        workspace: &'a Workspace,
+    ) -> Self {
+        let stretch_bits = stretch_bits(prints.len());
+        let at_once = records_at_once(prints.len());
+        let (depth, progress) = (0, &|_| {});
+        Self { prints, cover, radius, kernel, stretch_bits, at_once, depth, workspace, progress }
+    }
+
     /// Finds all pairs.
     pub fn run(&self) -> Found {
         self.run_trunks(&self.cover.trunks().collect::<Vec<_>>())

@@ -19,7 +19,6 @@ use super::{
     find::Strategy,
     join::{Found, Join},
     plan::{self, Sample},
-    record::stretch_bits,
 };
 use crate::{Fingerprint, hamming::bits::BitSet};
 
@@ -206,18 +205,8 @@ impl<'a, const WORDS: usize> SpillJoin<'a, WORDS> {
     ) -> Result<(), PairsError> {
         let (prints, ids) = partitions.load(partition)?;
         let AllPairs { radius, kernel, .. } = *self.options;
-        let join = Join {
-            prints: &prints,
-            cover: self.cover,
-            radius: radius.bits(),
-            kernel,
-            stretch_bits: stretch_bits(prints.len()),
-            at_once: prints.len(),
-            depth: 0,
-            workspace: &self.workspace,
-            progress: &|_| {},
-        };
-        let found = join.run_trunks(&[trunk]);
+        let join = Join::new(&prints, self.cover, radius.bits(), kernel, &self.workspace);
+        let found = Join { at_once: prints.len(), ..join }.run_trunks(&[trunk]);
         let position = |local: u32| ids[local as usize];
         self.found.near.extend(found.near.into_iter().map(|pair| pair.map(position)));
         self.found

@@ -142,20 +142,9 @@ fn check_join<const WORDS: usize>(prints: &[Fingerprint<WORDS>], radius: u32, st
     let shapes = [(1, Cut::Once { picked: 2 }), (2, Cut::Once { picked: 2 }), (2, Cut::Twice)];
     for (kernel, (lanes, cut)) in kernels.flat_map(|kernel| shapes.map(|shape| (kernel, shape))) {
         let cover = Cover::new(&order, radius, lanes.min(radius + 1), cut);
-        let (cover, workspace, progress) = (&cover, &workspace, &|_| {});
         for at_once in [prints.len(), prints.len() / 5] {
-            let join = Join {
-                prints,
-                cover,
-                radius,
-                kernel,
-                stretch_bits,
-                at_once,
-                depth: 0,
-                workspace,
-                progress,
-            };
-            let found = listed(join.run());
+            let join = Join::new(prints, &cover, radius, kernel, &workspace);
+            let found = listed(Join { stretch_bits, at_once, ..join }.run());
             assert_eq!(found, expected, "{kernel:?}, {lanes} lanes, {cut:?}, {at_once} at once");
         }
     }
@@ -179,21 +168,9 @@ fn as_many_blocks_as_bits_find_the_same_pairs() {
     let order = BitOrder::contiguous((0..256).collect());
     for (radius, picked) in [(3, 253), (31, 225), (31, 9), (0, 256)] {
         let cover = &Cover::new(&order, radius, 1, Cut::Once { picked });
-        let (workspace, progress) = (&Workspace::default(), &|_| {});
-        let (prints, at_once) = (&prints[..], prints.len());
-        let (kernel, stretch_bits, depth) = (Kernel::detect(), 0, 0);
-        let join = Join {
-            prints,
-            cover,
-            radius,
-            kernel,
-            stretch_bits,
-            at_once,
-            depth,
-            workspace,
-            progress,
-        };
-        assert_eq!(listed(join.run()), expected(prints, radius), "{radius} {picked}");
+        let workspace = Workspace::default();
+        let join = Join::new(&prints, cover, radius, Kernel::detect(), &workspace);
+        assert_eq!(listed(join.run()), expected(&prints, radius), "{radius} {picked}");
     }
 }
 
