@@ -11,7 +11,7 @@ use crate::{
     Fingerprint, Radius,
     hamming::{
         filter::Filter,
-        lanes::{Lanes, Task},
+        lanes::{BLOCK, LANES, Lanes, NARROW_LANES, Task},
         prefetch,
     },
 };
@@ -43,15 +43,35 @@ pub(super) struct Test {
     pub check: u32,
     /// How many bits it has, 1 to 32.
     pub bits: u32,
-    /// In how many of them an entry that passes may differ.
+    /// In how many of them an entry that passes may differ,
     pub most: u32,
+    /// and whether it may differ in none.
+    pub same: bool,
 }
 
 impl Test {
-    /// As a filter on 32-bit checks.
+    /// Which of these checks pass, a bit each.
     #[inline(always)]
-    pub fn filter(&self) -> Filter {
-        Filter::new(self.bits, self.most)
+    pub fn near<L: Lanes>(&self, lanes: L, checks: &[u32; LANES]) -> u32 {
+        let near = lanes.near(Filter::new(self.bits, self.most), self.check, checks);
+        if self.same { near } else { near & !lanes.near(Filter::exact(0), self.check, checks) }
+    }
+
+    /// The same for checks of 16 bits.
+    #[inline(always)]
+    pub fn near_narrow<L: Lanes>(&self, lanes: L, checks: &[u16; NARROW_LANES]) -> u32 {
+        let near = lanes.near_narrow(self.most, self.check as u16, checks);
+        if self.same { near } else { near & !lanes.near_narrow(0, self.check as u16, checks) }
+    }
+
+    /// The same for many of them, of which hardly any pass.
+    #[inline(always)]
+    pub fn near_block<L: Lanes>(&self, lanes: L, checks: &[u16; BLOCK]) -> u64 {
+        let near = lanes.near_block(self.most, self.check as u16, checks);
+        if self.same || near == 0 {
+            return near;
+        }
+        near & !lanes.near_block(0, self.check as u16, checks)
     }
 }
 
@@ -165,9 +185,11 @@ impl<const WORDS: usize, B: Buckets, F: Fn(usize) -> B> Batch<'_, WORDS, F> {
         for part in probes.chunk_by(of_one_table) {
             let table = part[0].table;
             let buckets = (self.buckets)(table as usize);
-            let (bits, most) = self.check(table as usize);
+            let layout = &self.plan.tables[table as usize];
+            let (bits, same) = (layout.check.len(), !layout.differs_in_check());
+            let most = layout.errors_in_check(self.radius.bits());
             for (&Probe { query, check, .. }, &place) in part.iter().zip(places_left.by_ref()) {
-                let test = (bits > 0).then_some(Test { check, bits, most });
+                let test = (bits > 0).then_some(Test { check, bits, most, same });
                 let hit = |entry| hits.push(Hit { table, query, entry });
                 buckets.scan(lanes, place, test, hit);
             }
@@ -192,13 +214,6 @@ impl<const WORDS: usize, B: Buckets, F: Fn(usize) -> B> Batch<'_, WORDS, F> {
         hits.clear();
         matches.clear();
         told
-    }
-
-    /// How many bits the checks of a table have, and how many of them may differ.
-    #[inline(always)]
-    fn check(&self, table: usize) -> (u32, u32) {
-        let table = &self.plan.tables[table];
-        (table.check.len(), table.errors_in_check(self.radius.bits()))
     }
 
     /// The query and the item, if that is within the radius and its table is the one to report it.

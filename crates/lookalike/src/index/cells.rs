@@ -168,7 +168,7 @@ impl Cells<'_> {
         let link = Link(words[0]);
         let cell: &[u16; NARROW_LANES] = bytemuck::cast_ref(words);
         // The link takes the place of the first two checks.
-        let near = lanes.near_narrow(test.most, test.check as u16, cell) >> 2;
+        let near = test.near_narrow(lanes, cell) >> 2;
         if link.count() < Link::MORE {
             let near = near & ((1 << link.count()) - 1);
             self.report(near.into(), link.start(), &mut hit);
@@ -199,13 +199,13 @@ impl Cells<'_> {
         let first = ids + SLOTS as usize;
         let (blocks, rest) = checks[..more].as_chunks::<BLOCK>();
         for (number, block) in blocks.iter().enumerate() {
-            let near = lanes.near_block(test.most, test.check as u16, block);
+            let near = test.near_block(lanes, block);
             self.report(near, first + number * BLOCK, hit);
         }
         for at in (more - rest.len()..more).step_by(NARROW_LANES) {
             let Some(chunk) = checks[at..].first_chunk() else { return };
             let left = u32::MAX >> (32 - (more - at).min(32));
-            let near = lanes.near_narrow(test.most, test.check as u16, chunk) & left;
+            let near = test.near_narrow(lanes, chunk) & left;
             self.report(near.into(), first + at, hit);
         }
     }
@@ -237,7 +237,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_packed_bucket_of_any_size_gives_back_its_entries(
-            sizes in proptest::collection::vec(prop_oneof![0usize..20, 0usize..200], 1..20), query: u16, most in 0u32..17,
+            sizes in proptest::collection::vec(prop_oneof![0usize..20, 0usize..200], 1..20), query: u16, most in 0u32..17, same: bool,
         ) {
             let mut directory = vec![0u32];
             sizes.iter().for_each(|&size| directory.push(directory[directory.len() - 1] + size as u32));
@@ -250,11 +250,14 @@ mod tests {
             let packed = Cells { cells: &cells, tail: &tail };
             for bucket in 0..sizes.len() {
                 let mut found = Vec::new();
-                let test = Test { check: query.into(), bits: 16, most };
+                let test = Test { check: query.into(), bits: 16, most, same };
                 packed.scan(Portable, bucket as u32, test, |position| found.push(packed.id(position)));
                 let entries = directory[bucket]..directory[bucket + 1];
                 let near: Vec<u32> = entries
-                    .filter(|&id| (checks[id as usize] as u16 ^ query).count_ones() <= most)
+                    .filter(|&id| {
+                        let errors = (checks[id as usize] as u16 ^ query).count_ones();
+                        errors <= most && (same || errors > 0)
+                    })
                     .collect();
                 prop_assert_eq!(found, near);
             }
@@ -270,7 +273,7 @@ mod tests {
                 cells[0] = first;
                 let packed = Cells { cells: &cells, tail: &tail };
                 packed.locate(0);
-                let test = Test { check: 0, bits: 16, most: 16 };
+                let test = Test { check: 0, bits: 16, most: 16, same: true };
                 packed.scan(Portable, 0, test, |position| {
                     packed.id(position);
                 });

@@ -260,9 +260,7 @@ impl Buckets for &Chains {
             }
             let mut near = (1 << link.count()) - 1;
             if let (Some(test), ([low, high], _)) = (test, entries.as_chunks::<LANES>()) {
-                let filter = test.filter();
-                near &= lanes.near(filter, test.check, low)
-                    | lanes.near(filter, test.check, high) << LANES;
+                near &= test.near(lanes, low) | test.near(lanes, high) << LANES;
             }
             while near != 0 {
                 let place = near.trailing_zeros();

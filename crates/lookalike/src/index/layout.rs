@@ -247,13 +247,12 @@ impl Arrays<'_> {
         test: Test,
         mut hit: impl FnMut(u32),
     ) {
-        let filter = test.filter();
         let mut at = start;
         while at < end {
             // The checks go on for LANES elements behind the last entry.
             let Some(chunk) = self.checks[at as usize..].first_chunk::<LANES>() else { return };
             let left = u32::MAX >> (32 - (end - at).min(32));
-            let mut near = lanes.near(filter, test.check, chunk) & left;
+            let mut near = test.near(lanes, chunk) & left;
             while near != 0 {
                 let position = at + near.trailing_zeros();
                 prefetch(self.ids.get(position as usize));

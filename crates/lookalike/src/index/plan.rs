@@ -254,6 +254,13 @@ impl<const WORDS: usize> Table<WORDS> {
         }
     }
 
+    /// Whether a match that this table reports differs in its check for sure: in a block that must not be
+    /// equal.
+    #[inline(always)]
+    pub fn differs_in_check(&self) -> bool {
+        self.differ.iter().any(|block| block.without(&self.check.bits).len() == 0)
+    }
+
     /// How many buckets one query looks into.
     pub fn probes(&self, radius: u32) -> u64 {
         let bits = u64::from(self.key.len());
