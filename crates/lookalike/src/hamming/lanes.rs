@@ -43,9 +43,9 @@ impl Kernel {
     pub(crate) fn run<T: Task>(self, task: T) -> T::Output {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512 => super::lanes_avx512::run(task),
+            Self::Avx512 if self.is_avx512() => super::lanes_avx512::run(task),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => super::lanes_avx2::run(task),
+            Self::Avx2 | Self::Avx512 => super::lanes_avx2::run(task),
             _ => task.run(Portable),
         }
     }

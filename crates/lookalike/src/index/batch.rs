@@ -41,11 +41,11 @@ pub(super) trait Buckets: Copy {
 pub(super) struct Test {
     /// The check of the query.
     pub check: u32,
-    /// How many bits it has, 1 to 32.
-    pub bits: u32,
-    /// In how many of them an entry that passes may differ,
+    /// In how many bits an entry that passes may differ,
     pub most: u32,
-    /// and whether it may differ in none.
+    /// the filter that asks so of checks of 32 bits,
+    pub filter: Filter,
+    /// and whether an entry may differ in none.
     pub same: bool,
 }
 
@@ -53,7 +53,7 @@ impl Test {
     /// Which of these checks pass, a bit each.
     #[inline(always)]
     pub fn near<L: Lanes>(&self, lanes: L, checks: &[u32; LANES]) -> u32 {
-        let near = lanes.near(Filter::new(self.bits, self.most), self.check, checks);
+        let near = lanes.near(self.filter, self.check, checks);
         if self.same { near } else { near & !lanes.near(Filter::exact(0), self.check, checks) }
     }
 
@@ -90,6 +90,9 @@ pub(super) struct Batch<'a, const WORDS: usize, F> {
 /// what was asked for is still in the cache when it is read.
 const WINDOW: usize = 128;
 
+/// So many hits are looked up before there are more: crowds of equal items would fill the memory.
+const MOST_HITS: usize = 1 << 14;
+
 /// How many fingerprints ahead of the one that is verified are asked for.
 const AHEAD: usize = 16;
 
@@ -117,8 +120,9 @@ struct Window<P> {
     probes: Vec<Probe>,
     places: Vec<P>,
     hits: Vec<Hit>,
-    /// By query in the end.
+    /// Those of several queries, by query in the end.
     matches: Vec<(u32, Match)>,
+    several: bool,
 }
 
 impl<const WORDS: usize, B: Buckets, F: Fn(usize) -> B> Task for Batch<'_, WORDS, F> {
@@ -134,13 +138,15 @@ impl<const WORDS: usize, B: Buckets, F: Fn(usize) -> B> Task for Batch<'_, WORDS
             places: Vec::with_capacity(room),
             hits: Vec::new(),
             matches: Vec::new(),
+            several: false,
         };
         for first in (0..self.queries.len()).step_by(at_once) {
             let queries = first..(first + at_once).min(self.queries.len());
+            window.several = queries.len() > 1;
             for table in 0..self.plan.tables.len() {
                 self.probe(lanes, queries.clone(), table, &mut window.probes);
-                // The tables of one query may be more than a window takes.
-                if window.probes.len() >= WINDOW {
+                // The tables of one query may be more than a window takes; those of several are not.
+                if !window.several && window.probes.len() >= WINDOW {
                     self.look(lanes, &mut window)?;
                 }
             }
@@ -175,25 +181,47 @@ impl<const WORDS: usize, B: Buckets, F: Fn(usize) -> B> Batch<'_, WORDS, F> {
     /// Takes all probes of the window through the remaining stages.
     #[inline(always)]
     fn look<L: Lanes>(&mut self, lanes: L, window: &mut Window<B::Place>) -> ControlFlow<()> {
-        let Window { probes, places, hits, matches } = window;
         let of_one_table = |one: &Probe, two: &Probe| one.table == two.table;
-        for part in probes.chunk_by(of_one_table) {
+        for part in window.probes.chunk_by(of_one_table) {
             let buckets = (self.buckets)(part[0].table as usize);
-            places.extend(part.iter().map(|probe| buckets.locate(probe.bucket)));
+            window.places.extend(part.iter().map(|probe| buckets.locate(probe.bucket)));
         }
-        let mut places_left = places.iter();
-        for part in probes.chunk_by(of_one_table) {
+        let mut places = window.places.iter();
+        for part in window.probes.chunk_by(of_one_table) {
             let table = part[0].table;
             let buckets = (self.buckets)(table as usize);
             let layout = &self.plan.tables[table as usize];
             let (bits, same) = (layout.check.len(), !layout.differs_in_check());
             let most = layout.errors_in_check(self.radius.bits());
-            for (&Probe { query, check, .. }, &place) in part.iter().zip(places_left.by_ref()) {
-                let test = (bits > 0).then_some(Test { check, bits, most, same });
-                let hit = |entry| hits.push(Hit { table, query, entry });
+            let filter = Filter::new(bits, most);
+            for (&Probe { query, check, .. }, &place) in part.iter().zip(places.by_ref()) {
+                let test = (bits > 0).then_some(Test { check, filter, most, same });
+                let hit = |entry| window.hits.push(Hit { table, query, entry });
                 buckets.scan(lanes, place, test, hit);
+                if window.hits.len() >= MOST_HITS {
+                    self.resolve(&mut window.hits, &mut window.matches, window.several)?;
+                }
             }
         }
+        self.resolve(&mut window.hits, &mut window.matches, window.several)?;
+        // Tables come in the same order for every query.
+        window.matches.sort_by_key(|&(query, _)| query);
+        let mut matches = window.matches.drain(..);
+        matches.try_for_each(|(query, found)| (self.on_match)(query as usize, found))?;
+        drop(matches);
+        window.probes.clear();
+        window.places.clear();
+        ControlFlow::Continue(())
+    }
+
+    /// Looks up what hits are. Matches of one query are told at once, those of several wait.
+    #[inline(always)]
+    fn resolve(
+        &mut self,
+        hits: &mut Vec<Hit>,
+        matches: &mut Vec<(u32, Match)>,
+        several: bool,
+    ) -> ControlFlow<()> {
         for (index, hit) in hits.iter_mut().enumerate() {
             hit.entry = (self.buckets)(hit.table as usize).id(hit.entry);
             if index < AHEAD {
@@ -203,17 +231,14 @@ impl<const WORDS: usize, B: Buckets, F: Fn(usize) -> B> Batch<'_, WORDS, F> {
         for at in 0..hits.len() {
             let ahead = hits.get(at + AHEAD).and_then(|hit| self.prints.get(hit.entry as usize));
             prefetch(ahead);
-            matches.extend(self.verify(hits[at]));
+            match self.verify(hits[at]) {
+                Some(found) if several => matches.push(found),
+                Some((query, found)) => (self.on_match)(query as usize, found)?,
+                None => {}
+            }
         }
-        // Tables come in the same order for every query.
-        matches.sort_by_key(|&(query, _)| query);
-        let told =
-            matches.iter().try_for_each(|&(query, found)| (self.on_match)(query as usize, found));
-        probes.clear();
-        places.clear();
         hits.clear();
-        matches.clear();
-        told
+        ControlFlow::Continue(())
     }
 
     /// The query and the item, if that is within the radius and its table is the one to report it.

@@ -231,7 +231,7 @@ impl Cells<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hamming::lanes::Portable;
+    use crate::hamming::{filter::Filter, lanes::Portable};
     use proptest::prelude::*;
 
     proptest! {
@@ -250,7 +250,8 @@ mod tests {
             let packed = Cells { cells: &cells, tail: &tail };
             for bucket in 0..sizes.len() {
                 let mut found = Vec::new();
-                let test = Test { check: query.into(), bits: 16, most, same };
+                let filter = Filter::new(16, most);
+                let test = Test { check: query.into(), most, filter, same };
                 packed.scan(Portable, bucket as u32, test, |position| found.push(packed.id(position)));
                 let entries = directory[bucket]..directory[bucket + 1];
                 let near: Vec<u32> = entries
@@ -266,14 +267,14 @@ mod tests {
         #[test]
         fn damaged_cells_and_tails_break_nothing(
             cells: [u32; CELL_WORDS], tail in proptest::collection::vec(prop_oneof![any::<u32>(), 0u32..50], 0..60),
-            link in 0u32..70, count in 0u32..16,
+            link in 0u32..70, count in 0u32..16, same: bool,
         ) {
             for first in [cells[0], link | count << 28] {
                 let mut cells = cells;
                 cells[0] = first;
                 let packed = Cells { cells: &cells, tail: &tail };
                 packed.locate(0);
-                let test = Test { check: 0, bits: 16, most: 16, same: true };
+                let test = Test { check: 0, most: 16, filter: Filter::new(16, 16), same };
                 packed.scan(Portable, 0, test, |position| {
                     packed.id(position);
                 });

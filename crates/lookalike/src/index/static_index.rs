@@ -184,6 +184,7 @@ impl<const WORDS: usize> StaticIndex<WORDS> {
             u32::try_from(header.about.items).map_err(|_| damaged("more items than ids"))?;
         let (layout, start) = Layout::in_file(&plan, items as usize, &header)
             .ok_or_else(|| damaged("the sections do not fit the plan"))?;
+        header.sections.iter().try_for_each(|section| section.of(path, &map).map(drop))?;
         let max_radius = Radius::new(header.about.max_radius);
         let body = Body::Opened { map, start };
         let origin = Some((path.into(), header));
@@ -216,7 +217,8 @@ impl<const WORDS: usize> Search<WORDS> for StaticIndex<WORDS> {
             return all.search_while(queries, radius, on_match);
         }
         let words = bytemuck::cast_slice(self.body.bytes());
-        let buckets = |table: usize| self.layout.tables[table].table(words);
+        let tables: Vec<_> = self.layout.tables.iter().map(|place| place.table(words)).collect();
+        let buckets = |table: usize| tables[table];
         let (plan, prints, on_match) = (&self.plan, self.prints(), &mut on_match);
         let _ = self.kernel.run(Batch { plan, buckets, prints, queries, radius, on_match });
         Ok(())

@@ -312,6 +312,48 @@ fn a_search_stops_where_it_is_told() {
     assert_eq!(calls, 7);
 }
 
+/// Who matches whom, until so many calls were made.
+fn calls(
+    index: &impl Search<1>,
+    queries: &[Fingerprint<1>],
+    radius: Radius,
+    most: usize,
+) -> Vec<(usize, Match)> {
+    let mut calls = Vec::new();
+    let until = |query, found| {
+        calls.push((query, found));
+        if calls.len() == most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    index.search_while(queries, radius, until).expect("a small radius");
+    calls
+}
+
+#[test]
+fn every_plan_tells_crowds_in_the_order_of_queries_and_stops_where_it_is_told() {
+    let mut random = Random(5);
+    let mut prints = random.prints::<1>(Data::Clustered, 300);
+    // More of them than are looked up at once.
+    prints.extend(vec![prints[0]; 2500]);
+    let queries: Vec<_> =
+        (0..50).map(|number| random.near(&prints[number % 2 * number], 3)).collect();
+    let radius = Radius::new(3);
+    let expected = calls(&LinearIndex::new(&prints), &queries, radius, usize::MAX);
+    let by_id = |found: &(usize, Match)| (found.0, found.1.id);
+    for plan in plans(&prints, radius.bits()) {
+        let context = plan.to_string();
+        let index = StaticIndex::with_plan(plan, &prints, radius, Kernel::detect());
+        let index = index.expect("little memory");
+        let all = calls(&index, &queries, radius, usize::MAX);
+        assert!(all.is_sorted_by_key(|found| found.0), "{context}");
+        let mut sorted = all.clone();
+        sorted.sort_unstable_by_key(by_id);
+        assert!(sorted == expected, "{context}");
+        for most in [1, 7, all.len() / 2] {
+            assert!(calls(&index, &queries, radius, most) == all[..most], "{most} of {context}");
+        }
+    }
+}
+
 /// One thing that happens to an index.
 #[derive(Clone, Debug)]
 enum Step {

@@ -35,6 +35,8 @@ const SMALL: usize = 128;
 /// Buckets up to this size that cannot be split are compared at once; larger ones get a plan of
 /// their own.
 const DENSE: usize = 1024;
+/// With more records than this, what passes in their large buckets is verified bucket by bucket.
+const MANY: usize = 1 << 16;
 /// Splits aim at buckets of about this size.
 const TARGET: usize = 6;
 /// The most bits of one split, which stays in the cache: more than of a scatter.
@@ -334,11 +336,13 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
         });
     }
 
-    /// The most records that are compared at once at this place, rather than split or finished.
-    fn at_once(&self, place: &Place<'_, WORDS>) -> usize {
+    /// The most records of a bucket at this place that are compared, rather than split or finished, if
+    /// there are so many in all.
+    fn most_compared(&self, place: &Place<'_, WORDS>, records: usize) -> usize {
         match place.ways() {
-            // Copies must not be compared each with each.
-            0 if !self.first => DENSE,
+            // Copies must not be compared each with each, nor all that passes of too many records wait to
+            // be verified.
+            0 if !self.first && records <= MANY => DENSE,
             ways => small(ways),
         }
     }
@@ -354,7 +358,7 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
         let total: usize = runs.iter().map(|run| run.len()).sum();
         let next = &place.node.next;
         let reach = next.iter().map(|node| node.field.bits).max().unwrap_or(0);
-        if total <= self.at_once(&place) {
+        if total <= self.most_compared(&place, total) {
             self.compare(&place, runs, levels, sink);
         } else if place.rest.bits > 0 && (next.is_empty() || wanted_bits(total) > reach) {
             self.split(place, runs, levels, sink);
@@ -383,7 +387,7 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
         let (level, deeper) =
             levels.split_first_mut().expect("a record has fewer bits than there are levels");
         level.split(runs, used);
-        let small = self.at_once(&place);
+        let small = self.most_compared(&place, total);
         self.compare_buckets(&place, level, small, sink);
         for bucket in level.buckets_above(small) {
             self.visit(place, &[bucket], deeper, sink);
@@ -516,14 +520,16 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
         records.sort_unstable();
         let mut firsts = Vec::with_capacity(records.len());
         for alike in records.chunk_by(|&one, &two| self.layout.same_digest(one, two)) {
-            // Fingerprints are far away: they are asked only if records do not tell.
-            let [only] = alike else {
-                let (different, copies) = without_copies(alike.iter().flat_map(known).collect());
-                firsts.extend(different);
-                sink.found.equal.extend(copies.into_iter().filter(|_| owned));
+            if let [only] = alike {
+                firsts.push(*only);
                 continue;
-            };
-            firsts.push(*only);
+            }
+            // Fingerprints are far away: they are asked only where records do not tell.
+            let (different, copies) = without_copies(alike.iter().flat_map(known).collect());
+            firsts.extend(different);
+            if owned {
+                sink.found.equal.extend(copies);
+            }
         }
         firsts
     }

@@ -399,7 +399,7 @@ impl Price {
         let items = sample.items;
         let steps = shape.steps(budget, sample.order.len());
         let trunk = steps[0].block;
-        let key = f64::from(partition_bits(items as usize, trunk as u32));
+        let key = f64::from(partition_bits(items as usize, trunk.ceil() as u32)).min(trunk);
         let blocks = f64::from(shape.cut.first_blocks(budget));
         let lane_bits = blocks * trunk;
         // A record may be too small for all the lane's bits: then each block that follows gets its share.
@@ -439,8 +439,8 @@ impl Price {
         self.nanoseconds += nodes * items * Self::BUCKET
             + compares
                 * Self::compare(
-                    (lane_bits - used).max(0.0) as u32,
-                    (lane_bits - key) as u32,
+                    (lane_bits - used).max(0.0).round() as u32,
+                    (lane_bits - key).round() as u32,
                     budget,
                     shape.radius,
                     sample,
