@@ -299,7 +299,7 @@ fn key_worth<const WORDS: usize>(
 ) -> f64 {
     let keys = order.cut::<WORDS>(order.len() / bits);
     // The first key and the middle one: two places tell whether one of them is a fluke.
-    let chosen = [&keys[0], &keys[keys.len() / 2]];
+    let chosen = [keys[0], keys[keys.len() / 2]].map(|key| key.lowest(bits));
     let pairs = sample.len() as f64 * (sample.len() as f64 - 1.0) / 2.0;
     let colliding: f64 = chosen.iter().map(|key| colliding_pairs(sample, key)).sum();
     // Random data may show less than one collision, which says nothing against it.
@@ -508,5 +508,21 @@ impl FlipPrice {
                 + items * late * (Self::LATE + (flips + 1.0) * others * late);
         }
         price
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_worth_what_its_own_bits_tell_and_not_those_behind_it() {
+        // Lanes of 32 bits: one of 16 values in the lower 22, whatever comes in the others.
+        let lane = |item: u64| (item % 16 * 0x1f_0b5d % (1 << 22)) | ((item << 22) & 0xffff_ffff);
+        let some: Vec<_> =
+            (0..4096).map(|item| Fingerprint([lane(item) | lane(item / 3) << 32])).collect();
+        let order = BitOrder::contiguous((0..64).collect());
+        let worth = key_worth(&some, &order, 22);
+        assert!((3.9..4.1).contains(&worth), "{worth}");
     }
 }
