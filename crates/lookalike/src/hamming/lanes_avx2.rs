@@ -10,20 +10,27 @@ use super::{
     lanes::{BLOCK, LANES, Lanes, NARROW_LANES, Task},
 };
 
-/// Proof that AVX2, BMI2 and POPCNT were detected: made by [`run`] alone, after it looked.
+/// Proof that all of [`Kernel::Avx2`] was detected.
 #[derive(Clone, Copy)]
-struct Avx2(());
+pub(super) struct Avx2(());
 
-/// See [`Kernel::run`].
-pub(super) fn run<T: Task>(task: T) -> T::Output {
-    assert!(Kernel::Avx2.is_avx2(), "this machine has no AVX2: ask Kernel::detect");
-    // SAFETY: the features were detected in the line above.
-    unsafe { run_detected(task, Avx2(())) }
-}
+impl Avx2 {
+    /// The proof, if the kernel asks for so much and it is there.
+    #[inline]
+    pub fn detect(kernel: Kernel) -> Option<Self> {
+        kernel.is_avx2().then_some(Self(()))
+    }
 
-#[target_feature(enable = "avx2,bmi2,popcnt")]
-fn run_detected<T: Task>(task: T, proof: Avx2) -> T::Output {
-    task.run(proof)
+    /// See [`Kernel::run`].
+    pub fn run<T: Task>(self, task: T) -> T::Output {
+        // SAFETY: `self` proves that all of it was detected.
+        unsafe { self.run_detected(task) }
+    }
+
+    #[target_feature(enable = "avx2,bmi2,popcnt")]
+    fn run_detected<T: Task>(self, task: T) -> T::Output {
+        task.run(self)
+    }
 }
 
 impl Lanes for Avx2 {

@@ -11,20 +11,27 @@ use super::{
     lanes::{BLOCK, LANES, Lanes, NARROW_LANES, Task},
 };
 
-/// Proof that all of [`Kernel::Avx512`] was detected: made by [`run`] alone, after it looked.
+/// Proof that all of [`Kernel::Avx512`] was detected.
 #[derive(Clone, Copy)]
-struct Avx512(());
+pub(super) struct Avx512(());
 
-/// See [`Kernel::run`].
-pub(super) fn run<T: Task>(task: T) -> T::Output {
-    assert!(Kernel::Avx512.is_avx512(), "this machine has no AVX-512: ask Kernel::detect");
-    // SAFETY: the features were detected in the line above.
-    unsafe { run_detected(task, Avx512(())) }
-}
+impl Avx512 {
+    /// The proof, if the kernel asks for so much and it is there.
+    #[inline]
+    pub fn detect(kernel: Kernel) -> Option<Self> {
+        kernel.is_avx512().then_some(Self(()))
+    }
 
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vpopcntdq,avx512bitalg,bmi2,popcnt")]
-fn run_detected<T: Task>(task: T, proof: Avx512) -> T::Output {
-    task.run(proof)
+    /// See [`Kernel::run`].
+    pub fn run<T: Task>(self, task: T) -> T::Output {
+        // SAFETY: `self` proves that all of it was detected.
+        unsafe { self.run_detected(task) }
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vpopcntdq,avx512bitalg,bmi2,popcnt")]
+    fn run_detected<T: Task>(self, task: T) -> T::Output {
+        task.run(self)
+    }
 }
 
 impl Lanes for Avx512 {

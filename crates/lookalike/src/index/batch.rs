@@ -19,7 +19,7 @@ use crate::{
 /// One table of an index, as its storage sees it.
 pub(super) trait Buckets: Copy {
     /// Where a bucket is, once looked up.
-    type Place: Copy;
+    type Place: Copy + Default;
 
     /// Asks for what [`locate`](Self::locate) reads.
     fn touch(self, bucket: u32);
@@ -98,11 +98,13 @@ const AHEAD: usize = 16;
 
 /// One bucket to look into.
 #[derive(Clone, Copy)]
-struct Probe {
+struct Probe<P> {
     table: u32,
     query: u32,
     bucket: u32,
-    check: u32,
+    /// Where the bucket is, once looked up.
+    place: P,
+    test: Option<Test>,
 }
 
 /// One entry that passed the filter.
@@ -117,8 +119,7 @@ struct Hit {
 /// What is on its way through the stages.
 struct Window<P> {
     /// Table by table: what is the same for all probes of one is looked up once.
-    probes: Vec<Probe>,
-    places: Vec<P>,
+    probes: Vec<Probe<P>>,
     hits: Vec<Hit>,
     /// Those of several queries, by query in the end.
     matches: Vec<(u32, Match)>,
@@ -135,7 +136,6 @@ impl<const WORDS: usize, B: Buckets, F: Fn(usize) -> B> Task for Batch<'_, WORDS
         let room = each.saturating_mul(self.queries.len().min(at_once)).min(2 * WINDOW);
         let mut window = Window {
             probes: Vec::with_capacity(room),
-            places: Vec::with_capacity(room),
             hits: Vec::new(),
             matches: Vec::new(),
             several: false,
@@ -164,16 +164,21 @@ impl<const WORDS: usize, B: Buckets, F: Fn(usize) -> B> Batch<'_, WORDS, F> {
         lanes: L,
         queries: Range<usize>,
         table: usize,
-        probes: &mut Vec<Probe>,
+        probes: &mut Vec<Probe<B::Place>>,
     ) {
         let layout = &self.plan.tables[table];
         let Some(flips) = layout.flips_within(self.radius.bits()) else { return };
         let buckets = (self.buckets)(table);
+        let (bits, same) = (layout.check.len(), !layout.differs_in_check());
+        let most = layout.errors_in_check(self.radius.bits());
+        let filter = Filter::new(bits, most);
+        let (table, place) = (table as u32, B::Place::default());
         for (query, print) in (queries.start as u32..).zip(&self.queries[queries]) {
             let check = layout.check.of(lanes, print) as u32;
+            let test = (bits > 0).then_some(Test { check, filter, most, same });
             layout.each_bucket(lanes, print, flips, |bucket| {
                 buckets.touch(bucket);
-                probes.push(Probe { table: table as u32, query, bucket, check });
+                probes.push(Probe { table, query, bucket, place, test });
             });
         }
     }
@@ -181,21 +186,14 @@ impl<const WORDS: usize, B: Buckets, F: Fn(usize) -> B> Batch<'_, WORDS, F> {
     /// Takes all probes of the window through the remaining stages.
     #[inline(always)]
     fn look<L: Lanes>(&mut self, lanes: L, window: &mut Window<B::Place>) -> ControlFlow<()> {
-        let of_one_table = |one: &Probe, two: &Probe| one.table == two.table;
+        let of_one_table = |one: &Probe<_>, two: &Probe<_>| one.table == two.table;
+        for part in window.probes.chunk_by_mut(of_one_table) {
+            let buckets = (self.buckets)(part[0].table as usize);
+            part.iter_mut().for_each(|probe| probe.place = buckets.locate(probe.bucket));
+        }
         for part in window.probes.chunk_by(of_one_table) {
             let buckets = (self.buckets)(part[0].table as usize);
-            window.places.extend(part.iter().map(|probe| buckets.locate(probe.bucket)));
-        }
-        let mut places = window.places.iter();
-        for part in window.probes.chunk_by(of_one_table) {
-            let table = part[0].table;
-            let buckets = (self.buckets)(table as usize);
-            let layout = &self.plan.tables[table as usize];
-            let (bits, same) = (layout.check.len(), !layout.differs_in_check());
-            let most = layout.errors_in_check(self.radius.bits());
-            let filter = Filter::new(bits, most);
-            for (&Probe { query, check, .. }, &place) in part.iter().zip(places.by_ref()) {
-                let test = (bits > 0).then_some(Test { check, filter, most, same });
+            for &Probe { table, query, place, test, .. } in part {
                 let hit = |entry| window.hits.push(Hit { table, query, entry });
                 buckets.scan(lanes, place, test, hit);
                 if window.hits.len() >= MOST_HITS {
@@ -210,7 +208,6 @@ impl<const WORDS: usize, B: Buckets, F: Fn(usize) -> B> Batch<'_, WORDS, F> {
         matches.try_for_each(|(query, found)| (self.on_match)(query as usize, found))?;
         drop(matches);
         window.probes.clear();
-        window.places.clear();
         ControlFlow::Continue(())
     }
 

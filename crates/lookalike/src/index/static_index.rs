@@ -217,8 +217,7 @@ impl<const WORDS: usize> Search<WORDS> for StaticIndex<WORDS> {
             return all.search_while(queries, radius, on_match);
         }
         let words = bytemuck::cast_slice(self.body.bytes());
-        let tables: Vec<_> = self.layout.tables.iter().map(|place| place.table(words)).collect();
-        let buckets = |table: usize| tables[table];
+        let buckets = |table: usize| self.layout.tables[table].table(words);
         let (plan, prints, on_match) = (&self.plan, self.prints(), &mut on_match);
         let _ = self.kernel.run(Batch { plan, buckets, prints, queries, radius, on_match });
         Ok(())
