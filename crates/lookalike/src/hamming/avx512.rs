@@ -88,7 +88,7 @@ impl<'a> Hits<'a> {
     /// Adds the pairs of eight words with those that lie `from` here on, and one, two and three
     /// further, if they are near and do not reach beyond the bucket. Most calls add one or two: no loop
     /// is over these, and no branch needs to be guessed.
-    #[target_feature(enable = "avx512f,popcnt")]
+    #[target_feature(enable = "avx512f,avx512vpopcntdq,popcnt")]
     #[inline]
     fn add(&mut self, near: [__mmask8; 4], held: __m512i, from: u32, end: u32) {
         let mut count = self.count;
@@ -107,13 +107,46 @@ impl<'a> Hits<'a> {
         }
     }
 
-    #[target_feature(enable = "avx512f,popcnt")]
+    /// Looks closer at all of them, eight at a time; see [`Passed::look`].
+    #[target_feature(enable = "avx512f,avx512vpopcntdq,popcnt")]
     #[cold]
     fn look(&mut self) {
-        let pairs = self.ones[..self.count].iter().zip(&self.twos[..self.count]);
-        self.passed.look(&self.digests, pairs.map(|(&one, &two)| [one, two]));
+        let Digests { same, lane, lane_most, all, most, rivals, .. } = self.digests;
+        let Passed { pairs, wasted } = &mut *self.passed;
+        let mut kept = pairs.len();
+        pairs.resize(kept + self.count + LANES, [0; 2]);
+        let eights = self.ones.as_chunks().0.iter().zip(self.twos.as_chunks().0);
+        for (at, (ones, twos)) in (0..self.count).step_by(LANES).zip(eights) {
+            let (ones, twos) = (load_all(ones), load_all(twos));
+            let xor = _mm512_xor_si512(ones, twos);
+            let there = ((1u32 << (self.count - at).min(LANES)) - 1) as __mmask8;
+            let near = _mm512_mask_testn_epi64_mask(there, xor, _mm512_set1_epi64(same as i64))
+                & at_most(xor, all, most)
+                & at_most(xor, lane, lane_most);
+            *wasted += u64::from((there ^ near).count_ones());
+            let elsewhere = rivals.iter().map(|rival| at_most(xor, rival.bits, rival.most));
+            let here = near & !elsewhere.fold(0, |any, there| any | there);
+            let ones = _mm512_maskz_compress_epi64(here, ones);
+            let twos = _mm512_maskz_compress_epi64(here, twos);
+            // The first of the one with the first of the other, and so on.
+            let first_four = _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11);
+            let last_four = _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15);
+            let room = pairs[kept..kept + LANES].as_flattened_mut();
+            store(room, 0, _mm512_permutex2var_epi64(ones, first_four, twos));
+            store(room, LANES, _mm512_permutex2var_epi64(ones, last_four, twos));
+            kept += here.count_ones() as usize;
+        }
+        pairs.truncate(kept);
         self.count = 0;
     }
+}
+
+/// Which words have at most so many of `bits`.
+#[target_feature(enable = "avx512f,avx512vpopcntdq")]
+#[inline]
+fn at_most(words: __m512i, bits: u64, most: u32) -> __mmask8 {
+    let count = _mm512_popcnt_epi64(_mm512_and_si512(words, _mm512_set1_epi64(bits as i64)));
+    _mm512_cmple_epu64_mask(count, _mm512_set1_epi64(i64::from(most)))
 }
 
 /// How many of `bits` differ, in each lane.
@@ -133,10 +166,17 @@ fn load(words: &[u64], at: u32) -> __m512i {
     unsafe { _mm512_loadu_si512(words.as_ptr().add(at as usize).cast()) }
 }
 
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn load_all(words: &[u64; LANES]) -> __m512i {
+    // SAFETY: the array has exactly the eight words that are read.
+    unsafe { _mm512_loadu_si512(words.as_ptr().cast()) }
+}
+
 /// Stores eight words from position `at` on.
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn store(words: &mut [u64; MOST_HITS], at: usize, lanes: __m512i) {
+fn store(words: &mut [u64], at: usize, lanes: __m512i) {
     let room = &mut words[at..at + LANES];
     // SAFETY: there is room for exactly the eight words that are written.
     unsafe { _mm512_storeu_si512(room.as_mut_ptr().cast(), lanes) }
