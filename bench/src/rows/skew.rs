@@ -30,13 +30,21 @@ pub fn text(options: &Options) -> Result<Vec<Row>> {
         let reason = "no folder of texts was given (`make bench DATA=folder`)";
         return Ok(vec![Row::skipped("fingerprints of real text", reason)]);
     };
-    // About 200 bytes of words' 3-shingles, the mildest skew, and 1000 bytes of words, the worst.
-    let windows =
-        [Windows { words: 3, window: 32, step: 8 }, Windows { words: 1, window: 160, step: 20 }];
+    // About 200 and 1000 bytes, one beside the other; and such that overlap, so that most items are near
+    // some others: words' 3-shingles, the mildest skew, and words, the worst.
+    let windows = [
+        Windows { words: 3, window: 32, step: 32 },
+        Windows { words: 1, window: 32, step: 32 },
+        Windows { words: 3, window: 160, step: 160 },
+        Windows { words: 1, window: 160, step: 160 },
+        Windows { words: 3, window: 32, step: 8 },
+        Windows { words: 1, window: 160, step: 20 },
+    ];
     windows.into_iter().map(|windows| windows.row(options, data)).collect()
 }
 
-/// What is fingerprinted of a text: windows of so many words, made of shingles of so many words.
+/// What is fingerprinted of a text: windows of so many words, one every `step`, made of shingles of so many
+/// words.
 struct Windows {
     words: u32,
     window: u32,
@@ -47,8 +55,10 @@ impl Windows {
     fn row(&self, options: &Options, data: &Path) -> Result<Row> {
         let mut prints = self.prints(options, data)?;
         prints.truncate(options.size(prints.len() as u64) as usize);
-        let Self { words, window, .. } = self;
-        against_random(&format!("real text, {window}-word windows, {words}-shingles"), &prints)
+        let Self { words, window, step } = self;
+        let every = if step < window { format!(" every {step}") } else { String::new() };
+        let what = format!("real text, {window}-word windows{every}, {words}-shingles");
+        against_random(&what, &prints)
     }
 
     fn prints(&self, options: &Options, data: &Path) -> Result<Vec<Fingerprint<1>>> {
