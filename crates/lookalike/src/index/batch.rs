@@ -27,10 +27,16 @@ pub(super) trait Buckets: Copy {
     /// Finds a bucket and asks for its first entries.
     fn locate(self, bucket: u32) -> Self::Place;
 
-    /// Calls `hit` with the position of every entry that passes, and asks for its id.
+    /// Calls `hit` with the position of every entry that passes, and asks for its id, until it breaks.
     ///
     /// Without a test, all entries pass.
-    fn scan<L: Lanes>(self, lanes: L, place: Self::Place, test: Option<Test>, hit: impl FnMut(u32));
+    fn scan<L: Lanes, E>(
+        self,
+        lanes: L,
+        place: Self::Place,
+        test: Option<Test>,
+        hit: impl FnMut(u32) -> ControlFlow<E>,
+    ) -> ControlFlow<E>;
 
     /// The id of the entry at a position.
     fn id(self, position: u32) -> u32;
@@ -41,12 +47,13 @@ pub(super) trait Buckets: Copy {
 pub(super) struct Test {
     /// The check of the query.
     pub check: u32,
-    /// In how many bits an entry that passes may differ,
+    /// In how many bits an entry that passes may differ.
     pub most: u32,
-    /// the filter that asks so of checks of 32 bits,
+    /// The filter that asks so of checks of 32 bits.
     pub filter: Filter,
-    /// and whether an entry may differ in none.
-    pub same: bool,
+    /// Whether an entry may differ in none. If not, it is reported by another table: see
+    /// [`Table::differs_in_check`](super::plan::Table::differs_in_check).
+    pub equal_passes: bool,
 }
 
 impl Test {
@@ -54,21 +61,27 @@ impl Test {
     #[inline(always)]
     pub fn near<L: Lanes>(&self, lanes: L, checks: &[u32; LANES]) -> u32 {
         let near = lanes.near(self.filter, self.check, checks);
-        if self.same { near } else { near & !lanes.near(Filter::exact(0), self.check, checks) }
+        if self.equal_passes {
+            return near;
+        }
+        near & !lanes.near(Filter::exact(0), self.check, checks)
     }
 
     /// The same for checks of 16 bits.
     #[inline(always)]
     pub fn near_narrow<L: Lanes>(&self, lanes: L, checks: &[u16; NARROW_LANES]) -> u32 {
         let near = lanes.near_narrow(self.most, self.check as u16, checks);
-        if self.same { near } else { near & !lanes.near_narrow(0, self.check as u16, checks) }
+        if self.equal_passes {
+            return near;
+        }
+        near & !lanes.near_narrow(0, self.check as u16, checks)
     }
 
     /// The same for many of them, of which hardly any pass.
     #[inline(always)]
     pub fn near_block<L: Lanes>(&self, lanes: L, checks: &[u16; BLOCK]) -> u64 {
         let near = lanes.near_block(self.most, self.check as u16, checks);
-        if self.same || near == 0 {
+        if self.equal_passes || near == 0 {
             return near;
         }
         near & !lanes.near_block(0, self.check as u16, checks)
@@ -93,6 +106,9 @@ const WINDOW: usize = 128;
 /// So many hits are looked up before there are more: crowds of equal items would fill the memory.
 const MOST_HITS: usize = 1 << 14;
 
+/// If so many matches wait, those of several queries, their queries are answered one by one instead.
+const MOST_MATCHES: usize = 1 << 16;
+
 /// How many fingerprints ahead of the one that is verified are asked for.
 const AHEAD: usize = 16;
 
@@ -100,6 +116,7 @@ const AHEAD: usize = 16;
 #[derive(Clone, Copy)]
 struct Probe<P> {
     table: u32,
+    /// Counted from the first of the window.
     query: u32,
     bucket: u32,
     /// Where the bucket is, once looked up.
@@ -118,12 +135,28 @@ struct Hit {
 
 /// What is on its way through the stages.
 struct Window<P> {
+    /// The queries that go together.
+    queries: Range<usize>,
     /// Table by table: what is the same for all probes of one is looked up once.
     probes: Vec<Probe<P>>,
     hits: Vec<Hit>,
     /// Those of several queries, by query in the end.
     matches: Vec<(u32, Match)>,
-    several: bool,
+}
+
+impl<P> Window<P> {
+    /// Whether matches have to wait, so that they come query by query.
+    fn several(&self) -> bool {
+        self.queries.len() > 1
+    }
+}
+
+/// Why a window ends before its time.
+enum End {
+    /// Who hears the matches has heard enough.
+    Enough,
+    /// Too many matches wait; none was told yet.
+    Crowd,
 }
 
 impl<const WORDS: usize, B: Buckets, F: Fn(usize) -> B> Task for Batch<'_, WORDS, F> {
@@ -134,119 +167,137 @@ impl<const WORDS: usize, B: Buckets, F: Fn(usize) -> B> Task for Batch<'_, WORDS
         let each = (self.plan.probes(self.radius.bits()) as usize).max(1);
         let at_once = (WINDOW / each).max(1);
         let room = each.saturating_mul(self.queries.len().min(at_once)).min(2 * WINDOW);
-        let mut window = Window {
-            probes: Vec::with_capacity(room),
-            hits: Vec::new(),
-            matches: Vec::new(),
-            several: false,
-        };
-        for first in (0..self.queries.len()).step_by(at_once) {
-            let queries = first..(first + at_once).min(self.queries.len());
-            window.several = queries.len() > 1;
-            for table in 0..self.plan.tables.len() {
-                self.probe(lanes, queries.clone(), table, &mut window.probes);
-                // The tables of one query may be more than a window takes; those of several are not.
-                if !window.several && window.probes.len() >= WINDOW {
-                    self.look(lanes, &mut window)?;
+        let probes = Vec::with_capacity(room);
+        let mut window = Window { queries: 0..0, probes, hits: Vec::new(), matches: Vec::new() };
+        // Queries before this one are answered alone.
+        let mut alone = 0;
+        while window.queries.end < self.queries.len() {
+            let first = window.queries.end;
+            let count = if first < alone { 1 } else { at_once };
+            window.queries = first..(first + count).min(self.queries.len());
+            match self.answer(lanes, &mut window) {
+                ControlFlow::Continue(()) => {}
+                ControlFlow::Break(End::Enough) => return ControlFlow::Break(()),
+                ControlFlow::Break(End::Crowd) => {
+                    alone = window.queries.end;
+                    window.queries.end = first;
+                    window.matches.clear();
                 }
             }
-            self.look(lanes, &mut window)?;
         }
         ControlFlow::Continue(())
     }
 }
 
 impl<const WORDS: usize, B: Buckets, F: Fn(usize) -> B> Batch<'_, WORDS, F> {
-    /// Adds the buckets of one table in which some queries may have matches.
+    /// Answers the queries of a window.
     #[inline(always)]
-    fn probe<L: Lanes>(
-        &self,
-        lanes: L,
-        queries: Range<usize>,
-        table: usize,
-        probes: &mut Vec<Probe<B::Place>>,
-    ) {
+    fn answer<L: Lanes>(&mut self, lanes: L, window: &mut Window<B::Place>) -> ControlFlow<End> {
+        for table in 0..self.plan.tables.len() {
+            self.probe(lanes, table, window);
+            // The tables of one query may be more than a window takes; those of several are not.
+            if !window.several() && window.probes.len() >= WINDOW {
+                self.look(lanes, window)?;
+            }
+        }
+        self.look(lanes, window)
+    }
+
+    /// Adds the buckets of one table in which the queries may have matches.
+    #[inline(always)]
+    fn probe<L: Lanes>(&self, lanes: L, table: usize, window: &mut Window<B::Place>) {
         let layout = &self.plan.tables[table];
         let Some(flips) = layout.flips_within(self.radius.bits()) else { return };
         let buckets = (self.buckets)(table);
-        let (bits, same) = (layout.check.len(), !layout.differs_in_check());
+        let (bits, equal_passes) = (layout.check.len(), !layout.differs_in_check());
         let most = layout.errors_in_check(self.radius.bits());
         let filter = Filter::new(bits, most);
         let (table, place) = (table as u32, B::Place::default());
-        for (query, print) in (queries.start as u32..).zip(&self.queries[queries]) {
+        for (query, print) in (0..).zip(&self.queries[window.queries.clone()]) {
             let check = layout.check.of(lanes, print) as u32;
-            let test = (bits > 0).then_some(Test { check, filter, most, same });
+            let test = (bits > 0).then_some(Test { check, most, filter, equal_passes });
             layout.each_bucket(lanes, print, flips, |bucket| {
                 buckets.touch(bucket);
-                probes.push(Probe { table, query, bucket, place, test });
+                window.probes.push(Probe { table, query, bucket, place, test });
             });
         }
     }
 
     /// Takes all probes of the window through the remaining stages.
     #[inline(always)]
-    fn look<L: Lanes>(&mut self, lanes: L, window: &mut Window<B::Place>) -> ControlFlow<()> {
+    fn look<L: Lanes>(&mut self, lanes: L, window: &mut Window<B::Place>) -> ControlFlow<End> {
         let of_one_table = |one: &Probe<_>, two: &Probe<_>| one.table == two.table;
         for part in window.probes.chunk_by_mut(of_one_table) {
             let buckets = (self.buckets)(part[0].table as usize);
             part.iter_mut().for_each(|probe| probe.place = buckets.locate(probe.bucket));
         }
-        for part in window.probes.chunk_by(of_one_table) {
+        let probes = std::mem::take(&mut window.probes);
+        for part in probes.chunk_by(of_one_table) {
             let buckets = (self.buckets)(part[0].table as usize);
             for &Probe { table, query, place, test, .. } in part {
-                let hit = |entry| window.hits.push(Hit { table, query, entry });
-                buckets.scan(lanes, place, test, hit);
-                if window.hits.len() >= MOST_HITS {
-                    self.resolve(&mut window.hits, &mut window.matches, window.several)?;
-                }
+                buckets.scan(lanes, place, test, |entry| {
+                    window.hits.push(Hit { table, query, entry });
+                    if window.hits.len() < MOST_HITS {
+                        return ControlFlow::Continue(());
+                    }
+                    self.resolve(window)
+                })?;
             }
         }
-        self.resolve(&mut window.hits, &mut window.matches, window.several)?;
+        self.resolve(window)?;
+        window.probes = probes;
+        window.probes.clear();
         // Tables come in the same order for every query.
         window.matches.sort_by_key(|&(query, _)| query);
-        let mut matches = window.matches.drain(..);
-        matches.try_for_each(|(query, found)| (self.on_match)(query as usize, found))?;
-        drop(matches);
-        window.probes.clear();
-        ControlFlow::Continue(())
+        let first = window.queries.start;
+        let mut told = window.matches.drain(..);
+        told.try_for_each(|(query, found)| self.tell(first, query, found))
     }
 
     /// Looks up what hits are. Matches of one query are told at once, those of several wait.
     #[inline(always)]
-    fn resolve(
-        &mut self,
-        hits: &mut Vec<Hit>,
-        matches: &mut Vec<(u32, Match)>,
-        several: bool,
-    ) -> ControlFlow<()> {
-        for (index, hit) in hits.iter_mut().enumerate() {
-            hit.entry = (self.buckets)(hit.table as usize).id(hit.entry);
-            if index < AHEAD {
-                prefetch(self.prints.get(hit.entry as usize));
-            }
+    fn resolve(&mut self, window: &mut Window<B::Place>) -> ControlFlow<End> {
+        let several = window.several();
+        let Window { queries: Range { start, .. }, hits, matches, .. } = window;
+        for part in hits.chunk_by_mut(|one, two| one.table == two.table) {
+            let buckets = (self.buckets)(part[0].table as usize);
+            part.iter_mut().for_each(|hit| hit.entry = buckets.id(hit.entry));
+        }
+        for hit in hits.iter().take(AHEAD) {
+            prefetch(self.prints.get(hit.entry as usize));
         }
         for at in 0..hits.len() {
             let ahead = hits.get(at + AHEAD).and_then(|hit| self.prints.get(hit.entry as usize));
             prefetch(ahead);
-            match self.verify(hits[at]) {
-                Some(found) if several => matches.push(found),
-                Some((query, found)) => (self.on_match)(query as usize, found)?,
+            let hit = hits[at];
+            match self.verify(*start, hit) {
+                Some(found) if several => matches.push((hit.query, found)),
+                Some(found) => self.tell(*start, hit.query, found)?,
                 None => {}
             }
         }
         hits.clear();
-        ControlFlow::Continue(())
+        if matches.len() < MOST_MATCHES {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(End::Crowd)
+        }
     }
 
-    /// The query and the item, if that is within the radius and its table is the one to report it.
     #[inline(always)]
-    fn verify(&self, hit: Hit) -> Option<(u32, Match)> {
+    fn tell(&mut self, first: usize, query: u32, found: Match) -> ControlFlow<End> {
+        (self.on_match)(first + query as usize, found).map_break(|()| End::Enough)
+    }
+
+    /// The item, if it is within the radius and its table is the one to report it.
+    #[inline(always)]
+    fn verify(&self, first: usize, hit: Hit) -> Option<Match> {
         // A damaged file may name items that do not exist.
         let print = self.prints.get(hit.entry as usize)?;
-        let xor = print.xor(&self.queries[hit.query as usize]);
+        let xor = print.xor(&self.queries[first + hit.query as usize]);
         let distance = xor.ones();
         let near = self.radius.contains(distance)
             && self.plan.owns(&self.plan.tables[hit.table as usize], &xor);
-        near.then_some((hit.query, Match { id: hit.entry, distance }))
+        near.then_some(Match { id: hit.entry, distance })
     }
 }

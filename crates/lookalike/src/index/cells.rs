@@ -4,6 +4,8 @@
 //! entries of a bucket are worth a look. Ids lie in the *tail*, bucket after bucket. A bucket with
 //! more entries keeps the checks of the others in the tail too, before its ids.
 
+use std::ops::ControlFlow;
+
 use bytemuck::{Pod, Zeroable};
 
 use super::{batch::Test, plan::Table};
@@ -162,63 +164,78 @@ impl Cells<'_> {
 
     /// Calls `hit` with the position in the tail of every entry that passes, and asks for its id.
     #[inline(always)]
-    pub fn scan<L: Lanes>(&self, lanes: L, bucket: u32, test: Test, mut hit: impl FnMut(u32)) {
+    pub fn scan<L: Lanes, E>(
+        &self,
+        lanes: L,
+        bucket: u32,
+        test: Test,
+        mut hit: impl FnMut(u32) -> ControlFlow<E>,
+    ) -> ControlFlow<E> {
         let words = &self.cells[bucket as usize * CELL_WORDS..];
-        let Some(words) = words.first_chunk::<CELL_WORDS>() else { return };
+        let Some(words) = words.first_chunk::<CELL_WORDS>() else {
+            return ControlFlow::Continue(());
+        };
         let link = Link(words[0]);
         let cell: &[u16; NARROW_LANES] = bytemuck::cast_ref(words);
         // The link takes the place of the first two checks.
         let near = test.near_narrow(lanes, cell) >> 2;
         if link.count() < Link::MORE {
             let near = near & ((1 << link.count()) - 1);
-            self.report(near.into(), link.start(), &mut hit);
+            self.report(near.into(), link.start(), &mut hit)
         } else {
-            self.scan_more(lanes, near, link.start(), test, &mut hit);
+            self.scan_more(lanes, near, link.start(), test, &mut hit)
         }
     }
 
     /// The same for a bucket with more entries than its cell has slots.
     #[inline(always)]
-    fn scan_more<L: Lanes>(
+    fn scan_more<L: Lanes, E>(
         &self,
         lanes: L,
         near: u32,
         start: usize,
         test: Test,
-        hit: &mut impl FnMut(u32),
-    ) {
+        hit: &mut impl FnMut(u32) -> ControlFlow<E>,
+    ) -> ControlFlow<E> {
         // A damaged file may say anything: what does not fit the tail is not there.
         let count = self.tail.get(start).map_or(0, |&count| count as usize);
         let more = count.saturating_sub(SLOTS as usize);
         let ids = start.saturating_add(1).saturating_add(more.div_ceil(2));
         if more == 0 || count > self.tail.len() || ids + count > self.tail.len() {
-            return;
+            return ControlFlow::Continue(());
         }
-        self.report(near.into(), ids, hit);
+        self.report(near.into(), ids, hit)?;
         let checks: &[u16] = bytemuck::cast_slice(&self.tail[start + 1..]);
         let first = ids + SLOTS as usize;
         let (blocks, rest) = checks[..more].as_chunks::<BLOCK>();
         for (number, block) in blocks.iter().enumerate() {
             let near = test.near_block(lanes, block);
-            self.report(near, first + number * BLOCK, hit);
+            self.report(near, first + number * BLOCK, hit)?;
         }
         for at in (more - rest.len()..more).step_by(NARROW_LANES) {
-            let Some(chunk) = checks[at..].first_chunk() else { return };
+            let Some(chunk) = checks[at..].first_chunk() else { break };
             let left = u32::MAX >> (32 - (more - at).min(32));
             let near = test.near_narrow(lanes, chunk) & left;
-            self.report(near.into(), first + at, hit);
+            self.report(near.into(), first + at, hit)?;
         }
+        ControlFlow::Continue(())
     }
 
     /// One hit for every bit of `near`, counted from position `first`.
     #[inline(always)]
-    fn report(&self, mut near: u64, first: usize, hit: &mut impl FnMut(u32)) {
+    fn report<E>(
+        &self,
+        mut near: u64,
+        first: usize,
+        hit: &mut impl FnMut(u32) -> ControlFlow<E>,
+    ) -> ControlFlow<E> {
         while near != 0 {
             let position = first + near.trailing_zeros() as usize;
             prefetch(self.tail.get(position));
-            hit(position as u32);
+            hit(position as u32)?;
             near &= near - 1;
         }
+        ControlFlow::Continue(())
     }
 
     /// The id at a position; one that no item has if a damaged file points elsewhere.
@@ -237,7 +254,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_packed_bucket_of_any_size_gives_back_its_entries(
-            sizes in proptest::collection::vec(prop_oneof![0usize..20, 0usize..200], 1..20), query: u16, most in 0u32..17, same: bool,
+            sizes in proptest::collection::vec(prop_oneof![0usize..20, 0usize..200], 1..20), query: u16, most in 0u32..17, equal_passes: bool,
         ) {
             let mut directory = vec![0u32];
             sizes.iter().for_each(|&size| directory.push(directory[directory.len() - 1] + size as u32));
@@ -251,13 +268,16 @@ mod tests {
             for bucket in 0..sizes.len() {
                 let mut found = Vec::new();
                 let filter = Filter::new(16, most);
-                let test = Test { check: query.into(), most, filter, same };
-                packed.scan(Portable, bucket as u32, test, |position| found.push(packed.id(position)));
+                let test = Test { check: query.into(), most, filter, equal_passes };
+                let _ = packed.scan(Portable, bucket as u32, test, |position| {
+                    found.push(packed.id(position));
+                    ControlFlow::<()>::Continue(())
+                });
                 let entries = directory[bucket]..directory[bucket + 1];
                 let near: Vec<u32> = entries
                     .filter(|&id| {
                         let errors = (checks[id as usize] as u16 ^ query).count_ones();
-                        errors <= most && (same || errors > 0)
+                        errors <= most && (equal_passes || errors > 0)
                     })
                     .collect();
                 prop_assert_eq!(found, near);
@@ -267,16 +287,17 @@ mod tests {
         #[test]
         fn damaged_cells_and_tails_break_nothing(
             cells: [u32; CELL_WORDS], tail in proptest::collection::vec(prop_oneof![any::<u32>(), 0u32..50], 0..60),
-            link in 0u32..70, count in 0u32..16, same: bool,
+            link in 0u32..70, count in 0u32..16, equal_passes: bool,
         ) {
             for first in [cells[0], link | count << 28] {
                 let mut cells = cells;
                 cells[0] = first;
                 let packed = Cells { cells: &cells, tail: &tail };
                 packed.locate(0);
-                let test = Test { check: 0, most: 16, filter: Filter::new(16, 16), same };
-                packed.scan(Portable, 0, test, |position| {
+                let test = Test { check: 0, most: 16, filter: Filter::new(16, 16), equal_passes };
+                let _ = packed.scan(Portable, 0, test, |position| {
                     packed.id(position);
+                    ControlFlow::<()>::Continue(())
                 });
             }
         }

@@ -5,6 +5,8 @@
 //! when it is full it moves to the pool and starts afresh, when it is empty the next one moves back.
 //! So inserting touches one line, and nothing is allocated per bucket.
 
+use std::ops::ControlFlow;
+
 use bytemuck::{Pod, Zeroable};
 use memmap2::MmapMut;
 
@@ -248,7 +250,13 @@ impl Buckets for &Chains {
     }
 
     #[inline(always)]
-    fn scan<L: Lanes>(self, lanes: L, bucket: u32, test: Option<Test>, mut hit: impl FnMut(u32)) {
+    fn scan<L: Lanes, E>(
+        self,
+        lanes: L,
+        bucket: u32,
+        test: Option<Test>,
+        mut hit: impl FnMut(u32) -> ControlFlow<E>,
+    ) -> ControlFlow<E> {
         let lines = self.front.lines();
         let mut at = Some(bucket);
         while let Some(line) = at {
@@ -267,10 +275,11 @@ impl Buckets for &Chains {
                 if let Some(behind) = &self.behind {
                     prefetch(behind.lines().get(line as usize));
                 }
-                hit(line << 4 | place);
+                hit(line << 4 | place)?;
                 near &= near - 1;
             }
         }
+        ControlFlow::Continue(())
     }
 
     #[inline(always)]

@@ -4,7 +4,7 @@
 //! reads the buckets from there. It has a directory with checks and ids in two long arrays, or
 //! [`Cells`] with a tail.
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
 use rayon::prelude::*;
 
@@ -59,12 +59,13 @@ impl Layout {
         Self::new(plan, prints.len(), plan.tables.par_iter().map(tail).collect())
     }
 
-    /// The layout of an index in a file, with the byte where it starts there; `None` if the file
-    /// has other sections than the plan asks for.
+    /// The layout of an index in a file of this length, with the byte where it starts there; `None` if
+    /// the file has other sections than the plan asks for, or more or less than these.
     pub fn in_file<const WORDS: usize>(
         plan: &Plan<WORDS>,
         items: usize,
         header: &Header,
+        length: usize,
     ) -> Option<(Self, usize)> {
         let tail = |table: u32| {
             let section =
@@ -73,8 +74,8 @@ impl Layout {
         };
         let tails = (0..plan.tables.len() as u32).map(tail).collect::<Option<Vec<usize>>>()?;
         let layout = Self::new(plan, items, tails);
-        let start = layout.start(header)?;
-        Some((layout, start))
+        let (start, end) = layout.bounds(header)?;
+        (end == length as u64).then_some((layout, start))
     }
 
     /// `tails` are the lengths of the tails of tables in cells; of other tables they are not used.
@@ -111,8 +112,8 @@ impl Layout {
         std::iter::once((Content::Fingerprints, self.prints.clone())).chain(tables)
     }
 
-    /// Where this layout starts in a file with these sections; `None` if they are others.
-    fn start(&self, header: &Header) -> Option<usize> {
+    /// Where this layout starts and ends in a file with these sections; `None` if they are others.
+    fn bounds(&self, header: &Header) -> Option<(usize, u64)> {
         let (plan, parts) = header.sections.split_first()?;
         let sizes = self.sections().map(|(_, range)| 4 * range.len() as u64);
         let (starts, end) = file::starts(std::iter::once(plan.bytes).chain(sizes));
@@ -126,8 +127,7 @@ impl Layout {
                     (part.content, part.start, part.bytes) == (content, start, bytes)
                 })
             });
-        let last = parts.last()?;
-        (fits && last.start + last.bytes == end).then_some(starts[1] as usize)
+        fits.then_some((starts[1] as usize, end))
     }
 
     /// Copies the fingerprints and sorts them into all tables.
@@ -240,27 +240,26 @@ impl Arrays<'_> {
     }
 
     #[inline(always)]
-    fn scan<L: Lanes>(
+    fn scan<L: Lanes, E>(
         &self,
         lanes: L,
         (start, end): (u32, u32),
         test: Test,
-        mut hit: impl FnMut(u32),
-    ) {
-        let mut at = start;
-        while at < end {
+        mut hit: impl FnMut(u32) -> ControlFlow<E>,
+    ) -> ControlFlow<E> {
+        for at in (start..end).step_by(LANES) {
             // The checks go on for LANES elements behind the last entry.
-            let Some(chunk) = self.checks[at as usize..].first_chunk::<LANES>() else { return };
+            let Some(chunk) = self.checks[at as usize..].first_chunk::<LANES>() else { break };
             let left = u32::MAX >> (32 - (end - at).min(32));
             let mut near = test.near(lanes, chunk) & left;
             while near != 0 {
                 let position = at + near.trailing_zeros();
                 prefetch(self.ids.get(position as usize));
-                hit(position);
+                hit(position)?;
                 near &= near - 1;
             }
-            at += LANES as u32;
         }
+        ControlFlow::Continue(())
     }
 }
 
@@ -288,11 +287,17 @@ impl Buckets for StaticTable<'_> {
     }
 
     #[inline(always)]
-    fn scan<L: Lanes>(self, lanes: L, place: (u32, u32), test: Option<Test>, hit: impl FnMut(u32)) {
+    fn scan<L: Lanes, E>(
+        self,
+        lanes: L,
+        place: (u32, u32),
+        test: Option<Test>,
+        hit: impl FnMut(u32) -> ControlFlow<E>,
+    ) -> ControlFlow<E> {
         match (self, test) {
             (Self::Cells(cells), Some(test)) => cells.scan(lanes, place.0, test, hit),
             (Self::Arrays(arrays), Some(test)) => arrays.scan(lanes, place, test, hit),
-            (_, None) => (place.0..place.1).for_each(hit),
+            (_, None) => (place.0..place.1).try_for_each(hit),
         }
     }
 

@@ -182,9 +182,8 @@ impl<const WORDS: usize> StaticIndex<WORDS> {
             .map_err(damaged)?;
         let items =
             u32::try_from(header.about.items).map_err(|_| damaged("more items than ids"))?;
-        let (layout, start) = Layout::in_file(&plan, items as usize, &header)
+        let (layout, start) = Layout::in_file(&plan, items as usize, &header, map.len())
             .ok_or_else(|| damaged("the sections do not fit the plan"))?;
-        header.sections.iter().try_for_each(|section| section.of(path, &map).map(drop))?;
         let max_radius = Radius::new(header.about.max_radius);
         let body = Body::Opened { map, start };
         let origin = Some((path.into(), header));

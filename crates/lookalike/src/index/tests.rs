@@ -332,8 +332,8 @@ fn calls(
 fn every_plan_tells_crowds_in_the_order_of_queries_and_stops_where_it_is_told() {
     let mut random = Random(5);
     let mut prints = random.prints::<1>(Data::Clustered, 300);
-    // More of them than are looked up at once.
-    prints.extend(vec![prints[0]; 2500]);
+    // More of them than are looked up at once, and than may wait if many queries match them.
+    prints.extend(vec![prints[0]; 7000]);
     let queries: Vec<_> =
         (0..50).map(|number| random.near(&prints[number % 2 * number], 3)).collect();
     let radius = Radius::new(3);
@@ -609,7 +609,24 @@ fn a_file_cut_short_or_made_longer_is_refused() {
         fs::write(&path, [&bytes[..], b"!"].concat()).expect("a writable file");
         let error = StaticIndex::<1>::open_unverified(&path).err().expect("one byte too many");
         assert!(matches!(error, IndexError::Length { .. }), "{error}");
+        for length in bytes.len() - 9..bytes.len() + 9 {
+            let mut forged = bytes.clone();
+            forged.resize(length, 0);
+            sign_as_whole(&mut forged);
+            fs::write(&path, &forged).expect("a writable file");
+            let refused = StaticIndex::<1>::open_unverified(&path).is_err();
+            assert_eq!(refused, length != bytes.len(), "{length} of {} bytes", bytes.len());
+        }
     }
+}
+
+/// Makes the header of an index file say that all is as it should be.
+fn sign_as_whole(bytes: &mut [u8]) {
+    let length = bytes.len() as u64;
+    bytes[32..40].copy_from_slice(&length.to_le_bytes());
+    let sections = 32 * usize::from(bytes[40]);
+    let checksum = xxhash_rust::xxh3::xxh3_64(&[&bytes[..56], &bytes[64..64 + sections]].concat());
+    bytes[56..64].copy_from_slice(&checksum.to_le_bytes());
 }
 
 #[test]
