@@ -80,7 +80,7 @@ fn count(
 /// The number of set bits of each byte.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn bytes_ones(bits: __m256i) -> __m256i {
+pub(super) fn bytes_ones(bits: __m256i) -> __m256i {
     let nibble = _mm256_set1_epi8(0x0f);
     let low = nibble_ones(_mm256_and_si256(bits, nibble));
     let high = nibble_ones(_mm256_and_si256(_mm256_srli_epi16::<4>(bits), nibble));

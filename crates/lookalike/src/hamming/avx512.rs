@@ -112,7 +112,7 @@ impl<'a> Hits<'a> {
     #[cold]
     fn look(&mut self) {
         let Digests { same, lane, lane_most, all, most, rivals, .. } = self.digests;
-        let Passed { pairs, wasted } = &mut *self.passed;
+        let pairs = &mut self.passed.pairs;
         let mut kept = pairs.len();
         pairs.resize(kept + self.count + LANES, [0; 2]);
         let eights = self.ones.as_chunks().0.iter().zip(self.twos.as_chunks().0);
@@ -123,7 +123,6 @@ impl<'a> Hits<'a> {
             let near = _mm512_mask_testn_epi64_mask(there, xor, _mm512_set1_epi64(same as i64))
                 & at_most(xor, all, most)
                 & at_most(xor, lane, lane_most);
-            *wasted += u64::from((there ^ near).count_ones());
             let elsewhere = rivals.iter().map(|rival| at_most(xor, rival.bits, rival.most));
             let here = near & !elsewhere.fold(0, |any, there| any | there);
             let ones = _mm512_maskz_compress_epi64(here, ones);

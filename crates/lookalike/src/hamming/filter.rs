@@ -74,10 +74,11 @@ impl Digests<'_> {
     }
 }
 
-/// Pairs of words that passed, and how often a filter looked closer in vain.
+/// Pairs of words that passed.
 #[derive(Default)]
 pub(crate) struct Passed {
     pub pairs: Vec<[u64; 2]>,
+    /// How often a filter looked closer in vain; counted by kernels that read checks.
     pub wasted: u64,
 }
 

@@ -121,10 +121,11 @@ mod tests {
             let block = strangers.map(|error| {
                 query as u16 ^ if seldom { error } else { error & error.rotate_left(5) & error.rotate_left(9) }
             });
-            let filter = Filter::new(telling, most);
-            let task = All { filter, most, query, checks, block, gather: Gather::new(bits), word };
-            let answers: Vec<_> = Kernel::available().into_iter().map(|kernel| kernel.run(task)).collect();
-            prop_assert!(answers.iter().all(|answer| *answer == task.run(Portable)));
+            for filter in [Filter::new(telling, most), Filter::exact(most), Filter::Halves] {
+                let task = All { filter, most, query, checks, block, gather: Gather::new(bits), word };
+                let answers: Vec<_> = Kernel::available().into_iter().map(|kernel| kernel.run(task)).collect();
+                prop_assert!(answers.iter().all(|answer| *answer == task.run(Portable)), "{filter:?}");
+            }
         }
     }
 }

@@ -5,6 +5,7 @@ use std::arch::x86_64::*;
 
 use super::{
     Kernel,
+    avx2::bytes_ones,
     bits::Gather,
     filter::Filter,
     lanes::{BLOCK, LANES, Lanes, NARROW_LANES, Task},
@@ -27,7 +28,7 @@ impl Avx2 {
         unsafe { self.run_detected(task) }
     }
 
-    #[target_feature(enable = "avx2,bmi2,popcnt")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     fn run_detected<T: Task>(self, task: T) -> T::Output {
         task.run(self)
     }
@@ -175,16 +176,4 @@ fn narrow_mask(low: __m256i, high: __m256i) -> u32 {
 fn count_ones(lanes: __m256i) -> __m256i {
     let pairs = _mm256_maddubs_epi16(bytes_ones(lanes), _mm256_set1_epi8(1));
     _mm256_madd_epi16(pairs, _mm256_set1_epi16(1))
-}
-
-/// The number of set bits of each byte, looked up by its two halves.
-#[target_feature(enable = "avx2")]
-#[inline]
-fn bytes_ones(bytes: __m256i) -> __m256i {
-    let half = _mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4);
-    let table = _mm256_broadcastsi128_si256(half);
-    let nibble = _mm256_set1_epi8(0x0f);
-    let low = _mm256_shuffle_epi8(table, _mm256_and_si256(bytes, nibble));
-    let high = _mm256_shuffle_epi8(table, _mm256_and_si256(_mm256_srli_epi16::<4>(bytes), nibble));
-    _mm256_add_epi8(low, high)
 }

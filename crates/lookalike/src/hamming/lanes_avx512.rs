@@ -28,7 +28,9 @@ impl Avx512 {
         unsafe { self.run_detected(task) }
     }
 
-    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vpopcntdq,avx512bitalg,bmi2,popcnt")]
+    #[target_feature(
+        enable = "avx512f,avx512bw,avx512vl,avx512vpopcntdq,avx512bitalg,bmi1,bmi2,popcnt"
+    )]
     fn run_detected<T: Task>(self, task: T) -> T::Output {
         task.run(self)
     }

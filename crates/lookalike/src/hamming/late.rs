@@ -31,7 +31,7 @@ struct Row {
 
 /// The buckets of a row.
 const ROW: u32 = 1 << ROW_BITS;
-pub(crate) const ROW_BITS: u32 = u64::BITS.ilog2();
+pub(super) const ROW_BITS: u32 = u64::BITS.ilog2();
 
 impl LateItems {
     /// Takes items by bucket, of so many buckets.

@@ -396,11 +396,32 @@ pub(super) fn blocks_beside<T>(
     let count = leads.count_ones() as usize;
     let mut beside = [(0, &blocks[first as usize / BLOCK]); MOST_LEADS];
     for beside in &mut beside[..count] {
-        let bit = leads & leads.wrapping_neg();
+        let bit = lowest(leads);
         leads ^= bit;
         *beside = (bit, &blocks[(first ^ bit) as usize / BLOCK]);
     }
     (beside, count)
+}
+
+/// The lowest bit that is set.
+#[inline(always)]
+pub(super) const fn lowest(bits: u32) -> u32 {
+    bits & bits.wrapping_neg()
+}
+
+/// How hits tell the item in a slot.
+#[inline(always)]
+pub(super) const fn item(bucket: u32, slot: u32) -> u32 {
+    WIDTH as u32 * bucket + slot
+}
+
+/// The hit, if it is one, of a slot that is near the one it meets when its bucket is turned by so many slots.
+/// Turned by four, two slots meet twice. An empty slot may pass for the check 0.
+pub(super) fn met_inside(number: u32, bucket: &Bucket, slot: u32, turn: u32) -> Option<Hit> {
+    let other = (slot + turn) % WIDTH as u32;
+    let again = turn == WIDTH as u32 / 2 && slot > other;
+    let empty = [slot, other].iter().any(|&slot| bucket[slot as usize] == EMPTY);
+    (!again && !empty).then(|| (item(number, slot), item(number, other)))
 }
 
 /// How many slots are taken.

@@ -6,8 +6,8 @@ use std::{arch::x86_64::*, ops::Range};
 use super::{
     late::Late,
     slots::{
-        BLOCK, BLOCK_BITS, Bucket, Cells, EMPTY, Hit, Hits, Keying, Slots, Tables, WIDTH,
-        blocks_beside, leads_to,
+        BLOCK, BLOCK_BITS, Bucket, Cells, Hit, Hits, Keying, Slots, Tables, WIDTH, blocks_beside,
+        leads_to, lowest, met_inside,
     },
 };
 
@@ -222,12 +222,6 @@ impl Turned {
     }
 }
 
-/// The lowest bit that is set.
-#[inline(always)]
-const fn lowest(bits: u32) -> u32 {
-    bits & bits.wrapping_neg()
-}
-
 /// Which slots differ in at most `ERRORS` bits.
 #[target_feature(enable = "avx2")]
 #[inline]
@@ -244,16 +238,9 @@ fn within<const ERRORS: u32>(one: __m256i, two: __m256i) -> __m256i {
 #[target_feature(enable = "avx2,bmi1")]
 #[cold]
 fn report_inside(met: [__m256i; 2], number: u32, bucket: &Bucket, hits: &mut Vec<Hit>) {
-    let base = WIDTH as u32 * number;
     for (slots, turned) in met.into_iter().zip([1, 3]) {
         for_each_slot(slots, |half, slot| {
-            let other = (slot + turned + half) % WIDTH as u32;
-            // Turned by four, two slots meet twice. An empty slot may pass for the check 0.
-            let again = turned + half == 4 && slot > other;
-            let empty = [slot, other].iter().any(|&slot| bucket[slot as usize] == EMPTY);
-            if !again && !empty {
-                hits.push((base + slot, base + other));
-            }
+            hits.extend(met_inside(number, bucket, slot, turned + half))
         });
     }
 }

@@ -4,7 +4,9 @@
 use std::{arch::x86_64::*, ops::Range};
 
 use super::{
-    slots::{BLOCK, Bucket, EMPTY, Hit, Hits, Slots, WIDTH, blocks_beside, leads_to},
+    slots::{
+        BLOCK, Bucket, Hit, Hits, Slots, WIDTH, blocks_beside, item, leads_to, lowest, met_inside,
+    },
     slots_avx2::meet_all,
 };
 
@@ -70,8 +72,8 @@ static LOW_LEADS: [[u8; 2]; ROWS] = {
     let mut row = 0;
     while row < ROWS {
         let leads = leads_to(row as u32, ROWS.ilog2());
-        let lowest = leads & leads.wrapping_neg();
-        all[row] = [(row as u32 ^ lowest) as u8, (row as u32 ^ leads ^ lowest) as u8];
+        let first = lowest(leads);
+        all[row] = [(row as u32 ^ first) as u8, (row as u32 ^ leads ^ first) as u8];
         row += 1;
     }
     all
@@ -154,14 +156,7 @@ impl Turned {
     fn report_own(&self, first: u32, row: &Row, hits: &mut Vec<Hit>) {
         for turn in 1..=4 {
             for_each_slot(within_one(self.0[turn as usize], load(row)), |bucket, slot| {
-                let other = (slot + turn) % WIDTH as u32;
-                // Turned by four, two slots meet twice. An empty slot may pass for the check 0.
-                let again = turn == 4 && slot > other;
-                let checks = &row[bucket as usize];
-                let empty = [slot, other].iter().any(|&slot| checks[slot as usize] == EMPTY);
-                if !again && !empty {
-                    hits.push((item(first + bucket, slot), item(first + bucket, other)));
-                }
+                hits.extend(met_inside(first + bucket, &row[bucket as usize], slot, turn));
             });
         }
         self.for_each_equal(in_cycle(load(row)), |bucket, own, other| {
@@ -198,12 +193,6 @@ fn within_one(one: __m512i, two: __m512i) -> __mmask32 {
     let xor = _mm512_xor_si512(one, two);
     // All but the lowest bit that is set.
     _mm512_testn_epi16_mask(xor, _mm512_add_epi16(xor, _mm512_set1_epi16(-1)))
-}
-
-/// How hits tell the item in a slot.
-#[inline(always)]
-fn item(bucket: u32, slot: u32) -> u32 {
-    WIDTH as u32 * bucket + slot
 }
 
 /// Visits the slots that are set: the bucket in its row, and the slot in it.
