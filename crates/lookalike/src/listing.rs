@@ -144,7 +144,8 @@ where
 {
     match links.peek() {
         Some(Ok(link)) => Ok(Some(link.a)),
-        _ => Ok(links.next().transpose()?.map(|link| link.a)),
+        Some(Err(_)) => links.next().transpose().map(|_| None),
+        None => Ok(None),
     }
 }
 
@@ -205,6 +206,32 @@ mod tests {
                 similarity: None,
             })
             .collect()
+    }
+
+    #[test]
+    fn what_cannot_be_read_ends_the_list_and_no_item_is_told_in_part() {
+        let groups = EqualGroups::new(vec![(1, 4)]);
+        let pair = |a, b| PackedPair::from(AlikePair { a, b, distance: 1, similarity: None });
+        let links = [pair(0, 1), pair(2, 3), pair(2, 5)];
+        let all = [(0, 1), (0, 4), (1, 4), (2, 3), (2, 5)];
+        for (readable, told) in [(0, 0), (1, 0), (2, 3), (3, 5)] {
+            // Where items are equal, the links are read twice: the second time, some are lost.
+            let times = std::cell::Cell::new(0);
+            let near = || {
+                times.set(times.get() + 1);
+                let readable = if times.get() == 1 { links.len() } else { readable };
+                (0..).zip(links).map(move |(at, link)| {
+                    (at < readable).then_some(link).ok_or(PairsError::TooMany { items: at })
+                })
+            };
+            let mut listed = Vec::new();
+            let listing = Listing::new(&groups, None, usize::MAX);
+            let end = listing.for_each(near, &Room::unlimited(), |pair| {
+                listed.push((pair.a, pair.b));
+                Ok::<_, PairsError>(())
+            });
+            assert_eq!((end.is_ok(), &listed[..]), (told == all.len(), &all[..told]), "{readable}");
+        }
     }
 
     #[test]

@@ -180,3 +180,11 @@ fn copies_in_one_stretch_are_told_apart() {
         (0..9000u64).map(|item| Fingerprint([(item / 7 % 1300) << 9, item % 2])).collect();
     check_join::<2>(&prints, 1, 4);
 }
+
+#[test]
+fn large_buckets_among_very_many_records_are_finished_one_by_one() {
+    // All share the bits that choose the partition of the second lane, where 400 buckets are of 167.
+    let prints: Vec<_> =
+        (0..66_500u64).map(|item| Fingerprint([(item / 400) | ((item % 400) << 37)])).collect();
+    check_join::<1>(&prints, 1, 0);
+}
