@@ -165,6 +165,7 @@ fn load(words: &[u64], at: u32) -> __m512i {
     unsafe { _mm512_loadu_si512(words.as_ptr().add(at as usize).cast()) }
 }
 
+/// Eight words that are there.
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn load_all(words: &[u64; LANES]) -> __m512i {

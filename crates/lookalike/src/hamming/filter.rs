@@ -50,6 +50,7 @@ impl Digests<'_> {
 
     /// Of the bits of the lane and of all, those by which fewer strangers pass, and how many of them may
     /// differ: within a wide radius, all that are here tell nothing.
+    #[cfg(target_arch = "x86_64")]
     pub fn telling(&self) -> (u64, u32) {
         let chance = |bits: u64, most: u32| chance_of_few((bits & !self.same).count_ones(), most);
         if chance(self.lane, self.lane_most) < chance(self.all, self.most) {

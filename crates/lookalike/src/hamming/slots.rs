@@ -181,6 +181,7 @@ pub(crate) const BLOCK_BITS: u32 = late::ROW_BITS;
 /// The most bits of a key.
 const MOST_KEY_BITS: u32 = 28;
 /// The most bits that lead from a block to others.
+#[cfg(target_arch = "x86_64")]
 pub(super) const MOST_LEADS: usize = (MOST_KEY_BITS - BLOCK_BITS).div_ceil(2) as usize;
 
 impl<'a> Slots<'a> {
@@ -206,7 +207,7 @@ impl<'a> Slots<'a> {
     /// The items of a bucket, as hits tell them.
     pub fn items(&self, bucket: u32) -> impl Iterator<Item = u32> {
         let taken = items_of(self.bucket(bucket)) as u32;
-        let early = WIDTH as u32 * bucket..WIDTH as u32 * bucket + taken;
+        let early = item(bucket, 0)..item(bucket, taken);
         early.chain(self.late.of(bucket).map(|(number, _)| self.late_item(number)))
     }
 
@@ -308,7 +309,7 @@ impl<'a> Slots<'a> {
     fn sweep(&self, first: u32, errors: u32, hits: &mut Vec<Hit>) {
         for number in first..first + BLOCK as u32 {
             let bucket = self.bucket(number);
-            let base = WIDTH as u32 * number;
+            let base = item(number, 0);
             for (two, check) in (0..).zip(&bucket[..items_of(bucket)]) {
                 let earlier = (0..two).zip(bucket);
                 let near = earlier.filter(|(_, other)| (check ^ *other).count_ones() <= errors);
@@ -326,8 +327,8 @@ impl<'a> Slots<'a> {
         let items = &checks[..items_of(checks)];
         for bit in (0..self.key_bits).filter(|bit| bits >> bit & 1 == 1) {
             let other = number ^ 1 << bit;
-            for (one, check) in (WIDTH as u32 * number..).zip(items) {
-                let others = (WIDTH as u32 * other..).zip(self.bucket(other));
+            for (one, check) in (item(number, 0)..).zip(items) {
+                let others = (item(other, 0)..).zip(self.bucket(other));
                 let equal = others.filter(|(_, other)| *other == check);
                 hits.extend(equal.map(|(two, _)| (one, two)));
             }
@@ -340,7 +341,7 @@ impl<'a> Slots<'a> {
         let bucket = self.bucket(number);
         let near = |one: u16, two: u16| (one ^ two).count_ones() <= errors;
         for (two, late) in self.late.of(number) {
-            for (one, &check) in (WIDTH as u32 * number..).zip(bucket) {
+            for (one, &check) in (item(number, 0)..).zip(bucket) {
                 if near(check, late.check) && check != EMPTY {
                     hits.push((one, self.late_item(two)));
                 }
@@ -386,6 +387,7 @@ impl<'a> Slots<'a> {
 
 /// The blocks that the one with this first bucket leads to, each with the bit that is turned; and how many
 /// they are.
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(super) fn blocks_beside<T>(
     blocks: &[T],
@@ -404,6 +406,7 @@ pub(super) fn blocks_beside<T>(
 }
 
 /// The lowest bit that is set.
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(super) const fn lowest(bits: u32) -> u32 {
     bits & bits.wrapping_neg()
@@ -417,6 +420,7 @@ pub(super) const fn item(bucket: u32, slot: u32) -> u32 {
 
 /// The hit, if it is one, of a slot that is near the one it meets when its bucket is turned by so many slots.
 /// Turned by four, two slots meet twice. An empty slot may pass for the check 0.
+#[cfg(target_arch = "x86_64")]
 pub(super) fn met_inside(number: u32, bucket: &Bucket, slot: u32, turn: u32) -> Option<Hit> {
     let other = (slot + turn) % WIDTH as u32;
     let again = turn == WIDTH as u32 / 2 && slot > other;

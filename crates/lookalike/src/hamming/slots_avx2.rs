@@ -7,7 +7,7 @@ use super::{
     late::Late,
     slots::{
         BLOCK, BLOCK_BITS, Bucket, Cells, Hit, Hits, Keying, Slots, Tables, WIDTH, blocks_beside,
-        leads_to, lowest, met_inside,
+        item, leads_to, lowest, met_inside,
     },
 };
 
@@ -215,7 +215,7 @@ impl Turned {
             for (met, turned) in self.equal(slots.bucket(other)).into_iter().zip(0..) {
                 for_each_slot(met, |half, slot| {
                     let own = (slot + turned + 4 * half) % WIDTH as u32;
-                    hits.push((WIDTH as u32 * number + own, WIDTH as u32 * other + slot));
+                    hits.push((item(number, own), item(other, slot)));
                 });
             }
         }
