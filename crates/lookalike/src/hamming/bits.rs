@@ -51,13 +51,13 @@ impl<const WORDS: usize> BitSet<WORDS> {
     }
 
     /// How many bits of `print` are set at these positions.
-    #[inline]
+    #[inline(always)]
     pub fn ones(&self, print: &Fingerprint<WORDS>) -> u32 {
         self.0.iter().zip(&print.0).map(|(set, word)| (set & word).count_ones()).sum()
     }
 
     /// Whether `print` has no bit set at these positions.
-    #[inline]
+    #[inline(always)]
     pub fn all_zero(&self, print: &Fingerprint<WORDS>) -> bool {
         self.0.iter().zip(&print.0).fold(0, |any, (set, word)| any | set & word) == 0
     }

@@ -66,7 +66,7 @@ pub(super) fn meet_all(slots: &Slots<'_>, number: u32, checks: &Bucket, hits: &m
     let turned = Turned::new(twice(checks));
     for bit in (0..slots.key_bits).map(|bit| 1 << bit) {
         if any(turned.any_equal(slots.bucket(number ^ bit))) {
-            turned.report(slots, number, bit, hits);
+            turned.report(slots, number, [bit], hits);
         }
     }
 }
@@ -84,16 +84,16 @@ fn sweep(slots: &Slots<'_>, first: u32, hits: &mut Vec<Hit>) {
         let low = LOW_LEADS[at];
         let met = low.map(|bit| &own[(at ^ usize::from(bit)) % BLOCK]);
         if any(turned.any_equal_of(met)) {
-            turned.report(slots, number, low.iter().map(|&bit| u32::from(bit)).sum(), hits);
+            turned.report(slots, number, low.map(u32::from), hits);
         }
         for three in threes {
             if any(turned.any_equal_of(three.map(|(_, block)| &block[at]))) {
-                turned.report(slots, number, three[0].0 | three[1].0 | three[2].0, hits);
+                turned.report(slots, number, three.map(|(bit, _)| bit), hits);
             }
         }
         for (bit, block) in rest {
             if any(turned.any_equal(&block[at])) {
-                turned.report(slots, number, *bit, hits);
+                turned.report(slots, number, [*bit], hits);
             }
         }
     }
@@ -208,18 +208,51 @@ impl Turned {
     /// Reports what is equal in the buckets one of these bits apart.
     #[target_feature(enable = "avx2,bmi1")]
     #[cold]
-    fn report(&self, slots: &Slots<'_>, number: u32, mut bits: u32, hits: &mut Vec<Hit>) {
-        while bits != 0 {
-            let other = number ^ lowest(bits);
-            bits &= bits - 1;
-            for (met, turned) in self.equal(slots.bucket(other)).into_iter().zip(0..) {
-                for_each_slot(met, |half, slot| {
-                    let own = (slot + turned + 4 * half) % WIDTH as u32;
-                    hits.push((item(number, own), item(other, slot)));
-                });
+    fn report<const COUNT: usize>(
+        &self,
+        slots: &Slots<'_>,
+        number: u32,
+        bits: [u32; COUNT],
+        hits: &mut Vec<Hit>,
+    ) {
+        let mut met = [0; COUNT];
+        for (met, bit) in met.iter_mut().zip(bits) {
+            *met = every_slot(self.equal(slots.bucket(number ^ bit)));
+        }
+        // One hit is the rule, in any of the buckets: which one it is is worked out without a branch, that
+        // would be mispredicted.
+        loop {
+            let (mut at, mut before) = (0, 0);
+            for met in met {
+                before |= met;
+                at += usize::from(before == 0);
             }
+            if before == 0 {
+                return;
+            }
+            let at = at % COUNT;
+            let (own, slot) = met_slots(met[at].trailing_zeros());
+            met[at] &= met[at] - 1;
+            hits.push((item(number, own), item(number ^ bits[at], slot)));
         }
     }
+}
+
+/// A bit for every slot that is set, in any of four turns.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn every_slot([a, b, c, d]: [__m256i; 4]) -> u64 {
+    let low = _mm256_movemask_epi8(_mm256_packs_epi16(a, b)) as u32;
+    let high = _mm256_movemask_epi8(_mm256_packs_epi16(c, d)) as u32;
+    u64::from(high) << 32 | u64::from(low)
+}
+
+/// The slots that a bit of [`every_slot`] stands for: of the bucket that was turned, and of the other one.
+#[inline(always)]
+fn met_slots(bit: u32) -> (u32, u32) {
+    // Packed two by two, registers lie half by half.
+    let (slot, half, turned) = (bit & 7, bit >> 4 & 1, (bit >> 3 & 1) + 2 * (bit >> 5));
+    ((slot + turned + 4 * half) % WIDTH as u32, slot)
 }
 
 /// Which slots differ in at most `ERRORS` bits.

@@ -98,7 +98,7 @@ impl<const WORDS: usize> Cover<WORDS> {
     }
 
     /// Whether the pair with this xor is found in this lane: the first whose budget holds.
-    #[inline]
+    #[inline(always)]
     pub fn lane_owns(&self, lane: usize, xor: &Fingerprint<WORDS>) -> bool {
         self.lanes[lane].holds(xor) && !self.lanes[..lane].iter().any(|earlier| earlier.holds(xor))
     }
@@ -140,7 +140,7 @@ impl<const WORDS: usize> Lane<WORDS> {
     }
 
     /// Whether the errors in this lane stay within its budget.
-    #[inline]
+    #[inline(always)]
     fn holds(&self, xor: &Fingerprint<WORDS>) -> bool {
         self.bits.ones(xor) <= self.budget
     }
@@ -214,7 +214,7 @@ impl<const WORDS: usize> Path<WORDS> {
     ///
     /// Of the paths that find a pair, exactly one was chosen so, and a pair is reported once. A path that
     /// was not walked to its end reports for all its continuations: they share its beginning.
-    #[inline]
+    #[inline(always)]
     pub fn owns(&self, cover: &Cover<WORDS>, xor: &Fingerprint<WORDS>) -> bool {
         self.equal.all_zero(xor)
             && !self.unequal.iter().any(|block| block.all_zero(xor))

@@ -22,6 +22,7 @@ use super::{
 use crate::{
     Fingerprint, Kernel,
     hamming::{
+        lanes::{Lanes, Task},
         late::Late,
         prefetch,
         slots::{
@@ -99,6 +100,7 @@ impl<const WORDS: usize> Flip<'_, WORDS> {
                     copies = found.copies(items);
                 }
             }
+            workers.iter().for_each(|worker| found.take_near(&mut lock(worker).found));
             found
         })
     }
@@ -137,19 +139,19 @@ struct Part<'a> {
 }
 
 impl Sorted<'_> {
-    #[inline]
+    #[inline(always)]
     fn part(&self, bucket: u32) -> &Part<'_> {
         &self.parts[(bucket >> self.low_bits) as usize]
     }
 
     /// The place of an item that is in a slot.
-    #[inline]
+    #[inline(always)]
     fn place(&self, slot: u32) -> Option<&u16> {
         self.places.as_flattened().get(slot as usize)
     }
 
     /// The record of an item that the slots tell.
-    #[inline]
+    #[inline(always)]
     fn record(&self, item: u32) -> &u64 {
         match (self.place(item), self.slots.late(item)) {
             (_, Some(late)) => self.part(late.bucket).record(late.at),
@@ -160,7 +162,7 @@ impl Sorted<'_> {
 }
 
 impl Part<'_> {
-    #[inline]
+    #[inline(always)]
     fn record(&self, at: u32) -> &u64 {
         let mut at = at as usize;
         for run in &self.runs {
@@ -170,6 +172,23 @@ impl Part<'_> {
             }
         }
         unreachable!("places are counted over the runs of their part")
+    }
+}
+
+/// A closer look at some hits, which counts bits: see [`OneLane::look`].
+struct Look<'a, const WORDS: usize> {
+    lane: &'a OneLane<'a, WORDS>,
+    sorted: &'a Sorted<'a>,
+    hits: &'a [Hit],
+    candidates: &'a mut Candidates,
+}
+
+impl<const WORDS: usize> Task for Look<'_, WORDS> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, _: L) {
+        self.lane.look(self.sorted, self.hits, self.candidates);
     }
 }
 
@@ -203,9 +222,7 @@ impl<'a, const WORDS: usize> OneLane<'a, WORDS> {
     fn find(&self, sorted: &Sorted<'_>, found: &mut Found) {
         self.compare(sorted);
         for worker in self.workers {
-            let mut worker = lock(worker);
-            found.near.append(&mut worker.found.near);
-            found.equal.append(&mut worker.found.equal);
+            found.equal.append(&mut lock(worker).found.equal);
         }
         let crowds: BTreeMap<u32, &[u32]> = sorted
             .parts
@@ -336,13 +353,15 @@ impl<'a, const WORDS: usize> OneLane<'a, WORDS> {
     fn compare_part(&self, sorted: &Sorted<'_>, buckets: Range<u32>, worker: &mut Worker) {
         let Flip { prints, cover, radius, kernel, .. } = *self.flip;
         let Worker { hits, candidates, found, .. } = worker;
-        let on_hits = &mut |hits: &[Hit]| self.look(sorted, hits, candidates);
+        let on_hits = &mut |hits: &[Hit]| kernel.run(Look { lane: self, sorted, hits, candidates });
         let hits = Hits { waiting: hits, on_hits };
         sorted.slots.hits(kernel, buckets, cover.lanes[self.lane].budget, hits);
-        candidates.verify(prints, radius, |xor| cover.lane_owns(self.lane, xor), found);
+        candidates.verify(kernel, prints, radius, |xor| cover.lane_owns(self.lane, xor), found);
     }
 
-    /// Looks closer at hits.
+    /// Makes candidates of the hits whose records do not tell that they are far apart. Inlined into each
+    /// kernel.
+    #[inline(always)]
     fn look(&self, sorted: &Sorted<'_>, hits: &[Hit], candidates: &mut Candidates) {
         // Places and records lie all over the memory: asked for together, they arrive together.
         for some in hits.chunks(LOOK_AT_ONCE) {
@@ -355,23 +374,21 @@ impl<'a, const WORDS: usize> OneLane<'a, WORDS> {
                 prefetch(Some(records.0));
                 prefetch(Some(records.1));
             }
-            records[..some.len()]
-                .iter()
-                .for_each(|(one, two)| self.consider(**one, **two, candidates));
+            candidates.extend_by(records[..some.len()].iter().map(|(one, two)| {
+                let ids = (self.layout.id(**one), self.layout.id(**two));
+                (ids, self.may_be_near(**one ^ **two))
+            }));
         }
     }
 
-    /// Keeps two items as candidates unless their records tell that they are not near.
-    #[inline]
-    fn consider(&self, one: u64, two: u64, candidates: &mut Candidates) {
+    /// Whether records with this xor do not tell that their items are far from each other.
+    #[inline(always)]
+    fn may_be_near(&self, xor: u64) -> bool {
         let Layout { lane_mask, digest_mask, .. } = *self.layout;
-        let xor = one ^ two;
         let budget = self.flip.cover.lanes[self.lane].budget;
-        if (xor & digest_mask).count_ones() <= self.flip.radius
-            && (xor & lane_mask).count_ones() <= budget
-        {
-            candidates.push(self.layout.id(one), self.layout.id(two));
-        }
+        // Not one after the other: there is no branch to mispredict.
+        ((xor & digest_mask).count_ones() <= self.flip.radius)
+            & ((xor & lane_mask).count_ones() <= budget)
     }
 
     /// Finds the pairs of a crowd, and those between it and the buckets one bit apart. Of two crowds, the

@@ -5,9 +5,12 @@
 //! buckets are small enough to compare each with each. A [`Join`] knows the cover, not why it was
 //! chosen.
 
-use std::sync::{
-    Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    mem,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use rayon::prelude::*;
@@ -122,6 +125,7 @@ impl<'a, const WORDS: usize> Join<'a, WORDS> {
                 dead = found.copies(items);
             }
         }
+        workers.iter().for_each(|worker| found.take_near(&mut lock(worker).sink.found));
         found
     }
 
@@ -148,6 +152,15 @@ pub(super) fn lock<T>(worker: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Found {
+    /// Moves the near pairs of another one in here.
+    pub fn take_near(&mut self, other: &mut Self) {
+        // Memory that was never touched is dear: the larger list stays where it is.
+        if self.near.len() < other.near.len() {
+            mem::swap(&mut self.near, &mut other.near);
+        }
+        self.near.append(&mut other.near);
+    }
+
     /// The items that equal an earlier one, a bit each; empty if there are none.
     pub fn copies(&self, items: usize) -> Vec<u64> {
         if self.equal.is_empty() {
@@ -173,12 +186,11 @@ impl<const WORDS: usize> Default for Worker<WORDS> {
 }
 
 impl<const WORDS: usize> Worker<WORDS> {
-    /// Moves what was found into `found`; returns the buckets still to be joined.
+    /// Moves equal items into `found`; returns the buckets still to be joined.
     fn drain(&mut self, found: &mut Found) -> Vec<Dense<WORDS>> {
-        found.near.append(&mut self.sink.found.near);
         found.equal.append(&mut self.sink.found.equal);
         self.sink.strict = false;
-        std::mem::take(&mut self.sink.dense)
+        mem::take(&mut self.sink.dense)
     }
 }
 
@@ -223,7 +235,7 @@ impl Level {
         runs.iter().copied().flatten().for_each(|&record| cursors[key(record)] += 1);
         let (mut total, mut widest, mut narrowest) = (0, 0, u32::MAX);
         for cursor in &mut cursors[..buckets] {
-            let count = std::mem::replace(cursor, total);
+            let count = mem::replace(cursor, total);
             total += count;
             widest = widest.max(count);
             narrowest = narrowest.min(count);
@@ -448,7 +460,7 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
             self.tell_items(pairs, candidates);
         }
         let Join { prints, cover, .. } = *self.join;
-        candidates.verify(prints, radius, |xor| place.node.path.owns(cover, xor), found);
+        candidates.verify(kernel, prints, radius, |xor| place.node.path.owns(cover, xor), found);
     }
 
     /// Finds the items of records that tell stretches. Others of the same stretches that look the same

@@ -127,10 +127,9 @@ impl<const WORDS: usize> Layout<WORDS> {
         let Lane { bits, branches, .. } = &cover.lanes[lane];
         let (id_bits, stretch_bits) = (positions.bits(), positions.stretch_bits);
         let key = branches[trunk].block.lowest(key_bits);
-        let mut pieces = carried(bits, &branches[trunk], &key, 64 - id_bits);
-        pieces.extend(others(cover, lane, 64 - id_bits - room_of(&pieces), radius));
-        // In the order of their first bits, so that neighbours can be gathered in one go.
-        pieces.sort_by_key(|piece| piece.bits.positions().next());
+        let own = carried(bits, &branches[trunk], &key, 64 - id_bits);
+        let others = others(cover, lane, 64 - id_bits - room_of(&own), radius);
+        let pieces = in_order(own, others);
         let mut shift = id_bits;
         let field = |piece: Piece<WORDS>| {
             let field = Field { shift, bits: piece.bits.len() };
@@ -355,6 +354,29 @@ fn others<const WORDS: usize>(
     };
     let others: Vec<_> = lanes.map(piece).collect();
     if room_of(&others) > radius { others } else { Vec::new() }
+}
+
+/// Puts pieces in the order of their first bits, so that neighbours can be gathered in one go. What is of
+/// other lanes is asked for as a whole, if at all: it becomes one piece if that takes fewer gathers.
+fn in_order<const WORDS: usize>(
+    own: Vec<Piece<WORDS>>,
+    others: Vec<Piece<WORDS>>,
+) -> Vec<Piece<WORDS>> {
+    let nothing = Piece { of: BitSet::EMPTY, bits: BitSet::EMPTY };
+    let one = others.iter().fold(nothing, |one, other| Piece {
+        of: one.of.union(&other.of),
+        bits: one.bits.union(&other.bits),
+    });
+    let sorted = |others: Vec<Piece<WORDS>>| {
+        let mut pieces = own.clone();
+        pieces.extend(others);
+        pieces.sort_by_key(|piece| piece.bits.positions().next());
+        pieces
+    };
+    let gathers =
+        |pieces: &Vec<Piece<WORDS>>| parts(pieces.iter().map(|piece| piece.bits), 0).len();
+    let (many, few) = (sorted(others), sorted(vec![one]));
+    if gathers(&few) < gathers(&many) { few } else { many }
 }
 
 /// One gather for every stretch of bits that keeps its order.

@@ -12,7 +12,7 @@
     expect(unsafe_code, reason = "AVX2 twins may only be called where AVX2 was detected")
 )]
 
-use std::{array, ops::Range};
+use std::ops::Range;
 
 use rayon::prelude::*;
 
@@ -247,17 +247,9 @@ impl<'r, const WORDS: usize> Write<'_, 'r, WORDS> {
                 move |print| gather(print.0[digest.word % WORDS], &digest) << digest.shift,
             ),
             // Uneven bits of one word take a gather for each block; of which there are few.
-            (&[key], digests) if digests.len() <= FEW => {
-                let few: [Part; FEW] =
-                    array::from_fn(|at| digests.get(at).copied().unwrap_or_default());
-                self.run_by(
-                    layout,
-                    #[inline(always)]
-                    move |print| gather(print.0[key.word % WORDS], &key),
-                    #[inline(always)]
-                    move |print| pack(&few, print, gather),
-                )
-            }
+            (&[key], &[a, b]) => self.run_few(layout, key, [a, b], gather),
+            (&[key], &[a, b, c]) => self.run_few(layout, key, [a, b, c], gather),
+            (&[key], &[a, b, c, d]) => self.run_few(layout, key, [a, b, c, d], gather),
             (keys, digests) => self.run_by(
                 layout,
                 #[inline(always)]
@@ -266,6 +258,24 @@ impl<'r, const WORDS: usize> Write<'_, 'r, WORDS> {
                 |print| pack(digests, print, gather),
             ),
         }
+    }
+
+    /// The same for a key of one part, and a digest of so many.
+    #[inline(always)]
+    fn run_few<const PARTS: usize>(
+        self,
+        layout: &Layout<WORDS>,
+        key: Part,
+        digest: [Part; PARTS],
+        gather: impl Fn(u64, &Part) -> u64 + Copy,
+    ) -> Chunk<'r> {
+        self.run_by(
+            layout,
+            #[inline(always)]
+            move |print| gather(print.0[key.word % WORDS], &key),
+            #[inline(always)]
+            move |print| pack(&digest, print, gather),
+        )
     }
 
     /// `key` tells the partition, `digest` what a record has beside the position.
@@ -313,9 +323,6 @@ impl<'r, const WORDS: usize> Write<'_, 'r, WORDS> {
         Chunk { records, starts, ends }
     }
 }
-
-/// Parts that are gathered without a loop.
-const FEW: usize = 4;
 
 /// All parts of a fingerprint, each where it belongs.
 #[inline(always)]

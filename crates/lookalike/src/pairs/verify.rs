@@ -1,7 +1,10 @@
 //! Which candidates are pairs?
 
 use super::{Pair, join::Found};
-use crate::Fingerprint;
+use crate::{
+    Fingerprint, Kernel,
+    hamming::lanes::{Lanes, Task},
+};
 
 /// Items that may be near each other, as far as their records tell.
 #[derive(Default)]
@@ -13,17 +16,51 @@ impl Candidates {
         self.0.push((one, two));
     }
 
+    /// Keeps those of some items that come with a `true`.
+    #[inline(always)]
+    pub fn extend_by(&mut self, some: impl ExactSizeIterator<Item = ((u32, u32), bool)>) {
+        let mut kept = self.0.len();
+        self.0.resize(kept + some.len(), (0, 0));
+        for (items, stay) in some {
+            // Nobody foresees which ones stay: all are written, and some then written over.
+            self.0[kept] = items;
+            kept += usize::from(stay);
+        }
+        self.0.truncate(kept);
+    }
+
     /// Moves those into `found` that are near by all their bits and owned here.
     pub fn verify<const WORDS: usize>(
         &mut self,
+        kernel: Kernel,
         prints: &[Fingerprint<WORDS>],
         radius: u32,
         owned: impl Fn(&Fingerprint<WORDS>) -> bool,
         found: &mut Found,
     ) {
+        kernel.run(Verify { candidates: &self.0, prints, radius, owned, found });
+        self.0.clear();
+    }
+}
+
+/// The loop of [`Candidates::verify`], which counts bits.
+struct Verify<'a, const WORDS: usize, F> {
+    candidates: &'a [(u32, u32)],
+    prints: &'a [Fingerprint<WORDS>],
+    radius: u32,
+    owned: F,
+    found: &'a mut Found,
+}
+
+impl<const WORDS: usize, F: Fn(&Fingerprint<WORDS>) -> bool> Task for Verify<'_, WORDS, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, _: L) {
         const AT_ONCE: usize = 32;
+        let Self { candidates, prints, radius, owned, found } = self;
         let mut xors = [Fingerprint::ZERO; AT_ONCE];
-        for candidates in self.0.chunks(AT_ONCE) {
+        for candidates in candidates.chunks(AT_ONCE) {
             // Fingerprints lie all over the memory: fetched in a loop of their own, many arrive at once.
             for (xor, &(one, two)) in xors.iter_mut().zip(candidates) {
                 *xor = prints[one as usize].xor(&prints[two as usize]);
@@ -39,6 +76,5 @@ impl Candidates {
                 }
             }
         }
-        self.0.clear();
     }
 }
