@@ -3,7 +3,9 @@
 //! Every item is a function of its position, so a billion of them need no more memory than they
 //! fill, and who planted what can be asked afterwards.
 
-use lookalike::{Feature, Features, Fingerprint};
+use lookalike::{
+    AlikePair, AlikePairs, AllPairs, Feature, Features, Fingerprint, PairsError, Radius, groups,
+};
 use rayon::prelude::*;
 
 /// Random fingerprints of which one in a hundred is a changed copy of another.
@@ -114,6 +116,11 @@ impl Skewed {
         Self { items, bias: 0.16, boilerplate: 0.9, decided: 0.68 }
     }
 
+    /// Bits that are unbalanced and nothing more: hardly anything is near by chance.
+    pub const fn bits(items: u64) -> Self {
+        Self { items, bias: 0.3, boilerplate: 0.0, decided: 0.0 }
+    }
+
     /// The fingerprints, in order; one in a hundred is a copy changed in 0 to 3 bits.
     pub fn prints(&self) -> Vec<Fingerprint<1>> {
         let plant = Planted { items: self.items, radius: 3 };
@@ -148,6 +155,24 @@ impl Skewed {
         let Fingerprint([text]) = random::<1>(b"boilerplate", template);
         Fingerprint([own & !decided | text & decided])
     }
+}
+
+/// The same pairs within `radius` without what makes fingerprints uneven: all that hangs together by pairs is
+/// turned in the same random bits. So every pair stays as near as it was, and all others are strangers.
+pub fn evened(prints: &[Fingerprint<1>], radius: u32) -> Result<Vec<Fingerprint<1>>, PairsError> {
+    let mut pairs = Vec::new();
+    AllPairs::new(Radius::new(radius)).run(prints)?.for_each(|pair| {
+        let (a, b, distance) = (pair.a, pair.b, pair.distance);
+        pairs.push(AlikePair { a, b, distance, similarity: None });
+    });
+    let items: Vec<u32> = (0..prints.len() as u32).collect();
+    let groups = groups::connected(items.len(), &items, &AlikePairs::from_pairs(pairs))?;
+    let mut first = items;
+    for group in groups {
+        group.members.iter().for_each(|member| first[member.item as usize] = group.keep);
+    }
+    let turned = |(print, first): (&Fingerprint<1>, u32)| print.xor(&random(b"even", first.into()));
+    Ok(prints.iter().zip(first).map(turned).collect())
 }
 
 /// How many more pairs agree in a 16-bit block than in uniform data, as a mean over the blocks.
@@ -250,6 +275,20 @@ mod tests {
         assert!((20..100).contains(&distances.len()), "{} copies", distances.len());
         assert!(distances.iter().all(|&distance| distance <= 31));
         assert!(distances.iter().any(|&distance| distance > 20));
+    }
+
+    #[test]
+    fn evened_fingerprints_have_the_same_pairs_and_no_others() {
+        let skewed = Skewed::words(30_000).prints();
+        let even = evened(&skewed, 3).unwrap();
+        let pairs = |prints: &[Fingerprint<1>]| {
+            let mut pairs = Vec::new();
+            AllPairs::new(Radius::new(3)).run(prints).unwrap().for_each(|pair| pairs.push(pair));
+            pairs
+        };
+        assert_eq!(pairs(&even), pairs(&skewed));
+        let inflation = block_inflation(&even);
+        assert!((0.9..1.5).contains(&inflation), "{inflation}");
     }
 
     #[test]
