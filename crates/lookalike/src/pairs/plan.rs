@@ -494,8 +494,9 @@ impl FlipPrice {
         let lane_bits = sample.order.len() / lanes;
         let check = lane_bits.saturating_sub(key).min(CHECK_BITS);
         let others = sample.bucket(f64::from(key)) - 1.0;
-        // The part of the items that finds no slot: one in a hundred if buckets are half full.
-        let late = (0.2 * (others / WIDTH as f64).powi(4)).min(1.0);
+        // A sample of random keys may show a tenth more than there are.
+        let mean = (items - 1.0) * (-f64::from(key)).exp2();
+        let late = late_part(mean, (others - 0.1 * mean).max(mean));
         let mut price = Self { nanoseconds: 0.0, compares: 0.0 };
         for lane in 0..lanes {
             let flips = f64::from((share(radius + 1, lanes, lane) - 1) * key);
@@ -511,9 +512,54 @@ impl FlipPrice {
     }
 }
 
+/// The part of the items that finds no slot, if buckets have `mean` items, and an item has so many others
+/// beside it. There are as many as the mean for random keys, and more the less even buckets are: their sizes
+/// are taken to be spread like a negative binomial distribution, which for random keys is that of Poisson.
+fn late_part(mean: f64, others: f64) -> f64 {
+    if mean <= 0.0 {
+        return 0.0;
+    }
+    let shape = 1.0 / (others / mean - 1.0).max(1e-6);
+    let mut chance = (-shape * (mean / shape).ln_1p()).exp();
+    let (mut small, mut in_small) = (0.0, 0.0);
+    for size in 0..=WIDTH {
+        let size = size as f64;
+        small += chance;
+        in_small += size * chance;
+        chance *= (size + shape) / (size + 1.0) * mean / (mean + shape);
+    }
+    let in_slots = in_small + WIDTH as f64 * (1.0 - small);
+    (1.0 - in_slots / mean).max(0.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn as_many_items_are_late_as_even_and_uneven_buckets_have_beyond_their_slots() {
+        // Keys are drawn twice, so that some are taken more often, or once.
+        for (keys, drawn_twice, seed) in [(4096, false, 1u64), (4096, true, 2), (1024, true, 3)] {
+            let mut state = seed;
+            let mut next = || {
+                state =
+                    state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+                state >> 33
+            };
+            let some: Vec<u64> = (0..keys).map(|_| next() % keys).collect();
+            let mut sizes = vec![0.0f64; keys as usize];
+            for _ in 0..16_384 {
+                let at = (next() % keys) as usize;
+                sizes[if drawn_twice { some[at] as usize } else { at }] += 1.0;
+            }
+            let items = 16_384.0;
+            let others = sizes.iter().map(|size| size * (size - 1.0)).sum::<f64>() / items;
+            let late = sizes.iter().map(|size| (size - WIDTH as f64).max(0.0)).sum::<f64>() / items;
+            let expected = late_part(items / keys as f64, others);
+            assert!((expected / late - 1.0).abs() < 0.3, "{keys}: {expected} instead of {late}");
+        }
+        assert_eq!(late_part(0.0, 0.0), 0.0);
+    }
 
     #[test]
     fn a_key_is_worth_what_its_own_bits_tell_and_not_those_behind_it() {
