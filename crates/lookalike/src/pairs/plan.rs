@@ -538,7 +538,7 @@ mod tests {
 
     #[test]
     fn as_many_items_are_late_as_even_and_uneven_buckets_have_beyond_their_slots() {
-        // Keys are drawn twice, so that some are taken more often, or once.
+        // Drawn once, keys are even; drawn twice, some of them are taken far more often than others.
         for (keys, drawn_twice, seed) in [(4096, false, 1u64), (4096, true, 2), (1024, true, 3)] {
             let mut state = seed;
             let mut next = || {
