@@ -117,6 +117,7 @@ def dedup(
     measure: Literal["jaccard", "mixed", "containment"] | None = None,
     verify: bool = True,
     exact: bool = False,
+    recall: float | None = None,
     keep: str = "first",
     group: Literal["star", "connected"] = "star",
     max_remove: float = 0.9,
@@ -159,7 +160,8 @@ def dedup(
     Options are those of ``lookalike dedup``, with the same defaults: ``field`` and ``id`` name
     columns, ``keep`` is ``first``, ``last``, ``longest``, ``largest``, ``newest``, ``FIELD:asc`` or
     ``FIELD:desc``, or several with commas between; ``level``, ``similarity`` and ``distance`` say
-    how alike; ``verify=False`` compares fingerprints only; ``against`` is other data: what is alike
+    how alike; ``verify=False`` compares fingerprints only; ``exact`` finds every alike pair, however
+    many texts there are, and ``recall`` at least a share of them; ``against`` is other data: what is alike
     something in it goes, and nothing else. ``report`` writes a page to look at; ``output`` writes
     what is kept of files; ``skipped`` lists all that could not be read. ``changes`` are what
     :class:`Recipe` takes, functions of your own included.
@@ -178,6 +180,7 @@ def dedup(
         "measure": measure,
         "no_verify": not verify,
         "exact": exact,
+        "recall": recall,
         "keep": keep,
         "group": group,
         "max_remove": max_remove,

@@ -29,7 +29,11 @@ SLOW_CALLS = {
     "dedup by a function": (
         "lookalike.dedup([f'{n} {n // 7}' for n in range(300_000)], hash=lambda data: sum(data) ** 99)"
     ),
-    "dedup": "lookalike.dedup([f'{n} {n // 7} {n % 1000} {n * n}' for n in range(500_000)], exact=True)",
+    # Few words, many texts: every text shares some with every other, and none is alike. Minutes.
+    "dedup": "lookalike.dedup(texts, exact=True)",
+}
+PREPARED = {
+    "dedup": "texts = [' '.join(map(str, row)) for row in rng.integers(0, 300, (200_000, 20)).tolist()]",
 }
 
 
@@ -39,6 +43,7 @@ def test_ctrl_c_stops_the_work(call: str) -> None:
     code = f"""
         import lookalike, numpy, sys
         rng = numpy.random.default_rng(1)
+        {PREPARED.get(call, "")}
         print("ready", flush=True)
         try:
             {SLOW_CALLS[call]}
@@ -49,7 +54,7 @@ def test_ctrl_c_stops_the_work(call: str) -> None:
         [sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True
     )
     assert child.stdout is not None and child.stdout.readline() == "ready\n"
-    # It may still be setting up, in Python: KeyboardInterrupt is right then, too.
+    # It may still be reading its input, in Python: KeyboardInterrupt is right then, too.
     time.sleep(1.5)
     child.send_signal(signal.SIGINT)
     assert child.wait(timeout=120) == 77

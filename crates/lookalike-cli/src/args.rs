@@ -13,8 +13,8 @@ use std::{
 
 use clap::{Parser, Subcommand, ValueEnum};
 use lookalike::{
-    FeatureHash, Kernel, Level, Measure, PicturePreset, Preset, Radius, Shingles, Similarity,
-    Weighting, Width,
+    Equals, FeatureHash, Kernel, Level, Measure, PicturePreset, Preset, Radius, Shingles,
+    Similarity, Weighting, Width,
 };
 
 pub use index::{
@@ -33,7 +33,7 @@ pub struct Args {
 
 #[derive(Subcommand)]
 pub enum Command {
-    Dedup(DedupArgs),
+    Dedup(Box<DedupArgs>),
     Undo(UndoArgs),
     Pairs(PairsArgs),
     Compare(CompareArgs),
@@ -70,7 +70,7 @@ pub struct PairsArgs {
     pub kind: Option<Kind>,
 
     /// How pairs of equal items are listed
-    #[arg(long, default_value = "auto")]
+    #[arg(long, default_value = "all")]
     pub equal: Equal,
 
     /// Print how the pairs would be found, and stop
@@ -139,6 +139,10 @@ pub struct DedupArgs {
     /// Write all alike pairs; the ending decides the format (.jsonl, .csv, .tsv, .parquet)
     #[arg(long, value_name = "FILE")]
     pub pairs: Option<PathBuf>,
+
+    /// How pairs of equal items are listed in --pairs
+    #[arg(long, default_value = "all", requires = "pairs")]
+    pub equal: Equal,
 
     /// Write the groups: the one that is kept, and the others
     #[arg(long, value_name = "FILE")]
@@ -815,9 +819,14 @@ pub struct VerifyArgs {
     #[arg(long, conflicts_with_all = ["level", "similarity", "measure"])]
     pub no_verify: bool,
 
-    /// Look at everything within the distance, even if keys would find nearly all of it in less time
+    /// Find every alike pair of texts, however many texts there are [default: up to a million texts;
+    /// beyond, 99 % of the pairs at the threshold, and more of those above it]
     #[arg(long)]
     pub exact: bool,
+
+    /// Find at least this share of the pairs of texts at the threshold, in less time: 0.99
+    #[arg(long, value_name = "R", conflicts_with = "exact", value_parser = recall)]
+    pub recall: Option<f64>,
 }
 
 #[derive(clap::Args)]
@@ -888,8 +897,15 @@ pub enum Equal {
     All,
     /// An item only with the first of its equals, and near pairs only between first items
     First,
-    /// Every pair, but groups of more than 10,000 equals as `first` does
-    Auto,
+}
+
+impl From<Equal> for Equals {
+    fn from(equal: Equal) -> Self {
+        match equal {
+            Equal::All => Self::All,
+            Equal::First => Self::First,
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -940,6 +956,11 @@ fn threads(text: &str) -> Result<usize, String> {
 fn similarity(text: &str) -> Result<Similarity, String> {
     let share = text.parse().ok().and_then(Similarity::new);
     share.ok_or_else(|| "write a number from 0 to 1, such as 0.8".to_owned())
+}
+
+fn recall(text: &str) -> Result<f64, String> {
+    let recall = text.parse().ok().filter(|recall| *recall > 0.0 && *recall < 1.0);
+    recall.ok_or_else(|| "write a number between 0 and 1, such as 0.99; or --exact".to_owned())
 }
 
 fn part(text: &str) -> Result<f64, String> {

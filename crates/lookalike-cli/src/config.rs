@@ -3,15 +3,16 @@
 use std::{
     fs,
     num::NonZeroU32,
+    ops::ControlFlow,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use lookalike::{
-    AllPairs, Candidates, Kernel, Level, Model, PictureMethod, PicturePreset, PictureRecipe,
-    PictureSearch, Preset, Radius, Recipe, RecipeError, SecondOpinion, StopWords, TextSearch,
-    Verify, Width,
+    AllPairs, Kernel, Level, Likeness, Model, PictureMethod, PicturePreset, PictureRecipe,
+    PictureSearch, Preset, Radius, Reach, Recipe, RecipeError, Resources, SecondOpinion, StopWords,
+    TextSearch, Verify, Width,
 };
 
 use crate::args::{
@@ -29,7 +30,14 @@ pub struct Search {
     blocks: Option<u32>,
 }
 
+/// Nobody.
+pub const UNWATCHED: Watch<'static> = &|_| ControlFlow::Continue(());
+
+/// Hears how far a search is, and may stop it.
+pub type Watch<'a> = &'a (dyn Fn(f64) -> ControlFlow<()> + Sync);
+
 /// What the work may take.
+#[derive(Clone)]
 pub struct Work {
     pub threads: Option<usize>,
     pub memory: Option<u64>,
@@ -44,6 +52,19 @@ impl Work {
             ensure!(folder.is_dir(), "--temp {}: no such folder", folder.display());
         }
         Ok(Self { threads, memory, temp, kernel })
+    }
+
+    /// The library's form of it. `progress` hears how far a search is.
+    pub fn resources<'a>(&self, progress: Watch<'a>) -> Resources<'a> {
+        let mut resources = Resources::new().watch(progress);
+        if let Some(bytes) = self.memory {
+            let folder = self.temp.clone().unwrap_or_else(std::env::temp_dir);
+            resources = resources.memory(bytes, folder);
+        }
+        if let Some(kernel) = self.kernel {
+            resources = resources.kernel(kernel);
+        }
+        resources
     }
 
     /// Runs `work` on as many threads as were asked for.
@@ -74,21 +95,12 @@ impl Search {
     }
 
     /// The library's options for this search.
-    pub fn all_pairs<'a>(&self, work: &Work, progress: &'a (dyn Fn(f64) + Sync)) -> AllPairs<'a> {
-        let mut pairs = AllPairs::new(self.radius).progress(progress);
-        if let Some(blocks) = self.blocks {
-            pairs = pairs.blocks(blocks);
+    pub fn all_pairs<'a>(&self, work: &Work, watch: Watch<'a>) -> AllPairs<'a> {
+        let pairs = AllPairs::new(self.radius).resources(work.resources(watch));
+        match self.blocks {
+            Some(blocks) => pairs.blocks(blocks),
+            None => pairs,
         }
-        if let Some(bytes) = work.memory {
-            pairs = pairs.memory(bytes);
-        }
-        if let Some(folder) = &work.temp {
-            pairs = pairs.spill_folder(folder);
-        }
-        if let Some(kernel) = work.kernel {
-            pairs = pairs.kernel(kernel);
-        }
-        pairs
     }
 }
 
@@ -136,14 +148,18 @@ impl Making {
 /// When are two texts alike?
 pub struct Alike {
     pub recipe: Recipe,
-    pub radius: Radius,
-    pub verify: Option<Verify>,
-    exact: bool,
+    pub likeness: Likeness,
+    reach: Reach,
 }
 
 impl Alike {
     pub fn new(recipe: &RecipeArgs, distance: Option<Radius>, verify: &VerifyArgs) -> Result<Self> {
-        let (usual, exact) = (text_preset(recipe)?.verify, verify.exact);
+        let usual = text_preset(recipe)?.verify;
+        let reach = match (verify.exact, verify.recall) {
+            (true, _) => Reach::Exact,
+            (false, Some(recall)) => Reach::Recall(recall),
+            (false, None) => Reach::Declared,
+        };
         let Making { recipe, radius } = Making::new(recipe, distance)?;
         let similarity = verify.level.map(Level::similarity).or(verify.similarity);
         let asked = similarity.is_some() || verify.measure.is_some();
@@ -155,32 +171,23 @@ impl Alike {
             }),
             _ => None,
         };
-        Ok(Self { recipe, radius, verify, exact })
+        // Where features decide, bits count only if the user says so.
+        let radius = if verify.is_some() { distance } else { Some(radius) };
+        Ok(Self { recipe, likeness: Likeness { verify, radius }, reach })
     }
 
     /// When two texts are alike, in words.
     pub fn words(&self) -> String {
-        let near = format!("within {} of {} bits", self.radius, self.recipe.width.bits());
-        self.verify.map_or(near.clone(), |verify| format!("{near}, {verify}"))
+        let Likeness { verify, radius } = self.likeness;
+        let near =
+            radius.map(|radius| format!("within {radius} of {} bits", self.recipe.width.bits()));
+        let similar = verify.map(|verify| verify.to_string());
+        near.into_iter().chain(similar).collect::<Vec<_>>().join(", ")
     }
 
     /// The library's options for this search.
-    pub fn search<'a>(&self, work: &Work, progress: &'a (dyn Fn(f64) + Sync)) -> TextSearch<'a> {
-        let candidates = if self.exact { Candidates::Exact } else { Candidates::Cheapest };
-        let mut search = TextSearch::new(&self.recipe, self.radius)
-            .verify(self.verify)
-            .candidates(candidates)
-            .progress(progress);
-        if let Some(bytes) = work.memory {
-            search = search.memory(bytes);
-        }
-        if let Some(folder) = &work.temp {
-            search = search.spill_folder(folder);
-        }
-        if let Some(kernel) = work.kernel {
-            search = search.kernel(kernel);
-        }
-        search
+    pub fn search(&self) -> TextSearch {
+        TextSearch::new(&self.recipe, self.likeness).reach(self.reach)
     }
 }
 
@@ -258,19 +265,12 @@ impl PicturesAlike {
     }
 
     /// The library's options for this search.
-    pub fn search<'a>(&self, work: &Work, progress: &'a (dyn Fn(f64) + Sync)) -> PictureSearch<'a> {
-        let mut search = PictureSearch::new(&self.recipe, self.radius)
+    pub fn search<'a>(&self, work: &Work, watch: Watch<'a>) -> PictureSearch<'a> {
+        PictureSearch::new(&self.recipe, self.radius)
             .second_opinion(self.second)
             .orientations(self.pictures.orientations)
             .partial(self.pictures.matching == Matching::Partial)
-            .progress(progress);
-        if let Some(bytes) = work.memory {
-            search = search.memory(bytes);
-        }
-        if let Some(kernel) = work.kernel {
-            search = search.kernel(kernel);
-        }
-        search
+            .resources(work.resources(watch))
     }
 }
 

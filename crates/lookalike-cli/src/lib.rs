@@ -49,7 +49,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 pub fn dedup(args: impl IntoIterator<Item = OsString>, given: Given<'_>) -> anyhow::Result<Answer> {
     let command = ["lookalike".into(), "dedup".into()].into_iter().chain(args);
     match args::Args::try_parse_from(command)?.command {
-        args::Command::Dedup(args) => Answer::of(args, given),
+        args::Command::Dedup(args) => Answer::of(*args, given),
         _ => unreachable!("the command was given as dedup"),
     }
 }

@@ -1,7 +1,7 @@
 //! What do the packages `simhash` and `simhash-py` compute? Their inner loops; everything that their
 //! users can see is in `python/lookalike/compat`.
 
-use lookalike::{AllPairs, Features, Radius, hash::short_md5s, simhash};
+use lookalike::{AllPairs, Features, Radius, Resources, hash::short_md5s, simhash};
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyBytes};
 
 use crate::{
@@ -27,8 +27,9 @@ pub fn near_values(
     let prints = many::<1>(hashes, lookalike::Width::Bits64)?;
     let pool = work::pool(None)?;
     let pairs = interruptible(py, |stop| {
-        let on_progress = |_| stop.check();
-        let options = AllPairs::new(Radius::new(distance)).progress(&on_progress);
+        let watch = |_| stop.watch();
+        let resources = Resources::new().watch(&watch);
+        let options = AllPairs::new(Radius::new(distance)).resources(resources);
         pool.install(|| options.run(&prints))
     })?;
     let value = |item: u32| prints[item as usize].0[0];

@@ -10,7 +10,7 @@ use pyo3::{
 };
 
 use crate::{
-    error::{self, OrRaise},
+    error,
     own::{Own, named},
     recipe::Recipe,
     table,
@@ -114,7 +114,11 @@ impl Answer {
             (self.id(py, pair.a)?, self.id(py, pair.b)?, pair.distance, pair.similarity)
                 .into_pyobject(py)
         };
-        self.inner.pairs.to_vec().or_raise()?.into_iter().map(pair).collect()
+        let pairs = interruptible(py, |stop| {
+            let pairs = self.inner.pairs(&|| stop.check())?;
+            Ok(pairs.to_vec()?)
+        })?;
+        pairs.map_err(|failed| raised(py, &failed))?.into_iter().map(pair).collect()
     }
 
     /// The rows that stay, from 0, if rows were handed over; else the ids of the items that stay.

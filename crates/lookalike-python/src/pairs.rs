@@ -1,6 +1,6 @@
 //! Which fingerprints differ in at most so many bits?
 
-use lookalike::{AllPairs, Pair, PairsError, Radius};
+use lookalike::{AllPairs, Pair, PairsError, Radius, Resources};
 use pyo3::{exceptions::PyMemoryError, prelude::*, types::PyByteArray};
 
 use crate::{
@@ -38,13 +38,14 @@ pub fn find_all<'py>(
     let pairs = for_words!(width.words(), W => {
         let prints = many::<W>(prints, width)?;
         interruptible(py, |stop| {
-            let on_progress = |_| stop.check();
-            let mut options = AllPairs::new(Radius::new(distance)).progress(&on_progress);
+            let watch = |_| stop.watch();
+            let mut resources = Resources::new().watch(&watch);
+            if let Some(Memory(bytes)) = memory {
+                resources = resources.memory(bytes, std::env::temp_dir());
+            }
+            let mut options = AllPairs::new(Radius::new(distance)).resources(resources);
             if let Some(Blocks(blocks)) = blocks {
                 options = options.blocks(blocks);
-            }
-            if let Some(Memory(bytes)) = memory {
-                options = options.memory(bytes);
             }
             pool.install(|| options.run(&prints))
         })?

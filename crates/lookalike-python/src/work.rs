@@ -4,6 +4,7 @@
 use std::{
     any::Any,
     mem,
+    ops::ControlFlow,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     process,
     sync::{
@@ -67,6 +68,12 @@ impl Stop {
         if self.0.load(Ordering::Relaxed) {
             resume_unwind(Box::new(Stopped));
         }
+    }
+
+    /// The same for a search that is watched.
+    pub fn watch(&self) -> ControlFlow<()> {
+        self.check();
+        ControlFlow::Continue(())
     }
 }
 

@@ -26,6 +26,17 @@ pub struct AlikePair {
     pub similarity: Option<f32>,
 }
 
+/// Which pairs of equal items are listed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Equals {
+    /// Every pair.
+    #[default]
+    All,
+    /// Of a group of equal items only the first has pairs: one with each of its equals, and those with
+    /// other items.
+    First,
+}
+
 /// Every pair of alike items, with equal items kept together as groups.
 #[derive(Clone, Debug)]
 pub struct AlikePairs {
@@ -101,21 +112,21 @@ impl AlikePairs {
     ///
     /// A group of `g` equal items makes `g * (g - 1) / 2` pairs, here and only here.
     pub fn for_each(&self, mut on_pair: impl FnMut(AlikePair)) -> Result<(), PairsError> {
-        self.list(usize::MAX, |pair| {
+        self.list(Equals::All, |pair| {
             on_pair(pair);
             Ok(())
         })
     }
 
-    /// As [`for_each`](Self::for_each), but of more than `largest` equal items only the first has
-    /// pairs: one with each of its equals, and those with other items. Stops at the first error.
+    /// As [`for_each`](Self::for_each), with the pairs of equal items that are asked for. Stops at the
+    /// first error.
     pub fn list<E: From<PairsError>>(
         &self,
-        largest: usize,
+        equals: Equals,
         on_pair: impl FnMut(AlikePair) -> Result<(), E>,
     ) -> Result<(), E> {
         let Self { near, equal, equal_similarity, room } = self;
-        let listing = Listing::new(equal, *equal_similarity, largest);
+        let listing = Listing::new(equal, *equal_similarity, equals);
         listing.for_each(|| near.iter(), room, on_pair)
     }
 

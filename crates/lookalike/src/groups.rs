@@ -37,8 +37,8 @@ pub struct Member {
     pub similarity: Option<f32>,
 }
 
-/// Groups around keepers: items are taken in `order`; one joins the most similar keeper it is paired
-/// with (at the same similarity the nearest in bits, then the earlier one), or becomes a keeper.
+/// Groups around keepers: items are taken in `order`; one that is paired with an earlier keeper belongs
+/// to the first such keeper in that order, otherwise it becomes a keeper.
 ///
 /// `items` is how many there are. An item that is not in `order` is in no group. Takes time linear
 /// in items and pairs, and memory for items only; equal items share the pairs of the first of them.
@@ -62,22 +62,22 @@ pub fn star(items: usize, order: &[u32], pairs: &AlikePairs) -> Result<Groups, P
     let classes = Classes::new(items, order, pairs);
     let mut links = classes.links(pairs)?;
     let mut groups: Groups = Vec::new();
-    // By class: the best keeper so far. Keepers tell all whom they are linked with.
-    let mut best: Vec<Option<Best>> = vec![None; items];
+    // By class: its keeper. Keepers tell all whom they are linked with; the first one counts.
+    let mut first: Vec<Option<First>> = vec![None; items];
     for (rank, item) in classes.ranked(order) {
         let class = classes.of[item as usize] as usize;
-        if let Some(Best { group, close }) = best[class] {
+        if let Some(First { group, close }) = first[class] {
             let group = &mut groups[group as usize];
             group.members.push(close.member(item, group.keep));
             continue;
         }
         let group = groups.len() as u32;
         groups.push(Group { keep: item, members: Vec::new() });
-        best[class] = Some(Best { group, close: Close::equal(pairs) });
+        first[class] = Some(First { group, close: Close::equal(pairs) });
         while let Some(link) = links.next_up_to(rank)? {
-            let (to, close) = (&mut best[link.b as usize], Close::of(link));
-            if link.a == rank && to.is_none_or(|to| close.is_closer(to.close)) {
-                *to = Some(Best { group, close });
+            let (to, close) = (&mut first[link.b as usize], Close::of(link));
+            if link.a == rank && to.is_none() {
+                *to = Some(First { group, close });
             }
         }
     }
@@ -86,7 +86,7 @@ pub fn star(items: usize, order: &[u32], pairs: &AlikePairs) -> Result<Groups, P
 
 /// The keeper that an item joins, and how close it is.
 #[derive(Clone, Copy)]
-struct Best {
+struct First {
     group: u32,
     close: Close,
 }
@@ -124,7 +124,7 @@ pub fn connected(items: usize, order: &[u32], pairs: &AlikePairs) -> Result<Grou
 }
 
 /// Drops the lonely, and sorts.
-fn in_order(mut groups: Groups) -> Groups {
+pub(crate) fn in_order(mut groups: Groups) -> Groups {
     groups.retain(|group| !group.members.is_empty());
     groups.sort_unstable_by_key(|group| group.keep);
     groups.iter_mut().for_each(|group| group.members.sort_unstable_by_key(|member| member.item));
@@ -433,18 +433,12 @@ mod tests {
         let pairs = lookup(&case.pairs);
         let mut groups: Groups = Vec::new();
         for &item in &case.order {
-            let mut best: Option<(usize, AlikePair)> = None;
-            for (group, Group { keep, .. }) in groups.iter().enumerate() {
-                let Some(pair) = pair_of(&pairs, item, *keep) else { continue };
-                let better = best.is_none_or(|(_, best)| {
-                    (pair.similarity, std::cmp::Reverse(pair.distance))
-                        > (best.similarity, std::cmp::Reverse(best.distance))
-                });
-                if better {
-                    best = Some((group, pair));
-                }
-            }
-            match best {
+            let keepers = groups.iter().enumerate();
+            let first = keepers.filter_map(|(group, Group { keep, .. })| {
+                Some((group, pair_of(&pairs, item, *keep)?))
+            });
+            let first = first.min_by_key(|&(group, _)| group);
+            match first {
                 Some((group, AlikePair { distance, similarity, .. })) => {
                     let alike = groups[group].keep;
                     groups[group].members.push(Member { item, alike, distance, similarity });

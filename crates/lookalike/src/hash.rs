@@ -1,7 +1,7 @@
 //! How do the bytes of a feature become bits, the same on every machine and for ever?
 //!
 //! [`FeatureHash`] names the built-in byte hashes; [`spread`] widens a 64-bit hash to the words of
-//! a wider fingerprint. A caller's own hash needs nothing from here: any `u64` is a feature hash.
+//! a wider fingerprint; [`content`] tells whether two files hold the same bytes. A caller's own hash needs nothing from here: any `u64` is a feature hash.
 //! Published test values are in `vectors/hash.tsv`.
 
 mod short_md5;
@@ -14,6 +14,20 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::spelling::nearest;
 pub use short_md5::short_md5s;
+
+/// The identity of some bytes: the first 128 bits of their BLAKE3 hash, as little-endian words.
+///
+/// What has the same identity is taken for the same, and may be removed because of it. So this is a
+/// cryptographic hash: nobody can make two files that share it.
+///
+/// ```
+/// assert_eq!(lookalike::hash::content(b""), [0xa6a1_f9f5_b949_13af, 0x49c9_dc36_ea4d_40a0]);
+/// ```
+pub fn content(bytes: &[u8]) -> [u64; 2] {
+    let hash = *blake3::hash(bytes).as_bytes();
+    let words = hash.as_chunks::<8>().0;
+    [words[0], words[1]].map(u64::from_le_bytes)
+}
 
 /// A byte hash whose output never changes.
 ///

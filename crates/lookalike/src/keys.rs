@@ -23,11 +23,30 @@ pub(crate) struct Keys {
     pub rows: usize,
 }
 
+/// Least features of a key: three keep most unrelated items apart, and similar ones together.
+const ROWS: usize = 3;
+
+/// More keys than this take longer than comparing everything.
+const MAX_BANDS: f64 = 10_000.0;
+
 /// Orders that are looked at together.
 const TOGETHER: usize = 64;
 
 impl Keys {
+    /// Keys that at least `recall` of all pairs of this similarity have in common.
+    ///
+    /// Orders that are multiplications are not quite random, so half as many pairs are given up as
+    /// allowed.
+    pub fn for_recall(similarity: f64, recall: f64) -> Self {
+        let rows = ROWS;
+        let missed = ((1.0 - recall) / 2.0).clamp(f64::EPSILON, 0.5);
+        let apart = 1.0 - similarity.powi(rows as i32);
+        let bands = if apart <= 0.0 { 1.0 } else { (missed.ln() / apart.ln()).ceil() };
+        Self { bands: bands.clamp(1.0, MAX_BANDS) as usize, rows }
+    }
+
     /// The share of pairs of this similarity that have a key in common.
+    #[cfg(test)]
     pub fn recall(&self, similarity: f64) -> f64 {
         1.0 - (1.0 - similarity.powi(self.rows as i32)).powi(self.bands as i32)
     }

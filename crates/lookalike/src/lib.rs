@@ -87,9 +87,8 @@
 //! # Ok::<(), lookalike::PairsError>(())
 //! ```
 //!
-//! [`AllPairs`] also takes a memory limit (what does not fit goes to temporary files), a number of
-//! blocks if you want the classic plan, a progress callback, and a [`Workspace`] if you search
-//! often; [`AllPairs::collector`] takes fingerprints as they arrive; [`AllPairs::plan`] says how the
+//! [`AllPairs`] also takes [`Resources`] (a memory limit with a folder for what does not fit, and who
+//! watches), a number of blocks if you want the classic plan, and a [`Workspace`] if you search often; [`AllPairs::collector`] takes fingerprints as they arrive; [`AllPairs::plan`] says how the
 //! answer would be found.
 //!
 //! # Searching
@@ -125,7 +124,7 @@
 //! # Limits
 //!
 //! - One run or index holds at most [`u32::MAX`] items.
-//! - Found pairs are held in memory, beyond the memory limit of [`AllPairs::memory`].
+//! - Found pairs are held in memory, beyond the memory limit of [`Resources`].
 //! - Exact is about fingerprints: whether two texts *are* alike is as good as the recipe. Its radius is
 //!   where they are taken for alike.
 //! - A radius of about a quarter of the bits or more is too wide for tables: then each is compared with
@@ -154,10 +153,12 @@ pub mod index;
 mod keys;
 mod listing;
 mod model;
+mod overlap;
 pub mod pairs;
 #[cfg(feature = "image")]
 pub mod pictures;
 pub mod recipe;
+mod resources;
 pub mod simhash;
 mod sorted;
 mod spelling;
@@ -167,7 +168,7 @@ pub mod texts;
 mod vectors;
 pub mod verify;
 
-pub use alike::{AlikePair, AlikePairs};
+pub use alike::{AlikePair, AlikePairs, Equals};
 #[cfg(feature = "collection")]
 pub use collection::{
     About, Added, Collection, CollectionError, Found, Maker, NewItem, StoredItem,
@@ -189,7 +190,11 @@ pub use pictures::{
 #[cfg(feature = "image")]
 pub use recipe::{PictureMethod, PicturePreset, PictureQuality, PictureRecipe, SecondOpinion};
 pub use recipe::{Preset, Quality, Recipe, RecipeError, Weighting};
+pub use resources::Resources;
 pub use simhash::simhash;
 pub use stop_words::{Language, StopWords, StopWordsError};
-pub use texts::{Candidates, How, Item, Parts, TextCollector, TextPairs, TextSearch};
+pub use texts::{
+    How, Item, Likeness, Parts, Reach, TextCloseness, TextCollector, TextFound, TextGroups,
+    TextPairs, TextSearch, Texts,
+};
 pub use verify::{FeatureSet, Level, Measure, Similarity, Verify, VerifyError};

@@ -1,14 +1,14 @@
 //! Which pairs are listed when many items are equal?
 //!
-//! A search finds near pairs between first items, and groups of equal ones. A group that is *spread*
-//! stands for all its members; any other group is represented by its first item, to which its
-//! members are tied. Pairs come in order of `(a, b)`, made one item at a time: memory is for the
+//! A search finds near pairs between first items, and groups of equal ones. Either every group is
+//! *spread*: its first item stands for all its members; or members are *tied*: listed with their
+//! first item only. Pairs come in order of `(a, b)`, made one item at a time: memory is for the
 //! groups and for one item's partners, never for all pairs.
 
 use std::iter::Peekable;
 
 use crate::{
-    AlikePair,
+    AlikePair, Equals,
     alike::PackedPair,
     equal::EqualGroups,
     pairs::PairsError,
@@ -19,13 +19,12 @@ use crate::{
 pub(crate) struct Listing<'a> {
     groups: &'a EqualGroups,
     equal_similarity: Option<f32>,
-    /// Groups of more items are not spread.
-    largest: usize,
+    equals: Equals,
 }
 
 impl<'a> Listing<'a> {
-    pub fn new(groups: &'a EqualGroups, equal_similarity: Option<f32>, largest: usize) -> Self {
-        Self { groups, equal_similarity, largest }
+    pub fn new(groups: &'a EqualGroups, equal_similarity: Option<f32>, equals: Equals) -> Self {
+        Self { groups, equal_similarity, equals }
     }
 
     /// Calls `on_pair` for every listed pair, until it fails. `near` begins the near pairs, by
@@ -47,7 +46,8 @@ impl<'a> Listing<'a> {
         let (mut near, mut others) = (near().peekable(), others.peekable());
         let members = self.members();
         let mut members = members.iter().peekable();
-        let mut tied = self.groups.iter().filter(|group| !self.spreads(group)).peekable();
+        let is_tied = self.equals == Equals::First;
+        let mut tied = self.groups.iter().filter(|_| is_tied).peekable();
         let mut partners = Vec::new();
         loop {
             let next = [
@@ -97,7 +97,8 @@ impl<'a> Listing<'a> {
 
     /// Members of spread groups with the number of their group, by member.
     fn members(&self) -> Vec<(u32, u32)> {
-        let spread = (0..).zip(self.groups.iter()).filter(|(_, group)| self.spreads(group));
+        let is_spread = self.equals == Equals::All;
+        let spread = (0..).zip(self.groups.iter()).filter(|_| is_spread);
         let mut members: Vec<_> = spread
             .flat_map(|(number, group)| group.iter().map(move |&member| (member, number)))
             .collect();
@@ -121,12 +122,8 @@ impl<'a> Listing<'a> {
 
     /// The items a near pair's end speaks for.
     fn stands_for<'b>(&'b self, first: &'b u32) -> &'b [u32] {
-        let spread = self.groups.of(*first).filter(|group| self.spreads(group));
+        let spread = self.groups.of(*first).filter(|_| self.equals == Equals::All);
         spread.unwrap_or(std::slice::from_ref(first))
-    }
-
-    fn spreads(&self, group: &[u32]) -> bool {
-        group.len() <= self.largest
     }
 }
 
@@ -167,7 +164,7 @@ mod tests {
     use crate::{AlikePairs, sorted::Sorted};
 
     /// Items by fingerprint value; near are values that differ by one.
-    fn listed(values: &[u32], largest: usize, room: &Room) -> (Vec<AlikePair>, Vec<AlikePair>) {
+    fn listed(values: &[u32], equals: Equals, room: &Room) -> (Vec<AlikePair>, Vec<AlikePair>) {
         let first_of = |value| values.iter().position(|&other| other == value);
         let is_first = |&item: &usize| first_of(values[item]) == Some(item);
         let copies = (0..values.len()).filter(|item| !is_first(item));
@@ -176,7 +173,7 @@ mod tests {
         let near = pairs_among(values, |a, b| is_first(&a) && is_first(&b));
 
         let size = |item: usize| values.iter().filter(|&&value| value == values[item]).count();
-        let spread = |item: usize| size(item) == 1 || size(item) <= largest;
+        let spread = |item: usize| size(item) == 1 || equals == Equals::All;
         let speaks = |item: usize| spread(item) || is_first(&item);
         let expected = all.into_iter().filter(|pair| {
             let (a, b) = (pair.a as usize, pair.b as usize);
@@ -186,7 +183,7 @@ mod tests {
         let pairs =
             AlikePairs::new(Sorted::held(near.collect()), equal.collect(), None, room.clone());
         let mut found = Vec::new();
-        let listed = pairs.list(largest, |pair| {
+        let listed = pairs.list(equals, |pair| {
             found.push(pair);
             Ok::<_, PairsError>(())
         });
@@ -225,7 +222,7 @@ mod tests {
                 })
             };
             let mut listed = Vec::new();
-            let listing = Listing::new(&groups, None, usize::MAX);
+            let listing = Listing::new(&groups, None, Equals::All);
             let end = listing.for_each(near, &Room::unlimited(), |pair| {
                 listed.push((pair.a, pair.b));
                 Ok::<_, PairsError>(())
@@ -245,9 +242,9 @@ mod tests {
             let (len, spread) = (random() % 25, random() % 12 + 1);
             let values: Vec<_> = (0..len).map(|_| random() % spread).collect();
             for room in [Room::unlimited(), Room::new(0, std::env::temp_dir())] {
-                for largest in [0, 2, 3, usize::MAX] {
-                    let (found, expected) = listed(&values, largest, &room);
-                    assert_eq!(found, expected, "{values:?}, spread up to {largest}");
+                for equals in [Equals::All, Equals::First] {
+                    let (found, expected) = listed(&values, equals, &room);
+                    assert_eq!(found, expected, "{values:?}, {equals:?}");
                 }
             }
         }

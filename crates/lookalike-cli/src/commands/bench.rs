@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::{
     args::BenchPairsArgs,
-    config::{Search, Work},
+    config::{Search, UNWATCHED, Work},
     report::{Output, bytes, grouped, json_line, rate},
 };
 use data::Made;
@@ -69,7 +69,7 @@ fn measure<const WORDS: usize>(made: &Made, search: &Search, work: &Work) -> Res
     made.make::<WORDS>(0..made.count, &mut prints);
     let make_seconds = start.elapsed().as_secs_f64();
     let start = Instant::now();
-    let pairs = search.all_pairs(work, &|_| {}).run(&prints)?;
+    let pairs = search.all_pairs(work, UNWATCHED).run(&prints)?;
     Ok(Measured::new(make_seconds, start.elapsed().as_secs_f64(), &pairs))
 }
 
@@ -81,7 +81,7 @@ fn measure_in_pieces<const WORDS: usize>(
 ) -> Result<Measured> {
     let start = Instant::now();
     let mut make_seconds = 0.0;
-    let mut collector = search.all_pairs(work, &|_| {}).collector::<WORDS>();
+    let mut collector = search.all_pairs(work, UNWATCHED).collector::<WORDS>();
     let mut piece = Vec::new();
     for first in (0..made.count).step_by(PIECE) {
         let making = Instant::now();

@@ -3,14 +3,14 @@
 use std::{io::Write, path::Path, process::ExitCode};
 
 use anyhow::{Context, Result, anyhow, ensure};
-use lookalike::{Fingerprint, Level, Radius, Width};
+use lookalike::{Item, Level, Radius, TextCloseness, TextSearch, Width};
 use rayon::prelude::*;
 use serde_json::json;
 
 use crate::{
     args::{CompareArgs, Kind, OutputArgs, WorkArgs},
-    config::{Alike, PART, PicturesAlike, USUAL_RADIUS, Work, check_radius},
-    report::{Output, counted, json_line, say},
+    config::{Alike, PART, PicturesAlike, UNWATCHED, USUAL_RADIUS, Work, check_radius},
+    report::{Output, counted, json_line, say, share_value},
     source::{
         Bad, LineText, LineTexts, Reason, Refusal, Skipped, are_pictures, is_number, parse_within,
         read_picture, read_text,
@@ -27,21 +27,19 @@ pub fn run(args: CompareArgs) -> Result<ExitCode> {
 /// How two items are compared, and what is alike.
 enum Comparison {
     Fingerprints { width: Width, radius: Radius },
-    Texts(Alike),
+    Texts(Box<Texts>),
 }
 
-/// How close two items are.
-#[derive(Clone, Copy)]
-struct Closeness {
-    distance: u32,
-    /// None if it is not verified.
-    similarity: Option<f32>,
+struct Texts {
+    alike: Alike,
+    search: TextSearch,
 }
 
 impl Comparison {
     fn new(kind: Kind, args: &CompareArgs) -> Result<Self> {
         if kind == Kind::Text {
-            return Ok(Self::Texts(Alike::new(&args.recipe, args.distance, &args.verify)?));
+            let alike = Alike::new(&args.recipe, args.distance, &args.verify)?;
+            return Ok(Self::Texts(Box::new(Texts { search: alike.search(), alike })));
         }
         let width = args.recipe.bits.unwrap_or(Width::Bits64);
         let radius = args.distance.unwrap_or(USUAL_RADIUS);
@@ -49,45 +47,24 @@ impl Comparison {
         Ok(Self::Fingerprints { width, radius })
     }
 
-    fn compare(&self, a: &str, b: &str) -> Result<Closeness, Refusal> {
-        let distance = self.fingerprint(a)?.distance(&self.fingerprint(b)?);
-        let similarity = match self {
-            Self::Texts(Alike { verify: Some(verify), .. }) => {
-                Some(verify.compare(&verify.set(a), &verify.set(b)))
+    fn compare(&self, a: &str, b: &str) -> Result<TextCloseness, Refusal> {
+        match self {
+            Self::Fingerprints { width, radius } => {
+                let distance = parse_within(a, *width)?.distance(&parse_within(b, *width)?);
+                let alike = radius.contains(distance);
+                Ok(TextCloseness { distance: Some(distance), similarity: None, alike })
             }
-            _ => None,
-        };
-        Ok(Closeness { distance, similarity })
-    }
-
-    fn fingerprint(&self, item: &str) -> Result<Fingerprint<4>, Refusal> {
-        let recipe = match self {
-            Self::Fingerprints { width, .. } => return parse_within(item, *width),
-            Self::Texts(alike) => &alike.recipe,
-        };
-        recipe.fingerprint_any(item).ok_or_else(|| {
-            let what = format!("a text without {} has no fingerprint", recipe.features);
-            (Reason::NoFeatures, what)
-        })
-    }
-
-    fn is_alike(&self, closeness: Closeness) -> bool {
-        let (radius, least) = match self {
-            Self::Fingerprints { radius, .. } => (radius, None),
-            Self::Texts(alike) => (&alike.radius, alike.verify.map(|verify| verify.similarity)),
-        };
-        let enough = |similarity: f32| least.is_none_or(|least| similarity >= least.get());
-        radius.contains(closeness.distance) && closeness.similarity.is_none_or(enough)
-    }
-
-    fn verdict(&self, closeness: Closeness) -> &'static str {
-        if self.is_alike(closeness) { "alike" } else { "different" }
+            Self::Texts(texts) => texts
+                .search
+                .compare(&Item::Text(a), &Item::Text(b))
+                .ok_or_else(|| (Reason::NoFeatures, "an empty text has no fingerprint".to_owned())),
+        }
     }
 
     fn bits(&self) -> u32 {
         match self {
             Self::Fingerprints { width, .. } => width.bits(),
-            Self::Texts(alike) => alike.recipe.width.bits(),
+            Self::Texts(texts) => texts.alike.recipe.width.bits(),
         }
     }
 
@@ -95,12 +72,18 @@ impl Comparison {
     fn rule(&self) -> String {
         match self {
             Self::Fingerprints { radius, .. } => format!("within {radius} is alike"),
-            Self::Texts(alike) => match alike.verify {
-                None => format!("within {} is alike", alike.radius),
-                Some(verify) => format!("within {}, and {verify}, is alike", alike.radius),
-            },
+            Self::Texts(texts) => format!("{} is alike", texts.alike.words()),
         }
     }
+}
+
+const fn verdict(closeness: TextCloseness) -> &'static str {
+    if closeness.alike { "alike" } else { "different" }
+}
+
+/// The name of the level of a similarity.
+fn level(closeness: TextCloseness) -> Option<&'static str> {
+    closeness.similarity.and_then(Level::of).map(Level::name)
 }
 
 /// Compares two pictures by their names.
@@ -109,7 +92,7 @@ fn compare_pictures(a: &str, b: &str, args: &CompareArgs) -> Result<ExitCode> {
     if args.kind.is_none() && !args.quiet {
         say("comparing two pictures");
     }
-    let search = alike.search(&Work::new(WorkArgs::default())?, &|_| {});
+    let search = alike.search(&Work::new(WorkArgs::default())?, UNWATCHED);
     let digest = |name: &str| match read_picture(Path::new(name), &search) {
         Ok((_, digest)) => Ok(digest),
         Err(bad) => Err(bad.error()),
@@ -121,7 +104,7 @@ fn compare_pictures(a: &str, b: &str, args: &CompareArgs) -> Result<ExitCode> {
     let level = closeness.and_then(|closeness| {
         levels.clone().find(|(radius, _)| radius.contains(closeness.distance))
     });
-    let is_alike = search.are_alike(&one, &two)?;
+    let is_alike = search.are_alike(&one, &two);
     let part = (is_alike && closeness.is_some()).then_some(PART);
     let level = level.map(|(_, level)| level.name()).or(part);
     let verdict = if is_alike { "alike" } else { "different" };
@@ -177,34 +160,39 @@ fn compare_two(a: &str, b: &str, args: &CompareArgs) -> Result<ExitCode> {
     } else {
         comparison.text(closeness)
     })?;
-    let alike = comparison.is_alike(closeness);
-    Ok(if alike { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    Ok(if closeness.alike { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
 impl Comparison {
-    fn text(&self, closeness: Closeness) -> String {
-        let similarity = closeness.similarity;
+    fn text(&self, closeness: TextCloseness) -> String {
+        let TextCloseness { distance, similarity, .. } = closeness;
+        let distance = distance
+            .map_or("none: a text without words has no fingerprint".to_owned(), |distance| {
+                format!("{distance} of {} bits", self.bits())
+            });
+        let similarity =
+            similarity.map_or("not verified".to_owned(), |similarity| format!("{similarity:.4}"));
+        let level =
+            level(closeness).map_or_else(String::new, |level| format!("level       {level}\n"));
         format!(
-            "distance    {} of {} bits\nsimilarity  {}\nverdict     {} ({})\n",
-            closeness.distance,
-            self.bits(),
-            similarity.map_or("not verified".to_owned(), |similarity| format!("{similarity:.4}")),
-            self.verdict(closeness),
+            "distance    {distance}\nsimilarity  {similarity}\n{level}verdict     {} ({})\n",
+            verdict(closeness),
             self.rule(),
         )
     }
 
-    fn json(&self, closeness: Closeness) -> String {
+    fn json(&self, closeness: TextCloseness) -> String {
         let (radius, verify) = match self {
-            Self::Fingerprints { radius, .. } => (radius, None),
-            Self::Texts(alike) => (&alike.radius, alike.verify),
+            Self::Fingerprints { radius, .. } => (Some(*radius), None),
+            Self::Texts(texts) => (texts.alike.likeness.radius, texts.alike.likeness.verify),
         };
         let fields = [
             ("distance", json!(closeness.distance)),
-            ("similarity", json!(closeness.similarity)),
-            ("verdict", json!(self.verdict(closeness))),
+            ("similarity", share_value(closeness.similarity)),
+            ("level", json!(level(closeness))),
+            ("verdict", json!(verdict(closeness))),
             ("bits", json!(self.bits())),
-            ("radius", json!(radius.bits())),
+            ("radius", json!(radius.map(Radius::bits))),
             ("verify", json!(verify.map(|verify| verify.to_string()))),
         ];
         json_line(&fields) + "\n"
@@ -260,7 +248,8 @@ fn compare_line(line: &LineText, comparison: &Comparison) -> Result<String, Refu
         return Err((Reason::NotAPair, what));
     };
     let closeness = comparison.compare(a, b)?;
-    Ok(format!("{}\t{}\n", closeness.distance, comparison.verdict(closeness)))
+    let distance = closeness.distance.map_or("-".to_owned(), |distance| distance.to_string());
+    Ok(format!("{distance}\t{}\n", verdict(closeness)))
 }
 
 fn columns(piece: &[LineText]) -> impl Iterator<Item = &str> {

@@ -1,6 +1,8 @@
 //! Which fingerprints are near each other? The part that `dedup` and `pairs` share: reading and
 //! searching.
 
+use std::ops::ControlFlow;
+
 use anyhow::Result;
 use lookalike::{AlikePairs, Width};
 
@@ -50,6 +52,7 @@ impl PrintSource<'_> {
         let on_progress = |part| {
             (self.on_beat)();
             progress.searched(part);
+            ControlFlow::Continue(())
         };
         let mut collector = search.all_pairs(work, &on_progress).collector::<WORDS>();
         let mut read = |prints: &mut Fingerprints, skipped: &mut Skipped| {

@@ -20,7 +20,7 @@ use crate::args::{BenchCommand, Command};
 
 pub fn run(command: Command) -> Result<ExitCode> {
     match command {
-        Command::Dedup(args) => dedup::run(args),
+        Command::Dedup(args) => dedup::run(*args),
         Command::Undo(args) => undo::run(args),
         Command::Pairs(args) => pairs::run(args),
         Command::Compare(args) => compare::run(args),

@@ -3,19 +3,19 @@
 use std::{path::Path, process::ExitCode, time::Instant};
 
 use anyhow::{Result, ensure};
-use lookalike::{AlikePairs, How, Plan, TextPairs, Width};
+use lookalike::{AlikePairs, Equals, Plan, Radius, TextFound, TextPairs, Texts, Width};
 use serde_json::{Value, json};
 
 use super::{
     fingerprints::{PrintSource, SearchedPrints},
     pictures::{PictureSource, figures as picture_figures, how_words},
-    texts::TextSource,
+    texts::{self, TextSource},
 };
 use crate::{
     args::{Kind, OutputArgs, PairsArgs, TalkArgs},
-    config::{Alike, PicturesAlike, Search, Work, picture_reading, refuse_blocks},
+    config::{Alike, PicturesAlike, Search, UNWATCHED, Work, picture_reading, refuse_blocks},
     report::{
-        EqualPolicy, Figure, Output, PairWriter, Summary, TableFile, bytes, counted, json_line,
+        Figure, Levels, Output, PairWriter, Summary, TableFile, bytes, counted, json_line,
         refuse_twice, say,
     },
     source::{Fingerprints, Ids, Pictures, PrintOptions, RowOptions, Rows, Skipped, guess_kind},
@@ -59,6 +59,7 @@ fn fingerprints(args: PairsArgs, start: Instant) -> Result<ExitCode> {
         pairs: searched.pairs,
         ids: searched.ids,
         within: format!("within {}", counted(search.radius.bits().into(), "bit")),
+        levels: Levels::Similarity,
     };
     report.write(&found, &mut skipped, start)?;
     Ok(ExitCode::SUCCESS)
@@ -85,17 +86,41 @@ fn texts(args: PairsArgs, start: Instant) -> Result<ExitCode> {
         on_beat: &|| {},
         make: None,
     };
-    let searched = work.on_threads(|| source.search(&alike, &work, &mut |_, _| Ok(())))?;
+    let ((TextPairs { pairs, found, .. }, seconds), ids) = work.on_threads(|| {
+        let read = source.read(&alike, &work, &mut |_, _| Ok(()))?;
+        announce(&read.texts, &work, args.talk)?;
+        let pairs =
+            texts::search(&work, args.talk, &|| {}, |resources| read.texts.pairs(resources))?;
+        Ok((pairs, read.ids))
+    })?;
     let found = Found {
-        figures: text_figures(&searched.found, &alike),
-        plan: searched.found.plan,
-        pairs: searched.found.pairs,
-        ids: searched.ids,
+        figures: text_figures(&found, seconds, &alike),
+        plan: found.plan,
+        pairs,
+        ids,
         within: alike.words(),
+        levels: Levels::Similarity,
     };
     report.write(&found, &mut skipped, start)?;
     Ok(ExitCode::SUCCESS)
 }
+
+/// Says how many pairs to expect, if they are many, before they are looked for.
+fn announce(texts: &Texts, work: &Work, talk: TalkArgs) -> Result<()> {
+    if talk.quiet {
+        return Ok(());
+    }
+    let expected = texts.expected_pairs(&work.resources(UNWATCHED))?;
+    if let Some(pairs) = expected.filter(|&pairs| pairs >= MANY_PAIRS) {
+        // Two digits: more would claim too much.
+        let unit = 10u64.pow(pairs.ilog10() - 1);
+        say(&format!("expecting about {}", counted(pairs / unit * unit, "pair")));
+    }
+    Ok(())
+}
+
+/// From this many pairs on, the user hears of them before they are listed.
+const MANY_PAIRS: u64 = 10_000;
 
 fn pictures(args: PairsArgs, start: Instant) -> Result<ExitCode> {
     ensure!(!args.plan, "--plan is for fingerprints; of pictures, the summary says how");
@@ -125,6 +150,7 @@ fn pictures(args: PairsArgs, start: Instant) -> Result<ExitCode> {
         pairs: searched.found.pairs,
         ids: searched.ids,
         within: alike.words(),
+        levels: Levels::Distance(alike.preset.levels),
     };
     report.write(&found, &mut skipped, start)?;
     Ok(ExitCode::SUCCESS)
@@ -142,8 +168,9 @@ struct Found {
     ids: Ids,
     figures: Vec<Figure>,
     plan: String,
-    /// When two items are alike.
+    /// When two items are alike, and how they are called.
     within: String,
+    levels: Levels,
 }
 
 /// Reads everything, says how its pairs would be found, and stops.
@@ -188,33 +215,30 @@ fn plan_of<const WORDS: usize>(
         prints.extend_from_slice(piece);
         Ok(())
     })?;
-    Ok((ids.len(), search.all_pairs(work, &|_| {}).plan(&prints)?))
+    Ok((ids.len(), search.all_pairs(work, UNWATCHED).plan(&prints)?))
 }
 
 /// Where and how pairs are written.
 struct Report {
     output: Output,
     file: TableFile,
-    equal: EqualPolicy,
+    equals: Equals,
     talk: TalkArgs,
 }
 
 impl Report {
-    fn open(args: OutputArgs, equal: EqualPolicy, talk: TalkArgs) -> Result<Self> {
+    fn open(args: OutputArgs, equals: Equals, talk: TalkArgs) -> Result<Self> {
         let file = TableFile::of(args.file())?;
-        Ok(Self { output: Output::create(&args)?, file, equal, talk })
+        Ok(Self { output: Output::create(&args)?, file, equals, talk })
     }
 
     fn write(self, found: &Found, skipped: &mut Skipped, start: Instant) -> Result<()> {
         let Found { pairs, ids, within, .. } = found;
-        let mut writer = PairWriter::new(self.output, self.file, ids)?;
-        pairs.list(self.equal.largest_spread, |pair| writer.write(pair))?;
+        let mut writer = PairWriter::new(self.output, self.file, ids, found.levels)?;
+        pairs.list(self.equals, |pair| writer.write(pair))?;
         let written = writer.written();
         writer.finish()?;
         skipped.finish_list()?;
-        if !self.talk.quiet {
-            self.equal.note(pairs)?.iter().for_each(|note| say(note));
-        }
         let groups = pairs.equal_groups().count() as u64;
         let words = format!("{} {within}", counted(written, "pair"));
         let mut figures = vec![
@@ -247,24 +271,19 @@ fn figures(searched: &SearchedPrints, search: &Search) -> Vec<Figure> {
     ]
 }
 
-fn text_figures(found: &TextPairs, alike: &Alike) -> Vec<Figure> {
-    let (exact, recall, words) = match found.how {
-        How::Exact => (true, 1.0, "exact".to_owned()),
-        How::Recall(recall) => {
-            (false, recall, format!("{:.1} % of all pairs expected", 100.0 * recall))
-        }
-    };
-    vec![
+fn text_figures(found: &TextFound, seconds: f64, alike: &Alike) -> Vec<Figure> {
+    let radius = alike.likeness.radius.map(Radius::bits);
+    let mut figures = vec![
         silent("recipe", json!(alike.recipe.to_string())),
-        silent("distance", json!(alike.radius.bits())),
-        silent("verify", json!(alike.verify.map(|verify| verify.to_string()))),
-        silent("short", json!(found.short)),
-        silent("empty", json!(found.empty)),
-        silent("verified", json!(found.verified)),
+        silent("distance", json!(radius)),
+        silent("verify", json!(alike.likeness.verify.map(|verify| verify.to_string()))),
         spilled(found.spilled),
-        Figure { name: "exact", value: json!(exact), words: Some(words) },
-        silent("recall", json!((recall * 1e4).round() / 1e4)),
-    ]
+    ];
+    figures.extend(texts::figures(found, seconds).into_iter().map(|figure| match figure.name {
+        "exact" => Figure { words: Some(texts::how_words(found)), ..figure },
+        _ => figure,
+    }));
+    figures
 }
 
 fn silent(name: &'static str, value: Value) -> Figure {

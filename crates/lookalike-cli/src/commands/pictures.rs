@@ -1,9 +1,11 @@
 //! Which pictures of some files are alike? The part that `dedup` and `pairs` share: reading and
 //! searching.
 
+use std::ops::ControlFlow;
+
 use anyhow::Result;
 use lookalike::{How, PicturePairs};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     args::TalkArgs,
@@ -41,6 +43,7 @@ impl PictureSource<'_> {
         let on_progress = |part| {
             (self.on_beat)();
             progress.searched(part);
+            ControlFlow::Continue(())
         };
         let search = alike.search(work, &on_progress);
         let mut collector = search.collector();
@@ -75,6 +78,7 @@ pub fn how_words(found: &PicturePairs) -> String {
         How::Recall(recall) => {
             format!("{:.1} % of all, as expected of {}", 100.0 * recall, found.plan)
         }
+        How::Unstated => format!("approximate, by {}", found.plan),
     };
     if found.flat > 0 {
         words += &format!(
@@ -83,6 +87,15 @@ pub fn how_words(found: &PicturePairs) -> String {
         );
     }
     words
+}
+
+/// The share of all pairs that was found, as expected; null if nobody can say.
+pub fn recall(how: How) -> Value {
+    match how {
+        How::Exact => json!(1.0),
+        How::Recall(recall) => json!((recall * 1e4).round() / 1e4),
+        How::Unstated => Value::Null,
+    }
 }
 
 /// What programs want to know of a search.
@@ -94,5 +107,6 @@ pub fn figures(found: &PicturePairs, alike: &PicturesAlike) -> Vec<Figure> {
         silent("orientations", json!(alike.pictures.orientations)),
         silent("flat", json!(found.flat)),
         silent("exact", json!(found.how == How::Exact)),
+        silent("recall", recall(found.how)),
     ]
 }

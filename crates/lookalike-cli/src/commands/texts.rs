@@ -1,25 +1,75 @@
 //! Which texts of some rows are alike? The part that `dedup` and `pairs` share: reading and searching.
 
-use anyhow::{Result, bail};
-use lookalike::{Fingerprint, Item, Recipe, TextPairs};
-use rayon::prelude::*;
+use std::{ops::ControlFlow, time::Instant};
 
-use super::dedup::{Make, Unmade};
+use anyhow::{Result, bail};
+use lookalike::{Fingerprint, How, Item, PairsError, Recipe, Resources, TextFound, Texts};
+use rayon::prelude::*;
+use serde_json::json;
+
+use super::{
+    dedup::{Make, Unmade},
+    pictures::recall,
+};
 use crate::{
     args::TalkArgs,
-    config::{Alike, Work},
-    report::{Progress, id_text, introduce, tell_notes},
+    config::{Alike, UNWATCHED, Work},
+    report::{Figure, Progress, id_text, introduce, tell_notes},
     source::{Content, Id, Ids, Reason, Row, Rows, Skipped},
 };
 
-/// What was found among texts, and what they are called.
-pub struct Searched {
-    pub found: TextPairs,
+/// Texts that were read, and what they are called.
+pub struct ReadTexts {
+    pub texts: Texts,
     pub ids: Ids,
     /// How many of them are of the first rows; the others follow.
     pub own: usize,
     /// How many there are.
     pub items: usize,
+}
+
+/// Searches texts: shows how far it is, and lets `on_beat` stop it by unwinding. Also returns the
+/// seconds it took.
+pub fn search<T>(
+    work: &Work,
+    talk: TalkArgs,
+    on_beat: &(dyn Fn() + Sync),
+    run: impl FnOnce(&Resources<'_>) -> Result<T, PairsError>,
+) -> Result<(T, f64)> {
+    let start = Instant::now();
+    let progress = Progress::new(talk.quiet);
+    let watch = |part| {
+        on_beat();
+        progress.searched(part);
+        ControlFlow::Continue(())
+    };
+    let found = run(&work.resources(&watch))?;
+    progress.clear();
+    Ok((found, start.elapsed().as_secs_f64()))
+}
+
+/// Whether anything may be missing, in words.
+pub fn how_words(found: &TextFound) -> String {
+    match found.how {
+        How::Exact => "exact".to_owned(),
+        How::Recall(recall) => {
+            format!("estimated recall {} % ({})", (1e4 * recall).round() / 100.0, found.plan)
+        }
+        How::Unstated => format!("approximate ({})", found.plan),
+    }
+}
+
+/// What programs want to know of a search.
+pub fn figures(found: &TextFound, seconds: f64) -> Vec<Figure> {
+    let silent = |name, value| Figure { name, value, words: None };
+    vec![
+        silent("short", json!(found.short)),
+        silent("empty", json!(found.empty)),
+        silent("exact", json!(found.how == How::Exact)),
+        silent("recall", recall(found.how)),
+        silent("verified", json!(found.verified)),
+        silent("search_seconds", json!((seconds * 1e3).round() / 1e3)),
+    ]
 }
 
 fn item<'a>(row: &'a Row<'_>) -> Item<'a> {
@@ -53,16 +103,13 @@ pub struct TextSource<'a> {
 }
 
 impl TextSource<'_> {
-    /// Reads everything, showing each of the first rows and its name to `on_row`, and finds what is alike.
-    pub fn search(mut self, alike: &Alike, work: &Work, on_row: OnRow<'_>) -> Result<Searched> {
+    /// Reads everything, showing each of the first rows and its name to `on_row`.
+    pub fn read(mut self, alike: &Alike, work: &Work, on_row: OnRow<'_>) -> Result<ReadTexts> {
         introduce(self.talk, &self.rows.what(), self.others.as_ref().map(|others| others.what()));
         let progress = Progress::new(self.talk.quiet);
         let on_beat = self.on_beat;
-        let on_progress = |part| {
-            on_beat();
-            progress.searched(part);
-        };
-        let mut collector = alike.search(work, &on_progress).collector();
+        let resources = work.resources(UNWATCHED);
+        let mut collector = alike.search().collector(&resources);
         let mut read = |rows: &mut Rows, skipped: &mut Skipped, on_row: OnRow<'_>, is_other| {
             rows.read(skipped, &mut |batch| {
                 on_beat();
@@ -89,12 +136,11 @@ impl TextSource<'_> {
             let more = self.skipped.of_others(|skipped| read(others, skipped, on_row, true))?;
             ids = ids.followed_by(more);
         }
-        let items = collector.len();
-        let found = collector.finish()?;
         progress.clear();
         let others = self.others.as_ref().map_or(&[][..], |others| others.notes());
         tell_notes(self.talk, self.rows.notes().iter().chain(others));
-        Ok(Searched { found, ids, own, items })
+        let items = collector.len();
+        Ok(ReadTexts { texts: collector.finish()?, ids, own, items })
     }
 }
 

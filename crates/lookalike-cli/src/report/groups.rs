@@ -1,4 +1,4 @@
-//! How are groups written? `{"group":1,"keep":ID,"members":[{"id":ID,"distance":2,"similarity":0.9}]}`,
+//! How are groups written? `{"group":1,"keep":ID,"members":[{"id":ID,"distance":2,"similarity":0.9,"level":"copy"}]}`,
 //! or a table with a row for each member. Of chains, `alike` names the item that a member's figures are
 //! of, which need not be the one that is kept.
 
@@ -6,7 +6,7 @@ use anyhow::Result;
 use lookalike::groups::Member;
 
 use super::{
-    Output,
+    Levels, Output,
     table::{Cell, Kind, TableFile, TableWriter, json_cell},
 };
 use crate::source::Ids;
@@ -18,9 +18,11 @@ const CHAINED: &[(&str, Kind)] = &[
     ("alike", Kind::Id),
     ("distance", Kind::Number),
     ("similarity", Kind::Share),
+    ("level", Kind::Name),
 ];
 
-const COLUMNS: &[(&str, Kind)] = &[CHAINED[0], CHAINED[1], CHAINED[2], CHAINED[4], CHAINED[5]];
+const COLUMNS: &[(&str, Kind)] =
+    &[CHAINED[0], CHAINED[1], CHAINED[2], CHAINED[4], CHAINED[5], CHAINED[6]];
 
 /// Writes groups and counts them.
 pub struct GroupWriter<'a> {
@@ -28,15 +30,22 @@ pub struct GroupWriter<'a> {
     is_json: bool,
     chained: bool,
     ids: &'a Ids,
+    levels: Levels,
     pub written: u64,
 }
 
 impl<'a> GroupWriter<'a> {
     /// `chained`: members may have been compared with others than the one that is kept.
-    pub fn new(output: Output, file: TableFile, ids: &'a Ids, chained: bool) -> Result<Self> {
+    pub fn new(
+        output: Output,
+        file: TableFile,
+        ids: &'a Ids,
+        levels: Levels,
+        chained: bool,
+    ) -> Result<Self> {
         let columns = if chained { CHAINED } else { COLUMNS };
         let table = TableWriter::new(output, file, columns, ids)?;
-        Ok(Self { table, is_json: file.is_json(), chained, ids, written: 0 })
+        Ok(Self { table, is_json: file.is_json(), chained, ids, levels, written: 0 })
     }
 
     /// Writes the next group: the item that is kept, and all others.
@@ -45,11 +54,12 @@ impl<'a> GroupWriter<'a> {
         let (group, keep) = (Cell::Number(self.written), Cell::Id(self.ids.at(keep)));
         let columns = if self.chained { &CHAINED[2..] } else { &COLUMNS[2..] };
         if self.is_json {
-            let members = members.iter().map(|member| cells(member, columns, self.ids));
+            let members =
+                members.iter().map(|member| cells(member, columns, self.ids, self.levels));
             return self.table.write_json(|line| json_group(line, group, keep, members));
         }
         members.iter().try_for_each(|member| {
-            let row = cells(member, columns, self.ids).map(|(_, cell)| cell);
+            let row = cells(member, columns, self.ids, self.levels).map(|(_, cell)| cell);
             self.table.write(&[group, keep].into_iter().chain(row).collect::<Vec<_>>())
         })
     }
@@ -65,6 +75,7 @@ fn cells<'a>(
     member: &Member,
     columns: &'static [(&'static str, Kind)],
     ids: &'a Ids,
+    levels: Levels,
 ) -> impl Iterator<Item = (&'static str, Cell<'a>)> {
     let &Member { item, alike, distance, similarity } = member;
     columns.iter().map(move |&(name, _)| {
@@ -72,7 +83,8 @@ fn cells<'a>(
             "id" => Cell::Id(ids.at(item)),
             "alike" => Cell::Id(ids.at(alike)),
             "distance" => Cell::Number(distance.into()),
-            _ => Cell::Share(similarity),
+            "similarity" => Cell::Share(similarity),
+            _ => Cell::Name(levels.label(distance, similarity)),
         };
         (name, cell)
     })

@@ -2,10 +2,10 @@
 //!
 //! Nothing here knows how pairs were found.
 
-mod equal;
 mod groups;
 pub mod html;
 mod ids;
+mod levels;
 mod numbers;
 mod output;
 mod packed;
@@ -21,9 +21,9 @@ mod visible;
 use std::io::{self, Write};
 
 use crate::args::TalkArgs;
-pub use equal::EqualPolicy;
 pub use groups::GroupWriter;
 pub use ids::{id_text, id_value, json_id};
+pub use levels::Levels;
 pub use numbers::{bytes, counted, grouped, rate};
 pub use output::{FolderOutput, Output, refuse_twice};
 pub use packed::{PackedOutput, Packing};
@@ -33,7 +33,7 @@ pub use progress::Progress;
 pub use removed::{RemovedRow, RemovedWriter};
 pub use skipped::{SkippedRow, SkippedWriter};
 pub use summary::{Figure, Summary, json_line};
-pub use table::TableFile;
+pub use table::{TableFile, share_value};
 pub use visible::visible;
 
 /// One line of talk. If nobody listens any more, that is fine.

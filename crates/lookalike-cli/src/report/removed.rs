@@ -16,14 +16,14 @@ const CHAINED: &[(&str, Kind)] = &[
     ("alike", Kind::Id),
     ("distance", Kind::Number),
     ("similarity", Kind::Share),
-    ("level", Kind::Word),
+    ("level", Kind::Name),
 ];
 
 const COLUMNS: &[(&str, Kind)] = &[CHAINED[0], CHAINED[1], CHAINED[3], CHAINED[4], CHAINED[5]];
 
 /// An item that is removed, and the one that is kept in its stead.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RemovedRow<'a> {
+pub struct RemovedRow {
     pub item: u32,
     pub keep: u32,
     /// The item of its group that it was compared with.
@@ -31,8 +31,8 @@ pub struct RemovedRow<'a> {
     pub distance: u32,
     /// None if it was not verified.
     pub similarity: Option<f32>,
-    /// How alike the two are: `copy`, `near`, `similar`, or `unverified`.
-    pub level: &'a str,
+    /// How alike the two are; `None` below all levels, or if only fingerprints were compared.
+    pub level: Option<&'static str>,
 }
 
 /// Writes removed items.
@@ -49,12 +49,12 @@ impl<'a> RemovedWriter<'a> {
         Ok(Self { table: TableWriter::new(output, file, columns, ids)?, chained, ids })
     }
 
-    pub fn write(&mut self, row: RemovedRow<'_>) -> Result<()> {
+    pub fn write(&mut self, row: RemovedRow) -> Result<()> {
         let [id, keep, alike] =
             [row.item, row.keep, row.alike].map(|item| Cell::Id(self.ids.at(item)));
         let (distance, similarity) =
             (Cell::Number(row.distance.into()), Cell::Share(row.similarity));
-        let level = Cell::Word(row.level);
+        let level = Cell::Name(row.level);
         if self.chained {
             self.table.write(&[id, keep, alike, distance, similarity, level])
         } else {

@@ -15,6 +15,7 @@ use parquet::{
     basic::{Compression, ZstdLevel},
     file::properties::WriterProperties,
 };
+use serde_json::Value;
 
 use super::{
     Output, PackedOutput, Packing,
@@ -52,6 +53,7 @@ pub enum Kind {
     Line,
     Share,
     Word,
+    Name,
 }
 
 /// One value.
@@ -64,6 +66,8 @@ pub enum Cell<'a> {
     /// A part of 1; nothing if it was not measured.
     Share(Option<f32>),
     Word(&'a str),
+    /// A name; nothing if there is none.
+    Name(Option<&'static str>),
 }
 
 impl TableFile {
@@ -195,8 +199,8 @@ pub fn json_cell(line: &mut Vec<u8>, cell: Cell<'_>) {
         Cell::Id(id) => json_id(line, id),
         Cell::Number(number) | Cell::Line(Some(number)) => decimal(line, number),
         Cell::Share(Some(share)) => line.extend_from_slice(share_text(share).as_bytes()),
-        Cell::Share(None) | Cell::Line(None) => line.extend_from_slice(b"null"),
-        Cell::Word(word) => json_id(line, Id::Given(word)),
+        Cell::Share(None) | Cell::Line(None) | Cell::Name(None) => line.extend_from_slice(b"null"),
+        Cell::Word(word) | Cell::Name(Some(word)) => json_id(line, Id::Given(word)),
     }
 }
 
@@ -205,14 +209,19 @@ fn field_cell(line: &mut Vec<u8>, cell: Cell<'_>, separator: u8) {
         Cell::Id(id) => field_id(line, id, separator),
         Cell::Number(number) | Cell::Line(Some(number)) => decimal(line, number),
         Cell::Share(Some(share)) => line.extend_from_slice(share_text(share).as_bytes()),
-        Cell::Share(None) | Cell::Line(None) => {}
-        Cell::Word(word) => field_id(line, Id::Given(word), separator),
+        Cell::Share(None) | Cell::Line(None) | Cell::Name(None) => {}
+        Cell::Word(word) | Cell::Name(Some(word)) => field_id(line, Id::Given(word), separator),
     }
 }
 
 /// As few digits as tell it apart from its neighbours, and always a decimal point.
 fn share_text(share: f32) -> String {
     if share.is_finite() { format!("{share:?}") } else { "null".to_owned() }
+}
+
+/// The same digits in a JSON object.
+pub fn share_value(share: Option<f32>) -> Value {
+    share.and_then(|share| share_text(share).parse::<f64>().ok()).into()
 }
 
 /// Lines on their way out.
@@ -256,6 +265,7 @@ enum Column {
     Lines(Int64Builder),
     Shares(Float32Builder),
     Texts(StringBuilder),
+    Names(StringBuilder),
 }
 
 impl ColumnSink {
@@ -265,6 +275,7 @@ impl ColumnSink {
             Kind::Line => Column::Lines(Int64Builder::new()),
             Kind::Id if numbers => Column::Numbers(Int64Builder::new()),
             Kind::Id | Kind::Word => Column::Texts(StringBuilder::new()),
+            Kind::Name => Column::Names(StringBuilder::new()),
             Kind::Share => Column::Shares(Float32Builder::new()),
         };
         let columns: Vec<_> = columns.iter().map(|&(name, kind)| (name, column(kind))).collect();
@@ -303,6 +314,7 @@ impl Column {
             Self::Lines(_) => Field::new(name, DataType::Int64, true),
             Self::Shares(_) => Field::new(name, DataType::Float32, true),
             Self::Texts(_) => Field::new(name, DataType::Utf8, false),
+            Self::Names(_) => Field::new(name, DataType::Utf8, true),
         }
     }
 
@@ -316,6 +328,7 @@ impl Column {
             }
             (Self::Texts(texts), Cell::Id(id)) => texts.append_value(id_text(id)),
             (Self::Texts(texts), Cell::Word(word)) => texts.append_value(word),
+            (Self::Names(names), Cell::Name(name)) => names.append_option(name),
             (Self::Shares(shares), Cell::Share(share)) => shares.append_option(share),
             _ => unreachable!("cells are of the kinds of their columns"),
         }
@@ -325,7 +338,7 @@ impl Column {
         match self {
             Self::Numbers(numbers) | Self::Lines(numbers) => Arc::new(numbers.finish()),
             Self::Shares(shares) => Arc::new(shares.finish()),
-            Self::Texts(texts) => Arc::new(texts.finish()),
+            Self::Texts(texts) | Self::Names(texts) => Arc::new(texts.finish()),
         }
     }
 }
@@ -341,7 +354,7 @@ mod tests {
     use super::*;
     use crate::{
         args::OutputArgs,
-        report::{GroupWriter, PairWriter, RemovedRow, RemovedWriter},
+        report::{GroupWriter, Levels, PairWriter, RemovedRow, RemovedWriter},
     };
 
     fn ids(names: &[&str]) -> Ids {
@@ -364,7 +377,8 @@ mod tests {
         let ids = ids(&["a", "b,c", "d\"", "e", "f"]);
         let member = |item, similarity| Member { item, alike: 0, distance: 2, similarity };
         written(name, |output, file| {
-            let mut writer = GroupWriter::new(output, file, &ids, false).unwrap();
+            let mut writer =
+                GroupWriter::new(output, file, &ids, Levels::Similarity, false).unwrap();
             writer.write(0, &[member(1, Some(0.5)), member(2, None)]).unwrap();
             writer.write(3, &[member(4, Some(1.0))]).unwrap();
             assert_eq!(writer.written, 2);
@@ -375,14 +389,14 @@ mod tests {
     #[test]
     fn groups_are_a_line_each_in_json_and_a_row_a_member_in_tables() {
         let json = String::from_utf8(groups("g.jsonl")).unwrap();
-        let expected = r#"{"group":1,"keep":"a","members":[{"id":"b,c","distance":2,"similarity":0.5},{"id":"d\"","distance":2,"similarity":null}]}
-{"group":2,"keep":"e","members":[{"id":"f","distance":2,"similarity":1.0}]}
+        let expected = r#"{"group":1,"keep":"a","members":[{"id":"b,c","distance":2,"similarity":0.5,"level":"similar"},{"id":"d\"","distance":2,"similarity":null,"level":null}]}
+{"group":2,"keep":"e","members":[{"id":"f","distance":2,"similarity":1.0,"level":"copy"}]}
 "#;
         assert_eq!(json, expected);
-        let lines = json.lines().map(serde_json::from_str::<serde_json::Value>);
+        let lines = json.lines().map(serde_json::from_str::<Value>);
         assert!(lines.into_iter().all(|line| line.is_ok()));
-        let csv = "group,keep,id,distance,similarity\n\
-                   1,a,\"b,c\",2,0.5\n1,a,\"d\"\"\",2,\n2,e,f,2,1.0\n";
+        let csv = "group,keep,id,distance,similarity,level\n\
+                   1,a,\"b,c\",2,0.5,similar\n1,a,\"d\"\"\",2,,\n2,e,f,2,1.0,copy\n";
         assert_eq!(String::from_utf8(groups("g.csv")).unwrap(), csv);
         let mut unpacked = String::new();
         let packed = groups("g.csv.gz");
@@ -393,12 +407,12 @@ mod tests {
 
     fn removed(name: &str) -> Vec<u8> {
         let ids = ids(&["a", "b"]);
-        let (similarity, level) = (Some(0.97), "copy");
+        let (similarity, level) = (Some(0.97), Some("copy"));
         let row = RemovedRow { item: 1, keep: 0, alike: 0, distance: 3, similarity, level };
         written(name, |output, file| {
             let mut writer = RemovedWriter::new(output, file, &ids, false).unwrap();
             writer.write(row).unwrap();
-            writer.write(RemovedRow { similarity: None, level: "exact", ..row }).unwrap();
+            writer.write(RemovedRow { similarity: None, level: None, ..row }).unwrap();
             writer.finish().unwrap();
         })
     }
@@ -406,10 +420,10 @@ mod tests {
     #[test]
     fn removed_items_name_their_keeper_and_how_alike_they_are() {
         let json = r#"{"id":"b","keep":"a","distance":3,"similarity":0.97,"level":"copy"}
-{"id":"b","keep":"a","distance":3,"similarity":null,"level":"exact"}
+{"id":"b","keep":"a","distance":3,"similarity":null,"level":null}
 "#;
         assert_eq!(String::from_utf8(removed("r.jsonl")).unwrap(), json);
-        let tsv = "id\tkeep\tdistance\tsimilarity\tlevel\nb\ta\t3\t0.97\tcopy\nb\ta\t3\t\texact\n";
+        let tsv = "id\tkeep\tdistance\tsimilarity\tlevel\nb\ta\t3\t0.97\tcopy\nb\ta\t3\t\t\n";
         assert_eq!(String::from_utf8(removed("r.tsv")).unwrap(), tsv);
     }
 
@@ -426,7 +440,8 @@ mod tests {
         assert_eq!(removed.column(0).as_string::<i32>().value(0), "b");
         assert_eq!(removed.column(2).as_primitive::<Int64Type>().value(1), 3);
         assert!(removed.column(3).is_null(1) && removed.column(3).is_valid(0));
-        assert_eq!(removed.column(4).as_string::<i32>().value(1), "exact");
+        assert_eq!(removed.column(4).as_string::<i32>().value(0), "copy");
+        assert!(removed.column(4).is_null(1));
         assert_eq!(batch(groups("g.parquet")).num_rows(), 3);
     }
 
@@ -440,7 +455,7 @@ mod tests {
         let pair = AlikePair { a: 0, b: 1, distance: 1, similarity: None };
         let column = |ids: &Ids| {
             let content = written("p.parquet", |output, file| {
-                let mut writer = PairWriter::new(output, file, ids).unwrap();
+                let mut writer = PairWriter::new(output, file, ids, Levels::Similarity).unwrap();
                 writer.write(pair).unwrap();
                 writer.finish().unwrap();
             });

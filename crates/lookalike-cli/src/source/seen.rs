@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use lookalike::FeatureHash;
+use lookalike::hash;
 
 use super::{Bad, Rows, origin::Origin, reader, stamp::Stamp};
 use crate::args::Format;
@@ -32,7 +32,7 @@ pub struct SeenFile<'a> {
 
 impl Digest {
     pub fn of(content: &[u8]) -> Self {
-        Self([0, 1].map(|seed| FeatureHash::Xxh3.hash(seed, content)))
+        Self(hash::content(content))
     }
 
     /// What a file says now, byte by byte.

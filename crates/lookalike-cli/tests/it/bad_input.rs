@@ -75,8 +75,8 @@ fn bad_lines_are_skipped_counted_and_listed_if_the_user_says_so() {
         .run("pairs a --skip-bad --distance 1")
         .is(r#"
         exit 0
-        {"a":1,"b":3,"distance":1,"similarity":null}
-        {"a":1,"b":"zero","distance":1,"similarity":null}
+        {"a":1,"b":3,"distance":1,"similarity":null,"level":null}
+        {"a":1,"b":"zero","distance":1,"similarity":null,"level":null}
         --- stderr
         reading fingerprints of 64 bits
         skipped a:2: "x" is not a number; write a fingerprint as decimal, 0x hex or 0b binary
@@ -273,7 +273,7 @@ fn values_that_cannot_be_read_say_how_to_write_them() {
         ("--memory x", "write a size such as 512M or 2G"),
         ("--memory 0", "write a size such as 512M or 2G"),
         ("--kernel sse9", "this machine can run: portable"),
-        ("--equal non", "[possible values: all, first, auto]"),
+        ("--equal non", "[possible values: all, first]"),
         ("--kind hsh", "tip: a similar value exists: 'hash'"),
         ("--distnace 3", "tip: a similar argument exists: '--distance'"),
     ] {

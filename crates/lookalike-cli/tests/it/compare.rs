@@ -35,7 +35,7 @@ fn texts_are_compared_by_their_words() {
     let ran = compare(&["To be, or not to be", "to be or NOT to be!", "--json"]);
     ran.is(r#"
         exit 0
-        {"distance":0,"similarity":1.0,"verdict":"alike","bits":128,"radius":32,"verify":"mixed of words:2 >= 0.46"}
+        {"distance":0,"similarity":1.0,"level":"copy","verdict":"alike","bits":128,"radius":null,"verify":"mixed of words:2 >= 0.47"}
         --- stderr
         comparing texts"#);
     assert_eq!(compare(&["To be, or not to be", "that is the question"]).exit, 1);
@@ -104,7 +104,7 @@ fn bad_lines_stop_the_run_with_their_number() {
         assert_eq!(ran.stderr, format!("error: stdin:2: {message} {go_on}\n"));
     }
     let ran = folder.run_with("compare --stdin --kind text", "a b\t\n");
-    let message = "a text without words:1 has no fingerprint";
+    let message = "an empty text has no fingerprint";
     assert_eq!(ran.stderr, format!("error: stdin:1: {message} {go_on}\n"));
 }
 
@@ -132,7 +132,7 @@ fn wrong_items_and_choices_are_refused() {
         &["4294967296", "1", "--bits", "32"],
         "4294967296 does not fit into 32 bits; use --bits 64",
     );
-    fails(&["a b", ""], "a text without words:1 has no fingerprint");
+    fails(&["a b", ""], "an empty text has no fingerprint");
     fails(
         &["a", "b", "--distance", "129"],
         "--distance 129 is more than the 128 bits of a fingerprint; use 128 or less",

@@ -25,17 +25,19 @@ fn lines_are_kept_byte_for_byte_and_everything_else_is_told() {
     assert_eq!(folder.read("out.txt"), KEPT);
     let pairs = folder.read("p.jsonl");
     assert_eq!(pairs.lines().count(), 6);
-    assert!(pairs.starts_with(r#"{"a":1,"b":"b","distance":1,"similarity":null}"#), "{pairs}");
+    assert!(
+        pairs.starts_with(r#"{"a":1,"b":"b","distance":1,"similarity":null,"level":null}"#),
+        "{pairs}"
+    );
     assert_eq!(
         folder.read("g.jsonl"),
-        "{\"group\":1,\"keep\":1,\"members\":[{\"id\":\"b\",\"distance\":1,\"similarity\":null},\
-         {\"id\":\"id of d\",\"distance\":3,\"similarity\":null},\
-         {\"id\":\"e\",\"distance\":0,\"similarity\":null}]}\n"
+        "{\"group\":1,\"keep\":1,\"members\":[{\"id\":\"b\",\"distance\":1,\"similarity\":null,\"level\":null},\
+         {\"id\":\"id of d\",\"distance\":3,\"similarity\":null,\"level\":null},\
+         {\"id\":\"e\",\"distance\":0,\"similarity\":null,\"level\":null}]}\n"
     );
     assert_eq!(
         folder.read("r.csv"),
-        "id,keep,distance,similarity,level\nb,1,1,,unverified\nid of d,1,3,,unverified\n\
-         e,1,0,,unverified\n"
+        "id,keep,distance,similarity,level\nb,1,1,,\nid of d,1,3,,\ne,1,0,,\n"
     );
     for line in [
         "reading fingerprints of 64 bits\nitems    5\npairs    6\n",
@@ -160,8 +162,8 @@ fn what_is_kept_of_standard_input_goes_to_the_folder_that_was_named() {
     for (arguments, stdin, why) in [
         ("dedup - --kind hash -o -", HASHES.as_bytes(), "cannot be kept for a second reading"),
         ("dedup - -o -", rows, "cannot be kept for a second reading"),
-        ("dedup - --field level --max-remove 1", &table, "cannot be unpacked"),
-        ("pairs - --kind text --field level", &table, "cannot be unpacked"),
+        ("dedup - --field id --max-remove 1", &table, "cannot be unpacked"),
+        ("pairs - --kind text --field id", &table, "cannot be unpacked"),
     ] {
         let run_in = |more: &str| {
             let mut command = folder.command(&format!("{arguments} {more}"));
@@ -227,7 +229,7 @@ fn against_other_fingerprints_removes_what_is_near_them_and_nothing_else() {
     let folder = Folder::with("in", "7000\n7000\n0xfe\tb\n").and("other.npy", array);
     let ran = folder.run("dedup in --against other.npy -o - --removed r.jsonl");
     assert_eq!((ran.exit, ran.stdout.as_str()), (0, "7000\n7000\n"), "{}", ran.stderr);
-    let removed = r#"{"id":"b","keep":1,"distance":1,"similarity":null,"level":"unverified"}"#;
+    let removed = r#"{"id":"b","keep":1,"distance":1,"similarity":null,"level":null}"#;
     assert_eq!(folder.read("r.jsonl").trim_end(), removed);
     let folder = folder.and("wide.npy", wide);
     folder.run("dedup in --against wide.npy").fails(
@@ -269,7 +271,8 @@ fn a_run_that_removes_too_much_stops_and_a_dry_run_writes_nothing() {
 #[test]
 fn a_million_equal_fingerprints_take_no_pairs() {
     let folder = Folder::with("in", "7\n".repeat(1_000_000));
-    let ran = folder.run("dedup in -o out --removed r.csv --pairs p.csv --max-remove 1 --json");
+    let ran = folder
+        .run("dedup in -o out --removed r.csv --pairs p.csv --equal first --max-remove 1 --json");
     assert_eq!((ran.exit, folder.read("out").as_str()), (0, "7\n"), "{}", ran.stderr);
     assert!(ran.stderr.contains("\"pairs\":499999500000,"), "{}", ran.stderr);
     for table in ["r.csv", "p.csv"] {

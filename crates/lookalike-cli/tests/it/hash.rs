@@ -181,7 +181,7 @@ fn recipes_are_listed_with_what_they_are_for() {
     let ran = Folder::new().run("recipes");
     let lines: Vec<_> = ran.stdout.lines().collect();
     assert!(lines[0].starts_with("NAME "));
-    let first = "words       128       32  words:1      log     mixed of words:2 >= 0.46    ";
+    let first = "words       128       32  words:1      log     mixed of words:2 >= 0.47    ";
     assert!(lines[1].starts_with(first), "{}", lines[1]);
     for name in ["words", "bare", "simhash64", "code", "chars"] {
         assert!(lines.iter().any(|line| line.starts_with(&format!("{name} "))), "{name}");

@@ -107,7 +107,10 @@ fn an_export_is_read_by_import_and_by_pairs() {
             .starts_with("{\"id\":\"one\",\"fingerprint\":\"0x00000000000000ff\",\"sequence\":0,")
     );
     let ran = folder.run("pairs all.jsonl --distance 4 --quiet");
-    assert_eq!(ran.stdout, "{\"a\":\"one\",\"b\":\"two\",\"distance\":4,\"similarity\":null}\n");
+    assert_eq!(
+        ran.stdout,
+        "{\"a\":\"one\",\"b\":\"two\",\"distance\":4,\"similarity\":null,\"level\":null}\n"
+    );
 
     folder.run("index create other --kind hash --max-distance 4");
     let ran = folder.run_with("index import other -", format!("{export}{{\"id\":\"x\"}}\n"));
@@ -201,7 +204,7 @@ fn dedup_removes_what_a_collection_knows() {
     assert_eq!(folder.read("new.jsonl"), LATER.split_inclusive('\n').nth(1).unwrap());
     let gone = folder.read("gone.jsonl");
     assert!(gone.starts_with("{\"id\":\"d\",\"keep\":\"a\",\"distance\":0,"), "{gone}");
-    assert!(ran.stderr.contains("exact, by a collection of 2 items"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("not verified, in a collection of 2 items"), "{}", ran.stderr);
     let ran = folder.run("dedup later.jsonl --against seen --report page.html");
     assert_eq!(ran.exit, 2);
     assert!(ran.stderr.contains("use --removed"), "{}", ran.stderr);

@@ -45,7 +45,8 @@ fn rows_in_memory_are_answered_as_the_same_rows_in_a_file() {
     let given = Given { rows: texts(&[Some(NINE), Some(OTHER), Some(TEN)]), ..Given::default() };
     let in_memory = dedup(args(&["rows", "--quiet", "--keep=last"]), given).unwrap();
     assert_eq!(in_memory.groups, in_file.groups);
-    assert_eq!(in_memory.pairs, in_file.pairs);
+    let pairs = |answer: &Answer| answer.pairs(&|| {}).unwrap().into_owned();
+    assert_eq!(pairs(&in_memory), pairs(&in_file));
     assert_eq!(removed(&in_memory), [(Id::Row(1), Id::Row(3))]);
     assert_eq!(in_memory.kept().collect::<Vec<_>>(), [1, 2]);
 }

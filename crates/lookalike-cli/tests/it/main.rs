@@ -9,6 +9,7 @@ mod dedup;
 mod dedup_prints;
 mod hash;
 mod index;
+mod laws;
 mod library;
 mod pairs_in;
 mod pairs_out;

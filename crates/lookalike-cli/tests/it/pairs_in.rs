@@ -46,12 +46,12 @@ pub fn words(numbers: &[u64]) -> Vec<u8> {
 fn decimal_lines_give_numbered_pairs_and_a_summary() {
     Folder::with("hashes.txt", decimal()).run("pairs hashes.txt").is(r#"
         exit 0
-        {"a":1,"b":2,"distance":1,"similarity":null}
-        {"a":1,"b":4,"distance":3,"similarity":null}
-        {"a":1,"b":5,"distance":0,"similarity":null}
-        {"a":2,"b":4,"distance":2,"similarity":null}
-        {"a":2,"b":5,"distance":1,"similarity":null}
-        {"a":4,"b":5,"distance":3,"similarity":null}
+        {"a":1,"b":2,"distance":1,"similarity":null,"level":null}
+        {"a":1,"b":4,"distance":3,"similarity":null,"level":null}
+        {"a":1,"b":5,"distance":0,"similarity":null,"level":null}
+        {"a":2,"b":4,"distance":2,"similarity":null,"level":null}
+        {"a":2,"b":5,"distance":1,"similarity":null,"level":null}
+        {"a":4,"b":5,"distance":3,"similarity":null,"level":null}
         --- stderr
         reading fingerprints of 64 bits
         5 items; 6 pairs within 3 bits; 1 group of equal items; exact ..."#);
@@ -135,11 +135,11 @@ fn wide_numbers_are_read_as_the_array_with_the_least_significant_word_first() {
 fn ids_behind_a_tab_are_used_and_kept_as_text() {
     Folder::with("a", "1\tfirst\n2\n3\t3\n3\tsay \"hi\"\tyou\n").run("pairs a -k 1 --quiet").is(
         r#"exit 0
-        {"a":"first","b":"3","distance":1,"similarity":null}
-        {"a":"first","b":"say \"hi\"\tyou","distance":1,"similarity":null}
-        {"a":2,"b":"3","distance":1,"similarity":null}
-        {"a":2,"b":"say \"hi\"\tyou","distance":1,"similarity":null}
-        {"a":"3","b":"say \"hi\"\tyou","distance":0,"similarity":null}
+        {"a":"first","b":"3","distance":1,"similarity":null,"level":null}
+        {"a":"first","b":"say \"hi\"\tyou","distance":1,"similarity":null,"level":null}
+        {"a":2,"b":"3","distance":1,"similarity":null,"level":null}
+        {"a":2,"b":"say \"hi\"\tyou","distance":1,"similarity":null,"level":null}
+        {"a":"3","b":"say \"hi\"\tyou","distance":0,"similarity":null,"level":null}
         --- stderr"#,
     );
 }

@@ -24,18 +24,14 @@ fn equal_first_ties_each_item_to_the_first_of_its_equals() {
 }
 
 #[test]
-fn equal_auto_lists_huge_groups_as_first_does_and_says_so() {
-    let mut text = "7\n".repeat(10_001);
+fn every_pair_of_equal_items_is_listed_however_many_they_are() {
+    let mut text = "7\n".repeat(1_200);
     text.push_str("6\n6\n");
-    let ran = Folder::with("a", text).run("pairs a");
-    let lines: Vec<_> = ran.stdout.lines().collect();
-    // 1 with 10,000 equals, 1 with both sixes, the sixes with each other.
-    assert_eq!(lines.len(), 10_003);
-    assert_eq!(lines[0], r#"{"a":1,"b":2,"distance":0,"similarity":null}"#);
-    assert_eq!(lines[10_002], r#"{"a":10002,"b":10003,"distance":0,"similarity":null}"#);
-    let note = "note: 10,001 items in 1 group of more than 10,000 equal ones are listed only with \
-                the first of their group; --equal all lists every pair (50,025,003)";
-    assert!(ran.stderr.contains(note), "{}", ran.stderr);
+    let folder = Folder::with("a", text);
+    // 1,200 sevens and two sixes, all with each other.
+    assert_eq!(folder.run("pairs a").stdout.lines().count(), 1_202 * 1_201 / 2);
+    // 1 with 1,199 equals, 1 with the first six, the sixes with each other.
+    assert_eq!(folder.run("pairs a --equal first").stdout.lines().count(), 1_201);
 }
 
 #[test]
@@ -43,23 +39,23 @@ fn the_ending_of_the_file_decides_the_format() {
     let folder = Folder::with("a", "1\t\"x\", y\n3\n0\tz\tz\n");
     for name in ["p.jsonl", "p.ndjson", "p.json"] {
         folder.run(&format!("pairs a -k 1 --quiet -o {name}")).is("exit 0\n--- stderr");
-        let expected = "{\"a\":\"\\\"x\\\", y\",\"b\":2,\"distance\":1,\"similarity\":null}\n\
-                        {\"a\":\"\\\"x\\\", y\",\"b\":\"z\\tz\",\"distance\":1,\"similarity\":null}\n";
+        let expected = "{\"a\":\"\\\"x\\\", y\",\"b\":2,\"distance\":1,\"similarity\":null,\"level\":null}\n\
+                        {\"a\":\"\\\"x\\\", y\",\"b\":\"z\\tz\",\"distance\":1,\"similarity\":null,\"level\":null}\n";
         assert_eq!(folder.read(name), expected);
     }
     folder.run("pairs a -k 1 -o p.csv");
-    let table = "a,b,distance,similarity\n\"\"\"x\"\", y\",2,1,\n\"\"\"x\"\", y\",z\tz,1,\n";
+    let table =
+        "a,b,distance,similarity,level\n\"\"\"x\"\", y\",2,1,,\n\"\"\"x\"\", y\",z\tz,1,,\n";
     assert_eq!(folder.read("p.csv"), table);
     folder.run("pairs a -k 1 -o p.tsv");
-    let table =
-        "a\tb\tdistance\tsimilarity\n\"\"\"x\"\", y\"\t2\t1\t\n\"\"\"x\"\", y\"\t\"z\tz\"\t1\t\n";
+    let table = "a\tb\tdistance\tsimilarity\tlevel\n\"\"\"x\"\", y\"\t2\t1\t\t\n\"\"\"x\"\", y\"\t\"z\tz\"\t1\t\t\n";
     assert_eq!(folder.read("p.tsv"), table);
 }
 
 #[test]
 fn tables_are_packed_as_their_name_says() {
     let folder = Folder::with("a", "1\n3\n");
-    let plain = "a,b,distance,similarity\n1,2,1,\n";
+    let plain = "a,b,distance,similarity,level\n1,2,1,,\n";
     folder.run("pairs a -o p.csv.gz");
     folder.run("pairs a -o p.csv.zst");
     let bytes = |name| std::fs::read(folder.path(name)).unwrap();
@@ -80,9 +76,9 @@ fn parquet_has_the_same_columns_and_numbers_where_all_ids_are_numbers() {
         let columns: Vec<_> =
             fields.iter().map(|field| format!("{} {}", field.name(), field.data_type())).collect();
         let id = |name: &str| format!("{name} {kind}");
-        let expected =
-            [id("a"), id("b"), "distance Int64".to_owned(), "similarity Float32".to_owned()];
-        assert_eq!(columns, expected);
+        let expected = ["distance Int64", "similarity Float32", "level Utf8"].map(str::to_owned);
+        assert_eq!(columns[..2], [id("a"), id("b")]);
+        assert_eq!(columns[2..], expected);
         let rows: usize = reader.build().unwrap().map(|batch| batch.unwrap().num_rows()).sum();
         assert_eq!(rows, 1);
     }
@@ -110,7 +106,10 @@ fn a_file_is_replaced_only_if_the_user_says_so() {
         .fails("p.jsonl: there is such a file; choose another name, or --force to replace it");
     assert_eq!(folder.read("p.jsonl"), "mine");
     assert_eq!(folder.run("pairs a -o p.jsonl --force").exit, 0);
-    assert_eq!(folder.read("p.jsonl"), "{\"a\":1,\"b\":2,\"distance\":1,\"similarity\":null}\n");
+    assert_eq!(
+        folder.read("p.jsonl"),
+        "{\"a\":1,\"b\":2,\"distance\":1,\"similarity\":null,\"level\":null}\n"
+    );
     assert_eq!(folder.names(), ["a", "p.jsonl"]);
 }
 

@@ -210,6 +210,55 @@ fn a_collection_knows_pictures_it_has_seen() {
     assert_eq!(ran.exit, 0, "{}", ran.stderr);
     assert!(folder.read("gone.jsonl").contains("\"keep\":\"old/a.png\""));
     assert_eq!(names(&folder, "kept"), "turned.png");
+    done(folder.run("dedup new --against seen --orientations --max-remove 1 -o upright"));
+    assert_eq!(names(&folder, "upright"), "");
+}
+
+#[test]
+fn every_command_tells_the_same_distance_of_turned_pictures() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("in")).unwrap();
+    for seed in 1..=4 {
+        use image::imageops::{flip_horizontal, rotate90, rotate270};
+        let one = hills(150, 110, seed);
+        let turned = [rotate90(&one), flip_horizontal(&one), rotate270(&one), one];
+        for (number, picture) in turned.iter().enumerate() {
+            picture.save(folder.path("in").join(format!("{seed}-{number}.png"))).unwrap();
+        }
+    }
+    let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+    let ran = done(folder.run("pairs in --orientations --distance 72"));
+    let pairs: std::collections::BTreeMap<_, _> = ran
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap())
+        .map(|pair| ((text(&pair["a"]), text(&pair["b"])), pair["distance"].as_u64().unwrap()))
+        .collect();
+    assert!(pairs.len() >= 4 * 6, "{}", ran.stdout);
+
+    done(folder.run("index add seen in --max-distance 72"));
+    let ran = done(folder.run("index search seen in --orientations --distance 72 --limit 100"));
+    let mut found = 0;
+    for line in ran.stdout.lines() {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        let (query, id) = (text(&line["query"]), text(&line["id"]));
+        if query != id {
+            let pair = (query.clone().min(id.clone()), query.max(id));
+            assert_eq!(Some(&line["distance"].as_u64().unwrap()), pairs.get(&pair), "{pair:?}");
+            found += 1;
+        }
+    }
+    assert_eq!(found, 2 * pairs.len());
+
+    for ((a, b), distance) in &pairs {
+        for (one, two) in [(a, b), (b, a)] {
+            let ran =
+                folder.run(&format!("compare {one} {two} --orientations --distance 72 --json"));
+            let compared: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+            assert_eq!(compared["distance"].as_u64(), Some(*distance), "{one} {two}");
+            assert_eq!(ran.exit, 0, "{one} {two}");
+        }
+    }
 }
 
 #[test]
@@ -248,7 +297,7 @@ fn a_collection_that_keeps_parts_finds_crops() {
     fs::remove_dir_all(folder.path("seen/parts")).unwrap();
     folder
         .run("index search seen crop.png --match partial")
-        .fails("seen: its parts are not complete; index compact makes them again");
+        .fails("seen: its search tables are not complete; index compact makes them again");
     done(folder.run("index compact seen"));
     assert_eq!(found(&folder, "seen crop.png --match partial"), "old/2.png part");
     done(folder.run("index backup seen copy"));

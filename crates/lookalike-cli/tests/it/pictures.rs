@@ -98,6 +98,22 @@ fn the_answer_does_not_depend_on_threads() {
 }
 
 #[test]
+fn what_rests_on_votes_is_never_called_exact() {
+    let folder = photos();
+    let summary = |arguments: &str| -> serde_json::Value {
+        let ran = folder.run(&format!("dedup photos --dry-run --json {arguments}"));
+        assert_eq!(ran.exit, 0, "{}", ran.stderr);
+        serde_json::from_str(ran.stderr.lines().last().unwrap()).unwrap()
+    };
+    let whole = summary("--orientations");
+    assert_eq!((&whole["exact"], &whole["recall"]), (&true.into(), &1.0.into()));
+    let partial = summary("--match partial");
+    assert_eq!((&partial["exact"], &partial["recall"]), (&false.into(), &serde_json::Value::Null));
+    let ran = folder.run("pairs photos --match partial");
+    assert!(ran.stderr.contains("approximate") && !ran.stderr.contains("exact"), "{}", ran.stderr);
+}
+
+#[test]
 fn two_pictures_are_compared_with_an_exit_code() {
     let folder = photos();
     let ran = folder.run("compare photos/a.bmp photos/b.jpg");

@@ -156,7 +156,13 @@ pub enum CollectionError {
         /// The folder.
         path: PathBuf,
     },
-    /// Pictures are missing in the tables of their parts.
+    /// It was to be searched for pictures, and holds something else.
+    #[error("{}: does not hold pictures", path.display())]
+    NoPictures {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Pictures are missing in the tables of their parts, or of their orientations.
     #[error("{}: its parts are not complete; open it once for writing, which makes them again", path.display())]
     PartsIncomplete {
         /// The folder.
@@ -165,12 +171,6 @@ pub enum CollectionError {
     /// The tables of the parts of its pictures.
     #[error("parts: {0}")]
     Parts(Box<CollectionError>),
-    /// Pictures were to be compared.
-    #[error("comparing pictures: {source}")]
-    Pictures {
-        /// What went wrong.
-        source: Box<crate::PairsError>,
-    },
     /// Several changes were to be made at once, and all of them failed for this.
     #[error("{0}")]
     Shared(Arc<CollectionError>),

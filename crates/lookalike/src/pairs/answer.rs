@@ -56,7 +56,7 @@ impl Pairs {
     /// A group of `g` equal items makes `g * (g - 1) / 2` pairs, here and only here.
     pub fn for_each(&self, mut on_pair: impl FnMut(Pair)) {
         let near = || self.near.iter().map(|&pair| Ok(PackedPair::from(pair)));
-        let listing = Listing::new(&self.groups, None, usize::MAX);
+        let listing = Listing::new(&self.groups, None, crate::Equals::All);
         let listed = listing.for_each(near, &Room::unlimited(), |pair| {
             let AlikePair { a, b, distance, .. } = pair;
             on_pair(Pair { a, b, distance });

@@ -37,7 +37,7 @@ use crate::{
 const SMALL: usize = 128;
 /// Buckets up to this size that cannot be split are compared at once; larger ones get a plan of
 /// their own.
-const DENSE: usize = 1024;
+pub(super) const DENSE: usize = 1024;
 /// With more records than this, what passes in their large buckets is verified bucket by bucket.
 const MANY: usize = 1 << 16;
 /// Splits aim at buckets of about this size.

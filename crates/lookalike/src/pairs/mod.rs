@@ -5,6 +5,7 @@
 
 mod answer;
 mod cover;
+mod excess;
 mod find;
 mod flip;
 mod join;
@@ -21,12 +22,11 @@ mod workspace;
 
 use std::path::PathBuf;
 
-use crate::{Fingerprint, Radius, hamming::Kernel};
+use crate::{Fingerprint, Radius, Resources, resources::stoppable};
 pub use answer::Pairs;
 use find::Strategy;
 pub use plan::Plan;
 use plan::Sample;
-pub(crate) use scan::{ROWS, Scan};
 use spill::Spill;
 pub(crate) use spill::SpillFile;
 pub use workspace::Workspace;
@@ -69,25 +69,14 @@ pub fn all_pairs<const WORDS: usize>(
 pub struct AllPairs<'a> {
     radius: Radius,
     blocks: Option<u32>,
-    kernel: Kernel,
-    memory: Option<u64>,
-    spill_folder: Option<PathBuf>,
+    resources: Resources<'a>,
     workspace: Option<&'a Workspace>,
-    progress: &'a (dyn Fn(f64) + Sync),
 }
 
 impl<'a> AllPairs<'a> {
     /// All pairs within `radius`, by the cheapest exact plan, in memory, on the fastest kernel.
     pub fn new(radius: Radius) -> Self {
-        Self {
-            radius,
-            blocks: None,
-            kernel: Kernel::detect(),
-            memory: None,
-            spill_folder: None,
-            workspace: None,
-            progress: &|_| {},
-        }
+        Self { radius, blocks: None, resources: Resources::new(), workspace: None }
     }
 
     /// Forces the classic plan: cut into this many blocks, of which all but `radius` must be equal.
@@ -97,24 +86,10 @@ impl<'a> AllPairs<'a> {
         self
     }
 
-    /// Forces a kernel. The answer is the same.
+    /// What the search may use. The memory limit includes the input.
     #[must_use]
-    pub fn kernel(mut self, kernel: Kernel) -> Self {
-        self.kernel = kernel;
-        self
-    }
-
-    /// Limits memory, input included, to about this many bytes; what does not fit spills to disk.
-    #[must_use]
-    pub fn memory(mut self, bytes: u64) -> Self {
-        self.memory = Some(bytes);
-        self
-    }
-
-    /// Where to spill; the system's temporary folder by default.
-    #[must_use]
-    pub fn spill_folder(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.spill_folder = Some(folder.into());
+    pub fn resources(mut self, resources: Resources<'a>) -> Self {
+        self.resources = resources;
         self
     }
 
@@ -122,14 +97,6 @@ impl<'a> AllPairs<'a> {
     #[must_use]
     pub fn workspace(mut self, workspace: &'a Workspace) -> Self {
         self.workspace = Some(workspace);
-        self
-    }
-
-    /// Called now and then, from any thread, with the part of the work that is done (0 to 1). If it
-    /// unwinds, so does the search, soon: the way to stop it.
-    #[must_use]
-    pub fn progress(mut self, progress: &'a (dyn Fn(f64) + Sync)) -> Self {
-        self.progress = progress;
         self
     }
 
@@ -154,7 +121,7 @@ impl<'a> AllPairs<'a> {
     ) -> Result<Pairs, PairsError> {
         self.check::<WORDS>(prints.len())?;
         if let Some(limit) = self.memory_exceeded::<WORDS>(prints.len()) {
-            let mut spill = Spill::create(self.folder())?;
+            let mut spill = Spill::create(self.resources.folder().to_owned())?;
             spill.push(prints)?;
             return self.run_spilled(spill, limit);
         }
@@ -164,9 +131,13 @@ impl<'a> AllPairs<'a> {
         let plan = Plan::new(&strategy, &sample, radius);
         let own = Workspace::default();
         let workspace = self.workspace.unwrap_or(&own);
-        let found = find::find(prints, &strategy, radius, self.kernel, workspace, self.progress);
-        (self.progress)(1.0);
-        Ok(Pairs::new(found, plan, 0))
+        let kernel = self.resources.kernel_to_use();
+        let progress = |done| self.resources.report(done);
+        stoppable(|| {
+            let found = find::find(prints, &strategy, radius, kernel, workspace, &progress);
+            progress(1.0);
+            Ok(Pairs::new(found, plan, 0))
+        })
     }
 
     /// Starts an input that arrives in pieces and may be larger than memory.
@@ -179,7 +150,7 @@ impl<'a> AllPairs<'a> {
         spill: Spill<WORDS>,
         limit: u64,
     ) -> Result<Pairs, PairsError> {
-        let (found, plan, written) = spill.find(self, limit)?;
+        let (found, plan, written) = stoppable(|| spill.find(self, limit))?;
         Ok(Pairs::new(found, plan, written))
     }
 
@@ -190,26 +161,13 @@ impl<'a> AllPairs<'a> {
         let radius = self.radius.bits();
         Ok(match self.blocks {
             Some(blocks) => plan::classic(sample, radius, blocks),
-            None => plan::choose(sample, radius, self.memory.unwrap_or(u64::MAX)),
+            None => plan::choose(sample, radius, self.resources.limit().unwrap_or(u64::MAX)),
         })
-    }
-
-    /// Whether comparing each with each is the cheapest way.
-    pub(crate) fn scans<const WORDS: usize>(
-        &self,
-        prints: &[Fingerprint<WORDS>],
-    ) -> Result<bool, PairsError> {
-        self.check::<WORDS>(prints.len())?;
-        Ok(matches!(self.strategy_for::<WORDS>(&Sample::of(prints))?, Strategy::Scan))
     }
 
     /// The limit, if so many items may need more.
     fn memory_exceeded<const WORDS: usize>(&self, items: usize) -> Option<u64> {
-        self.memory.filter(|&limit| memory_needed::<WORDS>(items) > limit)
-    }
-
-    fn folder(&self) -> PathBuf {
-        self.spill_folder.clone().unwrap_or_else(std::env::temp_dir)
+        self.resources.limit().filter(|&limit| memory_needed::<WORDS>(items) > limit)
     }
 
     /// Refuses what cannot be answered, before any work.
@@ -235,9 +193,10 @@ fn memory_needed<const WORDS: usize>(items: usize) -> u64 {
 /// Takes fingerprints as they arrive, keeps them within the memory limit, then finds the pairs.
 ///
 /// ```
-/// use lookalike::{AllPairs, Fingerprint, Radius};
+/// use lookalike::{AllPairs, Fingerprint, Radius, Resources};
 ///
-/// let mut collector = AllPairs::new(Radius::new(1)).memory(1 << 30).collector::<1>();
+/// let resources = Resources::new().memory(1 << 30, std::env::temp_dir());
+/// let mut collector = AllPairs::new(Radius::new(1)).resources(resources).collector::<1>();
 /// collector.push(&[Fingerprint([7]), Fingerprint([80])])?;
 /// collector.push(&[Fingerprint([6])])?;
 /// let pairs = collector.finish()?;
@@ -259,7 +218,7 @@ impl<const WORDS: usize> Collector<'_, WORDS> {
         let items = self.prints.len() + prints.len();
         match self.options.memory_exceeded::<WORDS>(items) {
             Some(_) => {
-                let mut spill = Spill::create(self.options.folder())?;
+                let mut spill = Spill::create(self.options.resources.folder().to_owned())?;
                 spill.push(&std::mem::take(&mut self.prints))?;
                 spill.push(prints)?;
                 self.spill = Some(spill);
@@ -282,7 +241,7 @@ impl<const WORDS: usize> Collector<'_, WORDS> {
     /// Finds the pairs of everything pushed.
     pub fn finish(self) -> Result<Pairs, PairsError> {
         self.options.check::<WORDS>(self.len())?;
-        match (self.spill, self.options.memory) {
+        match (self.spill, self.options.resources.limit()) {
             (Some(spill), Some(limit)) => self.options.run_spilled(spill, limit),
             _ => self.options.run(&self.prints),
         }
@@ -334,6 +293,9 @@ pub enum PairsError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// Whoever watched the search stopped it.
+    #[error("stopped")]
+    Cancelled,
     /// Items could not be looked up.
     #[error(transparent)]
     Index(#[from] crate::IndexError),

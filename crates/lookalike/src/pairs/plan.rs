@@ -7,9 +7,10 @@ use std::fmt;
 
 use super::{
     cover::{BitOrder, Cover, Cut, choices, share, single_error_lanes},
+    excess::{Excess, distances},
     find::Strategy,
     flip::{MOST_LOW_BITS, words_needed},
-    join::{MOST_SPLIT_BITS, partition_bits, small, wanted_bits},
+    join::{DENSE, MOST_SPLIT_BITS, partition_bits, small, wanted_bits},
     record::{Positions, stretch_bits},
     scatter::{STREAM_BITS, records_at_once},
 };
@@ -46,7 +47,7 @@ impl Plan {
             },
             Strategy::Join(cover) => Self {
                 description: cover.to_string(),
-                compares: Price::of(cover.shape(radius), sample).compares,
+                compares: Price::of(cover.shape(radius), WORDS, sample).compares,
                 memory: held + (records_at_once(sample.items as usize) * size_of::<u64>()) as u64,
             },
             Strategy::Flip(cover) => {
@@ -58,7 +59,7 @@ impl Plan {
                         count(cover.lanes.len(), "lane"),
                         lane.bits.len(),
                     ),
-                    compares: FlipPrice::of(key, sample, radius).compares,
+                    compares: FlipPrice::of(key, WORDS, sample, radius).compares,
                     memory: flip_memory::<WORDS>(sample, key),
                 }
             }
@@ -147,7 +148,7 @@ pub(super) fn choose<const WORDS: usize>(
     let keys = sample.flip_keys(radius);
     let keys = keys.filter(|&key| flip_memory::<WORDS>(sample, key) <= memory);
     let flip = keys
-        .map(|key| (FlipPrice::of(key, sample, radius).nanoseconds, key))
+        .map(|key| (FlipPrice::of(key, WORDS, sample, radius).nanoseconds, key))
         .min_by(|one, two| one.0.total_cmp(&two.0));
     match flip {
         Some((price, key)) if price < join.0 => {
@@ -163,9 +164,12 @@ fn choose_join<const WORDS: usize>(sample: &Sample, radius: u32) -> (f64, Strate
         .flat_map(|lanes| cuts.clone().map(move |cut| Shape { radius, lanes, cut }));
     let cheapest = shapes
         .filter(|shape| 2 * shape.blocks() <= sample.order.len())
-        .map(|shape| (Price::of(shape, sample).nanoseconds, shape))
+        .map(|shape| (Price::of(shape, WORDS, sample), shape))
+        // A join that meets more pairs than there are goes over most of them again and again.
+        .filter(|(price, _)| price.meetings <= sample.all_pairs())
+        .map(|(price, shape)| (price.nanoseconds, shape))
         .min_by(|one, two| one.0.total_cmp(&two.0));
-    let scan = sample.scan_price(WORDS);
+    let scan = sample.scan_price(WORDS, radius);
     match cheapest {
         Some((price, shape)) if price < scan => {
             (price, Strategy::Join(Cover::new(&sample.order, radius, shape.lanes, shape.cut)))
@@ -201,6 +205,9 @@ pub(super) struct Sample {
     /// For keys of some lengths, ascending, the bits of a random key that would divide the data as
     /// well. Real data falls behind, and the more so the longer the key.
     worth: Vec<(f64, f64)>,
+    /// Of different fingerprints, if more of them share keys than chance explains. Copies do not count: they
+    /// are found once and left out, while all that differs meets again and again.
+    excess: Option<Excess>,
 }
 
 /// Fingerprints looked at: enough to see a random 22-bit key collide twice.
@@ -218,9 +225,12 @@ impl Sample {
     /// Takes `some` fingerprints to stand for `items`.
     pub fn new<const WORDS: usize>(some: &[Fingerprint<WORDS>], items: usize) -> Self {
         let order = bit_order(&agreement(some));
-        let worth = KEY_LENGTHS.iter().filter(|&&bits| 2 * bits <= order.len());
-        let worth = worth.map(|&bits| (f64::from(bits), key_worth(some, &order, bits))).collect();
-        Self { items: items as f64, order, worth }
+        let lengths = KEY_LENGTHS.into_iter().filter(|&bits| 2 * bits <= order.len());
+        let colliding: Vec<Colliding<WORDS>> =
+            lengths.map(|bits| Colliding::count(some, &order, bits)).collect();
+        let worth = colliding.iter().map(|keys| (f64::from(keys.bits), keys.worth())).collect();
+        let excess = colliding.last().and_then(|longest| longest.excess(some, items, &order));
+        Self { items: items as f64, order, worth, excess }
     }
 
     /// How many items share a key of `bits` bits with one, itself included.
@@ -257,10 +267,19 @@ impl Sample {
     }
 
     /// Nanoseconds to compare each with each.
-    fn scan_price(&self, words: usize) -> f64 {
-        self.all_pairs() * 0.22 * words as f64
+    fn scan_price(&self, words: usize, radius: u32) -> f64 {
+        let near = self.excess.as_ref().map_or(0.0, |excess| excess.near(0.0, radius));
+        self.all_pairs() * scan_step(words) + near * MATCH
     }
 }
+
+/// One comparison of a scan, in nanoseconds.
+fn scan_step(words: usize) -> f64 {
+    0.22 * words as f64
+}
+
+/// A pair that a scan has found.
+const MATCH: f64 = 20.0;
 
 /// For every bit, the chance that two fingerprints have the same: a half for random bits.
 fn agreement<const WORDS: usize>(sample: &[Fingerprint<WORDS>]) -> Vec<f64> {
@@ -291,29 +310,73 @@ fn bit_order(agreement: &[f64]) -> BitOrder {
     BitOrder::dealt(varying)
 }
 
-/// How many random bits would divide the sample as well as keys of `bits` of its bits do.
-fn key_worth<const WORDS: usize>(
-    sample: &[Fingerprint<WORDS>],
-    order: &BitOrder,
+/// How many pairs of a sample share a key, on average over two keys of the same length.
+struct Colliding<const WORDS: usize> {
     bits: u32,
-) -> f64 {
-    let keys = order.cut::<WORDS>(order.len() / bits);
-    // The first key and the middle one: two places tell whether one of them is a fluke.
-    let chosen = [keys[0], keys[keys.len() / 2]].map(|key| key.lowest(bits));
-    let pairs = sample.len() as f64 * (sample.len() as f64 - 1.0) / 2.0;
-    let colliding: f64 = chosen.iter().map(|key| colliding_pairs(sample, key)).sum();
-    // Random data may show less than one collision, which says nothing against it.
-    let chance = (colliding / 2.0).max(pairs * (-f64::from(bits)).exp2()) / pairs.max(1.0);
-    -chance.clamp(1e-12, 1.0).log2()
+    /// Two places tell whether one of them is a fluke.
+    keys: [BitSet<WORDS>; 2],
+    pairs: f64,
+    /// As many as random data have.
+    random: f64,
+    /// Pairs of the sample.
+    all: f64,
+}
+
+impl<const WORDS: usize> Colliding<WORDS> {
+    fn count(sample: &[Fingerprint<WORDS>], order: &BitOrder, bits: u32) -> Self {
+        let keys = order.cut::<WORDS>(order.len() / bits);
+        let keys = [keys[0], keys[keys.len() / 2]].map(|key| key.lowest(bits));
+        let pairs: f64 = keys.iter().map(|key| colliding_pairs(sample, key)).sum();
+        let all = pairs_of(sample.len());
+        Self { bits, keys, pairs: pairs / 2.0, random: all * (-f64::from(bits)).exp2(), all }
+    }
+
+    /// How many random bits would divide the sample as well as these keys do.
+    fn worth(&self) -> f64 {
+        // Random data may show less than one collision, which says nothing against it.
+        let chance = self.pairs.max(self.random) / self.all.max(1.0);
+        -chance.clamp(1e-12, 1.0).log2()
+    }
+
+    /// What chance does not explain, if the sample stands for this many items.
+    fn excess(
+        &self,
+        sample: &[Fingerprint<WORDS>],
+        items: usize,
+        order: &BitOrder,
+    ) -> Option<Excess> {
+        const FLUKES: f64 = 8.0;
+        if self.pairs <= 2.0 * self.random + FLUKES {
+            return None;
+        }
+        let mut different = sample.to_vec();
+        different.sort_unstable();
+        different.dedup();
+        let mut apart = Vec::new();
+        for key in &self.keys {
+            different.sort_by_cached_key(|print| masked(print, key));
+            let buckets = different.chunk_by(|one, two| masked(one, key) == masked(two, key));
+            apart.extend(buckets.flat_map(distances));
+        }
+        let pairs = apart.iter().map(|&(_, weight)| weight).sum::<f64>() / 2.0;
+        let share = (pairs - self.random) / self.all;
+        let many = pairs > 2.0 * self.random + FLUKES;
+        many.then(|| Excess::new(order.len(), self.bits, pairs_of(items), share, apart))?
+    }
 }
 
 fn colliding_pairs<const WORDS: usize>(sample: &[Fingerprint<WORDS>], key: &BitSet<WORDS>) -> f64 {
-    let masked =
-        |print: &Fingerprint<WORDS>| std::array::from_fn(|word| print.0[word] & key.0[word]);
-    let mut keys: Vec<[u64; WORDS]> = sample.iter().map(masked).collect();
+    let mut keys: Vec<[u64; WORDS]> = sample.iter().map(|print| masked(print, key)).collect();
     keys.sort_unstable();
-    let sizes = keys.chunk_by(|one, two| one == two).map(|bucket| bucket.len() as f64);
-    sizes.map(|size| size * (size - 1.0) / 2.0).sum()
+    keys.chunk_by(|one, two| one == two).map(|bucket| pairs_of(bucket.len())).sum()
+}
+
+fn masked<const WORDS: usize>(print: &Fingerprint<WORDS>, key: &BitSet<WORDS>) -> [u64; WORDS] {
+    std::array::from_fn(|word| print.0[word] & key.0[word])
+}
+
+fn pairs_of(items: usize) -> f64 {
+    items as f64 * (items as f64 - 1.0) / 2.0
 }
 
 /// What decides the size of a cover.
@@ -375,6 +438,20 @@ impl<const WORDS: usize> Cover<WORDS> {
 struct Price {
     nanoseconds: f64,
     compares: f64,
+    /// How often pairs end up in one bucket, beyond what chance explains.
+    meetings: f64,
+}
+
+/// Where pairs meet that share `used` bits of a lane.
+#[derive(Clone, Copy)]
+struct Meeting {
+    used: f64,
+    /// Bits of the lane that may still differ.
+    open: u32,
+    /// Bits of other lanes in the record.
+    others: u32,
+    budget: u32,
+    words: usize,
 }
 
 impl Price {
@@ -383,11 +460,15 @@ impl Price {
     const INSTRUCTION: f64 = 0.08;
     /// Two fingerprints fetched from memory.
     const VERIFY: f64 = 30.0;
+    /// Two fingerprints that meet others again and again, and so are in the cache.
+    const AGAIN: f64 = 10.0;
+    /// Whether a block or a lane is equal or within its budget, per word.
+    const OWNER: f64 = 0.7;
 
-    fn of(shape: Shape, sample: &Sample) -> Self {
-        let mut price = Self { nanoseconds: 0.0, compares: 0.0 };
+    fn of(shape: Shape, words: usize, sample: &Sample) -> Self {
+        let mut price = Self { nanoseconds: 0.0, compares: 0.0, meetings: 0.0 };
         for lane in 0..shape.lanes {
-            price.add_lane(shape, shape.budget(lane), sample);
+            price.add_lane(shape, shape.budget(lane), words, sample);
         }
         // What the model does not see: larger budgets blunt the filters.
         price.nanoseconds *= 1.0 + 0.02 * f64::from(shape.radius / shape.lanes);
@@ -395,7 +476,7 @@ impl Price {
     }
 
     /// Follows one lane's paths as a join walks them, with buckets of the expected size.
-    fn add_lane(&mut self, shape: Shape, budget: u32, sample: &Sample) {
+    fn add_lane(&mut self, shape: Shape, budget: u32, words: usize, sample: &Sample) {
         let items = sample.items;
         let steps = shape.steps(budget, sample.order.len());
         let trunk = steps[0].block;
@@ -436,22 +517,52 @@ impl Price {
         }
         let compares = nodes * items * (bucket - 1.0) / 2.0;
         self.compares += compares;
+        let open = (lane_bits - used).max(0.0).round() as u32;
+        let others = sample.record_room().saturating_sub((lane_bits - key).round() as u32);
         self.nanoseconds += nodes * items * Self::BUCKET
-            + compares
-                * Self::compare(
-                    (lane_bits - used).max(0.0).round() as u32,
-                    (lane_bits - key).round() as u32,
-                    budget,
-                    shape.radius,
-                    sample,
-                );
+            + compares * Self::compare(open, others, budget, shape.radius, sample);
+        if let Some(excess) = &sample.excess {
+            let meeting = Meeting { used, open, others, budget, words };
+            self.add_excess(nodes, meeting, shape, items, excess);
+        }
     }
 
-    /// One comparison, with its share of what passes: `open` bits of the lane may still differ,
-    /// `carried` of them and some others are in the record.
-    fn compare(open: u32, carried: u32, budget: u32, radius: u32, sample: &Sample) -> f64 {
+    /// Adds the pairs that meet more often than chance explains.
+    fn add_excess(
+        &mut self,
+        nodes: f64,
+        meeting: Meeting,
+        shape: Shape,
+        items: f64,
+        excess: &Excess,
+    ) {
+        let Meeting { used, open, others, budget, words } = meeting;
+        let few = |apart, bits, most| excess.chance_of_few(used, apart, f64::from(bits), most);
+        let all = excess.meetings(used, |_| 1.0);
+        let near = excess.near(used, shape.radius);
+        let owner = Self::owner(shape.lanes + budget, words);
+        // As many items as make these pairs, if one bucket has them all.
+        let each = if (2.0 * all).sqrt().min(items) > DENSE as f64 {
+            all * scan_step(words) + near * (MATCH + owner)
+        } else {
+            let passing = excess.meetings(used, |apart| {
+                few(apart, open, budget) * few(apart, others, shape.radius)
+            });
+            passing * Self::AGAIN + near * owner
+        };
+        self.meetings += nodes * all;
+        self.nanoseconds += nodes * each;
+    }
+
+    /// Whether a pair that is near is reported here: half of these lanes and blocks are looked at.
+    fn owner(looks: u32, words: usize) -> f64 {
+        f64::from(looks) / 2.0 * words as f64 * Self::OWNER
+    }
+
+    /// One comparison, with its share of what passes: `open` bits of the lane may still differ, and `others`
+    /// are in the record.
+    fn compare(open: u32, others: u32, budget: u32, radius: u32, sample: &Sample) -> f64 {
         let room = sample.record_room();
-        let others = room.saturating_sub(carried);
         let by_lane = Filter::cost(open.min(room), budget);
         let by_all = Filter::cost(open + others, radius);
         let passing = chance_of_few(open.min(room), budget) * chance_of_few(others, radius);
@@ -488,7 +599,7 @@ impl FlipPrice {
     /// An item that found no slot, compared with all buckets it has to be.
     const LATE: f64 = 100.0;
 
-    fn of(key: u32, sample: &Sample, radius: u32) -> Self {
+    fn of(key: u32, words: usize, sample: &Sample, radius: u32) -> Self {
         let lanes = single_error_lanes(radius);
         let items = sample.items;
         let lane_bits = sample.order.len() / lanes;
@@ -499,7 +610,8 @@ impl FlipPrice {
         let late = late_part(mean, (others - 0.1 * mean).max(mean));
         let mut price = Self { nanoseconds: 0.0, compares: 0.0 };
         for lane in 0..lanes {
-            let flips = f64::from((share(radius + 1, lanes, lane) - 1) * key);
+            let budget = share(radius + 1, lanes, lane) - 1;
+            let flips = f64::from(budget * key);
             let compares = items * others * (0.5 + flips / 2.0);
             let buckets = f64::from(key).exp2();
             price.compares += compares;
@@ -507,6 +619,14 @@ impl FlipPrice {
                 + buckets * (Self::OWN + flips / 2.0 * Self::OTHER)
                 + compares * (-f64::from(check)).exp2() * Self::HIT
                 + items * late * (Self::LATE + (flips + 1.0) * others * late);
+            if let Some(excess) = &sample.excess {
+                let met = |apart, bits| excess.chance_of_few(0.0, apart, f64::from(bits), budget);
+                let meet = excess.meetings(0.0, |apart| met(apart, key));
+                let hits = excess.meetings(0.0, |apart| met(apart, key + check));
+                // Oversized buckets are compared by a plan of their own, smaller ones by their checks.
+                price.nanoseconds += (meet * scan_step(words)).min(hits * Self::HIT)
+                    + hits.min(excess.near(0.0, radius)) * (MATCH + Price::owner(lanes, words));
+            }
         }
         price
     }
@@ -568,7 +688,64 @@ mod tests {
         let some: Vec<_> =
             (0..4096).map(|item| Fingerprint([lane(item) | lane(item / 3) << 32])).collect();
         let order = BitOrder::contiguous((0..64).collect());
-        let worth = key_worth(&some, &order, 22);
+        let worth = Colliding::count(&some, &order, 22).worth();
         assert!((3.9..4.1).contains(&worth), "{worth}");
+    }
+
+    /// So many fingerprints, each `turned` random bits away from the same one.
+    fn alike<const WORDS: usize>(items: usize, turned: u32, seed: u64) -> Vec<Fingerprint<WORDS>> {
+        let mut state = seed;
+        let mut next = || {
+            state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            state >> 33
+        };
+        let one = Fingerprint(std::array::from_fn(|_| next() << 33 | next()));
+        let print = |_| {
+            let mut print = one;
+            for _ in 0..turned {
+                let bit = next() as usize % (64 * WORDS);
+                print.0[bit / 64] ^= 1 << (bit % 64);
+            }
+            print
+        };
+        (0..items).map(print).collect()
+    }
+
+    fn compares_no_more_than_a_scan<const WORDS: usize>(items: usize, turned: u32, radius: u32) {
+        let mut prints = alike::<WORDS>(items, turned, 7);
+        // Copies count as comparisons, but are found once and left out.
+        prints.sort_unstable();
+        prints.dedup();
+        let sample = Sample::of(&prints);
+        let plan = Plan::new::<WORDS>(&choose(&sample, radius, u64::MAX), &sample, radius);
+        let (compares, all) = (plan.expected_compares(), sample.all_pairs());
+        assert!(compares <= all, "{items} {turned} {radius}: {plan}");
+    }
+
+    #[test]
+    fn no_plan_compares_near_identical_fingerprints_more_often_than_a_scan() {
+        for items in [1_100, 2_000, 9_000] {
+            for (turned, radius) in [(2, 3), (2, 1), (3, 6), (4, 3), (4, 10), (8, 10), (8, 20)] {
+                compares_no_more_than_a_scan::<1>(items, turned, radius);
+                compares_no_more_than_a_scan::<2>(items, turned, radius);
+                compares_no_more_than_a_scan::<4>(items, turned, radius);
+            }
+        }
+    }
+
+    #[test]
+    fn fingerprints_that_are_all_near_each_other_are_scanned() {
+        let sample = Sample::of(&alike::<4>(2_000, 4, 1));
+        assert!(matches!(choose::<4>(&sample, 10, u64::MAX), Strategy::Scan));
+    }
+
+    #[test]
+    fn copies_are_no_reason_to_scan() {
+        let one = Fingerprint([5; 4]);
+        let random = alike::<4>(50_000, 400, 1);
+        let prints: Vec<_> = random.into_iter().flat_map(|print| [print, one]).collect();
+        let sample = Sample::of(&prints);
+        assert!(sample.excess.is_none());
+        assert!(!matches!(choose::<4>(&sample, 10, u64::MAX), Strategy::Scan));
     }
 }

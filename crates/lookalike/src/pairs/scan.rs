@@ -10,7 +10,7 @@ pub(crate) const ROWS: usize = 128;
 /// Columns of a tile: at 32 bytes each they fill half of a small first-level cache.
 const TILE: usize = 512;
 
-/// All pairs within `radius`, in order of `(a, b)`.
+/// All pairs within `radius`, in no order but that of `b` among those of the same `a`.
 pub(super) fn scan<const WORDS: usize>(
     prints: &[Fingerprint<WORDS>],
     radius: u32,
@@ -27,7 +27,6 @@ pub(super) fn scan<const WORDS: usize>(
             progress(1.0 - (1.0 - block as f64 / scan.blocks() as f64).powi(2));
             let mut pairs = Vec::new();
             scan.block(block, |_| prints.len(), |pair| pairs.push(pair));
-            pairs.sort_unstable();
             pairs
         })
         .collect();

@@ -140,7 +140,7 @@ impl<'a, const WORDS: usize> SpillJoin<'a, WORDS> {
         let count = partitions.ends.len();
         for partition in 0..count {
             self.join_partition(trunk, &mut partitions, partition)?;
-            (self.options.progress)(done + share * (partition + 1) as f64 / count as f64);
+            self.options.resources.report(done + share * (partition + 1) as f64 / count as f64);
         }
         Ok(())
     }
@@ -204,7 +204,8 @@ impl<'a, const WORDS: usize> SpillJoin<'a, WORDS> {
         partition: usize,
     ) -> Result<(), PairsError> {
         let (prints, ids) = partitions.load(partition)?;
-        let AllPairs { radius, kernel, .. } = *self.options;
+        let AllPairs { radius, resources, .. } = self.options;
+        let (radius, kernel) = (*radius, resources.kernel_to_use());
         let join = Join::new(&prints, self.cover, radius.bits(), kernel, &self.workspace);
         let found = Join { at_once: prints.len(), ..join }.run_trunks(&[trunk]);
         let position = |local: u32| ids[local as usize];

@@ -5,9 +5,11 @@ use proptest::prelude::*;
 use super::{
     Workspace,
     cover::{BitOrder, Cover, Cut},
+    find::{find, find_distinct},
     flip::Flip,
     join::{Found, Join},
     linear,
+    plan::{Sample, choose},
 };
 use crate::hamming::slots::BLOCK_BITS;
 use crate::{Fingerprint, Kernel, Radius};
@@ -70,6 +72,48 @@ fn expected<const WORDS: usize>(prints: &[Fingerprint<WORDS>], radius: u32) -> V
         _ => found.near.push(pair),
     });
     listed(found)
+}
+
+/// Near-identical fingerprints, as many as get a plan of their own, among random ones.
+fn check_near_identical<const WORDS: usize>(turned: u32, radius: u32) {
+    let mut prints: Vec<Fingerprint<WORDS>> = prints(700, 64 * WORDS as u32, 9, 1);
+    let mut next = turned;
+    for item in 0..1_400 {
+        let mut print = prints[0];
+        for _ in 0..turned {
+            next = next.wrapping_mul(0x0019_660d).wrapping_add(0x3c6e_f35f);
+            let bit = (next >> 8) as usize % (64 * WORDS);
+            print.0[bit / 64] ^= 1 << (bit % 64);
+        }
+        prints.insert(item * 3 / 2, print);
+    }
+    let expected = expected(&prints, radius);
+    let workspace = Workspace::default();
+    for kernel in Kernel::available() {
+        let strategy = choose(&Sample::of(&prints), radius, u64::MAX);
+        let found = find(&prints, &strategy, radius, kernel, &workspace, &|_| {});
+        assert_eq!(listed(found), expected, "{kernel:?}, {turned} turned, radius {radius}");
+        let distinct = without_copies(&prints);
+        let near = find_distinct(&distinct, radius, kernel, 0);
+        let found = listed(Found { near, ..Found::default() });
+        assert_eq!(found, self::expected(&distinct, radius), "{kernel:?}, {turned} {radius}");
+    }
+}
+
+fn without_copies<const WORDS: usize>(prints: &[Fingerprint<WORDS>]) -> Vec<Fingerprint<WORDS>> {
+    let mut distinct = prints.to_vec();
+    distinct.sort_unstable();
+    distinct.dedup();
+    distinct
+}
+
+#[test]
+fn near_identical_fingerprints_find_what_comparing_each_with_each_does() {
+    for (turned, radius) in [(2, 2), (3, 6), (4, 3), (4, 10), (9, 10)] {
+        check_near_identical::<1>(turned, radius);
+        check_near_identical::<2>(turned, radius);
+        check_near_identical::<4>(turned, radius);
+    }
 }
 
 fn check_flip<const WORDS: usize>(prints: &[Fingerprint<WORDS>], radius: u32, key_bits: u32) {

@@ -1,13 +1,13 @@
-//! Which pictures of a collection show a part of this one?
+//! Which pictures of a collection are alike this one, in any orientation, or show a part of it?
 //!
-//! A [`PictureCollection`] is two collections in one folder. The first one holds whole pictures; the
-//! payload of each is its digest, all that a [`PictureSearch`] needs to compare parts. The second
-//! one, in the folder `parts` inside it, holds the fragments of the same pictures, which name
-//! candidates. It is made from the first one, and can be made again.
+//! A [`PictureCollection`] is a collection of whole pictures, as they are shown; the payload of each
+//! is its digest, all that a [`PictureSearch`] needs to judge it. Inside its folder are collections
+//! that only name candidates, the [`Table`]s: `turned` holds the same pictures in the other
+//! orientations, `parts` their fragments. They are made from the first one, and can be made again.
 
 use std::{
     borrow::Borrow,
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeSet, HashMap},
     ops::ControlFlow,
     path::Path,
     slice,
@@ -20,14 +20,16 @@ use serde_json::{Value, json};
 
 use super::{PictureDigest, PictureParts, PictureSearch};
 use crate::{
-    About, Added, Collection, CollectionError, Fingerprint, Found, Maker, NewItem, PairsError,
-    PictureRecipe, Radius, StoredItem, Width, extract::image::PictureFormat, hash::FeatureHash,
+    About, Added, Collection, CollectionError, Fingerprint, Found, Maker, NewItem, PictureRecipe,
+    Radius, StoredItem, Width, extract::image::PictureFormat, fragments::FragmentSearch, hash,
     recipe::PicturePrints,
 };
 
-/// A durable set of pictures in which parts of pictures are found: crops, frames, captions.
+/// A durable set of pictures that is searched as a [`PictureSearch`] searches pairs: in every
+/// orientation and, if it was made to keep them, by their parts: crops, frames, captions.
 ///
-/// It keeps some 14 KB of each picture. Digests must come from a [`PictureSearch`] that looks for
+/// It keeps some 14 KB of each picture with its parts, else 1 KB. Digests must come from a
+/// [`PictureSearch`] that looks for [orientations](PictureSearch::orientations) and
 /// [parts](PictureSearch::partial), of the recipe the collection was made for; what a digest lacks is
 /// not found. All methods may be called from several threads at once; a search never waits.
 ///
@@ -74,8 +76,7 @@ use crate::{
 #[derive(Debug)]
 pub struct PictureCollection {
     whole: Collection,
-    /// The fragments of the same pictures.
-    tables: Collection,
+    tables: Vec<(Table, Collection)>,
     notes: Vec<String>,
     /// Held by who changes both.
     changing: Mutex<()>,
@@ -84,15 +85,66 @@ pub struct PictureCollection {
 /// A picture to be stored: its id, and what is kept of it.
 pub type NewPicture<'a> = (&'a str, &'a PictureDigest);
 
-/// The folder of the fragments.
-const PARTS: &str = "parts";
+/// Fingerprints of the same pictures that name candidates, in a folder of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Table {
+    /// Of pictures that are turned and mirrored: a query that lies as it should may be near one of
+    /// these, though it is near the picture in no orientation of its own.
+    Turned,
+    /// Of their fragments.
+    Parts,
+}
+
+impl Table {
+    const fn folder(self) -> &'static str {
+        match self {
+            Self::Turned => "turned",
+            Self::Parts => "parts",
+        }
+    }
+
+    fn about(self, whole: &About) -> About {
+        match self {
+            Self::Turned => {
+                About { maker: Maker::Named(format!("{}, turned", whole.maker).into()), ..*whole }
+            }
+            Self::Parts => {
+                let maker = Maker::Named(format!("fragments {}", PictureParts::VERSION).into());
+                About { maker, width: Width::Bits64, max_radius: PictureParts::SEARCH.radius }
+            }
+        }
+    }
+
+    /// What it has of a picture. One of which it has nothing gets a fingerprint that says nothing
+    /// new, so that every picture of a collection is in its tables.
+    fn prints(self, id: &str, digest: &PictureDigest) -> Vec<Fingerprint<4>> {
+        let prints: Vec<_> = match self {
+            Self::Turned => {
+                let prints = digest.prints.as_ref();
+                let turned = prints.and_then(|prints| prints.turned.as_deref());
+                let turned = turned.map_or(&[][..], |turned| &turned[1..]);
+                let upright = prints.map(|prints| prints.upright);
+                turned.iter().copied().chain(upright.filter(|_| turned.is_empty())).collect()
+            }
+            Self::Parts => fragments_of(digest).collect(),
+        };
+        if !prints.is_empty() {
+            return prints;
+        }
+        vec![Fingerprint([hash::FeatureHash::Xxh3.hash(0, id.as_bytes())]).resize()]
+    }
+}
 
 /// Pictures whose fragments are stored by one commit: each has some 160.
 const COMMIT: usize = 1 << 10;
 
+/// Fragments of a query that are looked up at once.
+const FRAGMENTS_AT_ONCE: usize = 16;
+
 impl PictureCollection {
-    /// A new, empty collection in a folder that is not there, or is empty. Whole pictures can be
-    /// searched within `max_radius`, or farther: see [`About::picture_parts`].
+    /// A new, empty collection that keeps parts, in a folder that is not there, or is empty. Whole
+    /// pictures can be searched within `max_radius`, or farther: see [`About::picture_parts`]. For
+    /// one without parts, see [`of`](Self::of).
     pub fn create(
         folder: impl AsRef<Path>,
         recipe: &PictureRecipe,
@@ -111,22 +163,30 @@ impl PictureCollection {
         Self::of(Collection::open_read_only(folder)?)
     }
 
-    /// From a collection that is open. If fragments are missing, because it was changed as a
-    /// [`Collection`] or a change was stopped, they are made again; if it was opened for reading
-    /// only, it is refused.
+    /// From a collection that is open, of [pictures](About::pictures) or of
+    /// [pictures and their parts](About::picture_parts). If its tables are missing, because it was
+    /// changed as a [`Collection`] or a change was stopped, they are made again; if it was opened
+    /// for reading only, it is refused.
     pub fn of(whole: Collection) -> Result<Self, CollectionError> {
         let path = whole.folder().to_path_buf();
-        if !whole.about().keeps_parts() {
-            return Err(CollectionError::WholeOnly { path });
+        let maker = &whole.about().maker;
+        if matches!(maker, Maker::Text(_)) || *maker == Maker::GIVEN {
+            return Err(CollectionError::NoPictures { path });
         }
-        let folder = path.join(PARTS);
-        let tables = match (Collection::is_at(&folder), whole.is_read_only()) {
-            (true, true) => Collection::open_read_only(&folder)?,
-            (true, false) => Collection::open(&folder)?,
-            (false, true) => return Err(CollectionError::PartsIncomplete { path }),
-            (false, false) => Collection::create(&folder, About::fragments())?,
-        };
-        let notes = [whole.notes(), tables.notes()].concat();
+        let mut tables = Vec::new();
+        let parts = whole.about().keeps_parts().then_some(Table::Parts);
+        for table in [Table::Turned].into_iter().chain(parts) {
+            let folder = path.join(table.folder());
+            let opened = match (Collection::is_at(&folder), whole.is_read_only()) {
+                (true, true) => Collection::open_read_only(&folder)?,
+                (true, false) => Collection::open(&folder)?,
+                (false, true) => return Err(CollectionError::PartsIncomplete { path }),
+                (false, false) => Collection::create(&folder, table.about(whole.about()))?,
+            };
+            tables.push((table, opened));
+        }
+        let notes = tables.iter().flat_map(|(_, table)| table.notes());
+        let notes = whole.notes().iter().chain(notes).cloned().collect();
         let pictures = Self { whole, tables, notes, changing: Mutex::default() };
         pictures.set_right()?;
         Ok(pictures)
@@ -152,7 +212,7 @@ impl PictureCollection {
     /// Stores pictures, each in place of the one of its id if there is any.
     pub fn upsert_many(&self, pictures: &[NewPicture<'_>]) -> Result<Vec<Added>, CollectionError> {
         self.store(pictures, |items| {
-            self.tables.remove_many(&items.iter().map(|item| item.id).collect::<Vec<_>>())?;
+            self.remove_from_tables(&items.iter().map(|item| item.id).collect::<Vec<_>>())?;
             self.whole.upsert_many(items)
         })
     }
@@ -169,13 +229,15 @@ impl PictureCollection {
     /// Removes pictures; says of each whether it was there.
     pub fn remove_many(&self, ids: &[&str]) -> Result<Vec<bool>, CollectionError> {
         let _changing = self.start_change()?;
-        self.tables.remove_many(ids)?;
+        self.remove_from_tables(ids)?;
         self.whole.remove_many(ids)
     }
 
     /// All pictures that `search` takes for alike, nearest first, then in order of insertion, at
     /// most `limit` of them. A distance is that of whole pictures, in the orientation in which they
-    /// differ least; of parts it may be beyond the radius.
+    /// differ least; of parts it may be beyond the radius. The pictures, and the distances, are those
+    /// of the pairs that the search finds in a batch. (What a second opinion may find beyond the
+    /// radius the collection was made for, is not found.)
     ///
     /// Works on all threads of the current rayon pool.
     pub fn search(
@@ -184,12 +246,19 @@ impl PictureCollection {
         query: &PictureDigest,
         limit: usize,
     ) -> Result<Vec<Found>, CollectionError> {
-        self.whole.check_maker(&Maker::picture_parts(&search.recipe), search.recipe.width)?;
-        let mut candidates = self.sharing_fragments(query)?;
+        let maker = match self.whole.about().keeps_parts() {
+            true => Maker::picture_parts(&search.recipe),
+            false => Maker::pictures(&search.recipe),
+        };
+        self.whole.check_maker(&maker, search.recipe.width)?;
+        let mut candidates = BTreeSet::new();
+        if search.partial {
+            candidates.extend(self.sharing_fragments(search, query)?);
+        }
         candidates.extend(self.near_as_a_whole(search, query)?);
-        let compare = |id: &String| match self.whole.get(id)? {
-            Some(item) => compare(search, item, query),
-            None => Ok(None),
+        let compare = |id: &String| {
+            let item = self.whole.get(id)?;
+            Ok::<_, CollectionError>(item.and_then(|item| compare(search, item, query)))
         };
         let compared: Result<Vec<_>, _> = candidates.par_iter().map(compare).collect();
         let mut found: Vec<Found> = compared?.into_iter().flatten().collect();
@@ -202,20 +271,24 @@ impl PictureCollection {
     /// [`Collection::compact`].
     pub fn compact(&self) -> Result<(), CollectionError> {
         self.whole.compact()?;
-        self.tables.compact()
+        self.tables.iter().try_for_each(|(_, table)| table.compact())
     }
 
     /// Compares everything with its checksum: [`Collection::verify`].
     pub fn verify(&self) -> Result<(), CollectionError> {
         self.whole.verify()?;
-        self.tables.verify().map_err(|error| CollectionError::Parts(Box::new(error)))
+        self.tables.iter().try_for_each(|(_, table)| {
+            table.verify().map_err(|error| CollectionError::Parts(Box::new(error)))
+        })
     }
 
     /// Copies the collection to a folder that is not there. Changes wait meanwhile, searches do not.
     pub fn backup(&self, folder: impl AsRef<Path>) -> Result<(), CollectionError> {
         let _changing = self.start_change()?;
         self.whole.backup(&folder)?;
-        self.tables.backup(folder.as_ref().join(PARTS))
+        self.tables.iter().try_for_each(|(table, collection)| {
+            collection.backup(folder.as_ref().join(table.folder()))
+        })
     }
 }
 
@@ -234,8 +307,17 @@ impl PictureCollection {
             let _ = self.set_right();
         })?;
         let stored = pictures.iter().zip(&added).filter(|(_, added)| added.is_stored());
-        self.store_fragments(&stored.map(|(&picture, _)| picture).collect::<Vec<_>>())?;
+        let stored: Vec<_> = stored.map(|(&picture, _)| picture).collect();
+        self.tables.iter().try_for_each(|(table, into)| table.store(into, &stored))?;
         Ok(added)
+    }
+
+    fn remove_from_tables(&self, ids: &[&str]) -> Result<(), CollectionError> {
+        self.tables.iter().try_for_each(|(_, table)| table.remove_many(ids).map(|_| ()))
+    }
+
+    fn table(&self, wanted: Table) -> Option<&Collection> {
+        self.tables.iter().find(|(table, _)| *table == wanted).map(|(_, collection)| collection)
     }
 
     /// Waits for other changes, as two of one picture must come to both collections in the same
@@ -246,78 +328,71 @@ impl PictureCollection {
         Ok(changing)
     }
 
-    /// Gives fragments to all pictures if some lack them.
+    /// Completes the tables if pictures are missing there.
     ///
     /// A change takes pictures out of the tables before it takes them out of the collection, or
     /// replaces them there; it puts them into the tables last. So wherever it stops, what is in the
     /// tables is in the collection, and the numbers tell whether a picture is missing.
     fn set_right(&self) -> Result<(), CollectionError> {
-        if self.tables.len() == self.whole.len() {
-            return Ok(());
+        for (table, collection) in &self.tables {
+            if collection.len() == self.whole.len() {
+                continue;
+            }
+            if self.whole.is_read_only() {
+                return Err(CollectionError::PartsIncomplete { path: self.whole.folder().into() });
+            }
+            self.make_again(*table, collection)?;
         }
-        if self.whole.is_read_only() {
-            return Err(CollectionError::PartsIncomplete { path: self.whole.folder().into() });
-        }
-        self.make_again()
+        Ok(())
     }
 
-    /// What was stored without its fragments gets them; fragments of what is gone go. Reads all of
-    /// the collection.
-    fn make_again(&self) -> Result<(), CollectionError> {
+    /// What was stored without its fingerprints in a table gets them; those of what is gone go.
+    /// Reads all of the collection.
+    fn make_again(&self, table: Table, collection: &Collection) -> Result<(), CollectionError> {
         let mut gone = Vec::new();
-        self.tables.for_each(|item| {
+        collection.for_each(|item| {
             if !self.whole.contains(&item.id) {
                 gone.push(item.id);
             }
             ControlFlow::Continue(())
         })?;
-        self.tables.remove_many(&gone.iter().map(String::as_str).collect::<Vec<_>>())?;
+        collection.remove_many(&gone.iter().map(String::as_str).collect::<Vec<_>>())?;
         let (mut missing, mut stored) = (Vec::new(), Ok(()));
         self.whole.for_each(|item| {
-            if !self.tables.contains(&item.id) {
+            if !collection.contains(&item.id) {
                 let digest = kept(&item);
                 missing.push((item.id, digest));
             }
             if missing.len() >= COMMIT {
-                stored = self.store_fragments(&missing);
+                stored = table.store(collection, &missing);
                 missing.clear();
             }
             if stored.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         })?;
         stored?;
-        self.store_fragments(&missing)
-    }
-
-    fn store_fragments(
-        &self,
-        pictures: &[(impl AsRef<str>, impl Borrow<PictureDigest>)],
-    ) -> Result<(), CollectionError> {
-        for pictures in pictures.chunks(COMMIT) {
-            let ids = || pictures.iter().map(|(id, _)| id.as_ref());
-            let digests = pictures.iter().map(|(_, digest)| digest.borrow());
-            let prints: Vec<_> =
-                ids().zip(digests).map(|(id, digest)| fragments(id, digest)).collect();
-            let items: Vec<_> =
-                ids().zip(&prints).map(|(id, prints)| NewItem::new(id, prints)).collect();
-            self.tables.upsert_many(&items)?;
-        }
-        Ok(())
+        table.store(collection, &missing)
     }
 
     /// Pictures that have enough fragments like those of the query.
     fn sharing_fragments(
         &self,
+        search: &PictureSearch<'_>,
         query: &PictureDigest,
     ) -> Result<BTreeSet<String>, CollectionError> {
-        let search = PictureParts::SEARCH;
-        let most = search.common as usize;
-        let prints: Vec<_> = fragments_of(query).collect();
-        let found = self.tables.search_many(&prints, search.radius, most + 1)?;
-        let mut votes: BTreeMap<String, u32> = BTreeMap::new();
-        for found in found.into_iter().filter(|found| found.len() <= most).flatten() {
-            *votes.entry(found.id).or_default() += 1;
+        let FragmentSearch { radius, votes, .. } = PictureParts::SEARCH;
+        let path = || self.whole.folder().to_path_buf();
+        let table = self.table(Table::Parts);
+        let table = table.ok_or_else(|| CollectionError::WholeOnly { path: path() })?;
+        let counts = |print: &Fingerprint<4>| !search.background.contains(&print.resize());
+        let prints: Vec<_> = fragments_of(query).filter(counts).collect();
+        let mut shared: HashMap<u64, (String, u32)> = HashMap::new();
+        // A few at a time: all pictures may have some of them.
+        for prints in prints.chunks(FRAGMENTS_AT_ONCE) {
+            for found in table.search_many(prints, radius, usize::MAX)?.into_iter().flatten() {
+                shared.entry(found.sequence).or_insert_with(|| (found.id, 0)).1 += 1;
+            }
         }
-        let enough = votes.into_iter().filter(|&(_, votes)| votes >= search.votes);
+        let enough = shared.into_values().filter(|&(_, shared)| shared >= votes);
         Ok(enough.map(|(id, _)| id).collect())
     }
 
@@ -329,13 +404,37 @@ impl PictureCollection {
     ) -> Result<Vec<String>, CollectionError> {
         let Some(prints) = &query.prints else { return Ok(Vec::new()) };
         let second = search.second.map_or(search.radius, |second| second.radius);
-        let worth_a_look = PictureParts::WORTH_A_LOOK.max(second);
-        let widest = worth_a_look.min(self.whole.about().max_radius).max(search.radius);
+        let looked_at = if search.partial { PictureParts::WORTH_A_LOOK } else { search.radius };
+        let widest = looked_at.max(second).min(self.whole.about().max_radius).max(search.radius);
         let mut found = self.whole.search(&prints.upright, widest, usize::MAX)?;
-        if let Some(turned) = &prints.turned {
-            found.extend(self.whole.search_many(&turned[1..], search.radius, usize::MAX)?.concat());
+        if search.orientations {
+            let turned = prints.turned.as_deref().map_or(&[][..], |turned| &turned[1..]);
+            found.extend(self.whole.search_many(turned, search.radius, usize::MAX)?.concat());
+            if let Some(table) = self.table(Table::Turned) {
+                found.extend(table.search(&prints.upright, search.radius, usize::MAX)?);
+            }
         }
         Ok(found.into_iter().map(|found| found.id).collect())
+    }
+}
+
+impl Table {
+    /// Stores what it has of some pictures.
+    fn store(
+        self,
+        into: &Collection,
+        pictures: &[(impl AsRef<str>, impl Borrow<PictureDigest>)],
+    ) -> Result<(), CollectionError> {
+        for pictures in pictures.chunks(COMMIT) {
+            let ids = || pictures.iter().map(|(id, _)| id.as_ref());
+            let digests = pictures.iter().map(|(_, digest)| digest.borrow());
+            let prints: Vec<_> =
+                ids().zip(digests).map(|(id, digest)| self.prints(id, digest)).collect();
+            let items: Vec<_> =
+                ids().zip(&prints).map(|(id, prints)| NewItem::new(id, prints)).collect();
+            into.upsert_many(&items)?;
+        }
+        Ok(())
     }
 }
 
@@ -361,42 +460,31 @@ impl About {
         Self { maker: Maker::pictures(recipe), width: recipe.width, max_radius }
     }
 
-    /// A [`PictureCollection`]. Its radius is wide enough for a look at whole pictures that may show
-    /// the same.
+    /// A [`PictureCollection`] that keeps parts. Its radius is wide enough for a look at whole
+    /// pictures that may show the same.
     pub fn picture_parts(recipe: &PictureRecipe, max_radius: Radius) -> Self {
         let widest = PictureParts::WORTH_A_LOOK.min(Radius::new(recipe.width.bits()));
         let max_radius = max_radius.max(widest);
         Self { maker: Maker::picture_parts(recipe), width: recipe.width, max_radius }
     }
 
-    /// Whether it is a [`PictureCollection`].
+    /// Whether it is of pictures and their parts.
     pub fn keeps_parts(&self) -> bool {
         self.maker.to_string().ends_with(&with_parts())
     }
-
-    /// The fragments of a collection of pictures.
-    fn fragments() -> Self {
-        let maker = Maker::Named(format!("fragments {}", PictureParts::VERSION).into());
-        Self { maker, width: Width::Bits64, max_radius: PictureParts::SEARCH.radius }
-    }
 }
 
-fn compare(
-    search: &PictureSearch<'_>,
-    item: StoredItem,
-    query: &PictureDigest,
-) -> Result<Option<Found>, CollectionError> {
+fn compare(search: &PictureSearch<'_>, item: StoredItem, query: &PictureDigest) -> Option<Found> {
     let stored = kept(&item);
-    let failed = |error: PairsError| CollectionError::Pictures { source: Box::new(error) };
-    if !search.are_alike(&stored, query).map_err(failed)? {
-        return Ok(None);
+    if !search.are_alike(&stored, query) {
+        return None;
     }
     let StoredItem { id, sequence, .. } = item;
-    let near = search.compare(&stored, query);
-    Ok(near.map(|near| Found { id, sequence, distance: near.distance }))
+    let near = search.compare(&stored, query)?;
+    Some(Found { id, sequence, distance: near.distance })
 }
 
-/// As it is stored: a picture is found in any orientation of the query, so its own is enough.
+/// As it is stored: as it is shown. Its other orientations are in a table.
 fn new_item<'a>((id, digest): NewPicture<'a>, payload: &'a str) -> NewItem<'a> {
     let upright: &[_] =
         digest.prints.as_ref().map_or(&[], |prints| slice::from_ref(&prints.upright));
@@ -421,7 +509,7 @@ fn kept(item: &StoredItem) -> PictureDigest {
         width: 0,
         height: 0,
         format: PictureFormat::Raw,
-        content: [0, 1].map(|seed| FeatureHash::Xxh3.hash(seed, item.id.as_bytes())),
+        content: hash::content(item.id.as_bytes()),
         prints: item.fingerprints.first().map(|&upright| PicturePrints {
             upright,
             turned: None,
@@ -436,19 +524,9 @@ fn fragments_of(digest: &PictureDigest) -> impl Iterator<Item = Fingerprint<4>> 
     fragments.map(|fragment| fragment.print.resize())
 }
 
-/// The fragments of a picture. One that has none gets a fingerprint that nothing else has, so that
-/// every picture of a collection is in its tables.
-fn fragments(id: &str, digest: &PictureDigest) -> Vec<Fingerprint<4>> {
-    let prints: Vec<_> = fragments_of(digest).collect();
-    if !prints.is_empty() {
-        return prints;
-    }
-    vec![Fingerprint([FeatureHash::Xxh3.hash(0, id.as_bytes())]).resize()]
-}
-
 #[cfg(test)]
 mod tests {
-    use std::{fs, sync::LazyLock};
+    use std::{collections::BTreeMap, fs, sync::LazyLock};
 
     use super::*;
     use crate::{
@@ -575,6 +653,49 @@ mod tests {
     }
 
     #[test]
+    fn without_parts_it_finds_turned_pictures_as_a_search_of_all_pairs_does() {
+        let folder = test_folder();
+        let mut turned = Vec::new();
+        for seed in 0..6 {
+            let one = waves(40 + seed, 200, 150);
+            turned.extend(Orientation::ALL.map(|orientation| one.clone().turned(orientation)));
+        }
+        let search =
+            |radius| PictureSearch::new(&preset().recipe, Radius::new(radius)).orientations(true);
+        let digests: Vec<_> =
+            (0..).zip(&turned).map(|(number, one)| digested(&search(31), one, number)).collect();
+        let path = folder.path().join("seen");
+        let about = About::pictures(&preset().recipe, Radius::new(72));
+        let pictures = PictureCollection::of(Collection::create(&path, about).unwrap()).unwrap();
+        let (queries, stored): (Vec<_>, Vec<_>) =
+            digests.into_iter().enumerate().partition(|(number, _)| number % 8 < 4);
+        let twin: BTreeMap<_, _> =
+            stored.into_iter().map(|(number, digest)| (number.to_string(), digest)).collect();
+        let new: Vec<_> = twin.iter().map(|(id, digest)| (id.as_str(), digest)).collect();
+        pictures.insert_many(&new).unwrap();
+        let (mut found, mut one_way) = (0, 0);
+        for radius in [20, 26, 31, 48, 72] {
+            for (number, query) in &queries {
+                found += assert_twin(&pictures, &search(radius), &twin, query, &number.to_string());
+                // Is any picture near only in the direction that the query does not have?
+                let prints = query.prints.as_ref().unwrap();
+                let of_query = prints.turned.as_deref().unwrap();
+                one_way += twin
+                    .values()
+                    .map(|digest| digest.prints.as_ref().unwrap())
+                    .filter(|stored| {
+                        let far = |print: &Fingerprint<4>| print.distance(&stored.upright) > radius;
+                        let turned = stored.turned.as_deref().unwrap();
+                        of_query.iter().all(far)
+                            && turned.iter().any(|one| one.distance(&prints.upright) <= radius)
+                    })
+                    .count();
+            }
+        }
+        assert!(found > 100 && one_way > 0, "{found} found, {one_way} only in one direction");
+    }
+
+    #[test]
     fn limits_keep_the_nearest() {
         let folder = test_folder();
         let pictures = create(&folder.path().join("seen"));
@@ -629,7 +750,9 @@ mod tests {
                         pictures = PictureCollection::open(&path).unwrap();
                     }
                 }
-                assert_eq!(pictures.tables.len(), twin.len() as u64, "{at}");
+                for (table, collection) in &pictures.tables {
+                    assert_eq!(collection.len(), twin.len() as u64, "{at}: {table:?}");
+                }
                 let query = &queries[dice(3, queries.len())];
                 assert_twin(&pictures, &search, &twin, query, &at);
             }
@@ -643,11 +766,13 @@ mod tests {
         let path = folder.path().join("seen");
         let (digests, query) = (digests(), &queries()[0]);
         create(&path).insert_many(&[("a", &digests[7]), ("b", &digests[8])]).unwrap();
-        fs::remove_dir_all(path.join(PARTS)).unwrap();
-        let refused = PictureCollection::open_read_only(&path).unwrap_err();
-        assert!(matches!(refused, CollectionError::PartsIncomplete { .. }), "{refused}");
-        assert_eq!(found(&PictureCollection::open(&path).unwrap(), query), ["a"]);
-        assert_eq!(found(&PictureCollection::open_read_only(&path).unwrap(), query), ["a"]);
+        for table in [Table::Turned, Table::Parts] {
+            fs::remove_dir_all(path.join(table.folder())).unwrap();
+            let refused = PictureCollection::open_read_only(&path).unwrap_err();
+            assert!(matches!(refused, CollectionError::PartsIncomplete { .. }), "{refused}");
+            assert_eq!(found(&PictureCollection::open(&path).unwrap(), query), ["a"]);
+            assert_eq!(found(&PictureCollection::open_read_only(&path).unwrap(), query), ["a"]);
+        }
     }
 
     #[test]
@@ -658,7 +783,7 @@ mod tests {
         let pictures = create(&path);
         pictures.insert_many(&[("a", &digests[7]), ("b", &digests[8])]).unwrap();
         // As if changes had been stopped half-way: of one the tables know too little, of one too much.
-        pictures.tables.remove_many(&["a"]).unwrap();
+        pictures.remove_from_tables(&["a"]).unwrap();
         drop(pictures);
         let refused = PictureCollection::open_read_only(&path).unwrap_err();
         assert!(matches!(refused, CollectionError::PartsIncomplete { .. }), "{refused}");
@@ -667,11 +792,11 @@ mod tests {
         pictures.whole.remove("b").unwrap();
         drop(pictures);
         let pictures = PictureCollection::open(&path).unwrap();
-        assert_eq!(pictures.tables.len(), 1);
+        assert!(pictures.tables.iter().all(|(_, table)| table.len() == 1));
         assert_eq!(found(&pictures, &queries[2]), [""; 0]);
 
         // What failed in this process is set right by the next change.
-        pictures.tables.remove_many(&["a"]).unwrap();
+        pictures.remove_from_tables(&["a"]).unwrap();
         pictures.insert_many(&[("c", &digests[8])]).unwrap();
         assert_eq!(
             (found(&pictures, &queries[0]), found(&pictures, &queries[2])),
@@ -690,7 +815,8 @@ mod tests {
         assert_eq!(found(&pictures, &queries[2]), ["a"]);
         pictures.remove_many(&["a", "b"]).unwrap();
         assert_eq!(found(&pictures, &queries[2]), [""; 0]);
-        assert_eq!((pictures.whole.len(), pictures.tables.len()), (0, 0));
+        assert_eq!(pictures.whole.len(), 0);
+        assert!(pictures.tables.iter().all(|(_, table)| table.is_empty()));
     }
 
     #[test]
@@ -744,8 +870,14 @@ mod tests {
         let recipe = &preset().recipe;
         let whole = folder.path().join("whole");
         drop(Collection::create(&whole, About::pictures(recipe, preset().radius())).unwrap());
-        let refused = PictureCollection::open(&whole).unwrap_err();
+        let whole = PictureCollection::open(&whole).unwrap();
+        let refused = whole.search(&search(31), &queries()[0], 1).unwrap_err();
         assert!(matches!(refused, CollectionError::WholeOnly { .. }), "{refused}");
+
+        let given = About::given(Width::Bits256, preset().radius());
+        let given = Collection::create(folder.path().join("given"), given).unwrap();
+        let refused = PictureCollection::of(given).unwrap_err();
+        assert!(matches!(refused, CollectionError::NoPictures { .. }), "{refused}");
 
         let phash = PicturePreset::named("phash").unwrap();
         let search = PictureSearch::new(&phash.recipe, phash.radius()).partial(true);

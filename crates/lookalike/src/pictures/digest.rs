@@ -1,10 +1,10 @@
 //! What is kept of a picture, once its pixels are gone?
 
-use super::{PictureParts, PictureSearch};
+use super::{PictureParts, PictureSearch, partial, whole};
 use crate::{
-    Fingerprint, PairsError,
+    Fingerprint,
     extract::image::{DecodeError, Orientation, Picture, PictureFormat},
-    hash::FeatureHash,
+    hash,
     recipe::PicturePrints,
 };
 
@@ -18,7 +18,7 @@ pub struct PictureDigest {
     pub height: u32,
     /// What the file is, by its content.
     pub format: PictureFormat,
-    /// A hash of the bytes of the file: equal files are equal pictures.
+    /// The [identity](hash::content) of the bytes of the file: equal files are equal pictures.
     pub content: [u64; 2],
     /// Its fingerprints; `None` if it is too flat or too small to have any.
     pub prints: Option<PicturePrints>,
@@ -28,7 +28,7 @@ pub struct PictureDigest {
 
 /// Raised whenever a digest of the same file may hold something else, though the recipe is the same:
 /// another decoder, another form of [`PictureDigest::to_bytes`].
-pub(super) const DIGEST_VERSION: u32 = 3;
+pub(super) const DIGEST_VERSION: u32 = 4;
 
 impl PictureDigest {
     /// The digest as bytes, for whoever keeps digests. They go by
@@ -98,34 +98,47 @@ impl PictureDigest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PictureCloseness {
-    /// Bits in which their fingerprints differ, in the orientation in which they differ least.
+    /// Bits in which their fingerprints differ, in the orientation in which they differ least. The
+    /// same whichever picture is the first.
     pub distance: u32,
-    /// How the second one lies, compared with the first.
+    /// How the second one must be turned to lie as the first does.
     pub orientation: Orientation,
 }
 
 impl PictureSearch<'_> {
     /// How near two pictures are; `None` if one has no fingerprint, and they are not the same file.
+    /// Orientations count only if the search looks for them.
     pub fn compare(&self, one: &PictureDigest, two: &PictureDigest) -> Option<PictureCloseness> {
+        let upright = |distance| PictureCloseness { distance, orientation: Orientation::UPRIGHT };
         if one.content == two.content {
-            return Some(PictureCloseness { distance: 0, orientation: Orientation::UPRIGHT });
+            return Some(upright(0));
         }
         let (one, two) = (one.prints.as_ref()?, two.prints.as_ref()?);
-        let upright = [two.upright];
-        let turned = two.turned.as_deref().map_or(&upright[..], |turned| turned);
-        let near = |(print, orientation): (&Fingerprint<4>, Orientation)| PictureCloseness {
-            distance: one.upright.distance(print),
-            orientation,
+        let upright = upright(one.upright.distance(&two.upright));
+        if !self.orientations {
+            return Some(upright);
+        }
+        // Turning one image is not the same as turning the other back: bits depend on a median,
+        // which moves when frequencies change their sign.
+        let turned = |still: &PicturePrints, turned: &PicturePrints| {
+            let prints = turned.turned.as_deref().into_iter().flatten();
+            let distances = prints.map(|print| still.upright.distance(print));
+            distances.zip(Orientation::ALL).min()
         };
-        turned.iter().zip(Orientation::ALL).map(near).min_by_key(|near| near.distance)
+        let second = turned(one, two);
+        let first = turned(two, one).map(|(distance, turned)| (distance, turned.inverse()));
+        let nearest = second.into_iter().chain(first).min();
+        let nearest =
+            nearest.map(|(distance, orientation)| PictureCloseness { distance, orientation });
+        nearest.into_iter().chain([upright]).min_by_key(|near| near.distance)
     }
 
-    /// Whether the search takes two pictures for alike.
-    pub fn are_alike(&self, one: &PictureDigest, two: &PictureDigest) -> Result<bool, PairsError> {
-        let mut collector = self.collector();
-        collector.push(one.clone())?;
-        collector.push(two.clone())?;
-        Ok(collector.finish()?.pairs.count()? > 0)
+    /// Whether two pictures are alike: what [`PictureCollector::finish`](super::PictureCollector)
+    /// says of them, whatever other pictures there are, and whichever is the first.
+    pub fn are_alike(&self, one: &PictureDigest, two: &PictureDigest) -> bool {
+        one.content == two.content
+            || whole::are_alike(self, one, two)
+            || self.partial && partial::overlap(self, one, two).is_some()
     }
 
     /// Decodes a file and keeps what the search needs. Takes memory for the pixels of this one
@@ -141,7 +154,7 @@ impl PictureSearch<'_> {
             width: picture.width,
             height: picture.height,
             format: picture.format,
-            content: [0, 1].map(|seed| FeatureHash::Xxh3.hash(seed, content)),
+            content: hash::content(content),
             prints: self.recipe.prints(picture, self.orientations),
             parts: self.partial.then(|| PictureParts::of(picture)),
         }

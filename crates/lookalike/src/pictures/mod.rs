@@ -9,7 +9,7 @@
 //! | `digest.rs` | What is kept of a picture, once its pixels are gone? |
 //! | `whole.rs` | Which whole pictures are alike, in any orientation? |
 //! | `partial.rs` | Which show parts of each other? |
-//! | `collection.rs` | Which of a durable collection show a part of this one? |
+//! | `collection.rs` | Which of a durable collection are alike this one? |
 
 #[cfg(feature = "collection")]
 mod collection;
@@ -19,12 +19,16 @@ mod partial;
 mod tests;
 mod whole;
 
-use std::collections::HashMap;
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use crate::{
-    AlikePair, AlikePairs, How, Kernel, PairsError, PictureRecipe, Radius, SecondOpinion, Width,
+    AlikePair, AlikePairs, How, PairsError, PictureRecipe, Radius, Resources, SecondOpinion, Width,
     alike::PackedPair,
     extract::image::{Decoder, Limits},
+    fragments::Background,
     sorted::{Room, Sorted},
 };
 #[cfg(feature = "collection")]
@@ -70,10 +74,9 @@ pub struct PictureSearch<'a> {
     second: Option<SecondOpinion>,
     orientations: bool,
     partial: bool,
+    background: Arc<Background>,
     limits: Limits,
-    kernel: Kernel,
-    memory: Option<u64>,
-    progress: &'a (dyn Fn(f64) + Sync),
+    resources: Resources<'a>,
 }
 
 impl<'a> PictureSearch<'a> {
@@ -85,10 +88,9 @@ impl<'a> PictureSearch<'a> {
             second: None,
             orientations: false,
             partial: false,
+            background: Arc::default(),
             limits: Limits::default(),
-            kernel: Kernel::detect(),
-            memory: None,
-            progress: &|_| {},
+            resources: Resources::new(),
         }
     }
 
@@ -107,6 +109,14 @@ impl<'a> PictureSearch<'a> {
         self
     }
 
+    /// Fragments that say nothing about two pictures that share them: those of a logo or a frame
+    /// that many have. None, unless they are given.
+    #[must_use]
+    pub fn background(mut self, background: impl Into<Arc<Background>>) -> Self {
+        self.background = background.into();
+        self
+    }
+
     /// Looks for turned and mirrored pictures, too.
     #[must_use]
     pub fn orientations(mut self, orientations: bool) -> Self {
@@ -121,24 +131,10 @@ impl<'a> PictureSearch<'a> {
         self
     }
 
-    /// Forces a kernel. The answer is the same.
+    /// What the search for pairs may use.
     #[must_use]
-    pub fn kernel(mut self, kernel: Kernel) -> Self {
-        self.kernel = kernel;
-        self
-    }
-
-    /// Limits the memory of the search for pairs to about this many bytes.
-    #[must_use]
-    pub fn memory(mut self, bytes: u64) -> Self {
-        self.memory = Some(bytes);
-        self
-    }
-
-    /// Called now and then, from any thread, with the part of the search that is done (0 to 1).
-    #[must_use]
-    pub fn progress(mut self, progress: &'a (dyn Fn(f64) + Sync)) -> Self {
-        self.progress = progress;
+    pub fn resources(mut self, resources: Resources<'a>) -> Self {
+        self.resources = resources;
         self
     }
 
@@ -219,7 +215,7 @@ impl PictureCollector<'_> {
             Width::Bits256 => whole::find::<4>(&search, &digests)?,
         };
         let found = if search.partial { with_parts(&search, &digests, found)? } else { found };
-        (search.progress)(1.0);
+        search.resources.report(1.0);
         let item = |entry: u32| firsts[entry as usize];
         let near = found
             .pairs
@@ -228,7 +224,7 @@ impl PictureCollector<'_> {
         let near = Sorted::held(near.collect());
         Ok(PicturePairs {
             pairs: AlikePairs::new(near, equal, None, Room::unlimited()),
-            how: How::Exact,
+            how: if search.partial { How::Unstated } else { How::Exact },
             plan: found.plan,
             flat,
         })
@@ -241,7 +237,7 @@ impl PictureCollector<'_> {
 pub struct PicturePairs {
     /// The alike ones, equal ones together.
     pub pairs: AlikePairs,
-    /// Whether pairs may be missing.
+    /// Whether pairs may be missing: none of whole pictures, but any that show parts of each other.
     pub how: How,
     /// How they were found, for people to read.
     pub plan: String,
@@ -257,19 +253,18 @@ fn with_parts(
     found: Found,
 ) -> Result<Found, PairsError> {
     let mut pairs = found.pairs;
-    let whole: std::collections::HashSet<(u32, u32)> =
-        pairs.iter().map(|pair| (pair.a, pair.b)).collect();
-    for ((a, b), _) in partial::find(search, digests)? {
-        if whole.contains(&(a, b)) {
-            continue;
-        }
-        let [one, two] = [a, b].map(|entry| digests[entry as usize].prints.as_ref());
-        let distance = one
-            .zip(two)
-            .map_or(search.recipe.width.bits(), |(one, two)| one.upright.distance(&two.upright));
-        pairs.push(AlikePair { a, b, distance, similarity: None });
+    let whole: HashSet<(u32, u32)> = pairs.iter().map(|pair| (pair.a, pair.b)).collect();
+    for (a, b) in partial::find(search, digests, &|a, b| whole.contains(&(a, b)))? {
+        let near = search.compare(&digests[a as usize], &digests[b as usize]);
+        pairs.extend(near.map(|near| AlikePair {
+            a,
+            b,
+            distance: near.distance,
+            similarity: None,
+        }));
     }
     pairs.sort_unstable_by_key(|pair| (pair.a, pair.b));
+    pairs.dedup_by_key(|pair| (pair.a, pair.b));
     Ok(Found { pairs, plan: format!("{}; parts by fragments", found.plan) })
 }
 

@@ -6,8 +6,11 @@
 //!    are not too far apart, name candidates.
 //! 2. Small copies of the two pictures are laid over each other as the shift says.
 //! 3. Most of the blocks there must correlate.
+//!
+//! What is said of two pictures depends on these two alone, and not on which is the first: a batch
+//! and a collection only find candidates, and [`overlap`] judges them.
 
-use std::collections::BTreeMap;
+use std::cmp::Ordering;
 
 use rayon::prelude::*;
 
@@ -15,7 +18,7 @@ use super::{PictureDigest, PictureSearch};
 use crate::{
     AllPairs, Fingerprint, PairsError, Radius,
     extract::image::{Gray, LOCAL_SIDE, Overlap, Part, Picture, Small, fragments},
-    fragments::{Agreement, Fragment, FragmentSearch, Fragments, Place, Shift},
+    fragments::{Fragment, FragmentSearch, Fragments, Place, Shift},
 };
 
 /// What is kept of a picture to find its parts: some 160 fragments of 20 bytes and 4 KB of gray.
@@ -29,16 +32,11 @@ pub struct PictureParts {
 
 impl PictureParts {
     /// Raised whenever the same picture is taken apart in another way.
-    pub const VERSION: u32 = 1;
+    pub const VERSION: u32 = 2;
 
     /// How fragments of pictures are compared, and how many must agree.
-    pub const SEARCH: FragmentSearch = FragmentSearch {
-        radius: Radius::new(5),
-        tolerance: 6.0,
-        scale_tolerance: 0.4,
-        votes: 2,
-        common: 2000,
-    };
+    pub const SEARCH: FragmentSearch =
+        FragmentSearch { radius: Radius::new(5), tolerance: 6.0, scale_tolerance: 0.4, votes: 2 };
 
     /// Whole pictures whose fingerprints are at most this far apart are worth a look, too, whether
     /// or not fragments agree.
@@ -78,8 +76,28 @@ impl PictureParts {
         Some(Self { fragments, small: Small::read(rest)? })
     }
 
-    /// How much of the overlap of two pictures is the same, 0 to 1, if they are taken for alike.
-    fn alike(&self, other: &Self, shift: &Shift, votes: u32) -> Option<f32> {
+    /// An order of all parts there are, that of their bytes.
+    fn order(&self, other: &Self) -> Ordering {
+        let bits = |fragment: &Fragment| {
+            let Place { x, y, scale } = fragment.place;
+            (fragment.print.0, [x, y, scale].map(f32::to_bits))
+        };
+        let fragments = |parts: &'_ Self| parts.fragments.iter().map(bits).collect::<Vec<_>>();
+        // Small copies nearly always differ in their first bytes.
+        self.small.cmp(&other.small).then_with(|| fragments(self).cmp(&fragments(other)))
+    }
+
+    /// The shift that lays all of one picture on all of another.
+    fn stretched(&self, other: &Self) -> Shift {
+        let (one, two) = (self.small.size(), other.small.size());
+        let scale = (two.0 / one.0 + two.1 / one.1) / 2.0;
+        let (x, y) = ((two.0 - one.0 * scale) / 2.0, (two.1 - one.1 * scale) / 2.0);
+        Shift { cosine: scale, sine: 0.0, x, y }
+    }
+
+    /// How much of the overlap of two pictures is the same, 0 to 1, if they are taken for alike when
+    /// one is laid on the other by a shift that enough fragments agree on.
+    fn overlap(&self, other: &Self, shift: &Shift, votes: u32) -> Option<f32> {
         if !(SCALES.contains(&shift.scale()) && shift.degrees().abs() <= DEGREES) {
             return None;
         }
@@ -107,54 +125,66 @@ fn is_same(overlap: &Overlap, votes: u32) -> bool {
         && overlap.correlation >= correlation
 }
 
-/// Pairs of entries that show parts of each other, each with how much of the overlap is the same.
+/// How much of the overlap of two pictures is the same, 0 to 1, if they show parts of each other.
+///
+/// A shift is tried if enough fragments agree on it, and the one that lays the whole pictures on each
+/// other if their fingerprints are not too far apart. Both are measured in pixels of the second
+/// picture, so the two are taken in an order of their own.
+pub(super) fn overlap(
+    search: &PictureSearch<'_>,
+    one: &PictureDigest,
+    two: &PictureDigest,
+) -> Option<f32> {
+    let distance = one.prints.as_ref()?.upright.distance(&two.prints.as_ref()?.upright);
+    let (one, two) = (one.parts.as_ref()?, two.parts.as_ref()?);
+    let (one, two) = if one.order(two).is_le() { (one, two) } else { (two, one) };
+    let PictureSearch { background, resources, .. } = search;
+    let agreed = PictureParts::SEARCH
+        .vote(&one.fragments, &two.fragments, background, resources.kernel_to_use())
+        .and_then(|(shift, votes)| one.overlap(two, &shift, votes));
+    let stretched = PictureParts::WORTH_A_LOOK
+        .contains(distance)
+        .then(|| one.stretched(two))
+        .and_then(|shift| one.overlap(two, &shift, 0));
+    agreed.into_iter().chain(stretched).max_by(f32::total_cmp)
+}
+
+/// Pairs of entries that show parts of each other, in no order, some of them twice; those that are
+/// `known` are left out.
 pub(super) fn find(
     search: &PictureSearch<'_>,
     digests: &[PictureDigest],
-) -> Result<BTreeMap<(u32, u32), f32>, PairsError> {
+    known: &(dyn Fn(u32, u32) -> bool + Sync),
+) -> Result<Vec<(u32, u32)>, PairsError> {
     let mut all = Fragments::new();
     for digest in digests {
-        all.push(digest.parts.iter().flat_map(|parts| parts.fragments.iter().copied()));
+        let fragments = digest.parts.iter().flat_map(|parts| &parts.fragments);
+        let prints = fragments.map(|fragment| fragment.print);
+        all.push(prints.filter(|print| !search.background.contains(print)));
     }
-    let agreeing = all.agreeing(&PictureParts::SEARCH, search.kernel, search.progress)?;
-    let mut candidates = agreeing;
-    candidates.extend(stretched(search, digests)?);
-    let parts = |entry: u32| digests[entry as usize].parts.as_ref();
-    let found: Vec<Option<((u32, u32), f32)>> = candidates
-        .par_iter()
-        .map(|&Agreement { a, b, shift, votes }| {
-            Some(((a, b), parts(a)?.alike(parts(b)?, &shift, votes)?))
-        })
-        .collect();
-    let mut pairs = BTreeMap::new();
-    for (pair, same) in found.into_iter().flatten() {
-        let best = pairs.entry(pair).or_insert(same);
-        *best = same.max(*best);
-    }
-    Ok(pairs)
+    let judge = |a: u32, b: u32| {
+        let is_new = !known(a, b);
+        let overlap = || overlap(search, &digests[a as usize], &digests[b as usize]);
+        is_new.then(overlap).flatten().map(|_| (a, b))
+    };
+    let mut found = all.sharing(&PictureParts::SEARCH, &search.resources, judge)?;
+    let near = near_as_a_whole(search, digests)?;
+    found.par_extend(near.into_par_iter().filter_map(|(a, b)| judge(a, b)));
+    Ok(found)
 }
 
-/// Pairs that may be the same as a whole, each with the shift that lays one on the other.
-fn stretched(
+/// Pairs of entries that may be the same as a whole.
+fn near_as_a_whole(
     search: &PictureSearch<'_>,
     digests: &[PictureDigest],
-) -> Result<Vec<Agreement>, PairsError> {
-    let (entries, prints): (Vec<usize>, Vec<_>) = digests
-        .iter()
-        .enumerate()
+) -> Result<Vec<(u32, u32)>, PairsError> {
+    let (entries, prints): (Vec<u32>, Vec<_>) = (0..)
+        .zip(digests)
         .filter_map(|(entry, digest)| Some((entry, digest.prints.as_ref()?.upright)))
         .unzip();
-    let found = AllPairs::new(PictureParts::WORTH_A_LOOK).kernel(search.kernel).run(&prints)?;
+    let resources = search.resources.clone();
+    let found = AllPairs::new(PictureParts::WORTH_A_LOOK).resources(resources).run(&prints)?;
     let mut pairs = Vec::new();
-    found.for_each(|pair| {
-        let (a, b) = (entries[pair.a as usize], entries[pair.b as usize]);
-        let size = |entry: usize| digests[entry].parts.as_ref().map(|parts| parts.small.size());
-        if let (Some(one), Some(two)) = (size(a), size(b)) {
-            let scale = (two.0 / one.0 + two.1 / one.1) / 2.0;
-            let (x, y) = ((two.0 - one.0 * scale) / 2.0, (two.1 - one.1 * scale) / 2.0);
-            let shift = Shift { cosine: scale, sine: 0.0, x, y };
-            pairs.push(Agreement { a: a as u32, b: b as u32, shift, votes: 0 });
-        }
-    });
+    found.for_each(|pair| pairs.push((entries[pair.a as usize], entries[pair.b as usize])));
     Ok(pairs)
 }

@@ -2,6 +2,7 @@ use super::*;
 use crate::{
     Fingerprint, PicturePreset,
     extract::image::{Orientation, Picture, Pixels},
+    fragments::{Fragments, Shift},
 };
 
 /// A picture of its own for every seed: a few waves.
@@ -187,4 +188,207 @@ fn parts_of_a_picture_are_found_only_if_asked_for() {
     assert_eq!(found(&search(), &pictures), []);
     let pairs = found(&search().partial(true), &pictures);
     assert_eq!(pairs.iter().map(|pair| (pair.0, pair.1)).collect::<Vec<_>>(), [(0, 2)]);
+}
+
+/// Pictures of every relation: smaller, turned, mirrored and cropped ones, wallpapers, strangers.
+fn all_sorts() -> Vec<Pixels> {
+    let (one, two) = (blobs(21, 320, 240), blobs(22, 300, 300));
+    let wallpaper = |side: usize| {
+        let bytes = (0..side * side).map(|at| {
+            let (x, y) = (at % side % 24, at / side % 24);
+            if (x as i32 - 12).pow(2) + (y as i32 - 12).pow(2) < 40 { 220 } else { 40 }
+        });
+        Pixels::gray(side, side, bytes.collect()).unwrap()
+    };
+    let mut pictures = vec![
+        cut(&one, 60, 30, 230, 180),
+        cut(&one, 10, 40, 250, 190),
+        cut(&two, 0, 0, 240, 250),
+        wallpaper(240),
+        wallpaper(312),
+        waves(23, 200, 150),
+        waves(23, 100, 75),
+        waves(24, 200, 150),
+    ];
+    for orientation in Orientation::ALL {
+        pictures.push(waves(25, 200, 150).turned(orientation));
+        pictures.push(one.clone().turned(orientation));
+    }
+    pictures.extend([one, two]);
+    pictures
+}
+
+/// Every way to search.
+fn searches() -> Vec<PictureSearch<'static>> {
+    let mut searches = Vec::new();
+    for (radius, second) in [(31, true), (31, false), (48, false), (72, false)] {
+        for (orientations, partial) in [(false, false), (true, false), (false, true), (true, true)]
+        {
+            let preset = &PicturePreset::ALL[0];
+            let search = PictureSearch::new(&preset.recipe, Radius::new(radius));
+            let search = search.second_opinion(preset.second.filter(|_| second));
+            searches.push(search.orientations(orientations).partial(partial));
+        }
+    }
+    searches
+}
+
+fn digests(search: &PictureSearch<'_>, pictures: &[Pixels]) -> Vec<PictureDigest> {
+    let digest = |(number, pixels): (usize, &Pixels)| {
+        search.digest_picture(&Picture::of_pixels(pixels.clone()), &number.to_le_bytes())
+    };
+    pictures.iter().enumerate().map(digest).collect()
+}
+
+fn pairs_of(search: &PictureSearch<'_>, digests: &[&PictureDigest]) -> Vec<(u32, u32, u32)> {
+    let mut collector = search.collector();
+    digests.iter().for_each(|digest| collector.push((*digest).clone()).unwrap());
+    let pairs = collector.finish().unwrap().pairs.to_vec().unwrap();
+    pairs.iter().map(|pair| (pair.a, pair.b, pair.distance)).collect()
+}
+
+#[test]
+fn two_pictures_are_as_near_whichever_is_the_first() {
+    let pictures = all_sorts();
+    let (mut alike, mut uneven) = (0, 0);
+    for search in searches() {
+        let digests = digests(&search, &pictures);
+        for (a, one) in digests.iter().enumerate() {
+            for (b, two) in digests.iter().enumerate().take(a) {
+                let there = search.compare(one, two).unwrap();
+                let back = search.compare(two, one).unwrap();
+                assert_eq!(there.distance, back.distance, "{a} {b}");
+                let is_alike = search.are_alike(one, two);
+                assert_eq!(is_alike, search.are_alike(two, one), "{a} {b}");
+                assert_eq!(
+                    partial::overlap(&search, one, two),
+                    partial::overlap(&search, two, one)
+                );
+                alike += u32::from(is_alike);
+                // Turning only one of the two would tell another distance.
+                let [one, two] = [one, two].map(|digest| digest.prints.as_ref().unwrap());
+                let turned = |still: &Fingerprint<4>, turned: &Option<Box<[Fingerprint<4>; 8]>>| {
+                    turned.as_deref()?.iter().map(|print| still.distance(print)).min()
+                };
+                let ways = [turned(&one.upright, &two.turned), turned(&two.upright, &one.turned)];
+                uneven += u32::from(ways[0] != ways[1]);
+            }
+        }
+    }
+    assert!(alike > 500 && uneven > 100, "{alike} alike, {uneven} uneven");
+}
+
+#[test]
+fn a_search_of_all_says_what_each_two_say_alone() {
+    let pictures = all_sorts();
+    for search in searches() {
+        let digests = digests(&search, &pictures);
+        let mut expected = Vec::new();
+        for (b, two) in (0..).zip(&digests) {
+            for (a, one) in (0..b).zip(&digests) {
+                if search.are_alike(one, two) {
+                    expected.push((a, b, search.compare(one, two).unwrap().distance));
+                }
+            }
+        }
+        expected.sort_unstable();
+        assert_eq!(pairs_of(&search, &digests.iter().collect::<Vec<_>>()), expected);
+    }
+}
+
+#[test]
+fn other_pictures_and_their_order_change_no_verdict() {
+    let search = search().orientations(true).partial(true);
+    let digests = digests(&search, &all_sorts());
+    // Two thousand times the same crop, in other files: its fragments are everywhere.
+    let crop = &digests[0];
+    let copies: Vec<PictureDigest> = (0..2100_u64)
+        .map(|number| PictureDigest { content: [number, 7], ..crop.clone() })
+        .collect();
+    let few: Vec<&PictureDigest> = digests.iter().collect();
+    let turned_about: Vec<&PictureDigest> = digests.iter().rev().collect();
+    let last = digests.len() as u32 - 1;
+    let mut back: Vec<_> = pairs_of(&search, &turned_about)
+        .into_iter()
+        .map(|(a, b, distance)| (last - b, last - a, distance))
+        .collect();
+    back.sort_unstable();
+    let alone = pairs_of(&search, &few);
+    assert_eq!(back, alone);
+
+    // Of more than two thousand pictures that share all fragments, only the pairs of the few are
+    // judged: they must be found as if there were no others.
+    let all: Vec<&PictureDigest> = few.iter().copied().chain(&copies).collect();
+    let by_fragments = |pictures: &[&PictureDigest]| {
+        let mut held = Fragments::new();
+        for digest in pictures {
+            let parts = digest.parts.as_ref().unwrap();
+            held.push(parts.fragments.iter().map(|fragment| fragment.print));
+        }
+        let judge = |a: u32, b: u32| {
+            let judged = || partial::overlap(&search, pictures[a as usize], pictures[b as usize]);
+            (b <= last).then(judged).flatten().map(|overlap| (a, b, overlap))
+        };
+        held.sharing(&PictureParts::SEARCH, &search.resources, judge).unwrap()
+    };
+    let found = by_fragments(&few);
+    assert!(found.len() > 4 && found == by_fragments(&all), "{found:?}");
+    let with_seven: Vec<&PictureDigest> = few.iter().copied().chain(&copies[..7]).collect();
+    let among = pairs_of(&search, &with_seven);
+    assert_eq!(among.into_iter().filter(|pair| pair.1 <= last).collect::<Vec<_>>(), alone);
+}
+
+#[test]
+fn common_fragments_are_left_out_only_if_they_are_named() {
+    let whole = blobs(1, 320, 240);
+    let plain = search().partial(true);
+    let pictures = [whole.clone(), cut(&whole, 70, 20, 230, 180)];
+    let both = digests(&plain, &pictures);
+    assert!(plain.are_alike(&both[0], &both[1]));
+    let fragments = both[0].parts.iter().flat_map(|parts| &parts.fragments);
+    let background = Background::new(fragments.map(|fragment| fragment.print));
+    let search = plain.background(background);
+    assert!(!search.are_alike(&both[0], &both[1]));
+    assert_eq!(pairs_of(&search, &both.iter().collect::<Vec<_>>()), []);
+}
+
+#[test]
+fn only_searches_for_whole_pictures_are_exact() {
+    let how = |search: PictureSearch<'_>| search.collector().finish().unwrap().how;
+    assert_eq!(how(search().orientations(true)), How::Exact);
+    assert_eq!(how(search().partial(true)), How::Unstated);
+}
+
+#[test]
+fn golden_vectors_of_parts() {
+    let rows = crate::vectors::read("parts.tsv");
+    assert!(rows.len() >= 8);
+    let mut made_rows = Vec::new();
+    for row in &rows {
+        let [seed, width, height] = [0, 1, 2].map(|at| row[at].parse::<u64>().unwrap());
+        let pixels = made(seed, width as i64, height as i64, 1);
+        let (width, height) = (width as usize, height as usize);
+        let crop = cut(&pixels, width / 8, height / 8, width * 3 / 4, height * 3 / 4);
+        let [whole, crop] = [pixels, crop].map(|one| PictureParts::of(&Picture::of_pixels(one)));
+        let mut bytes = Vec::new();
+        whole.write(&mut bytes);
+        let content = crate::hash::content(&bytes);
+        let none = Background::default();
+        let (one, two) = (&whole.fragments, &crop.fragments);
+        let voted = PictureParts::SEARCH.vote(one, two, &none, crate::Kernel::Portable);
+        let (shift, votes) = voted.unwrap_or((Shift::NONE, 0));
+        let shift = [shift.cosine, shift.sine, shift.x, shift.y].map(f32::to_bits);
+        let small = whole.small.overlap(&crop.small, &Shift::NONE);
+        made_rows.push(format!(
+            "{seed}\t{width}\t{height}\t{}\t{}\t{:016x} {:016x}\t{votes}\t{}\t{:08x}",
+            one.len(),
+            one.first().map_or("-".to_owned(), |one| one.print.to_hex(Width::Bits64)),
+            content[0],
+            content[1],
+            shift.map(|bits| format!("{bits:08x}")).join(" "),
+            small.correlation.to_bits(),
+        ));
+    }
+    let rows: Vec<String> = rows.iter().map(|row| row.join("\t")).collect();
+    assert_eq!(made_rows, rows, "\n{}", made_rows.join("\n"));
 }

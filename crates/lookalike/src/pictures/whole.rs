@@ -1,15 +1,12 @@
 //! Which whole pictures are alike, in any orientation?
 
-use std::collections::BTreeMap;
-
 use super::{Found, PictureDigest, PictureSearch};
 use crate::{
-    AlikePair, AllPairs, Fingerprint, Pair, PairsError, Search, StaticIndex,
-    extract::image::Orientation,
+    AlikePair, AllPairs, Fingerprint, PairsError, Search, StaticIndex, extract::image::Orientation,
 };
 
-/// Pairs of pictures whose fingerprints are within the radius; a turned pair has the distance of its
-/// best orientation.
+/// Pairs of pictures that are alike as a whole, each with the distance that
+/// [`compare`](PictureSearch::compare) tells.
 pub(super) fn find<const WORDS: usize>(
     search: &PictureSearch<'_>,
     digests: &[PictureDigest],
@@ -20,44 +17,58 @@ pub(super) fn find<const WORDS: usize>(
         .map(|prints| prints.upright.resize())
         .collect();
     let widest = search.second.map_or(search.radius, |second| second.radius.max(search.radius));
-    let mut options = AllPairs::new(widest).kernel(search.kernel).progress(search.progress);
-    if let Some(bytes) = search.memory {
-        options = options.memory(bytes);
-    }
-    let upright = options.run(&prints)?;
+    let upright = AllPairs::new(widest).resources(search.resources.clone()).run(&prints)?;
     let plan = upright.plan().to_string();
     let mut pairs = Vec::new();
-    upright.for_each(|Pair { a, b, distance }| {
-        if search.radius.contains(distance)
-            || agree(search, &digests[a as usize], &digests[b as usize])
+    let mut add = |a: u32, b: u32| {
+        let (one, two) = (&digests[a as usize], &digests[b as usize]);
+        if are_alike(search, one, two)
+            && let Some(near) = search.compare(one, two)
         {
-            pairs.push(AlikePair { a, b, distance, similarity: None });
+            pairs.push(AlikePair { a, b, distance: near.distance, similarity: None });
         }
-    });
+    };
+    upright.for_each(|pair| add(pair.a, pair.b));
     if search.orientations {
-        pairs = with_turned(search, digests, &prints, pairs)?;
+        turned(search, digests, &prints)?.into_iter().for_each(|(a, b)| add(a, b));
+        pairs.sort_unstable_by_key(|pair| (pair.a, pair.b));
+        pairs.dedup_by_key(|pair| (pair.a, pair.b));
     }
     Ok(Found { pairs, plan })
 }
 
-/// Whether the second opinion takes two pictures for alike.
-fn agree(search: &PictureSearch<'_>, one: &PictureDigest, two: &PictureDigest) -> bool {
-    let gradients = |digest: &PictureDigest| digest.prints.as_ref()?.gradients;
-    match (search.second, gradients(one), gradients(two)) {
-        (Some(second), Some(one), Some(two)) => second.gradients.contains(one.distance(&two)),
-        _ => false,
-    }
+/// Whether two pictures are alike as a whole: near enough, or, upright, not quite so near and the
+/// second opinion agrees.
+pub(super) fn are_alike(
+    search: &PictureSearch<'_>,
+    one: &PictureDigest,
+    two: &PictureDigest,
+) -> bool {
+    let near = search.compare(one, two);
+    near.is_some_and(|near| search.radius.contains(near.distance))
+        || second_opinion(search, one, two).unwrap_or(false)
 }
 
-/// Adds the pairs of which the later picture is alike the earlier one when it is turned.
-fn with_turned<const WORDS: usize>(
+/// What the second opinion says, if there is one.
+fn second_opinion(
+    search: &PictureSearch<'_>,
+    one: &PictureDigest,
+    two: &PictureDigest,
+) -> Option<bool> {
+    let (second, one, two) = (search.second?, one.prints.as_ref()?, two.prints.as_ref()?);
+    Some(
+        second.radius.contains(one.upright.distance(&two.upright))
+            && second.gradients.contains(one.gradients?.distance(&two.gradients?)),
+    )
+}
+
+/// Pairs of which either picture is near the other one when it is turned. Some are there twice.
+fn turned<const WORDS: usize>(
     search: &PictureSearch<'_>,
     digests: &[PictureDigest],
     prints: &[Fingerprint<WORDS>],
-    pairs: Vec<AlikePair>,
-) -> Result<Vec<AlikePair>, PairsError> {
-    let mut nearest: BTreeMap<(u32, u32), u32> =
-        pairs.iter().map(|pair| ((pair.a, pair.b), pair.distance)).collect();
+) -> Result<Vec<(u32, u32)>, PairsError> {
+    let mut pairs = Vec::new();
     let index = StaticIndex::build(prints, search.radius)?;
     for orientation in &Orientation::ALL[1..] {
         let turned = |digest: &PictureDigest| {
@@ -66,13 +77,13 @@ fn with_turned<const WORDS: usize>(
         let (entries, queries): (Vec<u32>, Vec<Fingerprint<WORDS>>) =
             (0..).zip(digests).filter_map(|(entry, digest)| Some((entry, turned(digest)?))).unzip();
         index.par_search_batch(&queries, search.radius, |query, found| {
-            let later = entries[query];
-            if found.id < later {
-                let known = nearest.entry((found.id, later)).or_insert(found.distance);
-                *known = found.distance.min(*known);
+            let (one, two) = (found.id, entries[query]);
+            if one != two {
+                pairs.push((one.min(two), one.max(two)));
             }
         })?;
     }
-    let pair = |((a, b), distance)| AlikePair { a, b, distance, similarity: None };
-    Ok(nearest.into_iter().map(pair).collect())
+    pairs.sort_unstable();
+    pairs.dedup();
+    Ok(pairs)
 }

@@ -10,6 +10,7 @@ use crate::fingerprint::{Radius, Width};
 use crate::hash::FeatureHash;
 use crate::spelling::nearest;
 use crate::stop_words::StopWords;
+use crate::texts::Likeness;
 use crate::verify::{Measure, Similarity, Verify};
 
 /// A recipe that comes with lookalike, and how to tell alike texts by it.
@@ -18,9 +19,9 @@ use crate::verify::{Measure, Similarity, Verify};
 pub struct Preset {
     /// The choices.
     pub recipe: Recipe,
-    /// Texts at most this far apart are taken for alike, unless the caller says otherwise.
+    /// Fingerprints at most this far apart are taken for alike where nothing but them is known.
     pub radius: Radius,
-    /// What must be true of two texts within the radius; `None` takes the radius's word for it.
+    /// When two texts are alike; `None` if their fingerprints decide.
     pub verify: Option<Verify>,
     /// How well it does, where that was measured.
     pub quality: Option<Quality>,
@@ -59,7 +60,7 @@ impl Preset {
             recipe: recipe("words", Unit::Words, 1, Weighting::Log, Width::Bits128),
             radius: Radius::new(32),
             verify: Some(Verify::DEFAULT),
-            quality: quality(0.982, 0.924, 0.947, EIGHT_SETS),
+            quality: quality(0.980, 0.921, 0.945, EIGHT_SETS),
             description: "texts in any language: what shares most of its words and pairs of \
                           neighbouring words is alike",
         },
@@ -81,14 +82,14 @@ impl Preset {
             recipe: recipe("code", Unit::Blind, 3, Weighting::Log, Width::Bits128),
             radius: Radius::new(32),
             verify: Some(jaccard(Unit::Blind, 3, 0.5)),
-            quality: quality(0.958, 0.876, 0.915, PROGRAMS),
+            quality: quality(0.954, 0.880, 0.915, PROGRAMS),
             description: "programs in any language, blind to names: renamed copies are alike",
         },
         Self {
             recipe: recipe("chars", Unit::Characters, 5, Weighting::Log, Width::Bits128),
             radius: Radius::new(40),
             verify: Some(jaccard(Unit::Characters, 5, 0.4)),
-            quality: quality(0.953, 0.911, 0.923, EIGHT_SETS),
+            quality: quality(0.941, 0.916, 0.920, EIGHT_SETS),
             description: "short strings, misspelt or cut words, text without spaces",
         },
         #[cfg(feature = "dictionary")]
@@ -100,6 +101,11 @@ impl Preset {
             description: "texts on one subject by their 30 most telling words; needs a corpus model",
         },
     ];
+
+    /// When two texts are alike, unless the caller says otherwise.
+    pub fn likeness(&self) -> Likeness {
+        self.verify.map_or(Likeness::within(self.radius), Likeness::similar)
+    }
 
     /// The preset of that name; the error names the nearest one there is.
     pub fn named(name: &str) -> Result<&'static Self, RecipeError> {

@@ -1,56 +1,83 @@
 //! What is kept of a text, once it is gone?
 
-use xxhash_rust::xxh3::xxh3_64;
-
 use super::{Item, Parts, TextSearch};
 use crate::{
-    Feature, FeatureHash, FeatureSet, Features, Fingerprint, Shingles,
+    FeatureHash, FeatureSet, Fingerprint, Shingles,
     extract::text::normal_form,
-    hash::{mix, splitmix64},
+    hash::mix,
     recipe::Scratch,
-    simhash,
-    verify::{SECOND_BITS, TWICE, short},
+    verify::{TWICE, short},
 };
 
 /// What is kept of a text.
 pub(super) enum Digest<const WORDS: usize> {
     /// Nothing is there, or no fingerprint was made of it: alike nothing.
     Empty,
-    /// Too few features to be alike anything but its equals; a hash of its content.
-    Short(u64),
+    /// Too few features to be alike anything but the same content.
+    Short { content: Identity, print: Option<Fingerprint<WORDS>> },
     /// All that is asked of a text.
     Full(Full<WORDS>),
 }
 
 /// All that is asked of a text.
 pub(super) struct Full<const WORDS: usize> {
-    /// What decides who is a candidate.
     pub print: Fingerprint<WORDS>,
-    /// What refuses most candidates: a fingerprint of the runs that are verified.
-    pub second: Second,
     /// What is verified; nothing if nothing is.
     pub set: FeatureSet,
-    /// The same for the same set.
-    pub identity: u64,
 }
 
-/// The second fingerprint.
-pub(super) type Second = Fingerprint<{ SECOND_BITS as usize / 64 }>;
+/// 128 bits of BLAKE3: nobody can make two different things that have the same.
+pub(super) type Identity = [u8; 16];
 
-/// A text with fewer different features than this is alike its equals only.
-const FEWEST_FEATURES: usize = 2;
+fn identity(bytes: &[&[u8]]) -> Identity {
+    let mut hasher = blake3::Hasher::new();
+    bytes.iter().for_each(|bytes| {
+        hasher.update(bytes);
+    });
+    let mut identity = Identity::default();
+    identity.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+    identity
+}
+
+impl<const WORDS: usize> Full<WORDS> {
+    /// The same for the same fingerprint and the same set.
+    pub fn identity(&self) -> Identity {
+        let print = bytemuck::cast_slice(&self.print.0);
+        identity(&[print, bytemuck::cast_slice(self.set.features())])
+    }
+}
+
+impl<const WORDS: usize> Digest<WORDS> {
+    /// The fingerprint of anything that can be alike something, if it has one.
+    pub fn print(&self) -> Option<Option<Fingerprint<WORDS>>> {
+        match self {
+            Self::Empty => None,
+            Self::Short { print, .. } => Some(*print),
+            Self::Full(full) => Some(Some(full.print)),
+        }
+    }
+
+    pub fn content(&self) -> Option<Identity> {
+        match self {
+            Self::Short { content, .. } => Some(*content),
+            Self::Empty | Self::Full(_) => None,
+        }
+    }
+}
+
+/// A text with fewer different features than this is alike the same content only.
+const MIN_FEATURES: usize = 2;
 
 /// Makes digests; keeps its buffers from text to text.
 pub(super) struct Digester<'a, const WORDS: usize> {
-    search: &'a TextSearch<'a>,
+    search: &'a TextSearch,
     tokens: Vec<u64>,
     scratch: Scratch<WORDS>,
-    features: Features<{ SECOND_BITS as usize / 64 }>,
 }
 
 impl<'a, const WORDS: usize> Digester<'a, WORDS> {
-    pub fn new(search: &'a TextSearch<'a>) -> Self {
-        Self { search, tokens: Vec::new(), scratch: Scratch::new(), features: Features::new() }
+    pub fn new(search: &'a TextSearch) -> Self {
+        Self { search, tokens: Vec::new(), scratch: Scratch::new() }
     }
 
     pub fn digest(&mut self, item: &Item<'_>) -> Digest<WORDS> {
@@ -64,9 +91,10 @@ impl<'a, const WORDS: usize> Digester<'a, WORDS> {
 
     fn digest_text(&mut self, text: &str) -> Digest<WORDS> {
         self.tokens_of(text);
-        match self.print(text).map(|print| self.digest_tokens(print)) {
+        let print = self.print(text);
+        match print.map(|print| self.digest_tokens(print)) {
             Some(Digest::Full(full)) => Digest::Full(full),
-            _ => digest_content(text),
+            _ => digest_content(text, print),
         }
     }
 
@@ -85,7 +113,7 @@ impl<'a, const WORDS: usize> Digester<'a, WORDS> {
             Parts::Text(text) => {
                 self.tokens_of(text);
                 match self.digest_tokens(print) {
-                    Digest::Short(_) => digest_content(text),
+                    Digest::Short { .. } => digest_content(text, Some(print)),
                     other => other,
                 }
             }
@@ -103,13 +131,13 @@ impl<'a, const WORDS: usize> Digester<'a, WORDS> {
     }
 
     fn features(&self) -> Shingles {
-        let TextSearch { recipe, verify, .. } = self.search;
-        verify.map_or(recipe.features, |verify| verify.features)
+        let TextSearch { recipe, likeness, .. } = self.search;
+        likeness.verify.map_or(recipe.features, |verify| verify.features)
     }
 
     /// The tokens at hand, in order: runs of them are verified.
     fn digest_tokens(&mut self, print: Fingerprint<WORDS>) -> Digest<WORDS> {
-        let verify = self.search.verify;
+        let verify = self.search.likeness.verify;
         if self.tokens.is_empty() {
             return Digest::Empty;
         }
@@ -117,14 +145,14 @@ impl<'a, const WORDS: usize> Digester<'a, WORDS> {
             verify.map_or_else(FeatureSet::default, |verify| verify.set_of_tokens(&self.tokens));
         let runs = set.features().iter().filter(|&feature| feature & TWICE == 0);
         let few = match verify {
-            Some(_) => runs.take(FEWEST_FEATURES).count(),
+            Some(_) => runs.take(MIN_FEATURES).count(),
             None => (self.tokens.len() + 1).saturating_sub(self.features().size.get() as usize),
         };
-        if few < FEWEST_FEATURES {
-            return Digest::Short(xxh3_64(bytemuck::cast_slice(&self.tokens)));
+        if few < MIN_FEATURES {
+            let content = identity(&[bytemuck::cast_slice(&self.tokens)]);
+            return Digest::Short { content, print: Some(print) };
         }
-        let identity = xxh3_64(bytemuck::cast_slice(set.features()));
-        Digest::Full(Full { print, second: self.second(&set), set, identity })
+        Digest::Full(Full { print, set })
     }
 
     /// Features that are given have no order: their set is verified, whatever runs the recipe asks for.
@@ -133,47 +161,38 @@ impl<'a, const WORDS: usize> Digester<'a, WORDS> {
         print: Fingerprint<WORDS>,
         hashes: impl Iterator<Item = u64>,
     ) -> Digest<WORDS> {
-        let distinct = FeatureSet::new(hashes.map(short).collect());
-        let identity = xxh3_64(bytemuck::cast_slice(distinct.features()));
-        if distinct.features().len() < FEWEST_FEATURES {
-            return Digest::Short(identity);
+        let set = FeatureSet::new(hashes.map(short).collect());
+        if set.features().len() < MIN_FEATURES {
+            let content = identity(&[bytemuck::cast_slice(set.features())]);
+            return Digest::Short { content, print: Some(print) };
         }
-        let set = if self.search.verify.is_some() { distinct } else { FeatureSet::default() };
-        Digest::Full(Full { print, second: self.second(&set), set, identity })
+        let is_verified = self.search.likeness.verify.is_some();
+        Digest::Full(Full { print, set: if is_verified { set } else { FeatureSet::default() } })
     }
 
     /// The fingerprint by the recipe; from the tokens at hand, if it is made of such.
     fn print(&mut self, text: &str) -> Option<Fingerprint<WORDS>> {
-        let TextSearch { recipe, verify, .. } = self.search;
-        let shared = verify.is_none_or(|verify| verify.features.unit == recipe.features.unit);
+        let TextSearch { recipe, likeness, .. } = self.search;
+        let shared =
+            likeness.verify.is_none_or(|verify| verify.features.unit == recipe.features.unit);
         if shared && recipe.hash == FeatureHash::Mix {
             recipe.fingerprint_of_tokens(&self.tokens, &mut self.scratch)
         } else {
             recipe.fingerprint_with(text, &mut self.scratch)
         }
     }
-
-    /// The fingerprint of the runs of a set, each counting once.
-    fn second(&mut self, set: &FeatureSet) -> Second {
-        self.features.clear();
-        let runs = set.features().iter().filter(|&feature| feature & TWICE == 0);
-        self.features.extend(runs.map(|&run| Feature::new(mixed(run))));
-        simhash(&self.features).unwrap_or_default()
-    }
 }
 
-/// A text with too few features equals one of the same content, case and white space apart; if it is
+/// A text with too few features equals one with the same sequence of words, in normal form; if it is
 /// blank, nothing. `C`, `C++` and `C#` are three.
-fn digest_content<const WORDS: usize>(text: &str) -> Digest<WORDS> {
+fn digest_content<const WORDS: usize>(
+    text: &str,
+    print: Option<Fingerprint<WORDS>>,
+) -> Digest<WORDS> {
     let normal = normal_form(text);
     let words: Vec<&str> = normal.split_whitespace().collect();
     if words.is_empty() {
         return Digest::Empty;
     }
-    Digest::Short(xxh3_64(words.join(" ").as_bytes()))
-}
-
-/// Every bit of a feature decides every bit of this.
-fn mixed(feature: u32) -> u64 {
-    splitmix64(u64::from(feature).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    Digest::Short { content: identity(&[words.join(" ").as_bytes()]), print }
 }

@@ -1,184 +1,195 @@
 //! Which of these texts are alike?
 //!
-//! [`TextSearch`] holds the choices; a [`TextCollector`] takes texts as they arrive and keeps their
-//! fingerprints and feature sets only; [`TextPairs`] is the answer. Texts are known by the order in
+//! [`TextSearch`] says when two texts are alike; a [`TextCollector`] takes texts as they arrive and
+//! keeps their fingerprints and feature sets only; [`Texts`] answers. Texts are known by the order in
 //! which they came: no ids or files here.
 //!
 //! | file | question |
 //! |---|---|
 //! | `digest.rs` | What is kept of a text, once it is gone? |
-//! | `store.rs`, `sets.rs` | Where is it kept, if memory may not hold it? |
-//! | `plan.rs` | How are candidates found, and what will that cost? |
-//! | `scanned.rs`, `keyed.rs` | Which pairs may be alike, by each way? |
-//! | `check.rs` | Which of them are? |
+//! | `store.rs` | What is kept of all texts? |
+//! | `answer.rs` | Which of them are alike, and which belong to which keeper? |
 
-mod check;
+mod answer;
 mod digest;
-mod keyed;
-mod plan;
-mod scanned;
-mod sets;
 mod store;
-
-use std::path::PathBuf;
 
 use rayon::prelude::*;
 
 use crate::{
-    AlikePairs, AllPairs, Fingerprint, Kernel, PairsError, Radius, Recipe, Verify, Width,
-    alike::PackedPair,
-    sorted::{InOrder, Record, Room, Sorted, Sorter},
+    AlikePairs, Fingerprint, PairsError, Radius, Recipe, Resources, Verify, Width, groups::Groups,
 };
-use check::Check;
-use digest::Digester;
-use plan::{Tally, Way};
+use digest::{Digest, Digester};
 use store::Store;
+
+/// When are two texts alike?
+///
+/// If they are verified, their feature sets decide; a radius beside that is one more condition. If
+/// not, their fingerprints do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Likeness {
+    /// What their features must have in common.
+    pub verify: Option<Verify>,
+    /// How many bits of their fingerprints may differ; any number if there is none.
+    pub radius: Option<Radius>,
+}
+
+impl Likeness {
+    /// Texts with as much in common as [`Verify`] asks for, and nothing else.
+    pub fn similar(verify: Verify) -> Self {
+        Self { verify: Some(verify), radius: None }
+    }
+
+    /// Texts whose fingerprints differ in few bits.
+    pub fn within(radius: Radius) -> Self {
+        Self { verify: None, radius: Some(radius) }
+    }
+}
 
 /// How to look for alike texts.
 ///
-/// Two texts are alike if their fingerprints are within the radius and, when verified, their feature
-/// sets are as similar as [`Verify`] asks for. Between the two stands a cheap test: a second
-/// fingerprint, of the runs that are verified, within a radius that all but one pair in a thousand
-/// at the very threshold of similarity are in.
-///
 /// ```
-/// use lookalike::{Preset, Radius, TextSearch, Verify};
+/// use lookalike::{Likeness, Preset, Resources, TextSearch, Verify};
 ///
 /// let recipe = &Preset::named("words")?.recipe;
-/// let search = TextSearch::new(recipe, Radius::new(32)).verify(Verify::DEFAULT);
-/// let mut collector = search.collector();
+/// let resources = Resources::new();
+/// let search = TextSearch::new(recipe, Likeness::similar(Verify::DEFAULT));
+/// let mut collector = search.collector(&resources);
 /// collector.push_all(&[
 ///     "The ferry to the island leaves at nine in the morning from the north end of the harbour.",
 ///     "Boil the potatoes in their skins, let them cool, and slice them as thin as you can.",
 ///     "The ferry to the island leaves at ten in the morning, from the north end of the harbour!",
 /// ])?;
-/// let found = collector.finish()?;
-/// let pairs = found.pairs.to_vec()?;
+/// let texts = collector.finish()?;
+///
+/// let pairs = texts.pairs(&resources)?.pairs.to_vec()?;
 /// assert_eq!((pairs[0].a, pairs[0].b, pairs.len()), (0, 2, 1));
 /// assert!(pairs[0].similarity.unwrap() > 0.8);
+///
+/// // What can go, if the last one is to stay? Without listing all pairs.
+/// let groups = texts.stars(&[2, 1, 0], &resources)?.groups;
+/// assert_eq!((groups[0].keep, groups[0].members[0].item), (2, 0));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone)]
-pub struct TextSearch<'a> {
+#[derive(Clone, Debug)]
+pub struct TextSearch {
     recipe: Recipe,
-    radius: Radius,
-    verify: Option<Verify>,
-    candidates: Candidates,
-    kernel: Kernel,
-    memory: Option<u64>,
-    spill_folder: Option<PathBuf>,
-    progress: &'a (dyn Fn(f64) + Sync),
+    likeness: Likeness,
+    reach: Reach,
 }
 
-/// How pairs that may be alike are found.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Which pairs a search must find.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
-pub enum Candidates {
-    /// Exactly, unless that takes long and keys are faster.
+pub enum Reach {
+    /// All, up to [`EXACT_TEXTS`] texts with [`EXACT_FEATURES`] features; of more, at least
+    /// [`USUAL_RECALL`] of those at the very threshold.
     #[default]
-    Cheapest,
-    /// Exactly: everything within the radius is looked at.
+    Declared,
+    /// All.
     Exact,
-    /// By keys: only items with a common key are looked at. Only verified Jaccard similarities have
-    /// keys; others are always searched exactly.
-    Keys,
+    /// At least this share of the pairs at the very threshold, and more of those above it: only texts
+    /// with a common key are compared. Containment has no keys, and is always exact.
+    Recall(f64),
 }
 
-impl<'a> TextSearch<'a> {
-    /// Texts whose fingerprints by `recipe` are within `radius`, not verified, in memory.
-    pub fn new(recipe: &Recipe, radius: Radius) -> Self {
-        Self {
-            recipe: recipe.clone(),
-            radius,
-            verify: None,
-            candidates: Candidates::default(),
-            kernel: Kernel::detect(),
-            memory: None,
-            spill_folder: None,
-            progress: &|_| {},
-        }
+/// The most texts that are searched exactly unless the caller says otherwise.
+pub const EXACT_TEXTS: u64 = 1_000_000;
+/// The most features, of all texts together.
+pub const EXACT_FEATURES: u64 = 150_000_000;
+/// The recall at the threshold beyond that.
+pub const USUAL_RECALL: f64 = 0.99;
+
+impl TextSearch {
+    /// Texts that are alike by their fingerprints, made by `recipe`, or by their features.
+    pub fn new(recipe: &Recipe, likeness: Likeness) -> Self {
+        Self { recipe: recipe.clone(), likeness, reach: Reach::default() }
     }
 
-    /// Asks for more than fingerprints within the radius.
+    /// Chooses which pairs must be found.
     #[must_use]
-    pub fn verify(mut self, verify: impl Into<Option<Verify>>) -> Self {
-        self.verify = verify.into();
+    pub fn reach(mut self, reach: Reach) -> Self {
+        self.reach = reach;
         self
     }
 
-    /// Chooses how candidates are found.
-    #[must_use]
-    pub fn candidates(mut self, candidates: Candidates) -> Self {
-        self.candidates = candidates;
-        self
-    }
-
-    /// Forces a kernel. The answer is the same.
-    #[must_use]
-    pub fn kernel(mut self, kernel: Kernel) -> Self {
-        self.kernel = kernel;
-        self
-    }
-
-    /// Limits memory to about this many bytes; feature sets, candidates and pairs that do not fit go
-    /// to disk. What must fit are some 100 bytes for each text.
-    #[must_use]
-    pub fn memory(mut self, bytes: u64) -> Self {
-        self.memory = Some(bytes);
-        self
-    }
-
-    /// Where to spill; the system's temporary folder by default.
-    #[must_use]
-    pub fn spill_folder(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.spill_folder = Some(folder.into());
-        self
-    }
-
-    /// Called now and then, from any thread, with the part of the search that is done (0 to 1). If it
-    /// unwinds, so does the search, soon: the way to stop it.
-    #[must_use]
-    pub fn progress(mut self, progress: &'a (dyn Fn(f64) + Sync)) -> Self {
-        self.progress = progress;
-        self
-    }
-
-    /// Starts taking texts.
-    pub fn collector(&self) -> TextCollector<'a> {
+    /// Starts taking texts. What does not fit the memory limit goes to temporary files: feature sets
+    /// now, all else in the search. What must fit is some 100 bytes for each text.
+    pub fn collector(&self, resources: &Resources<'_>) -> TextCollector {
         let search = self.clone();
         TextCollector(match self.recipe.width {
-            Width::Bits32 | Width::Bits64 => Box::new(Collected::<1>::new(search)),
-            Width::Bits128 => Box::new(Collected::<2>::new(search)),
-            Width::Bits256 => Box::new(Collected::<4>::new(search)),
+            Width::Bits32 | Width::Bits64 => Box::new(Collected::<1>::new(search, resources)),
+            Width::Bits128 => Box::new(Collected::<2>::new(search, resources)),
+            Width::Bits256 => Box::new(Collected::<4>::new(search, resources)),
         })
     }
 
-    fn folder(&self) -> PathBuf {
-        self.spill_folder.clone().unwrap_or_else(std::env::temp_dir)
+    /// How close two items are, and whether they are alike: what the search says of the two. `None`
+    /// if one of them is empty or has no fingerprint, and so is never alike anything.
+    pub fn compare(&self, one: &Item<'_>, two: &Item<'_>) -> Option<TextCloseness> {
+        match self.recipe.width {
+            Width::Bits32 | Width::Bits64 => self.compare_in::<1>(one, two),
+            Width::Bits128 => self.compare_in::<2>(one, two),
+            Width::Bits256 => self.compare_in::<4>(one, two),
+        }
     }
 
-    /// Some eighths of the memory limit, if there is one.
-    fn share(&self, eighths: u64) -> Option<u64> {
-        self.memory.map(|memory| memory / 8 * eighths)
+    fn compare_in<const WORDS: usize>(
+        &self,
+        one: &Item<'_>,
+        two: &Item<'_>,
+    ) -> Option<TextCloseness> {
+        let mut digester = Digester::<WORDS>::new(self);
+        let (one, two) = (digester.digest(one), digester.digest(two));
+        self.closeness(&one, &two)
     }
 
-    /// Room for as much.
-    fn room(&self, eighths: u64) -> Room {
-        self.share(eighths).map_or_else(Room::unlimited, |bytes| Room::new(bytes, self.folder()))
+    /// The definition of alike texts.
+    fn closeness<const WORDS: usize>(
+        &self,
+        one: &Digest<WORDS>,
+        two: &Digest<WORDS>,
+    ) -> Option<TextCloseness> {
+        let Likeness { verify, radius } = self.likeness;
+        let [a, b] = [one.print()?, two.print()?];
+        let distance = a.zip(b).map(|(a, b)| a.distance(&b));
+        let is_within =
+            radius.is_none_or(|radius| distance.is_some_and(|bits| radius.contains(bits)));
+        match (one, two) {
+            (Digest::Full(one), Digest::Full(two)) => {
+                let similarity = verify.map(|verify| verify.compare(&one.set, &two.set));
+                let is_enough = verify
+                    .zip(similarity)
+                    .is_none_or(|(verify, similarity)| similarity >= verify.similarity.get());
+                Some(TextCloseness { distance, similarity, alike: is_within && is_enough })
+            }
+            // Too little to compare: the same content or nothing.
+            _ => {
+                let same = one.content().is_some() && one.content() == two.content();
+                let distance = if same { Some(0) } else { distance };
+                let similarity = verify.map(|_| if same { 1.0 } else { 0.0 });
+                let everything = verify.is_some_and(|verify| verify.similarity.get() == 0.0);
+                Some(TextCloseness { distance, similarity, alike: same || everything && is_within })
+            }
+        }
     }
 }
 
-/// Eighths of the memory limit for feature sets, for keys, for candidates that wait and for pairs
-/// that were found; the rest is for what is always kept of every text.
-const SETS: u64 = 3;
-const KEYS: u64 = 2;
-const WAITING: u64 = 1;
-const FOUND: u64 = 1;
+/// How close two texts are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TextCloseness {
+    /// Bits in which their fingerprints differ; `None` if one has none.
+    pub distance: Option<u32>,
+    /// The similarity of their contents, 0 to 1; `None` if only fingerprints are compared.
+    pub similarity: Option<f32>,
+    /// Whether they are alike.
+    pub alike: bool,
+}
 
-/// Takes texts as they arrive, keeps fingerprints and feature sets, then finds alike ones.
-pub struct TextCollector<'a>(Box<dyn Collect + 'a>);
+/// Takes texts as they arrive, and keeps fingerprints and feature sets.
+pub struct TextCollector(Box<dyn Collect>);
 
-impl TextCollector<'_> {
+impl TextCollector {
     /// Adds texts, which take the next numbers. None of them is kept.
     ///
     /// Works on all threads of the caller's pool; a batch of some megabytes keeps them busy.
@@ -202,9 +213,55 @@ impl TextCollector<'_> {
         self.len() == 0
     }
 
-    /// Finds the alike ones of everything pushed.
-    pub fn finish(self) -> Result<TextPairs, PairsError> {
-        self.0.finish()
+    /// No more texts will come.
+    pub fn finish(mut self) -> Result<Texts, PairsError> {
+        self.0.seal()?;
+        Ok(Texts(self.0))
+    }
+}
+
+/// What is kept of many texts, ready to be searched.
+pub struct Texts(Box<dyn Collect>);
+
+impl Texts {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Every alike pair.
+    pub fn pairs(&self, resources: &Resources<'_>) -> Result<TextPairs, PairsError> {
+        self.0.pairs(resources)
+    }
+
+    /// About how many alike pairs there are, told by a sample in a fraction of the time it takes to
+    /// find them; `None` if nothing but fingerprints is compared.
+    pub fn expected_pairs(&self, resources: &Resources<'_>) -> Result<Option<u64>, PairsError> {
+        self.0.expected_pairs(resources)
+    }
+
+    /// Groups around keepers: texts are taken in `order`; one that is alike an earlier keeper belongs
+    /// to the first such keeper in that order, otherwise it becomes a keeper.
+    ///
+    /// Verified texts are compared with keepers only, so that many texts of one template take linear
+    /// time. A text that is not in `order` is in no group.
+    pub fn stars(
+        &self,
+        order: &[u32],
+        resources: &Resources<'_>,
+    ) -> Result<TextGroups, PairsError> {
+        self.0.stars(order, resources)
+    }
+
+    /// Groups of the first `own` texts around the others: each belongs to the first of the others that
+    /// it is alike. Own texts are not compared with each other.
+    pub fn against(&self, own: usize, resources: &Resources<'_>) -> Result<TextGroups, PairsError> {
+        self.0.against(own, resources)
     }
 }
 
@@ -225,11 +282,13 @@ pub enum Item<'a> {
 ///
 /// ```
 /// use lookalike::{
-///     FeatureHash, Item, Parts, Preset, Radius, TextSearch, Verify, recipe::Scratch,
+///     FeatureHash, Item, Likeness, Parts, Preset, Resources, TextSearch, Verify, recipe::Scratch,
 /// };
 ///
 /// let recipe = &Preset::named("words")?.recipe;
-/// let mut collector = TextSearch::new(recipe, Radius::new(32)).verify(Verify::DEFAULT).collector();
+/// let resources = Resources::new();
+/// let search = TextSearch::new(recipe, Likeness::similar(Verify::DEFAULT));
+/// let mut collector = search.collector(&resources);
 /// let item = |text: &str| {
 ///     let hash = |token: &str| FeatureHash::Mix.hash(0, token.as_bytes());
 ///     let tokens: Vec<u64> = text.split(';').map(hash).collect();
@@ -237,7 +296,7 @@ pub enum Item<'a> {
 ///     Item::Made(print.map(|print| print.resize()), Parts::Tokens(tokens))
 /// };
 /// collector.push_items(&[item("a b;c d;e"), item("f;g;h i"), item("a b;c d;e;e")])?;
-/// let pairs = collector.finish()?.pairs.to_vec()?;
+/// let pairs = collector.finish()?.pairs(&resources)?.pairs.to_vec()?;
 /// assert_eq!((pairs[0].a, pairs[0].b, pairs.len()), (0, 2, 1));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -258,18 +317,33 @@ pub enum Parts<'a> {
 pub struct TextPairs {
     /// The alike ones, equal ones together.
     pub pairs: AlikePairs,
+    /// How they were found.
+    pub found: TextFound,
+}
+
+/// Which texts belong to which keeper, and how that was found.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct TextGroups {
+    /// Keepers and their members.
+    pub groups: Groups,
+    /// How they were found.
+    pub found: TextFound,
+}
+
+/// How alike texts were found.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct TextFound {
     /// Whether pairs may be missing.
     pub how: How,
     /// How candidates were found, for people to read.
     pub plan: String,
     /// Pairs whose contents were compared.
     pub verified: u64,
-    /// Different texts that shared a key with thousands of others, and were compared with some of
-    /// them only: there, more pairs may be missing than [`how`](Self::how) says. 0 if exact.
-    pub crowded: u32,
     /// Texts with too few features or none, matched by their exact normalised content only.
     pub short: u32,
-    /// Blank texts, and items without a fingerprint: alike nothing.
+    /// Empty texts, and items without a fingerprint: never matched.
     pub empty: u32,
     /// Bytes of temporary files.
     pub spilled: u64,
@@ -278,94 +352,39 @@ pub struct TextPairs {
 /// Whether pairs may be missing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum How {
-    /// Every pair within the radius that is similar enough is there.
+    /// The answer equals comparing every pair.
     Exact,
-    /// This share of the pairs is expected to be there: those that were found stand for those that
-    /// were not, by the recall at their similarity.
+    /// At least this share of the pairs at the very threshold is expected to be there, and more of
+    /// those above it.
     Recall(f64),
+    /// Pairs may be missing, and nobody can say how many: they rest on votes of parts, which were
+    /// never measured against a definition of what shares a part.
+    Unstated,
 }
 
-/// A collector for fingerprints of some width.
-trait Collect: Send {
+/// Texts with fingerprints of some width.
+trait Collect: Send + Sync {
     fn push_all(&mut self, items: &[Item<'_>]) -> Result<(), PairsError>;
     fn len(&self) -> usize;
-    fn finish(self: Box<Self>) -> Result<TextPairs, PairsError>;
+    fn seal(&mut self) -> Result<(), PairsError>;
+    fn pairs(&self, resources: &Resources<'_>) -> Result<TextPairs, PairsError>;
+    fn expected_pairs(&self, resources: &Resources<'_>) -> Result<Option<u64>, PairsError>;
+    fn stars(&self, order: &[u32], resources: &Resources<'_>) -> Result<TextGroups, PairsError>;
+    fn against(&self, own: usize, resources: &Resources<'_>) -> Result<TextGroups, PairsError>;
 }
 
-struct Collected<'a, const WORDS: usize> {
-    search: TextSearch<'a>,
+struct Collected<const WORDS: usize> {
+    search: TextSearch,
     store: Store<WORDS>,
 }
 
-impl<'a, const WORDS: usize> Collected<'a, WORDS> {
-    fn new(search: TextSearch<'a>) -> Self {
-        Self { store: Store::new(&search), search }
-    }
-
-    /// Pairs of entries that are alike, by fingerprints alone.
-    fn bare(&self) -> Result<Found, PairsError> {
-        let TextSearch { radius, kernel, progress, .. } = self.search;
-        let pairs =
-            AllPairs::new(radius).kernel(kernel).progress(progress).run(&self.store.prints)?;
-        let plan = pairs.plan().to_string();
-        let near = Sorter::new(&self.search.room(FOUND));
-        let mut some = Vec::new();
-        pairs.for_each(|pair| some.push(PackedPair::from(pair)));
-        near.append(&mut some)?;
-        self.found(near.finish()?, Way::Join.tally(), plan, 0)
-    }
-
-    /// Pairs of entries whose sets are similar enough.
-    fn verified(&self, verify: Verify) -> Result<Found, PairsError> {
-        let Self { search, store } = self;
-        let way = Way::choose(search, verify, store)?;
-        let check = Check::new(search, verify, store)?;
-        let mut crowded = 0;
-        match &way {
-            Way::Join => scanned::by_plan(search, store, &check)?,
-            Way::Scan => scanned::by_weight(search, verify, store, &check)?,
-            Way::Keys(keys) => crowded = keyed::by_keys(search, store, keys, &check)?,
-        }
-        let (pairs, verified) = check.finish()?;
-        Ok(Found { crowded, ..self.found(pairs, way.tally(), way.to_string(), verified)? })
-    }
-
-    /// Takes pairs of entries, each once, for those of their first items. Entries are numbered in the
-    /// order of these: the order stays.
-    fn found(
-        &self,
-        pairs: InOrder<PackedPair>,
-        mut tally: Tally<'_>,
-        plan: String,
-        verified: u64,
-    ) -> Result<Found, PairsError> {
-        let firsts = &self.store.firsts;
-        let spilled = pairs.spilled();
-        let mut last = None;
-        let near = pairs.settle(&self.search.room(FOUND), |pair| {
-            if last.replace(pair.place()) == Some(pair.place()) {
-                return None;
-            }
-            tally.add(pair.similarity());
-            let [a, b] = [pair.a, pair.b].map(|entry| firsts[entry as usize]);
-            Some(pair.between(a, b))
-        })?;
-        let spilled = spilled + near.spilled();
-        Ok(Found { near, how: tally.how(), plan, verified, crowded: 0, spilled })
+impl<const WORDS: usize> Collected<WORDS> {
+    fn new(search: TextSearch, resources: &Resources<'_>) -> Self {
+        Self { store: Store::new(resources), search }
     }
 }
 
-/// What was found.
-struct Found {
-    near: Sorted<PackedPair>,
-    how: How,
-    plan: String,
-    verified: u64,
-    crowded: u32,
-    spilled: u64,
-}
-
-impl<const WORDS: usize> Collect for Collected<'_, WORDS> {
+impl<const WORDS: usize> Collect for Collected<WORDS> {
     fn push_all(&mut self, items: &[Item<'_>]) -> Result<(), PairsError> {
         let search = &self.search;
         let digests: Vec<_> = items
@@ -379,25 +398,24 @@ impl<const WORDS: usize> Collect for Collected<'_, WORDS> {
         self.store.items as usize
     }
 
-    fn finish(mut self: Box<Self>) -> Result<TextPairs, PairsError> {
-        self.store.seal()?;
-        let found = match self.search.verify {
-            Some(verify) => self.verified(verify)?,
-            None => self.bare()?,
-        };
-        (self.search.progress)(1.0);
-        let Store { equal, short, empty, sets, .. } = self.store;
-        let equal_similarity = self.search.verify.map(|_| 1.0);
-        Ok(TextPairs {
-            pairs: AlikePairs::new(found.near, equal, equal_similarity, self.search.room(FOUND)),
-            how: found.how,
-            plan: found.plan,
-            verified: found.verified,
-            crowded: found.crowded,
-            short,
-            empty,
-            spilled: sets.spilled() + found.spilled,
-        })
+    fn seal(&mut self) -> Result<(), PairsError> {
+        self.store.seal()
+    }
+
+    fn pairs(&self, resources: &Resources<'_>) -> Result<TextPairs, PairsError> {
+        answer::pairs(&self.search, &self.store, resources)
+    }
+
+    fn expected_pairs(&self, resources: &Resources<'_>) -> Result<Option<u64>, PairsError> {
+        answer::expected_pairs(&self.search, &self.store, resources)
+    }
+
+    fn stars(&self, order: &[u32], resources: &Resources<'_>) -> Result<TextGroups, PairsError> {
+        answer::stars(&self.search, &self.store, order, resources)
+    }
+
+    fn against(&self, own: usize, resources: &Resources<'_>) -> Result<TextGroups, PairsError> {
+        answer::against(&self.search, &self.store, own, resources)
     }
 }
 

@@ -1,53 +1,56 @@
 //! What is kept of all texts?
 //!
-//! Texts that cannot be told apart are one *entry*: its fingerprints, its weight and its set are
-//! kept once. Entries are numbered in the order in which they first came.
+//! Texts with the same fingerprint and the same set are one *entry*: they are kept once. Entries are
+//! numbered in the order in which they first came.
 
 use std::collections::HashMap;
 
-use super::{
-    SETS, TextSearch,
-    digest::{Digest, Full, Second},
-    sets::Sets,
-};
-use crate::{Fingerprint, pairs::PairsError};
+use super::digest::{Digest, Full, Identity};
+use crate::{Fingerprint, Resources, overlap::Sets, pairs::PairsError};
 
 /// What is kept of all texts.
 ///
-/// For every text that equals an earlier one 8 bytes; for every other one 16 to 48 bytes of
-/// fingerprints, about 40 in tables, and 4 for every feature.
+/// For every text that equals an earlier one 8 bytes; for every other one 8 to 32 bytes of
+/// fingerprint, about 60 in tables, and 4 for every feature.
 pub(super) struct Store<const WORDS: usize> {
     /// How many texts came.
     pub items: u32,
     /// How many of them were blank, and had too few features.
     pub empty: u32,
     pub short: u32,
+    /// The features of all texts, equal ones included.
+    pub features: u64,
     /// Every text that equals an earlier one, after the first that it equals.
     pub equal: Vec<(u32, u32)>,
-    /// By entry: the first text, its fingerprints, what its features weigh, and its features.
+    /// Texts with too few features, the first of each content.
+    pub short_firsts: Vec<(u32, Option<Fingerprint<WORDS>>)>,
+    /// By entry: the first text, its fingerprint, what its features weigh, and its features.
     pub firsts: Vec<u32>,
     pub prints: Vec<Fingerprint<WORDS>>,
-    pub seconds: Vec<Second>,
     pub weights: Vec<u32>,
     pub sets: Sets,
-    /// Entries by identity, and first texts by hash of content.
-    entries: HashMap<u64, u32>,
-    contents: HashMap<u64, u32>,
+    /// First texts by identity: entries, and those with too few features.
+    entries: HashMap<Identity, u32>,
+    contents: HashMap<Identity, u32>,
 }
 
+/// Eighths of the memory limit for feature sets.
+const SETS: u64 = 3;
+
 impl<const WORDS: usize> Store<WORDS> {
-    pub fn new(search: &TextSearch) -> Self {
-        let limit = search.share(SETS).unwrap_or(u64::MAX);
+    pub fn new(resources: &Resources<'_>) -> Self {
+        let limit = resources.share(SETS).unwrap_or(u64::MAX);
         Self {
             items: 0,
             empty: 0,
             short: 0,
+            features: 0,
             equal: Vec::new(),
+            short_firsts: Vec::new(),
             firsts: Vec::new(),
             prints: Vec::new(),
-            seconds: Vec::new(),
             weights: Vec::new(),
-            sets: Sets::new(limit, search.folder()),
+            sets: Sets::new(limit, resources.folder().to_owned()),
             entries: HashMap::new(),
             contents: HashMap::new(),
         }
@@ -59,39 +62,36 @@ impl<const WORDS: usize> Store<WORDS> {
         self.items = item.checked_add(1).ok_or(PairsError::TooMany { items: 1 << 32 })?;
         match digest {
             Digest::Empty => self.empty += 1,
-            Digest::Short(content) => {
+            Digest::Short { content, print } => {
                 self.short += 1;
                 let first = *self.contents.entry(content).or_insert(item);
-                if first != item {
+                if first == item {
+                    self.short_firsts.push((item, print));
+                } else {
                     self.equal.push((first, item));
                 }
             }
-            Digest::Full(full) => return self.push_full(item, full),
+            Digest::Full(full) => return self.push_full(item, &full),
         }
         Ok(())
     }
 
-    fn push_full(&mut self, item: u32, full: Full<WORDS>) -> Result<(), PairsError> {
-        let key = full.print.0.iter().fold(full.identity, |key, word| key.rotate_left(23) ^ word);
-        let next = self.firsts.len() as u32;
-        let entry = *self.entries.entry(key).or_insert(next);
-        if entry < next && self.equals(entry, &full) {
-            self.equal.push((self.firsts[entry as usize], item));
+    fn push_full(&mut self, item: u32, full: &Full<WORDS>) -> Result<(), PairsError> {
+        self.features += full.set.features().len() as u64;
+        let first = *self.entries.entry(full.identity()).or_insert(item);
+        if first != item {
+            self.equal.push((first, item));
             return Ok(());
         }
         self.firsts.push(item);
         self.prints.push(full.print);
-        self.seconds.push(full.second);
         self.weights.push(full.set.weight());
         self.sets.push(full.set.features())
     }
 
-    /// Whether a text cannot be told from an entry that has the same key.
-    fn equals(&self, entry: u32, full: &Full<WORDS>) -> bool {
-        let entry = entry as usize;
-        self.prints[entry] == full.print
-            && self.seconds[entry] == full.second
-            && self.weights[entry] == full.set.weight()
+    /// The entry whose first text this is.
+    pub fn entry_of(&self, first: u32) -> Option<u32> {
+        self.firsts.binary_search(&first).ok().map(|entry| entry as u32)
     }
 
     /// No more texts will come.

@@ -3,7 +3,8 @@
 use std::sync::OnceLock;
 
 use lookalike::{
-    AllPairs, Fingerprint, Kernel, Pair, PairsError, Radius, Workspace, all_pairs, pairs::linear,
+    AllPairs, Fingerprint, Kernel, Pair, PairsError, Radius, Resources, Workspace, all_pairs,
+    pairs::linear,
 };
 use rayon::ThreadPool;
 
@@ -63,13 +64,13 @@ fn check<const WORDS: usize>(bits: u32, radius: u32, count: usize, shape: Shape,
             for pool in pools() {
                 let what =
                     (bits, radius, count, shape, seed, kernel, pool.current_num_threads(), number);
-                let way = way.clone().kernel(kernel);
+                let way = way.clone().resources(Resources::new().kernel(kernel));
                 assert_same(&pool.install(|| found(&way, &prints)), &expected, &what);
             }
         }
     }
     let memory = 8 * count as u64;
-    let spilled = planned.memory(memory);
+    let spilled = planned.resources(Resources::new().memory(memory, std::env::temp_dir()));
     assert_same(
         &found(&spilled, &prints),
         &expected,
@@ -293,7 +294,8 @@ mod refused {
 
     #[test]
     fn a_spill_folder_that_is_not_there() {
-        let options = AllPairs::new(Radius::new(3)).memory(1).spill_folder("no/such/folder");
+        let options =
+            AllPairs::new(Radius::new(3)).resources(Resources::new().memory(1, "no/such/folder"));
         let message = refused(&options);
         assert!(
             message.starts_with("making a temporary file in no/such/folder failed"),

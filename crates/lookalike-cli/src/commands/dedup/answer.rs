@@ -1,17 +1,18 @@
 //! What does a program get that asks, instead of a person? All that was decided, and nothing said.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::ControlFlow};
 
 use anyhow::Result;
 use arrow_array::RecordBatch;
 use lookalike::{
-    AlikePairs, Item,
+    AlikePairs, Item, Texts,
     groups::{Group, Groups},
 };
 
 use super::Done;
 use crate::{
     args::DedupArgs,
+    config::Work,
     report::id_text,
     source::{self, Ids},
 };
@@ -57,8 +58,6 @@ pub struct Answer {
     pub items: usize,
     /// What goes, and for what.
     pub groups: Groups,
-    /// All alike pairs; with `--against`, those of an item and one of the others.
-    pub pairs: AlikePairs,
     /// The rows of the items that could go, from 0, if rows were handed over: some rows are no items.
     pub rows: Vec<u32>,
     /// The closing summary, as one JSON object.
@@ -68,6 +67,10 @@ pub struct Answer {
     /// Why what is kept was not, or would not be, written.
     pub refused: Option<anyhow::Error>,
     ids: Ids,
+    /// The pairs; or, if nobody asked for them before, what they can be found in.
+    pairs: Result<AlikePairs, Texts>,
+    is_against: bool,
+    work: Work,
 }
 
 /// The name of an item.
@@ -86,16 +89,35 @@ impl Answer {
     pub fn of(args: DedupArgs, given: Given<'_>) -> Result<Self> {
         let done = Done::of(args, given)?;
         let summary = done.summary().json();
-        let Done { outcome, skipped, allowed, rows, .. } = done;
+        let Done { args, outcome, skipped, allowed, rows, work, .. } = done;
         Ok(Self {
             items: outcome.results.own,
             groups: outcome.decision.groups,
-            pairs: outcome.pairs,
             rows,
             summary,
             skipped: skipped.lines().collect(),
             refused: allowed.err(),
             ids: outcome.results.ids,
+            pairs: outcome.pairs,
+            is_against: args.against.is_some(),
+            work,
+        })
+    }
+
+    /// All alike pairs; with `--against`, those of an item and one of the others. If they were not
+    /// listed, they are looked for now. `on_beat` is called now and then, and may unwind to stop it.
+    pub fn pairs(&self, on_beat: &(dyn Fn() + Sync)) -> Result<Cow<'_, AlikePairs>> {
+        let texts = match &self.pairs {
+            Ok(pairs) => return Ok(Cow::Borrowed(pairs)),
+            Err(texts) => texts,
+        };
+        let watch = |_| {
+            on_beat();
+            ControlFlow::Continue(())
+        };
+        self.work.on_threads(|| {
+            let pairs = texts.pairs(&self.work.resources(&watch))?.pairs;
+            Ok(Cow::Owned(if self.is_against { pairs.crossing(self.items)? } else { pairs }))
         })
     }
 

@@ -2,14 +2,13 @@
 
 use anyhow::{Result, bail};
 use lookalike::{
-    AlikePairs, Level, Radius,
-    groups::{self, Group, Groups, Member},
+    AlikePairs, Level,
+    groups::{self, Group, Groups},
 };
 
 use crate::{
     args::Grouping,
-    config::PART,
-    report::{counted, grouped, id_text},
+    report::{Levels, counted, grouped, id_text},
     source::Ids,
 };
 
@@ -20,45 +19,6 @@ pub struct Decision {
     /// By number, of those that could go.
     removed: Vec<bool>,
     pub tally: Tally,
-}
-
-/// What decides how alike two items are called?
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Levels {
-    /// The similarity of their contents.
-    Similarity,
-    /// The distance of their fingerprints: within so many bits they are a copy, near, similar.
-    Distance([Radius; 3]),
-}
-
-impl Levels {
-    pub fn of(self, distance: u32, similarity: Option<f32>) -> Option<Level> {
-        match self {
-            Self::Similarity => similarity.and_then(Level::of),
-            Self::Distance(radii) => {
-                let level = radii.iter().position(|radius| radius.contains(distance))?;
-                Some(Level::ALL[level])
-            }
-        }
-    }
-
-    /// The name of the level of a member.
-    pub fn name(self, member: &Member) -> &'static str {
-        match (self.of(member.distance, member.similarity), member.similarity) {
-            (Some(level), _) => level.name(),
-            (None, None) if self == Self::Similarity => "unverified",
-            (None, _) => self.rest(),
-        }
-    }
-
-    /// What items below all levels are called. Pictures as far apart as that were found by their
-    /// parts.
-    pub fn rest(self) -> &'static str {
-        match self {
-            Self::Similarity => "other",
-            Self::Distance(_) => PART,
-        }
-    }
 }
 
 /// How many were removed, by how alike they are.
@@ -72,7 +32,7 @@ pub struct Tally {
 impl Decision {
     /// Of each group of alike items, one stays: the first of them in `order`. Only the first `own`
     /// items can go.
-    pub fn new(
+    pub fn of_pairs(
         own: usize,
         order: &[u32],
         pairs: &AlikePairs,
@@ -83,13 +43,18 @@ impl Decision {
             Grouping::Star => groups::star(order.len(), order, pairs)?,
             Grouping::Connected => groups::connected(order.len(), order, pairs)?,
         };
+        Ok(Self::new(own, groups, grouping, levels))
+    }
+
+    /// All members of groups go. Only the first `own` items can.
+    pub fn new(own: usize, groups: Groups, grouping: Grouping, levels: Levels) -> Self {
         let mut removed = vec![false; own];
         let mut tally = Tally::default();
         for member in groups.iter().flat_map(|group| &group.members) {
             removed[member.item as usize] = true;
             tally.add(levels.of(member.distance, member.similarity), 1);
         }
-        Ok(Self { groups, grouping, removed, tally })
+        Self { groups, grouping, removed, tally }
     }
 
     pub fn keeps(&self, item: u32) -> bool {

@@ -18,18 +18,18 @@ use std::{
 
 use anyhow::{Result, bail, ensure};
 use arrow_array::RecordBatch;
-use lookalike::{AlikePairs, Collection, How, TextPairs};
+use lookalike::{AlikePairs, Collection, TextFound, TextGroups, TextPairs, Texts, groups::Groups};
 use serde_json::{Value, json};
 
 use super::{
     pictures::{self, PictureSource, SearchedPictures},
-    texts::{Searched, TextSource},
+    texts::{self, ReadTexts, TextSource},
 };
 use crate::{
     act::Reread,
     args::{DedupArgs, Grouping, Kind},
     config::{Alike, PicturesAlike, Work, picture_reading, refuse_blocks},
-    report::{Figure, Output, Summary, counted, grouped, html::Scale, id_value, say},
+    report::{Figure, Levels, Output, Summary, counted, grouped, html::Scale, id_value, say},
     source::{
         self, Bad, Digest, Fingerprints, Ids, Kept, KeptOutput, PictureItem, Pictures, Row,
         RowOptions, Rows, SeenFile, Skipped, guess_kind,
@@ -37,7 +37,7 @@ use crate::{
 };
 use acting::{Acting, Acts, deed};
 pub use answer::{Answer, Given, Id, Make, Unmade};
-use decide::{Decision, Levels, Tally};
+use decide::{Decision, Tally};
 use keep::Preference;
 use outputs::Outputs;
 use page::Page;
@@ -70,6 +70,7 @@ struct Done {
     allowed: Result<()>,
     /// The rows of the items, from 0, if a program handed them over.
     rows: Vec<u32>,
+    work: Work,
     seconds: f64,
 }
 
@@ -104,14 +105,14 @@ impl Done {
             (Kind::Image, _) => search_pictures(&args, given, &work, &mut skipped)?,
             _ => search_texts(&args, given, &work, &mut skipped)?,
         };
-        Self::finish(args, found, &work, skipped, start)
+        Self::finish(args, found, work, skipped, start)
     }
 
     /// Decides what goes, and writes everything.
     fn finish(
         args: DedupArgs,
         found: Found,
-        work: &Work,
+        work: Work,
         mut skipped: Skipped,
         start: Instant,
     ) -> Result<Self> {
@@ -130,7 +131,8 @@ impl Done {
         let written = !outputs.are_none() || args.report.is_some() || args.skipped.is_some();
         let write_kept = |keep: &dyn Fn(u32) -> bool, kept| source.write_kept(keep, kept);
         let kept = work.on_threads(|| {
-            outputs.write(&write_kept, &outcome.pairs, &outcome.decision, told.levels, ids)
+            let pairs = outcome.pairs.as_ref().ok();
+            outputs.write(&write_kept, pairs, &outcome.decision, told.levels, ids)
         })?;
         page.map(Output::finish).transpose()?;
         skipped.finish_list()?;
@@ -143,7 +145,7 @@ impl Done {
             _ => None,
         };
         let seconds = start.elapsed().as_secs_f64();
-        Ok(Self { args, outcome, skipped, kept, acts, written, allowed, rows, seconds })
+        Ok(Self { args, outcome, skipped, kept, acts, written, allowed, rows, work, seconds })
     }
 
     fn summary(&self) -> Summary<'_> {
@@ -239,20 +241,49 @@ fn search_texts(
         }
         preference.note(row, id)
     };
-    let Searched { found, ids, own, items } =
-        work.on_threads(|| source.search(&alike, work, &mut on_row))?;
+    let ReadTexts { texts, ids, own, items } =
+        work.on_threads(|| source.read(&alike, work, &mut on_row))?;
+    let (matches, found, seconds) = match_texts(texts, own, &preference, args, work, on_beat)?;
     let told = Told {
         recipe: format!("{}{}", alike.recipe, if make.is_some() { ", own functions" } else { "" }),
         alike: alike.words(),
         how: how_words(&found),
-        figures: text_figures(&found),
+        figures: text_figures(&found, seconds),
         levels: Levels::Similarity,
         scale: page::scale(&alike),
         shown: true,
     };
-    let results = Results { pairs: found.pairs, ids, own, items, told };
+    let results = Results { matches, ids, own, items, told };
     let source = Source::Texts { rows, others: others.map(Box::new) };
     Ok(Found { results, source, preference, outputs, acting, rows: numbers })
+}
+
+/// Finds groups of texts; or all pairs, if they are to be listed or chained.
+fn match_texts(
+    texts: Texts,
+    own: usize,
+    preference: &Preference,
+    args: &DedupArgs,
+    work: &Work,
+    on_beat: &(dyn Fn() + Sync),
+) -> Result<(Matches, TextFound, f64)> {
+    work.on_threads(|| {
+        if args.pairs.is_some() || args.group == Grouping::Connected {
+            let (found, seconds) =
+                texts::search(work, args.talk, on_beat, |with| texts.pairs(with))?;
+            let TextPairs { pairs, found, .. } = found;
+            return Ok((Matches::Pairs(pairs), found, seconds));
+        }
+        let (found, seconds) = match args.against {
+            Some(_) => texts::search(work, args.talk, on_beat, |with| texts.against(own, with))?,
+            None => {
+                let order = preference.order()?;
+                texts::search(work, args.talk, on_beat, |with| texts.stars(&order, with))?
+            }
+        };
+        let TextGroups { groups, found, .. } = found;
+        Ok((Matches::Groups(groups, texts), found, seconds))
+    })
 }
 
 fn search_pictures(
@@ -301,7 +332,8 @@ fn search_pictures(
         scale: page::picture_scale(&alike),
         shown: true,
     };
-    let results = Results { pairs: found.pairs, ids, own: count, items: items.len(), told };
+    let matches = Matches::Pairs(found.pairs);
+    let results = Results { matches, ids, own: count, items: items.len(), told };
     let source = Source::Pictures { own, others, items };
     Ok(Found { results, source, preference, outputs, acting, rows: Vec::new() })
 }
@@ -400,12 +432,24 @@ impl Source {
 
 /// What a search found, whatever the items are.
 struct Results {
-    pairs: AlikePairs,
+    matches: Matches,
     ids: Ids,
     /// How many items can go; the others follow.
     own: usize,
     items: usize,
     told: Told,
+}
+
+/// What decides: pairs, from which groups are made; or groups, and the texts they are of.
+enum Matches {
+    Pairs(AlikePairs),
+    Groups(Groups, Texts),
+}
+
+impl Default for Matches {
+    fn default() -> Self {
+        Self::Pairs(AlikePairs::default())
+    }
 }
 
 /// What there is to tell of a search.
@@ -425,28 +469,32 @@ struct Told {
 /// All that is known once the search is done.
 struct Outcome {
     results: Results,
-    /// The pairs that decide: all, or with `--against` those that cross over.
-    pairs: AlikePairs,
+    /// The pairs that decide, if they were listed: all, or with `--against` those that cross over.
+    pairs: Result<AlikePairs, Texts>,
     /// How many pairs, by level.
-    tally: Tally,
+    tally: Option<Tally>,
     decision: Decision,
 }
 
 impl Outcome {
     fn new(mut results: Results, preference: &Preference, args: &DedupArgs) -> Result<Self> {
         let own = results.own;
-        let pairs = std::mem::take(&mut results.pairs);
-        if args.against.is_none() {
-            return Self::of(results, pairs, &preference.order()?, args);
-        }
-        let order = (own as u32..results.items as u32).chain(0..own as u32);
-        Self::of(results, pairs.crossing(own)?, &order.collect::<Vec<_>>(), args)
-    }
-
-    fn of(results: Results, pairs: AlikePairs, order: &[u32], args: &DedupArgs) -> Result<Self> {
         let levels = results.told.levels;
-        let decision = Decision::new(results.own, order, &pairs, args.group, levels)?;
-        Ok(Self { tally: Tally::of_pairs(&pairs, levels)?, results, pairs, decision })
+        let pairs = match std::mem::take(&mut results.matches) {
+            Matches::Groups(groups, texts) => {
+                let decision = Decision::new(own, groups, args.group, levels);
+                return Ok(Self { results, pairs: Err(texts), tally: None, decision });
+            }
+            Matches::Pairs(pairs) if args.against.is_some() => pairs.crossing(own)?,
+            Matches::Pairs(pairs) => pairs,
+        };
+        let order = match args.against {
+            Some(_) => (own as u32..results.items as u32).chain(0..own as u32).collect(),
+            None => preference.order()?,
+        };
+        let decision = Decision::of_pairs(own, &order, &pairs, args.group, levels)?;
+        let tally = Some(Tally::of_pairs(&pairs, levels)?);
+        Ok(Self { results, pairs: Ok(pairs), tally, decision })
     }
 
     fn page(&self, args: &DedupArgs, preference: &Preference, skipped: &Skipped) -> Page<'_> {
@@ -456,8 +504,10 @@ impl Outcome {
             ("recipe".to_owned(), recipe.clone()),
             ("alike".to_owned(), alike.clone()),
             ("found".to_owned(), how.clone()),
-            ("pairs".to_owned(), pairs_words(&self.tally, *levels)),
         ];
+        if let Some(tally) = &self.tally {
+            facts.push(("pairs".to_owned(), pairs_words(tally, *levels)));
+        }
         if let Some(other) = &args.against {
             let skipped = Figure::against(skipped).words;
             let skipped = skipped.map_or_else(String::new, |words| format!(" ({words})"));
@@ -512,9 +562,14 @@ impl Outcome {
             (Some(path), Some(_)) => format!(" to {}", path.display()),
             _ => String::new(),
         };
+        let pairs = tally.as_ref();
         let mut figures = vec![
-            told("pairs", json!(tally.total), pairs_words(tally, searched.levels)),
-            silent("pairs_by_level", by_level(tally, searched.levels)),
+            Figure {
+                name: "pairs",
+                value: json!(pairs.map(|tally| tally.total)),
+                words: pairs.map(|tally| pairs_words(tally, searched.levels)),
+            },
+            silent("pairs_by_level", json!(pairs.map(|tally| by_level(tally, searched.levels)))),
             told("groups", json!(groups), groups_words),
             silent("largest_group", json!(largest)),
             silent("least_similarity", json!(least)),
@@ -538,18 +593,8 @@ fn pairs_words(tally: &Tally, levels: Levels) -> String {
     }
 }
 
-fn how_words(found: &TextPairs) -> String {
-    let mut words = match found.how {
-        How::Exact => format!("exact, by {}", found.plan),
-        How::Recall(recall) => {
-            format!("{:.1} % of all, as expected of {}", 100.0 * recall, found.plan)
-        }
-    };
-    if found.crowded > 0 {
-        let texts = counted(found.crowded.into(), "text");
-        words +=
-            &format!("; {texts} in crowds too large to compare whole: more pairs may be missing");
-    }
+fn how_words(found: &TextFound) -> String {
+    let mut words = texts::how_words(found);
     if found.short > 0 {
         words += &format!(
             "; {} too short, compared by exact content",
@@ -557,30 +602,17 @@ fn how_words(found: &TextPairs) -> String {
         );
     }
     if found.empty > 0 {
-        words += &format!("; {}, alike nothing", counted(found.empty.into(), "blank text"));
+        words += &format!("; {}, never matched", counted(found.empty.into(), "empty text"));
     }
     words
 }
 
-fn text_figures(found: &TextPairs) -> Vec<Figure> {
+fn text_figures(found: &TextFound, seconds: f64) -> Vec<Figure> {
     let silent = |name, value| Figure { name, value, words: None };
-    vec![
-        silent("crowded", json!(found.crowded)),
-        silent("short", json!(found.short)),
-        silent("empty", json!(found.empty)),
-        Figure { words: Some(how_words(found)), ..silent("found", json!(found.plan)) },
-        silent("exact", json!(found.how == How::Exact)),
-        silent("recall", recall(found)),
-        silent("verified", json!(found.verified)),
-        silent("spilled_bytes", json!(found.spilled)),
-    ]
-}
-
-fn recall(found: &TextPairs) -> Value {
-    match found.how {
-        How::Exact => json!(1.0),
-        How::Recall(recall) => json!((recall * 1e4).round() / 1e4),
-    }
+    let mut figures = texts::figures(found, seconds);
+    figures.push(Figure { words: Some(how_words(found)), ..silent("found", json!(found.plan)) });
+    figures.push(silent("spilled_bytes", json!(found.spilled)));
+    figures
 }
 
 fn by_level(tally: &Tally, levels: Levels) -> Value {

@@ -3,14 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use lookalike::AlikePairs;
+use lookalike::{AlikePairs, Equals};
 
-use super::decide::{Decision, Levels};
+use super::decide::Decision;
 use crate::{
-    args::{DedupArgs, Equal, Grouping, OutputArgs},
+    args::{DedupArgs, Grouping, OutputArgs},
     report::{
-        EqualPolicy, GroupWriter, Output, PairWriter, RemovedRow, RemovedWriter, TableFile,
-        refuse_twice,
+        GroupWriter, Levels, Output, PairWriter, RemovedRow, RemovedWriter, TableFile, refuse_twice,
     },
     source::{Ids, Kept, KeptOutput},
 };
@@ -23,6 +22,7 @@ pub struct Outputs {
     groups: Option<Table>,
     removed: Option<Table>,
     pub page: Option<Output>,
+    equals: Equals,
 }
 
 /// An open table, and what it is written as.
@@ -59,6 +59,7 @@ impl Outputs {
             groups: table(&args.groups)?,
             removed: table(&args.removed)?,
             page: page.transpose()?,
+            equals: args.equal.into(),
         })
     }
 
@@ -69,7 +70,7 @@ impl Outputs {
 
     /// Whether nothing will be written at all.
     pub fn are_none(&self) -> bool {
-        let Self { kept, pairs, groups, removed, page } = self;
+        let Self { kept, pairs, groups, removed, page, equals: _ } = self;
         kept.is_none()
             && [pairs, groups, removed].iter().all(|table| table.is_none())
             && page.is_none()
@@ -79,19 +80,18 @@ impl Outputs {
     pub fn write(
         self,
         write_kept: WriteKept<'_>,
-        pairs: &AlikePairs,
+        pairs: Option<&AlikePairs>,
         decision: &Decision,
         levels: Levels,
         ids: &Ids,
     ) -> Result<Option<Kept>> {
-        let chained = decision.grouping == Grouping::Connected;
-        let writer = |Table { output, file }| PairWriter::new(output, file, ids);
+        let (chained, equals) = (decision.grouping == Grouping::Connected, self.equals);
+        let writer = |Table { output, file }| PairWriter::new(output, file, ids, levels);
         let mut pair_writer = self.pairs.map(writer).transpose()?;
-        if let Some(writer) = &mut pair_writer {
-            let EqualPolicy { largest_spread } = Equal::Auto.into();
-            pairs.list(largest_spread, |pair| writer.write(pair))?;
+        if let (Some(writer), Some(pairs)) = (&mut pair_writer, pairs) {
+            pairs.list(equals, |pair| writer.write(pair))?;
         }
-        let writer = |Table { output, file }| GroupWriter::new(output, file, ids, chained);
+        let writer = |Table { output, file }| GroupWriter::new(output, file, ids, levels, chained);
         let mut group_writer = self.groups.map(writer).transpose()?;
         if let Some(writer) = &mut group_writer {
             let mut groups = decision.groups.iter();
@@ -134,7 +134,7 @@ fn write_removed(
             alike: member.alike,
             distance: member.distance,
             similarity: member.similarity,
-            level: levels.name(member),
+            level: levels.label(member.distance, member.similarity),
         })?;
     }
     Ok(())

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use anyhow::{Context, Result};
 use lookalike::{
-    Level,
+    Level, Likeness, Radius,
     groups::{Group, Groups, Member},
 };
 use rayon::prelude::*;
@@ -217,11 +217,14 @@ pub fn picture_scale(alike: &PicturesAlike) -> Scale {
 /// On what scale texts are compared.
 pub fn scale(alike: &Alike) -> Scale {
     let level = |level: Level| html::Level { name: level.name(), from: level.similarity().get() };
-    match alike.verify {
-        Some(verify) => Scale::Similarity {
+    let Likeness { verify, radius } = alike.likeness;
+    match (verify, radius) {
+        (Some(verify), _) => Scale::Similarity {
             threshold: verify.similarity.get(),
             levels: Level::ALL.into_iter().map(level).collect(),
         },
-        None => Scale::Distance { radius: alike.radius.bits(), levels: vec![] },
+        (None, radius) => {
+            Scale::Distance { radius: radius.map_or(0, Radius::bits), levels: vec![] }
+        }
     }
 }

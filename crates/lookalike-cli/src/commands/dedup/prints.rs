@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{
     super::fingerprints::{PrintSource, SearchedPrints},
-    Acting, Found, Given, Levels, Outputs, Preference, Results, Source, Told, reads_again,
+    Acting, Found, Given, Levels, Matches, Outputs, Preference, Results, Source, Told, reads_again,
 };
 use crate::{
     args::{CacheArgs, DedupArgs, Matching, PictureArgs, RecipeArgs, RowArgs, VerifyArgs},
@@ -55,7 +55,7 @@ pub fn search(
     preference.note_prints(searched.own)?;
     let told = told(&searched, &search);
     let SearchedPrints { pairs, ids, own: count, items, .. } = searched;
-    let results = Results { pairs, ids, own: count, items, told };
+    let results = Results { matches: Matches::Pairs(pairs), ids, own: count, items, told };
     let source = Source::Prints(own);
     Ok(Found { results, source, preference, outputs, acting, rows: Vec::new() })
 }
@@ -112,7 +112,7 @@ fn told(searched: &SearchedPrints, search: &Search) -> Told {
 fn refuse_other_options(args: &DedupArgs) -> Result<()> {
     let RecipeArgs { recipe, features, stop_words, weights, model, top, hash, seed, bits: _ } =
         &args.recipe;
-    let VerifyArgs { level, similarity, measure, no_verify: _, exact: _ } = &args.verify;
+    let VerifyArgs { level, similarity, measure, no_verify: _, exact: _, recall: _ } = &args.verify;
     let PictureArgs { orientations, matching } = args.pictures;
     let CacheArgs { cache } = &args.cache;
     let RowArgs { field, id, lines, format, html, follow_links, strict: _ } = &args.rows;

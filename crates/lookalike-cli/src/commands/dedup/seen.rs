@@ -1,22 +1,25 @@
 //! `dedup --against` a collection: what of the input was seen before?
 //!
 //! A collection keeps no items, so they are compared by fingerprints alone, made by its recipe. Of
-//! each item the nearest one of the collection is named.
+//! each item the first one of the collection that is near is named, as with a file.
 
 use std::{collections::HashMap, path::Path};
 
 use anyhow::{Result, bail, ensure};
 use lookalike::{
-    AlikePair, AlikePairs, Collection, Fingerprint, Maker, PicturePreset, PictureSearch, Radius,
-    Recipe, collection,
+    AlikePair, AlikePairs, Collection, Fingerprint, Maker, PictureDigest, PicturePreset,
+    PictureSearch, Radius, Recipe, collection,
 };
 use rayon::prelude::*;
 use serde_json::json;
 
 use super::{
-    super::{index, texts::fingerprint},
-    Acting, Found, Given, Levels, Outputs, Preference, Results, Source, Told, open, options,
-    picture_reading,
+    super::{
+        index::{self, Held},
+        texts::fingerprint,
+    },
+    Acting, Found, Given, Levels, Matches, Outputs, Preference, Results, Source, Told, open,
+    options, picture_reading,
 };
 use crate::{
     args::DedupArgs,
@@ -25,7 +28,7 @@ use crate::{
     source::{Ids, KeptOutput, Pictures, Skipped},
 };
 
-/// The items of a collection that are the nearest of some of ours.
+/// The items of a collection that are the first near some of ours.
 struct Seen {
     /// By our number.
     pairs: Vec<(u32, u32, u32)>,
@@ -58,7 +61,16 @@ pub fn search(
         maker if *maker == Maker::GIVEN => {
             bail!("{}: holds fingerprints, but these are texts or pictures", folder.display())
         }
-        maker => pictures(args, &collection, index::picture_preset(maker)?, given, work, skipped),
+        maker => {
+            let preset = index::picture_preset(maker)?;
+            let held = if args.pictures.orientations {
+                drop(collection);
+                Held::open_to_read(folder, args.talk.quiet)?
+            } else {
+                Held::Whole(collection)
+            };
+            pictures(args, &held, preset, given, work, skipped)
+        }
     }
 }
 
@@ -105,12 +117,13 @@ fn texts(
 
 fn pictures(
     args: &DedupArgs,
-    collection: &Collection,
+    held: &Held,
     preset: &PicturePreset,
     given: Given<'_>,
     work: &Work,
     skipped: &mut Skipped,
 ) -> Result<Found> {
+    let collection = held.whole();
     let usual = args.verify.level.map(|level| preset.radius_of(level));
     let radius = index::usual_radius(collection.about(), args.distance.or(usual));
     let mut own = Pictures::open(&args.inputs, &picture_reading(&args.cache, &args.rows), skipped)?;
@@ -122,21 +135,37 @@ fn pictures(
     let progress = Progress::new(args.talk.quiet);
     let search =
         PictureSearch::new(&preset.recipe, radius).orientations(args.pictures.orientations);
-    let (mut items, mut prints) = (Vec::new(), Vec::new());
+    let (mut items, mut digests) = (Vec::new(), Vec::new());
     let on_file = || {
         (given.on_beat)();
         progress.read(1);
     };
     let ids = work.on_threads(|| {
         own.read(&search, skipped, &on_file, &mut |item, digest| {
-            let number = items.len() as u32;
-            prints.extend(index::prints_of(digest).into_iter().map(|print| (number, print)));
             items.push(item);
+            digests.push(digest);
             Ok(())
         })
     })?;
     let mut seen = Seen::in_collection(&name);
-    work.on_threads(|| seen.look_up(collection, radius, prints))?;
+    work.on_threads(|| match held {
+        Held::Pictures(pictures) => {
+            let first = |digest: &PictureDigest| match &digest.prints {
+                Some(_) => pictures.search(&search, digest, usize::MAX).map(first_of),
+                None => Ok(None),
+            };
+            let found: Vec<_> = digests.par_iter().map(first).collect();
+            for (item, found) in (0..).zip(found) {
+                found?.iter().for_each(|first| seen.add(item, first));
+            }
+            Ok(())
+        }
+        Held::Whole(collection) => {
+            let print = |digest: &PictureDigest| Some(digest.prints.as_ref()?.upright);
+            let prints = (0..).zip(&digests).filter_map(|(item, one)| Some((item, print(one)?)));
+            seen.look_up(collection, radius, prints)
+        }
+    })?;
     progress.clear();
     let mut preference = Preference::new(&args.keep);
     items.iter().try_for_each(|item| preference.note_picture(item))?;
@@ -145,14 +174,21 @@ fn pictures(
     Ok(Found { results, source, preference, outputs, acting, rows: Vec::new() })
 }
 
+/// Queries that are asked together.
+const AT_ONCE: usize = 64;
+
+/// The one that was stored first.
+fn first_of(found: Vec<collection::Found>) -> Option<collection::Found> {
+    found.into_iter().min_by_key(|found| found.sequence)
+}
+
 impl Seen {
     fn in_collection(name: &str) -> Self {
         let ids = Ids::new(vec![name.to_owned()]);
         Self { pairs: Vec::new(), ids, numbers: HashMap::new() }
     }
 
-    /// Finds the nearest one of the collection for every item that has one. An item may have several
-    /// fingerprints, one after the other.
+    /// Finds the first one of the collection that is near, for every item that has one.
     fn look_up(
         &mut self,
         collection: &Collection,
@@ -160,26 +196,23 @@ impl Seen {
         prints: impl IntoIterator<Item = (u32, Fingerprint<4>)>,
     ) -> Result<()> {
         let (items, prints): (Vec<u32>, Vec<_>) = prints.into_iter().unzip();
-        let found = collection.search_many(&prints, radius, 1)?;
-        let found: Vec<_> = items
-            .into_iter()
-            .zip(found)
-            .filter_map(|(item, mut found)| Some((item, found.pop()?)))
-            .collect();
-        for of_item in found.chunk_by(|one, two| one.0 == two.0) {
-            let near = of_item.iter().min_by_key(|(_, near)| (near.distance, near.sequence));
-            near.into_iter().for_each(|(item, near)| self.add(*item, near));
+        // Few at a time: each may be near very many.
+        for (items, prints) in items.chunks(AT_ONCE).zip(prints.chunks(AT_ONCE)) {
+            let found = collection.search_many(prints, radius, usize::MAX)?;
+            for (&item, found) in items.iter().zip(found) {
+                first_of(found).iter().for_each(|first| self.add(item, first));
+            }
         }
         Ok(())
     }
 
-    fn add(&mut self, item: u32, nearest: &collection::Found) {
+    fn add(&mut self, item: u32, first: &collection::Found) {
         let next = self.numbers.len() as u32;
-        let number = *self.numbers.entry(nearest.sequence).or_insert(next);
+        let number = *self.numbers.entry(first.sequence).or_insert(next);
         if number == next {
-            self.ids.push_given(&nearest.id);
+            self.ids.push_given(&first.id);
         }
-        self.pairs.push((item, number, nearest.distance));
+        self.pairs.push((item, number, first.distance));
     }
 
     /// Pairs of our items, whose names these are, with those of the collection, which follow them.
@@ -188,7 +221,9 @@ impl Seen {
         let pair =
             |(a, b, distance)| AlikePair { a, b: own as u32 + b, distance, similarity: None };
         Results {
-            pairs: AlikePairs::from_pairs(self.pairs.into_iter().map(pair).collect()),
+            matches: Matches::Pairs(AlikePairs::from_pairs(
+                self.pairs.into_iter().map(pair).collect(),
+            )),
             ids: ids.followed_by(self.ids),
             own,
             items: own + others,
@@ -199,7 +234,10 @@ impl Seen {
 
 fn told(collection: &Collection, radius: Radius, levels: Levels) -> Told {
     let about = collection.about();
-    let how = format!("exact, by a collection of {}", counted(collection.len(), "item"));
+    // Texts are alike by their features, which a collection does not keep.
+    let is_exact = levels != Levels::Similarity;
+    let method = if is_exact { "exact" } else { "by fingerprints alone, not verified" };
+    let how = format!("{method}, in a collection of {}", counted(collection.len(), "item"));
     let silent = |name, value| Figure { name, value, words: None };
     Told {
         recipe: about.maker.to_string(),
@@ -208,8 +246,8 @@ fn told(collection: &Collection, radius: Radius, levels: Levels) -> Told {
             silent("recipe", json!(about.maker.to_string())),
             silent("distance", json!(radius.bits())),
             Figure { name: "found", value: json!(how), words: Some(how.clone()) },
-            silent("exact", json!(true)),
-            silent("recall", json!(1.0)),
+            silent("exact", json!(is_exact)),
+            silent("recall", json!(is_exact.then_some(1.0))),
         ],
         how,
         levels,

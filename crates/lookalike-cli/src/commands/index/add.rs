@@ -28,7 +28,7 @@ pub fn run(args: IndexAddArgs) -> Result<()> {
     let mut skipped = Skipped::unless(args.rows.strict);
     let about = held.whole().about();
     let matching = if about.keeps_parts() { Matching::Partial } else { Matching::Whole };
-    let pictures = PictureArgs { matching, ..PictureArgs::default() };
+    let pictures = PictureArgs { matching, orientations: true };
     let source = prints::Source::open(&args.inputs, &args.rows, about, pictures, &mut skipped)?;
     let output = BufWriter::new(Output::create(&args.output)?);
     if !args.talk.quiet {
@@ -92,14 +92,12 @@ fn open_or_create(args: &IndexAddArgs) -> Result<Held> {
     Ok(held)
 }
 
-/// As it is stored: a picture is found in any orientation of the query, so its own is enough.
 fn new_item(item: &Named) -> NewItem<'_> {
-    NewItem::new(&item.id, &item.prints[..1])
+    NewItem::new(&item.id, std::slice::from_ref(&item.print))
 }
 
-/// As it is stored where parts are kept.
 fn new_picture(item: &Named) -> NewPicture<'_> {
-    (&item.id, item.picture.as_deref().expect("inputs were opened to keep the parts of pictures"))
+    (&item.id, item.picture.as_deref().expect("inputs of a collection of pictures are pictures"))
 }
 
 /// What becomes of an item that is like one that is there.
@@ -134,7 +132,7 @@ struct Done {
 impl Adding<'_> {
     fn take(&mut self, mut items: Vec<Named>) -> Result<()> {
         self.waiting.append(&mut items);
-        let few = matches!((self.how, self.held), (How::UnlessNear(_), _) | (_, Held::Parts(_)));
+        let few = matches!((self.how, self.held), (How::UnlessNear(_), _) | (_, Held::Pictures(_)));
         let commit = if few { COMMIT_FEW } else { COMMIT };
         while self.waiting.len() >= commit {
             let rest = self.waiting.split_off(commit);
@@ -163,7 +161,7 @@ impl Adding<'_> {
                     How::UnlessNear(radius) => collection.check_and_insert_many(&items, radius),
                 }
             }
-            Held::Parts(collection) => {
+            Held::Pictures(collection) => {
                 let pictures: Vec<_> = items.iter().map(new_picture).collect();
                 match self.how {
                     How::Insert => collection.insert_many(&pictures),

@@ -1,25 +1,24 @@
-//! What is open: any collection, or one that finds pictures by their parts?
+//! What is open: any collection, or one of pictures, which are judged by their digests?
 
 use std::path::Path;
 
 use anyhow::{Result, bail};
 use lookalike::{Collection, CollectionError, PictureCollection};
 
-use super::tell;
+use super::{picture_preset, tell};
 
 /// A collection, by what it keeps of its items.
-#[expect(clippy::large_enum_variant, reason = "there is one of it")]
 pub enum Held {
     Whole(Collection),
-    /// Pictures that can be found by their parts.
-    Parts(PictureCollection),
+    /// Pictures that can be found in any orientation, and by their parts if it keeps them.
+    Pictures(PictureCollection),
 }
 
 impl Held {
-    /// A collection that is open, with the parts of its pictures if it keeps them.
+    /// A collection that is open, with its tables if it is of pictures.
     pub fn of(collection: Collection) -> Result<Self, CollectionError> {
-        Ok(if collection.about().keeps_parts() {
-            Self::Parts(PictureCollection::of(collection)?)
+        Ok(if picture_preset(&collection.about().maker).is_ok() {
+            Self::Pictures(PictureCollection::of(collection)?)
         } else {
             Self::Whole(collection)
         })
@@ -38,7 +37,7 @@ impl Held {
             Err(CollectionError::NotClosed { .. }) => Self::of(Collection::open(folder)?)?,
             Err(CollectionError::PartsIncomplete { path }) => {
                 let name = path.display();
-                bail!("{name}: its parts are not complete; index compact makes them again")
+                bail!("{name}: its search tables are not complete; index compact makes them again")
             }
             held => held?,
         };
@@ -46,46 +45,46 @@ impl Held {
         Ok(held)
     }
 
-    /// Its items, without their parts.
+    /// Its items, without their tables.
     pub fn whole(&self) -> &Collection {
         match self {
             Self::Whole(collection) => collection,
-            Self::Parts(collection) => collection.whole(),
+            Self::Pictures(collection) => collection.whole(),
         }
     }
 
     fn notes(&self) -> &[String] {
         match self {
             Self::Whole(collection) => collection.notes(),
-            Self::Parts(collection) => collection.notes(),
+            Self::Pictures(collection) => collection.notes(),
         }
     }
 
     pub fn remove_many(&self, ids: &[&str]) -> Result<Vec<bool>, CollectionError> {
         match self {
             Self::Whole(collection) => collection.remove_many(ids),
-            Self::Parts(collection) => collection.remove_many(ids),
+            Self::Pictures(collection) => collection.remove_many(ids),
         }
     }
 
     pub fn compact(&self) -> Result<(), CollectionError> {
         match self {
             Self::Whole(collection) => collection.compact(),
-            Self::Parts(collection) => collection.compact(),
+            Self::Pictures(collection) => collection.compact(),
         }
     }
 
     pub fn verify(&self) -> Result<(), CollectionError> {
         match self {
             Self::Whole(collection) => collection.verify(),
-            Self::Parts(collection) => collection.verify(),
+            Self::Pictures(collection) => collection.verify(),
         }
     }
 
     pub fn backup(&self, folder: &Path) -> Result<(), CollectionError> {
         match self {
             Self::Whole(collection) => collection.backup(folder),
-            Self::Parts(collection) => collection.backup(folder),
+            Self::Pictures(collection) => collection.backup(folder),
         }
     }
 }

@@ -27,8 +27,8 @@ use crate::{
     source::{Bad, Bytes, Reason, Skipped},
 };
 
-use held::Held;
-pub use prints::{picture_preset, prints_of};
+pub use held::Held;
+pub use prints::picture_preset;
 
 pub fn run(command: IndexCommand) -> Result<ExitCode> {
     match command {

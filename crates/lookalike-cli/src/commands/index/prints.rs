@@ -20,17 +20,17 @@ use crate::{
     },
 };
 
-/// An item with its fingerprints: one, but for a picture that is looked for in every orientation.
+/// An item with its fingerprint.
 pub struct Named {
     pub id: String,
-    pub prints: Vec<Fingerprint<4>>,
-    /// What is known of a picture whose parts count.
+    pub print: Fingerprint<4>,
+    /// All that is known of a picture.
     pub picture: Option<Box<PictureDigest>>,
 }
 
 impl Named {
     pub fn new(id: String, print: Fingerprint<4>) -> Self {
-        Self { id, prints: vec![print], picture: None }
+        Self { id, print, picture: None }
     }
 }
 
@@ -137,13 +137,6 @@ pub fn picture_preset(maker: &Maker) -> Result<&'static PicturePreset> {
             [Maker::pictures(recipe), Maker::picture_parts(recipe)].contains(maker)
         })
         .with_context(|| format!("this version does not make fingerprints of {maker}"))
-}
-
-/// The fingerprints of a picture: none if it is too flat, eight if every orientation was asked for.
-pub fn prints_of(digest: PictureDigest) -> Vec<Fingerprint<4>> {
-    digest.prints.map_or_else(Vec::new, |prints| {
-        prints.turned.map_or(vec![prints.upright], |turned| turned.to_vec())
-    })
 }
 
 /// Inputs of a collection's kind.
@@ -280,13 +273,13 @@ fn read_pictures(
     let mut items = Vec::new();
     let mut flat = 0;
     pictures.read(search, skipped, &|| progress.read(1), &mut |item, digest| {
-        let picture = digest.parts.is_some().then(|| Box::new(digest.clone()));
-        let prints = prints_of(digest);
-        let most = if picture.is_some() { PIECE_OF_PARTS } else { PIECE };
-        if prints.is_empty() {
-            flat += 1;
-        } else {
-            items.push(Named { id: path_text(&item.path), prints, picture });
+        let most = if digest.parts.is_some() { PIECE_OF_PARTS } else { PIECE };
+        match digest.prints.as_ref().map(|prints| prints.upright) {
+            Some(upright) => {
+                let (id, picture) = (path_text(&item.path), Some(Box::new(digest)));
+                items.push(Named { id, print: upright, picture });
+            }
+            None => flat += 1,
         }
         if items.len() >= most {
             on_items(std::mem::take(&mut items))?;

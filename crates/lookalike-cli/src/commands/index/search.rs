@@ -11,6 +11,7 @@ use lookalike::{
     Collection, Fingerprint, Found, Level, Maker, PictureCollection, PicturePreset, PictureSearch,
     Radius,
 };
+use rayon::prelude::*;
 use serde_json::json;
 
 use super::{
@@ -18,7 +19,7 @@ use super::{
     usual_radius,
 };
 use crate::{
-    args::{IndexSearchArgs, Matching},
+    args::{IndexSearchArgs, Matching, PictureArgs},
     config::{PART, on_threads},
     report::{Output, Progress, grouped, json_line, say},
     source::Skipped,
@@ -30,13 +31,14 @@ const WIDEST: usize = 60;
 pub fn run(args: IndexSearchArgs) -> Result<()> {
     let start = Instant::now();
     let partial = args.pictures.matching == Matching::Partial;
-    let held = open(&args.folder, partial, args.talk.quiet)?;
+    let held = open(&args.folder, args.pictures, args.talk.quiet)?;
     let collection = held.whole();
     let radius = usual_radius(collection.about(), args.distance);
     let mut skipped = Skipped::unless(args.rows.strict);
     let as_table = args.output.file().is_none() && std::io::stdout().is_terminal();
     let mut searching = Searching {
         held: &held,
+        partial,
         asked: args.distance,
         radius,
         limit: args.limit,
@@ -66,7 +68,7 @@ pub fn run(args: IndexSearchArgs) -> Result<()> {
     })?;
     let Searching { output, queries, matches, alone, .. } = searching;
     finish(output)?;
-    let how = if partial { "or by their parts" } else { "exact" };
+    let how = if partial { "or by their parts: approximate" } else { "exact" };
     let found = format!("{} within {radius} bits, {how}", matches_words(matches));
     let figures = vec![
         figure("matches", matches, found),
@@ -76,14 +78,15 @@ pub fn run(args: IndexSearchArgs) -> Result<()> {
     Ok(())
 }
 
-/// With the parts of its pictures only if they are asked for.
-fn open(folder: &Path, partial: bool, quiet: bool) -> Result<Held> {
-    if !partial {
+/// With the tables of its pictures only if they are asked for.
+fn open(folder: &Path, pictures: PictureArgs, quiet: bool) -> Result<Held> {
+    let partial = pictures.matching == Matching::Partial;
+    if !partial && !pictures.orientations {
         return Ok(Held::Whole(open_to_read(folder, quiet)?));
     }
     let held = Held::open_to_read(folder, quiet)?;
     ensure!(
-        matches!(held, Held::Parts(_)),
+        !partial || held.whole().about().keeps_parts(),
         "{}: it holds whole pictures only; --match partial must be said when a collection is made, \
          by index create or the first index add",
         folder.display()
@@ -114,8 +117,9 @@ fn given(args: &IndexSearchArgs, collection: &Collection) -> Result<Option<Named
 
 /// A search under way.
 struct Searching<'a> {
-    /// With parts if pictures are looked for by them, too.
     held: &'a Held,
+    /// Pictures are looked for by their parts, too.
+    partial: bool,
     /// The distance that the user asked for.
     asked: Option<Radius>,
     radius: Radius,
@@ -133,7 +137,7 @@ struct Searching<'a> {
 impl Searching<'_> {
     fn search(&mut self, items: &[Named]) -> Result<()> {
         let found = match (self.held, self.pictures) {
-            (Held::Parts(parts), Some(preset)) => self.by_parts(parts, preset, items)?,
+            (Held::Pictures(pictures), Some(preset)) => self.judged(pictures, preset, items)?,
             _ => self.as_a_whole(items)?,
         };
         for (item, found) in items.iter().zip(found) {
@@ -150,28 +154,27 @@ impl Searching<'_> {
     }
 
     fn as_a_whole(&self, items: &[Named]) -> Result<Vec<Vec<Found>>> {
-        let queries: Vec<_> = items.iter().flat_map(|item| &item.prints).copied().collect();
-        let whole = self.held.whole();
-        let mut found = whole.search_many(&queries, self.radius, self.limit)?.into_iter();
-        let of_item = |item: &Named| nearest(found.by_ref().take(item.prints.len()), self.limit);
-        Ok(items.iter().map(of_item).collect())
+        let queries: Vec<_> = items.iter().map(|item| item.print).collect();
+        Ok(self.held.whole().search_many(&queries, self.radius, self.limit)?)
     }
 
-    fn by_parts(
+    /// Pictures that are alike, as `pairs` and `compare` say.
+    fn judged(
         &self,
         pictures: &PictureCollection,
         preset: &PicturePreset,
         items: &[Named],
     ) -> Result<Vec<Vec<Found>>> {
+        let second = preset.second.filter(|_| self.partial && self.asked.is_none());
         let search = PictureSearch::new(&preset.recipe, self.radius)
-            .second_opinion(preset.second.filter(|_| self.asked.is_none()))
+            .second_opinion(second)
             .orientations(true)
-            .partial(true);
+            .partial(self.partial);
         let of_item = |item: &Named| match &item.picture {
             Some(picture) => Ok(pictures.search(&search, picture, self.limit)?),
             None => Ok(self.as_a_whole(std::slice::from_ref(item))?.concat()),
         };
-        items.iter().map(of_item).collect()
+        items.par_iter().map(of_item).collect()
     }
 
     fn write_lines(&mut self, query: &str, found: &[Found]) -> Result<()> {
@@ -206,16 +209,8 @@ impl Searching<'_> {
     fn level(&self, distance: u32) -> Option<&'static str> {
         let preset = self.pictures?;
         let level = Level::ALL.iter().find(|level| preset.radius_of(**level).contains(distance));
-        level.map(|level| level.name()).or(matches!(self.held, Held::Parts(_)).then_some(PART))
+        level.map(|level| level.name()).or(self.partial.then_some(PART))
     }
-}
-
-/// What any fingerprint of one item found: nearest first, then by sequence number, each once.
-fn nearest(of_prints: impl Iterator<Item = Vec<Found>>, limit: usize) -> Vec<Found> {
-    let mut found: Vec<Found> = of_prints.flatten().collect();
-    Found::sort(&mut found);
-    found.truncate(limit);
-    found
 }
 
 /// A name that fits a line and cannot upset a terminal.

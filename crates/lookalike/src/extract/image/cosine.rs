@@ -62,6 +62,16 @@ impl Orientation {
         self.0 & 2 != 0
     }
 
+    /// The one that undoes it: what must be done to the other picture instead.
+    #[must_use]
+    pub const fn inverse(self) -> Self {
+        // Transposing swaps what mirroring did before: only quarter turns are not their own inverse.
+        match self.transposes() {
+            true => Self::new(true, self.mirrors_y(), self.mirrors_x()),
+            false => self,
+        }
+    }
+
     /// What people call it.
     pub const fn name(self) -> &'static str {
         match self.0 {
@@ -91,7 +101,7 @@ static WAVES: LazyLock<[[f32; Frame::SIDE]; SIDE]> = LazyLock::new(|| {
     std::array::from_fn(|i| {
         std::array::from_fn(|j| {
             let phase = PI / 2.0 / Frame::SIDE as f64 * ((i + 1) * (2 * j + 1)) as f64;
-            (scale * phase.cos()) as f32
+            (scale * libm::cos(phase)) as f32
         })
     })
 });
@@ -159,6 +169,15 @@ mod tests {
             for (one, two) in turned.0.as_flattened().iter().zip(expected.0.as_flattened()) {
                 assert!((one - two).abs() < 0.02, "{orientation:?}: {one} {two}");
             }
+        }
+    }
+
+    #[test]
+    fn the_inverse_undoes_an_orientation() {
+        let pixels = Pixels::gray(3, 2, vec![1, 2, 3, 4, 5, 6]).unwrap();
+        for orientation in Orientation::ALL {
+            let turned = pixels.clone().turned(orientation);
+            assert_eq!(turned.turned(orientation.inverse()), pixels, "{orientation:?}");
         }
     }
 

@@ -437,7 +437,7 @@ static WAVES: LazyLock<[[[f32; 4]; 4]; 2]> = LazyLock::new(|| {
                 let phase = std::f64::consts::PI * (wave * (2 * at + 1)) as f64 / (2.0 * size);
                 let scale = if wave == 0 { 1.0 / size } else { 2.0 / size };
                 // A block of 8 has 8 / side times the amplitude in each direction.
-                ((scale * size / 8.0).sqrt() * phase.cos()) as f32
+                ((scale * size / 8.0).sqrt() * libm::cos(phase)) as f32
             })
         })
     })

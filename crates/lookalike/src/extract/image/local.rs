@@ -165,7 +165,10 @@ fn shares(from: usize, to: usize) -> Vec<Vec<(usize, f32)>> {
 
 fn bell(sigma: f32) -> Vec<f32> {
     let reach = (3.0 * sigma).ceil() as i32;
-    let weight = |at: i32| (-0.5 * (at as f32 / sigma).powi(2)).exp();
+    let weight = |at: i32| {
+        let deviations = at as f32 / sigma;
+        libm::expf(-0.5 * deviations * deviations)
+    };
     let total: f32 = (-reach..=reach).map(weight).sum();
     (-reach..=reach).map(|at| weight(at) / total).collect()
 }
@@ -182,7 +185,7 @@ pub fn fragments(gray: &Gray) -> Vec<Fragment> {
         for (step, level) in levels.iter().enumerate().skip(1).take(STEPS) {
             extrema(&differences, step, |blob| {
                 if let Some(print) = print(level, &blob) {
-                    let scale = (factor * blob.sigma).log2();
+                    let scale = libm::log2f(factor * blob.sigma);
                     // Pixels of an octave lie on every second one of the octave before.
                     let place = Place { x: blob.x * factor, y: blob.y * factor, scale };
                     found.push((blob.contrast.abs(), Fragment { print, place }));
@@ -219,7 +222,7 @@ fn spread(found: Vec<(f32, Fragment)>, gray: &Gray) -> Vec<Fragment> {
 
 /// An octave: the same picture, blurred more and more.
 fn octave(base: Gray) -> Vec<Gray> {
-    let ratio = (1.0 / STEPS as f32).exp2();
+    let ratio = libm::exp2f(1.0 / STEPS as f32);
     let mut levels = vec![base];
     let mut sigma = BLUR;
     for _ in 0..STEPS + 2 {
@@ -265,7 +268,7 @@ fn extrema(differences: &[Gray], step: usize, mut on_blob: impl FnMut(Blob)) {
             on_blob(Blob {
                 x: x as f32 + right,
                 y: y as f32 + down,
-                sigma: BLUR * ((step as f32 + up) / STEPS as f32).exp2(),
+                sigma: BLUR * libm::exp2f((step as f32 + up) / STEPS as f32),
                 contrast: value,
             });
         }
@@ -292,7 +295,7 @@ fn is_edge(gray: &Gray, x: usize, y: usize) -> bool {
             - gray.at(x + 1, y - 1)
             - gray.at(x - 1, y + 1));
     let (trace, determinant) = (xx + yy, xx * yy - xy * xy);
-    determinant <= 0.0 || trace * trace * EDGE >= (EDGE + 1.0).powi(2) * determinant
+    determinant <= 0.0 || trace * trace * EDGE >= (EDGE + 1.0) * (EDGE + 1.0) * determinant
 }
 
 /// Half waves at the samples of a square.
@@ -300,7 +303,7 @@ static COSINES: LazyLock<[[f32; SAMPLES]; WAVES]> = LazyLock::new(|| {
     std::array::from_fn(|wave| {
         std::array::from_fn(|at| {
             let phase = std::f64::consts::PI * (wave * (2 * at + 1)) as f64 / (2 * SAMPLES) as f64;
-            phase.cos() as f32
+            libm::cos(phase) as f32
         })
     })
 });

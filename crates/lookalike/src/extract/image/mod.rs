@@ -3,6 +3,10 @@
 //! [`Decoder`] turns the bytes of a file into a [`Picture`], within limits; everything else is
 //! computed from that one decode. The modules do not know files, nor what fingerprints are used for.
 //!
+//! Bits are the same on every platform: floats are only added, multiplied, divided and rooted, in a
+//! fixed order, which IEEE 754 defines to the last bit; all else (`cos`, `exp`, `log2`) is from the
+//! pinned crate `libm`, as every system has its own in the standard library.
+//!
 //! | file | question |
 //! |---|---|
 //! | `decode.rs` | What is in these bytes, and may we decode it? |

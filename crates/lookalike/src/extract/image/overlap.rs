@@ -20,7 +20,7 @@ const PLAIN: f32 = 1.5;
 const SAME: f32 = 0.6;
 
 /// A gray picture of at most 64 pixels a side.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Small {
     width: u8,
     height: u8,
@@ -204,7 +204,10 @@ impl Moments {
             return None;
         }
         let count = self.count as f32;
-        let vary = |square: f32, sum: f32| (square / count - (sum / count).powi(2)).max(0.0);
+        let vary = |square: f32, sum: f32| {
+            let mean = sum / count;
+            (square / count - mean * mean).max(0.0)
+        };
         let (one, two) = (vary(self.one_one, self.one), vary(self.two_two, self.two));
         if one.max(two) < PLAIN * PLAIN {
             return None;

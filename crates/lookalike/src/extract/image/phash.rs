@@ -15,7 +15,7 @@ const WAVES: usize = 8;
 static COSINES: LazyLock<[[f32; SIDE]; WAVES]> = LazyLock::new(|| {
     std::array::from_fn(|wave| {
         std::array::from_fn(|at| {
-            (PI * (wave * (2 * at + 1)) as f64 / (2 * SIDE) as f64).cos() as f32
+            libm::cos(PI * (wave * (2 * at + 1)) as f64 / (2 * SIDE) as f64) as f32
         })
     })
 });

@@ -8,7 +8,7 @@ use std::{borrow::Cow, ops::Range, path::PathBuf};
 use crate::pairs::{PairsError, SpillFile};
 
 /// The feature sets of all items, by number.
-pub(super) struct Sets {
+pub(crate) struct Sets {
     /// Where each set begins, in features, and where the last one ends.
     starts: Vec<u64>,
     /// All sets; or those that are not in the file yet.
@@ -63,7 +63,7 @@ impl Sets {
     }
 
     /// The number of features of all sets.
-    pub fn features(&self) -> u64 {
+    pub fn total(&self) -> u64 {
         self.starts.last().copied().unwrap_or(0)
     }
 
@@ -72,19 +72,19 @@ impl Sets {
         self.file.as_ref().map_or(0, SpillFile::written)
     }
 
-    fn items(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.starts.len() - 1
     }
 
     /// The items cut into blocks of which two fit into memory; one block if all is there.
     pub fn blocks(&self) -> Vec<Range<usize>> {
         if self.file.is_none() {
-            let all = 0..self.items();
+            let all = 0..self.len();
             return vec![all];
         }
         let mut blocks = Vec::new();
         let mut start = 0;
-        while start < self.items() {
+        while start < self.len() {
             let most = self.starts[start] + (self.limit / 2) as u64;
             let fitting = self.starts.partition_point(|&end| end <= most).saturating_sub(1);
             let end = fitting.max(start + 1);
@@ -109,8 +109,84 @@ impl Sets {
     }
 }
 
+/// Sets further apart in the file than this, in features, are read apart.
+const GAP: u64 = 1 << 14;
+/// Features that are read together, at most, to pick sets from.
+const READ_AT_ONCE: u64 = 1 << 20;
+
+impl Sets {
+    /// The sets of some items, in this order, in memory.
+    pub fn gather<'a>(&'a self, items: &'a [u32]) -> Result<Gathered<'a>, PairsError> {
+        if self.file.is_none() {
+            return Ok(Gathered::Held { sets: self, items });
+        }
+        let mut starts = vec![0u64];
+        for &item in items {
+            starts.push(starts[starts.len() - 1] + self.range(item).end - self.range(item).start);
+        }
+        let mut features = vec![0u32; starts[items.len()] as usize];
+        let mut by_place: Vec<u32> = (0..items.len() as u32).collect();
+        by_place.sort_unstable_by_key(|&at| items[at as usize]);
+        let mut read = Vec::new();
+        let mut rest = &by_place[..];
+        while let Some(&first) = rest.first() {
+            let mut end = self.range(items[first as usize]).end;
+            let start = self.range(items[first as usize]).start;
+            let fits = |at: &u32| {
+                let next = self.range(items[*at as usize]);
+                let is_near = next.start <= end + GAP && next.end <= start + READ_AT_ONCE;
+                end = if is_near { next.end } else { end };
+                is_near
+            };
+            let together = 1 + rest[1..].iter().copied().take_while(fits).count();
+            self.read(start..end, &mut read)?;
+            for &at in &rest[..together] {
+                let from = self.range(items[at as usize]);
+                let to = starts[at as usize] as usize..starts[at as usize + 1] as usize;
+                let from = (from.start - start) as usize..(from.end - start) as usize;
+                features[to].copy_from_slice(&read[from]);
+            }
+            rest = &rest[together..];
+        }
+        Ok(Gathered::Read { starts, features })
+    }
+
+    fn range(&self, item: u32) -> Range<u64> {
+        self.starts[item as usize]..self.starts[item as usize + 1]
+    }
+
+    /// Reads features from the file.
+    fn read(&self, range: Range<u64>, features: &mut Vec<u32>) -> Result<(), PairsError> {
+        features.resize((range.end - range.start) as usize, 0);
+        self.file.as_ref().map_or(Ok(()), |file| file.read(range.start as usize, features))
+    }
+
+    /// How many features an item has.
+    pub fn len_of(&self, item: u32) -> u64 {
+        self.range(item).end - self.range(item).start
+    }
+}
+
+/// The sets of some items, in memory.
+pub(crate) enum Gathered<'a> {
+    Held { sets: &'a Sets, items: &'a [u32] },
+    Read { starts: Vec<u64>, features: Vec<u32> },
+}
+
+impl Gathered<'_> {
+    /// The features of the item at a position of the list that was asked for.
+    #[inline]
+    pub fn features(&self, at: usize) -> &[u32] {
+        let (range, features) = match self {
+            Self::Held { sets, items } => (sets.range(items[at]), &sets.held),
+            Self::Read { starts, features } => (starts[at]..starts[at + 1], features),
+        };
+        &features[range.start as usize..range.end as usize]
+    }
+}
+
 /// The sets of neighbouring items, in memory.
-pub(super) struct Block<'a> {
+pub(crate) struct Block<'a> {
     first: usize,
     starts: &'a [u64],
     features: Cow<'a, [u32]>,

@@ -1,0 +1,396 @@
+//! Which texts are alike, and which of them belong to which keeper?
+
+use std::sync::atomic::Ordering;
+
+use super::{
+    EXACT_FEATURES, EXACT_TEXTS, How, Likeness, Reach, TextFound, TextGroups, TextPairs,
+    TextSearch, USUAL_RECALL, store::Store,
+};
+use crate::{
+    AlikePair, AlikePairs, AllPairs, PairsError, Radius, Resources, Verify,
+    alike::PackedPair,
+    equal::EqualGroups,
+    groups::{self, Group, Groups, Member},
+    keys::Keys,
+    overlap::{Counters, Joined, OverlapPair, Overlaps},
+    resources::stoppable,
+    sorted::Sorter,
+    verify::Measure,
+};
+
+/// Eighths of the memory limit for an index of sets, and for pairs that were found; the rest is for
+/// what is kept of every text.
+const INDEX: u64 = 3;
+const FOUND: u64 = 1;
+
+/// Every alike pair.
+pub(super) fn pairs<const WORDS: usize>(
+    search: &TextSearch,
+    store: &Store<WORDS>,
+    resources: &Resources<'_>,
+) -> Result<TextPairs, PairsError> {
+    let answer = stoppable(|| match search.likeness {
+        Likeness { verify: Some(verify), radius } => {
+            verified_pairs(search, store, verify, radius, resources)
+        }
+        Likeness { verify: None, radius } => bare_pairs(store, radius, resources),
+    })?;
+    resources.report(1.0);
+    Ok(answer)
+}
+
+/// Pairs by fingerprints alone.
+fn bare_pairs<const WORDS: usize>(
+    store: &Store<WORDS>,
+    radius: Option<Radius>,
+    resources: &Resources<'_>,
+) -> Result<TextPairs, PairsError> {
+    let radius = radius.unwrap_or(Radius::new(WORDS as u32 * 64));
+    let pairs = AllPairs::new(radius).resources(resources.clone()).run(&store.prints)?;
+    let near = Sorter::new(&resources.room(FOUND));
+    let mut some: Vec<PackedPair> = Vec::new();
+    pairs.for_each(|pair| some.push(pair.map(|entry| store.firsts[entry as usize]).into()));
+    near.append(&mut some)?;
+    let found = TextFound {
+        spilled: pairs.spilled(),
+        ..found(store, How::Exact, pairs.plan().to_string())
+    };
+    settle(store, near, None, found, resources)
+}
+
+/// Pairs whose sets are similar enough.
+fn verified_pairs<const WORDS: usize>(
+    search: &TextSearch,
+    store: &Store<WORDS>,
+    verify: Verify,
+    radius: Option<Radius>,
+    resources: &Resources<'_>,
+) -> Result<TextPairs, PairsError> {
+    let method = Method::choose(search, store, verify);
+    let near: Sorter<PackedPair> = Sorter::new(&resources.room(FOUND));
+    let distance = |a: u32, b: u32| store.prints[a as usize].distance(&store.prints[b as usize]);
+    let pair = |pair: OverlapPair| {
+        let OverlapPair { a, b, similarity } = pair;
+        let distance = distance(a, b);
+        let [a, b] = [a, b].map(|entry| store.firsts[entry as usize]);
+        PackedPair::from(AlikePair { a, b, distance, similarity: Some(similarity) })
+    };
+    let accepts = |a, b| radius.is_none_or(|radius| radius.contains(distance(a, b)));
+    let progress = |done| resources.report(done);
+    let overlaps = overlaps(store, verify, &method, &accepts, &progress, resources);
+    let counters =
+        overlaps.pairs(&|some| near.append(&mut some.into_iter().map(pair).collect()))?;
+    if verify.similarity.get() == 0.0 {
+        near.append(&mut unlike_pairs(store, radius))?;
+    }
+    let found = method.found(store, &counters);
+    settle(store, near, Some(1.0), found, resources)
+}
+
+/// About how many pairs there are, those of equal texts included.
+pub(super) fn expected_pairs<const WORDS: usize>(
+    search: &TextSearch,
+    store: &Store<WORDS>,
+    resources: &Resources<'_>,
+) -> Result<Option<u64>, PairsError> {
+    let Some(verify) = by_sets(search) else { return Ok(None) };
+    let accepts = |_, _| true;
+    let overlaps = overlaps(store, verify, &Method(None), &accepts, &|_| {}, resources);
+    let equal = EqualGroups::new(store.equal.clone()).count_pairs();
+    Ok(Some(overlaps.expected_pairs()? + equal))
+}
+
+/// At a threshold of nothing at all, even texts that are too short to compare have pairs.
+fn unlike_pairs<const WORDS: usize>(
+    store: &Store<WORDS>,
+    radius: Option<Radius>,
+) -> Vec<PackedPair> {
+    let full = store.firsts.iter().zip(&store.prints).map(|(&first, &print)| (first, Some(print)));
+    let mut pairs = Vec::new();
+    for (rank, &(one, print)) in store.short_firsts.iter().enumerate() {
+        let others = store.short_firsts[rank + 1..].iter().copied().chain(full.clone());
+        for (other, its_print) in others {
+            let distance = print.zip(its_print).map(|(a, b)| a.distance(&b));
+            let is_within = radius
+                .is_none_or(|radius| distance.is_some_and(|distance| radius.contains(distance)));
+            if is_within {
+                let (a, b) = (one.min(other), one.max(other));
+                let distance = distance.unwrap_or(0);
+                pairs.push(AlikePair { a, b, distance, similarity: Some(0.0) }.into());
+            }
+        }
+    }
+    pairs
+}
+
+/// Puts pairs in order.
+fn settle<const WORDS: usize>(
+    store: &Store<WORDS>,
+    near: Sorter<PackedPair>,
+    equal_similarity: Option<f32>,
+    found: TextFound,
+    resources: &Resources<'_>,
+) -> Result<TextPairs, PairsError> {
+    let room = resources.room(FOUND);
+    let near = near.finish()?;
+    let sorted = near.spilled();
+    let near = near.settle(&room, Some)?;
+    let spilled = found.spilled + sorted + near.spilled();
+    let pairs = AlikePairs::new(near, store.equal.clone(), equal_similarity, room);
+    Ok(TextPairs { pairs, found: TextFound { spilled, ..found } })
+}
+
+/// What decides, if sets do: at a threshold of nothing at all, every text is alike every other.
+fn by_sets(search: &TextSearch) -> Option<Verify> {
+    search.likeness.verify.filter(|verify| verify.similarity.get() > 0.0)
+}
+
+/// Groups around keepers, taken in `order`.
+pub(super) fn stars<const WORDS: usize>(
+    search: &TextSearch,
+    store: &Store<WORDS>,
+    order: &[u32],
+    resources: &Resources<'_>,
+) -> Result<TextGroups, PairsError> {
+    let Some(verify) = by_sets(search) else {
+        let TextPairs { pairs, found } = pairs(search, store, resources)?;
+        let groups = groups::star(store.items as usize, order, &pairs)?;
+        return Ok(TextGroups { groups, found });
+    };
+    let classes = Classes::new(store);
+    let (firsts, entries) = classes.ranked(store, order);
+    let (joined, found) =
+        grouped(search, store, verify, resources, |overlaps| overlaps.stars(&entries))?;
+    let star = Star { store, classes: &classes, firsts, joined };
+    Ok(TextGroups { groups: star.groups(order), found })
+}
+
+/// Groups of own texts around the others.
+pub(super) fn against<const WORDS: usize>(
+    search: &TextSearch,
+    store: &Store<WORDS>,
+    own: usize,
+    resources: &Resources<'_>,
+) -> Result<TextGroups, PairsError> {
+    let (own, items) = (own as u32, store.items);
+    let others: Vec<u32> = (own..items).collect();
+    let Some(verify) = by_sets(search) else {
+        let TextPairs { pairs, found } = pairs(search, store, resources)?;
+        let order: Vec<u32> = others.into_iter().chain(0..own).collect();
+        let groups = groups::star(items as usize, &order, &pairs.crossing(own as usize)?)?;
+        return Ok(TextGroups { groups, found });
+    };
+    let classes = Classes::new(store);
+    let (firsts, keepers) = classes.ranked(store, &others);
+    let owned: Vec<u32> = (0..own).collect();
+    let (_, entries) = classes.ranked(store, &owned);
+    let (mut joined, found) =
+        grouped(search, store, verify, resources, |overlaps| overlaps.nearest(&keepers, &entries))?;
+    // A text that equals one of the others belongs to it, unless an earlier one is alike.
+    for (entry, joined) in joined.iter_mut().enumerate() {
+        let class = store.firsts[entry] as usize;
+        let Some(equal) = firsts[class] else { continue };
+        let is_later = |joined: &Joined| {
+            firsts[store.firsts[joined.keeper as usize] as usize]
+                .is_none_or(|keeper| keeper > equal)
+        };
+        if joined.as_ref().is_none_or(is_later) {
+            *joined = Some(Joined { keeper: entry as u32, similarity: 1.0 });
+        }
+    }
+    let star = Star { store, classes: &classes, firsts, joined };
+    Ok(TextGroups { groups: star.groups_around(own), found })
+}
+
+/// Runs a search for keepers.
+fn grouped<const WORDS: usize>(
+    search: &TextSearch,
+    store: &Store<WORDS>,
+    verify: Verify,
+    resources: &Resources<'_>,
+    run: impl Fn(&Overlaps<'_>) -> Result<(Vec<Option<Joined>>, Counters), PairsError>,
+) -> Result<(Vec<Option<Joined>>, TextFound), PairsError> {
+    let method = Method::choose(search, store, verify);
+    let accepts = |a: u32, b: u32| {
+        let distance = || store.prints[a as usize].distance(&store.prints[b as usize]);
+        search.likeness.radius.is_none_or(|radius| radius.contains(distance()))
+    };
+    let progress = |done| resources.report(done);
+    let overlaps = overlaps(store, verify, &method, &accepts, &progress, resources);
+    let (joined, counters) = stoppable(|| run(&overlaps))?;
+    resources.report(1.0);
+    Ok((joined, method.found(store, &counters)))
+}
+
+fn overlaps<'a, const WORDS: usize>(
+    store: &'a Store<WORDS>,
+    verify: Verify,
+    method: &Method,
+    accepts: &'a (dyn Fn(u32, u32) -> bool + Sync),
+    progress: &'a (dyn Fn(f64) + Sync),
+    resources: &Resources<'_>,
+) -> Overlaps<'a> {
+    Overlaps {
+        sets: &store.sets,
+        weights: &store.weights,
+        verify,
+        keys: method.0.as_ref().map(|(keys, _)| keys.clone()),
+        accepts,
+        kernel: resources.kernel_to_use(),
+        memory: resources.share(INDEX),
+        progress,
+    }
+}
+
+/// How candidates are found: exactly, or by keys with a stated recall.
+struct Method(Option<(Keys, f64)>);
+
+impl Method {
+    /// A rule on what is there, never on what it may cost: every machine makes the same choice.
+    fn choose<const WORDS: usize>(
+        search: &TextSearch,
+        store: &Store<WORDS>,
+        verify: Verify,
+    ) -> Self {
+        let recall = match search.reach {
+            Reach::Exact => return Self(None),
+            Reach::Recall(recall) => recall,
+            Reach::Declared => {
+                if u64::from(store.items) <= EXACT_TEXTS && store.features <= EXACT_FEATURES {
+                    return Self(None);
+                }
+                USUAL_RECALL
+            }
+        };
+        let has_keys = verify.measure != Measure::Containment && verify.similarity.get() > 0.0;
+        let keys = || (Keys::for_recall(verify.similarity.get().into(), recall), recall);
+        Self(has_keys.then(keys))
+    }
+
+    fn found<const WORDS: usize>(&self, store: &Store<WORDS>, counters: &Counters) -> TextFound {
+        let (how, plan) = match &self.0 {
+            None => (How::Exact, "set join".to_owned()),
+            Some((keys, recall)) => (How::Recall(*recall), format!("{} keys", keys.bands)),
+        };
+        let verified = counters.verified.load(Ordering::Relaxed);
+        TextFound { verified, ..found(store, how, plan) }
+    }
+}
+
+fn found<const WORDS: usize>(store: &Store<WORDS>, how: How, plan: String) -> TextFound {
+    let Store { short, empty, sets, .. } = store;
+    TextFound { how, plan, verified: 0, short: *short, empty: *empty, spilled: sets.spilled() }
+}
+
+/// Texts that cannot be told apart as one class, named for the first of them.
+struct Classes {
+    /// By text: its class.
+    of: Vec<u32>,
+    /// By text: whether it can be alike anything.
+    can_be_alike: Vec<bool>,
+}
+
+impl Classes {
+    fn new<const WORDS: usize>(store: &Store<WORDS>) -> Self {
+        let mut of: Vec<u32> = (0..store.items).collect();
+        let mut can_be_alike = vec![false; store.items as usize];
+        let shorts = store.short_firsts.iter().map(|(first, _)| first);
+        store.firsts.iter().chain(shorts).for_each(|&item| can_be_alike[item as usize] = true);
+        for &(first, item) in &store.equal {
+            of[item as usize] = first;
+            can_be_alike[item as usize] = true;
+        }
+        Self { of, can_be_alike }
+    }
+
+    /// By class, the first text of it that is taken, by its rank; and the entries in that order.
+    fn ranked<const WORDS: usize>(
+        &self,
+        store: &Store<WORDS>,
+        order: &[u32],
+    ) -> (Vec<Option<(u32, u32)>>, Vec<u32>) {
+        let mut firsts = vec![None; self.of.len()];
+        let mut entries = Vec::new();
+        for (rank, &item) in (0..).zip(order) {
+            let class = self.of[item as usize];
+            if firsts[class as usize].is_none() {
+                firsts[class as usize] = Some((rank, item));
+                entries.extend(store.entry_of(class));
+            }
+        }
+        (firsts, entries)
+    }
+}
+
+/// Which entries belong to which, on the way to groups of texts.
+struct Star<'a, const WORDS: usize> {
+    store: &'a Store<WORDS>,
+    classes: &'a Classes,
+    /// By class: rank and number of the text that was taken first.
+    firsts: Vec<Option<(u32, u32)>>,
+    /// By entry.
+    joined: Vec<Option<Joined>>,
+}
+
+impl<const WORDS: usize> Star<'_, WORDS> {
+    /// Every text of `order` is a keeper or a member.
+    fn groups(&self, order: &[u32]) -> Groups {
+        let mut members: Vec<Vec<Member>> = Vec::new();
+        let mut keepers: Vec<u32> = Vec::new();
+        let mut group_of: Vec<Option<u32>> = vec![None; self.classes.of.len()];
+        let mut is_taken = vec![false; self.classes.of.len()];
+        for &item in order {
+            if std::mem::replace(&mut is_taken[item as usize], true)
+                || !self.classes.can_be_alike[item as usize]
+            {
+                continue;
+            }
+            let class = self.classes.of[item as usize];
+            let (keeper, distance, similarity) = self.keeper_of(class);
+            if keeper == item {
+                group_of[item as usize] = Some(keepers.len() as u32);
+                keepers.push(item);
+                members.push(Vec::new());
+            } else if let Some(group) = group_of[keeper as usize] {
+                members[group as usize].push(Member { item, alike: keeper, distance, similarity });
+            }
+        }
+        let groups = keepers.into_iter().zip(members);
+        groups::in_order(groups.map(|(keep, members)| Group { keep, members }).collect())
+    }
+
+    /// Own texts that belong to one of the others, around it.
+    fn groups_around(&self, own: u32) -> Groups {
+        let mut members: std::collections::BTreeMap<u32, Vec<Member>> = Default::default();
+        for item in (0..own).filter(|&item| self.classes.can_be_alike[item as usize]) {
+            let class = self.classes.of[item as usize];
+            let entry = self.store.entry_of(class);
+            let is_alike = match entry {
+                Some(entry) => self.joined[entry as usize].is_some(),
+                // Too short to compare: only the same content will do.
+                None => self.firsts[class as usize].is_some(),
+            };
+            if is_alike {
+                let (keeper, distance, similarity) = self.keeper_of(class);
+                let member = Member { item, alike: keeper, distance, similarity };
+                members.entry(keeper).or_default().push(member);
+            }
+        }
+        let groups = members.into_iter().map(|(keep, members)| Group { keep, members });
+        groups::in_order(groups.collect())
+    }
+
+    /// The text that a class belongs to, and how close it is.
+    fn keeper_of(&self, class: u32) -> (u32, u32, Option<f32>) {
+        let first = |class: u32| self.firsts[class as usize].map_or(class, |(_, item)| item);
+        let Some(entry) = self.store.entry_of(class) else { return (first(class), 0, Some(1.0)) };
+        match self.joined[entry as usize] {
+            None => (first(class), 0, Some(1.0)),
+            Some(Joined { keeper, similarity }) => {
+                let [one, two] = [entry, keeper].map(|entry| &self.store.prints[entry as usize]);
+                let keeper = self.store.firsts[keeper as usize];
+                (first(keeper), one.distance(two), Some(similarity))
+            }
+        }
+    }
+}
