@@ -1,4 +1,4 @@
-.PHONY: test soak test-python browser lint lint-bench quality quality-images bench bench-images bench-peers bench-python
+.PHONY: test soak test-python browser lint lint-bench quality quality-images bench bench-images bench-texts bench-peers bench-python
 
 # All that must hold before a change goes in. Needs Rust, Python 3.11 or later, and Chromium to look
 # at the report with, which is installed if it is missing; LOOKALIKE_NO_BROWSER=1 goes without it,
@@ -44,13 +44,15 @@ lint-bench:
 	cargo fmt --manifest-path bench/Cargo.toml -- --check
 	cargo clippy --manifest-path bench/Cargo.toml --package lookalike-bench --all-targets -- -D warnings
 
-# How well texts are told: labelled sets (rows with id, text, cluster) in DATA, scored by SCORER.
+# Detection quality on labelled sets (rows with id, text, cluster) in DATA, scored by SCORER; and whether
+# the recall that is stated is measured, on these sets and on 50,000 windows cut from them.
 #   make quality DATA=folder [SCORER=score.py] [RECIPE=bare]
 SCORER = $(DATA)/../eval/score.py
 RECIPE = words
 quality:
 	cargo build --release
 	python3 bench/quality/quality.py $(DATA) $(SCORER) --recipe $(RECIPE)
+	python3 bench/quality/recall.py $(DATA)
 
 # The same for pictures: labelled photographs (img/ and manifest.csv) in DATA. PEERS=1 adds imagehash
 # and pdqhash.
@@ -69,6 +71,19 @@ bench-images: bench/.venv/pictures
 bench/.venv/pictures:
 	python3 -m venv bench/.venv
 	bench/.venv/bin/pip install --quiet imagehash pdqhash Pillow numpy
+	touch $@
+
+# How long exact joins of texts take, and a whole deduplication beside datasketch and text-dedup; writes
+# bench/TEXTS.md. SETS is a folder with mixed.jsonl, million.jsonl and half.jsonl.
+#   make bench-texts SETS=folder [ONLY=mixed]
+bench-texts: bench/.venv/texts
+	cargo build --release
+	bench/.venv/bin/python bench/text_peers.py $(SETS) $(if $(ONLY),--only $(ONLY),--results bench/TEXTS.md)
+
+bench/.venv/texts:
+	python3 -m venv bench/.venv
+	bench/.venv/bin/pip install --quiet datasketch numpy
+	bench/.venv/bin/pip install --quiet text-dedup || echo "text-dedup: left out"
 	touch $@
 
 # Everything side by side, as one table; a full run also writes bench/RESULTS.md.
