@@ -162,6 +162,7 @@ mod resources;
 pub mod simhash;
 mod sorted;
 mod spelling;
+mod stars;
 mod stop_words;
 pub mod texts;
 #[cfg(test)]

@@ -15,6 +15,7 @@ use crate::{
     overlap::{Counters, Joined, OverlapPair, Overlaps},
     resources::stoppable,
     sorted::Sorter,
+    stars::{self, NearPrints, Nearest, Neighbours},
     verify::Measure,
 };
 
@@ -152,16 +153,28 @@ pub(super) fn stars<const WORDS: usize>(
     order: &[u32],
     resources: &Resources<'_>,
 ) -> Result<TextGroups, PairsError> {
-    let Some(verify) = by_sets(search) else {
+    if is_everything_alike(search) {
         let TextPairs { pairs, found } = pairs(search, store, resources)?;
         let groups = groups::star(store.items as usize, order, &pairs)?;
         return Ok(TextGroups { groups, found });
-    };
+    }
     let classes = Classes::new(store);
     let (firsts, entries) = classes.ranked(store, order);
-    let (joined, found) =
-        grouped(search, store, verify, resources, |overlaps| overlaps.stars(&entries))?;
-    let star = Star { store, classes: &classes, firsts, joined };
+    let (joined, found) = match search.likeness.verify {
+        Some(verify) => {
+            grouped(search, store, verify, resources, |overlaps| overlaps.stars(&entries))?
+        }
+        None => grouped_by_prints(search, store, resources, |prints| {
+            stars::stars(prints, store.prints.len(), &entries)
+        })?,
+    };
+    let star = Star {
+        store,
+        classes: &classes,
+        firsts,
+        joined,
+        is_verified: search.likeness.verify.is_some(),
+    };
     Ok(TextGroups { groups: star.groups(order), found })
 }
 
@@ -174,18 +187,28 @@ pub(super) fn against<const WORDS: usize>(
 ) -> Result<TextGroups, PairsError> {
     let (own, items) = (own as u32, store.items);
     let others: Vec<u32> = (own..items).collect();
-    let Some(verify) = by_sets(search) else {
+    if is_everything_alike(search) {
         let TextPairs { pairs, found } = pairs(search, store, resources)?;
         let order: Vec<u32> = others.into_iter().chain(0..own).collect();
         let groups = groups::star(items as usize, &order, &pairs.crossing(own as usize)?)?;
         return Ok(TextGroups { groups, found });
-    };
+    }
     let classes = Classes::new(store);
     let (firsts, keepers) = classes.ranked(store, &others);
     let owned: Vec<u32> = (0..own).collect();
     let (_, entries) = classes.ranked(store, &owned);
-    let (mut joined, found) =
-        grouped(search, store, verify, resources, |overlaps| overlaps.nearest(&keepers, &entries))?;
+    let (mut joined, found) = match search.likeness.verify {
+        Some(verify) => grouped(search, store, verify, resources, |overlaps| {
+            overlaps.nearest(&keepers, &entries)
+        })?,
+        None => grouped_by_prints(search, store, resources, |prints| {
+            let mut nearest = vec![None; store.prints.len()];
+            for (&entry, found) in entries.iter().zip(prints.first_alike(&keepers, &entries)?) {
+                nearest[entry as usize] = found;
+            }
+            Ok(nearest)
+        })?,
+    };
     // A text that equals one of the others belongs to it, unless an earlier one is alike.
     for (entry, joined) in joined.iter_mut().enumerate() {
         let class = store.firsts[entry] as usize;
@@ -198,7 +221,13 @@ pub(super) fn against<const WORDS: usize>(
             *joined = Some(Joined { keeper: entry as u32, similarity: 1.0 });
         }
     }
-    let star = Star { store, classes: &classes, firsts, joined };
+    let star = Star {
+        store,
+        classes: &classes,
+        firsts,
+        joined,
+        is_verified: search.likeness.verify.is_some(),
+    };
     Ok(TextGroups { groups: star.groups_around(own), found })
 }
 
@@ -220,6 +249,27 @@ fn grouped<const WORDS: usize>(
     let (joined, counters) = stoppable(|| run(&overlaps))?;
     resources.report(1.0);
     Ok((joined, method.found(store, &counters)))
+}
+
+/// Runs a search for keepers by fingerprints alone.
+fn grouped_by_prints<const WORDS: usize>(
+    search: &TextSearch,
+    store: &Store<WORDS>,
+    resources: &Resources<'_>,
+    run: impl Fn(&NearPrints<'_, WORDS>) -> Result<Vec<Option<Nearest>>, PairsError>,
+) -> Result<(Vec<Option<Joined>>, TextFound), PairsError> {
+    let radius = search.likeness.radius.unwrap_or(Radius::new(WORDS as u32 * 64));
+    let plan = AllPairs::new(radius).resources(resources.clone()).plan(&store.prints)?;
+    let nearest = stoppable(|| run(&NearPrints { prints: &store.prints, radius, resources }))?;
+    resources.report(1.0);
+    let joined = |Nearest { keeper, .. }| Joined { keeper, similarity: 0.0 };
+    let joined = nearest.into_iter().map(|nearest| nearest.map(joined)).collect();
+    Ok((joined, found(store, How::Exact, plan.to_string())))
+}
+
+/// Whether the threshold is nothing at all, so that no set tells texts apart.
+fn is_everything_alike(search: &TextSearch) -> bool {
+    search.likeness.verify.is_some_and(|verify| verify.similarity.get() == 0.0)
 }
 
 fn overlaps<'a, const WORDS: usize>(
@@ -330,6 +380,8 @@ struct Star<'a, const WORDS: usize> {
     firsts: Vec<Option<(u32, u32)>>,
     /// By entry.
     joined: Vec<Option<Joined>>,
+    /// Whether similarities were computed.
+    is_verified: bool,
 }
 
 impl<const WORDS: usize> Star<'_, WORDS> {
@@ -383,13 +435,15 @@ impl<const WORDS: usize> Star<'_, WORDS> {
     /// The text that a class belongs to, and how close it is.
     fn keeper_of(&self, class: u32) -> (u32, u32, Option<f32>) {
         let first = |class: u32| self.firsts[class as usize].map_or(class, |(_, item)| item);
-        let Some(entry) = self.store.entry_of(class) else { return (first(class), 0, Some(1.0)) };
+        let is_similar = |similarity| self.is_verified.then_some(similarity);
+        let equal = (first(class), 0, is_similar(1.0));
+        let Some(entry) = self.store.entry_of(class) else { return equal };
         match self.joined[entry as usize] {
-            None => (first(class), 0, Some(1.0)),
+            None => equal,
             Some(Joined { keeper, similarity }) => {
                 let [one, two] = [entry, keeper].map(|entry| &self.store.prints[entry as usize]);
                 let keeper = self.store.firsts[keeper as usize];
-                (first(keeper), one.distance(two), Some(similarity))
+                (first(keeper), one.distance(two), is_similar(similarity))
             }
         }
     }

@@ -539,3 +539,36 @@ fn a_folder_that_cannot_be_written_is_said() {
     let error = collector.push_all(&["some words to look at"]).unwrap_err();
     assert!(error.to_string().contains("/nowhere/at/all"), "{error}");
 }
+
+proptest! {
+    #[test]
+    fn keepers_by_fingerprints_alone_are_those_of_all_pairs(
+        words in proptest::collection::vec(proptest::collection::vec(0u8..6, 0..7), 0..60),
+        radius in 0u32..40,
+        own in 0usize..60,
+        seed in any::<u64>(),
+    ) {
+        let texts: Vec<String> = words
+            .iter()
+            .map(|words| words.iter().map(|word| format!("word{word} ")).collect())
+            .collect();
+        let recipe = &crate::Preset::named("bare").unwrap().recipe;
+        let likeness = Likeness { verify: None, radius: Some(Radius::new(radius)) };
+        let resources = Resources::new();
+        let mut collector = TextSearch::new(recipe, likeness).collector(&resources);
+        let all: Vec<Item<'_>> = texts.iter().map(|text| Item::Text(text)).collect();
+        collector.push_items(&all).unwrap();
+        let collected = collector.finish().unwrap();
+        let pairs = collected.pairs(&resources).unwrap().pairs;
+        let count = texts.len();
+        let mut order: Vec<u32> = (0..count as u32).collect();
+        order.sort_by_key(|&item| FeatureHash::Xxh3.hash(seed, &item.to_le_bytes()));
+        let expected = crate::groups::star(count, &order, &pairs).unwrap();
+        prop_assert_eq!(collected.stars(&order, &resources).unwrap().groups, expected);
+        let own = own.min(count);
+        let order: Vec<u32> = (own as u32..count as u32).chain(0..own as u32).collect();
+        let crossing = pairs.crossing(own).unwrap();
+        let expected = crate::groups::star(count, &order, &crossing).unwrap();
+        prop_assert_eq!(collected.against(own, &resources).unwrap().groups, expected);
+    }
+}
