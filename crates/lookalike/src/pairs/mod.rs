@@ -20,9 +20,14 @@ mod tests;
 mod verify;
 mod workspace;
 
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 
-use crate::{Fingerprint, Radius, Resources, resources::stoppable};
+use crate::{
+    Fingerprint, Radius, Resources,
+    groups::{self, Group, Groups, Member},
+    resources::stoppable,
+    stars::{self, NearPrints, Nearest, Neighbours},
+};
 pub use answer::Pairs;
 use find::Strategy;
 pub use plan::Plan;
@@ -140,6 +145,54 @@ impl<'a> AllPairs<'a> {
         })
     }
 
+    /// Groups around keepers: items are taken in `order`; one that is within the radius of an earlier
+    /// keeper belongs to the first such keeper in that order, otherwise it becomes a keeper.
+    ///
+    /// Pairs are listed only where there are few: many near-identical items are compared with keepers
+    /// alone. An item that is not in `order` is in no group.
+    ///
+    /// ```
+    /// use lookalike::{AllPairs, Fingerprint, Radius};
+    ///
+    /// // 0 ~ 1 ~ 2: a chain. 0 and 2 are not within the radius, so both are kept.
+    /// let prints = [0b00, 0b01, 0b11].map(|bits| Fingerprint([bits]));
+    /// let groups = AllPairs::new(Radius::new(1)).stars(&prints, &[0, 1, 2])?;
+    /// assert_eq!((groups.len(), groups[0].keep, groups[0].members[0].item), (1, 0, 1));
+    /// # Ok::<(), lookalike::PairsError>(())
+    /// ```
+    pub fn stars<const WORDS: usize>(
+        &self,
+        prints: &[Fingerprint<WORDS>],
+        order: &[u32],
+    ) -> Result<Groups, PairsError> {
+        self.check::<WORDS>(prints.len())?;
+        let near = self.near(prints);
+        let nearest = stoppable(|| stars::stars(&near, prints.len(), order))?;
+        Ok(in_groups((0..).zip(nearest)))
+    }
+
+    /// Groups of the first `own` items around the others: each belongs to the first of the others
+    /// that is within the radius. Own items are not compared with each other.
+    pub fn against<const WORDS: usize>(
+        &self,
+        prints: &[Fingerprint<WORDS>],
+        own: usize,
+    ) -> Result<Groups, PairsError> {
+        self.check::<WORDS>(prints.len())?;
+        let near = self.near(prints);
+        let keepers: Vec<u32> = (own as u32..prints.len() as u32).collect();
+        let items: Vec<u32> = (0..own as u32).collect();
+        let nearest = stoppable(|| near.first_alike(&keepers, &items))?;
+        Ok(in_groups(items.into_iter().zip(nearest)))
+    }
+
+    fn near<'n, const WORDS: usize>(
+        &'n self,
+        prints: &'n [Fingerprint<WORDS>],
+    ) -> NearPrints<'n, WORDS> {
+        NearPrints { prints, radius: self.radius, resources: &self.resources }
+    }
+
     /// Starts an input that arrives in pieces and may be larger than memory.
     pub fn collector<const WORDS: usize>(self) -> Collector<'a, WORDS> {
         Collector { options: self, prints: Vec::new(), spill: None }
@@ -246,6 +299,18 @@ impl<const WORDS: usize> Collector<'_, WORDS> {
             _ => self.options.run(&self.prints),
         }
     }
+}
+
+/// Items and their keepers as groups.
+fn in_groups(nearest: impl Iterator<Item = (u32, Option<Nearest>)>) -> Groups {
+    let mut members: BTreeMap<u32, Vec<Member>> = BTreeMap::new();
+    for (item, nearest) in nearest {
+        if let Some(Nearest { keeper, distance }) = nearest {
+            let member = Member { item, alike: keeper, distance, similarity: None };
+            members.entry(keeper).or_default().push(member);
+        }
+    }
+    groups::in_order(members.into_iter().map(|(keep, members)| Group { keep, members }).collect())
 }
 
 fn blocks_to_use(radius: u32, bits: u32) -> String {

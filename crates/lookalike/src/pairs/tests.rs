@@ -3,10 +3,11 @@
 use proptest::prelude::*;
 
 use super::{
-    Workspace,
+    AllPairs, Workspace,
     cover::{BitOrder, Cover, Cut},
     find::{find, find_distinct},
     flip::Flip,
+    groups,
     join::{Found, Join},
     linear,
     plan::{Sample, choose},
@@ -231,4 +232,29 @@ fn large_buckets_among_very_many_records_are_finished_one_by_one() {
     let prints: Vec<_> =
         (0..66_500u64).map(|item| Fingerprint([(item / 400) | ((item % 400) << 37)])).collect();
     check_join::<1>(&prints, 1, 0);
+}
+
+proptest! {
+    #[test]
+    fn keepers_are_those_of_all_pairs(
+        bits in proptest::collection::vec(0u64..1024, 0..80),
+        radius in 0u32..4,
+        own in 0usize..80,
+        is_last in any::<bool>(),
+    ) {
+        let prints: Vec<Fingerprint<1>> = bits.into_iter().map(|bits| Fingerprint([bits])).collect();
+        let search = AllPairs::new(Radius::new(radius));
+        let pairs = crate::AlikePairs::from(&search.run(&prints).unwrap());
+        let mut order: Vec<u32> = (0..prints.len() as u32).collect();
+        if is_last {
+            order.reverse();
+        }
+        let expected = groups::star(prints.len(), &order, &pairs).unwrap();
+        prop_assert_eq!(search.stars(&prints, &order).unwrap(), expected);
+        let own = own.min(prints.len());
+        let order: Vec<u32> = (own as u32..prints.len() as u32).chain(0..own as u32).collect();
+        let crossing = pairs.crossing(own).unwrap();
+        let expected = groups::star(prints.len(), &order, &crossing).unwrap();
+        prop_assert_eq!(search.against(&prints, own).unwrap(), expected);
+    }
 }
