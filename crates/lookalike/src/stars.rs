@@ -1,30 +1,14 @@
-//! Which items belong to which keeper, by their neighbours?
+//! Which items belong to which keeper, by their fingerprints?
 //!
 //! Items are taken in keep order: one that is alike an earlier keeper belongs to the *first* such
 //! keeper, otherwise it becomes a keeper. Pairs are listed only where there are few of them. Dense
 //! items are halved: the first half is grouped, and the second is compared with its keepers, so that
-//! many near-identical items cost a look-up each. What items are, and when two are alike,
-//! [`Neighbours`] knows.
+//! many near-identical items cost a look-up each. Items are known by number, and alike if their
+//! fingerprints are within a radius.
 
 use crate::{
     AlikePairs, AllPairs, Fingerprint, PairsError, Radius, Resources, Search, StaticIndex, groups,
 };
-
-/// What can be asked about items, which are known by number.
-pub(crate) trait Neighbours {
-    /// The alike pairs among some items, by their positions in `items`.
-    fn pairs(&self, items: &[u32]) -> Result<AlikePairs, PairsError>;
-
-    /// About how many pairs there are among some items, or candidates for one.
-    fn expected_pairs(&self, items: &[u32]) -> Result<f64, PairsError>;
-
-    /// By item, the first of `keepers` that it is alike, in their order.
-    fn first_alike(
-        &self,
-        keepers: &[u32],
-        items: &[u32],
-    ) -> Result<Vec<Option<Nearest>>, PairsError>;
-}
 
 /// The keeper that an item belongs to, and how far apart the two are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,42 +17,30 @@ pub(crate) struct Nearest {
     pub distance: u32,
 }
 
-/// By item, the keeper that it belongs to; `None` for keepers, and for items that are not in `order`.
-/// `count` is how many items there are.
-pub(crate) fn stars(
-    neighbours: &impl Neighbours,
-    count: usize,
-    order: &[u32],
-) -> Result<Vec<Option<Nearest>>, PairsError> {
-    let mut stars = Stars { neighbours, nearest: vec![None; count], keepers: Vec::new() };
-    stars.take(order)?;
-    Ok(stars.nearest)
-}
-
-/// As few items are grouped by their pairs, however many there are.
+/// So few items are grouped by their pairs, however many pairs there are.
 const FEW_ITEMS: usize = if cfg!(test) { 8 } else { 1024 };
 /// Items with more pairs each than this are halved.
 const MANY_PAIRS: f64 = 8.0;
 
-struct Stars<'a, N> {
-    neighbours: &'a N,
+struct Stars<'a, const WORDS: usize> {
+    items: &'a NearPrints<'a, WORDS>,
     nearest: Vec<Option<Nearest>>,
     /// In keep order.
     keepers: Vec<u32>,
 }
 
-impl<N: Neighbours> Stars<'_, N> {
+impl<const WORDS: usize> Stars<'_, WORDS> {
     /// Groups some items, none of which is alike a keeper so far.
     fn take(&mut self, items: &[u32]) -> Result<(), PairsError> {
         if items.len() <= FEW_ITEMS
-            || self.neighbours.expected_pairs(items)? <= MANY_PAIRS * items.len() as f64
+            || self.items.expected_pairs(items)? <= MANY_PAIRS * items.len() as f64
         {
             return self.take_by_pairs(items);
         }
         let (first, second) = items.split_at(items.len() / 2);
         let before = self.keepers.len();
         self.take(first)?;
-        let found = self.neighbours.first_alike(&self.keepers[before..], second)?;
+        let found = self.items.first_alike(&self.keepers[before..], second)?;
         let mut rest = Vec::new();
         for (&item, nearest) in second.iter().zip(found) {
             self.nearest[item as usize] = nearest;
@@ -80,7 +52,7 @@ impl<N: Neighbours> Stars<'_, N> {
     }
 
     fn take_by_pairs(&mut self, items: &[u32]) -> Result<(), PairsError> {
-        let pairs = self.neighbours.pairs(items)?;
+        let pairs = self.items.pairs(items)?;
         let order: Vec<u32> = (0..items.len() as u32).collect();
         for group in groups::star(items.len(), &order, &pairs)? {
             let keeper = items[group.keep as usize];
@@ -103,17 +75,26 @@ pub(crate) struct NearPrints<'a, const WORDS: usize> {
 }
 
 impl<const WORDS: usize> NearPrints<'_, WORDS> {
+    /// By item, the keeper that it belongs to; `None` for keepers, and for items that are not in
+    /// `order`.
+    pub fn stars(&self, order: &[u32]) -> Result<Vec<Option<Nearest>>, PairsError> {
+        let nearest = vec![None; self.prints.len()];
+        let mut stars = Stars { items: self, nearest, keepers: Vec::new() };
+        stars.take(order)?;
+        Ok(stars.nearest)
+    }
+
     fn prints(&self, items: &[u32]) -> Vec<Fingerprint<WORDS>> {
         items.iter().map(|&item| self.prints[item as usize]).collect()
     }
-}
 
-impl<const WORDS: usize> Neighbours for NearPrints<'_, WORDS> {
+    /// The pairs among some items, by their positions in `items`.
     fn pairs(&self, items: &[u32]) -> Result<AlikePairs, PairsError> {
         let search = AllPairs::new(self.radius).resources(self.resources.clone());
         Ok(AlikePairs::from(&search.run(&self.prints(items))?))
     }
 
+    /// About how many pairs there are among some items.
     fn expected_pairs(&self, items: &[u32]) -> Result<f64, PairsError> {
         // Evenly spread, so that those beside each other count no more than others.
         let step = items.len().div_ceil(SAMPLE).max(1);
@@ -122,7 +103,8 @@ impl<const WORDS: usize> Neighbours for NearPrints<'_, WORDS> {
         Ok(pairs * (items.len() as f64 / sample.len().max(1) as f64).powi(2))
     }
 
-    fn first_alike(
+    /// By item, the first of `keepers` that it is alike, in their order.
+    pub fn first_alike(
         &self,
         keepers: &[u32],
         items: &[u32],
@@ -147,15 +129,13 @@ impl<const WORDS: usize> Neighbours for NearPrints<'_, WORDS> {
                 }
             }
             waiting.retain(|&at| nearest[at].is_none());
-            // Somewhere on the way: how much is left, nobody knows.
+            // How much is left is not known.
             self.resources.report(0.5);
             Ok(!waiting.is_empty())
         })?;
         Ok(nearest)
     }
-}
 
-impl<const WORDS: usize> NearPrints<'_, WORDS> {
     fn index(&self, keepers: &[u32]) -> Result<StaticIndex<WORDS>, PairsError> {
         let kernel = self.resources.kernel_to_use();
         Ok(StaticIndex::build_with(&self.prints(keepers), self.radius, kernel)?)

@@ -26,7 +26,7 @@ use crate::{
     Fingerprint, Radius, Resources,
     groups::{self, Group, Groups, Member},
     resources::stoppable,
-    stars::{self, NearPrints, Nearest, Neighbours},
+    stars::{NearPrints, Nearest},
 };
 pub use answer::Pairs;
 use find::Strategy;
@@ -167,7 +167,7 @@ impl<'a> AllPairs<'a> {
     ) -> Result<Groups, PairsError> {
         self.check::<WORDS>(prints.len())?;
         let near = self.near(prints);
-        let nearest = stoppable(|| stars::stars(&near, prints.len(), order))?;
+        let nearest = stoppable(|| near.stars(order))?;
         Ok(in_groups((0..).zip(nearest)))
     }
 

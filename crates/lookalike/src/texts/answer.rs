@@ -15,7 +15,7 @@ use crate::{
     overlap::{Counters, Joined, OverlapPair, Overlaps},
     resources::stoppable,
     sorted::Sorter,
-    stars::{self, NearPrints, Nearest, Neighbours},
+    stars::{NearPrints, Nearest},
     verify::Measure,
 };
 
@@ -164,9 +164,7 @@ pub(super) fn stars<const WORDS: usize>(
         Some(verify) => {
             grouped(search, store, verify, resources, |overlaps| overlaps.stars(&entries))?
         }
-        None => grouped_by_prints(search, store, resources, |prints| {
-            stars::stars(prints, store.prints.len(), &entries)
-        })?,
+        None => grouped_by_prints(search, store, resources, |prints| prints.stars(&entries))?,
     };
     let star = Star {
         store,

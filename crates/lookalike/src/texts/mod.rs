@@ -239,7 +239,7 @@ impl Texts {
         self.0.pairs(resources)
     }
 
-    /// About how many alike pairs there are, told by a sample in a fraction of the time it takes to
+    /// About how many alike pairs there are, estimated from a sample in a fraction of the time it takes to
     /// find them; `None` if nothing but fingerprints is compared.
     pub fn expected_pairs(&self, resources: &Resources<'_>) -> Result<Option<u64>, PairsError> {
         self.0.expected_pairs(resources)
