@@ -9,6 +9,8 @@ mod act;
 mod args;
 mod commands;
 mod config;
+#[doc(hidden)]
+pub mod fuzz;
 mod places;
 mod report;
 mod source;

@@ -158,6 +158,18 @@ impl Decoder {
     /// Decodes a picture, as a viewer shows it: turned as its EXIF orientation says, on white if it
     /// is transparent, the first one of an animation.
     pub fn decode(&self, bytes: &[u8]) -> Result<Picture, DecodeError> {
+        // Decoders are fuzzed, but not ours: one that panics on a broken file costs that file only.
+        std::panic::catch_unwind(AssertUnwindSafe(|| self.decode_unguarded(bytes))).unwrap_or_else(
+            |_| {
+                let format = PictureFormat::of_content(bytes).unwrap_or(PictureFormat::Raw);
+                Err(broken(format, "the decoder gave up"))
+            },
+        )
+    }
+
+    /// As [`decode`](Self::decode), but a panic of a decoder is a panic: for tests.
+    #[doc(hidden)]
+    pub fn decode_unguarded(&self, bytes: &[u8]) -> Result<Picture, DecodeError> {
         if bytes.is_empty() {
             return Err(DecodeError::Empty);
         }
@@ -167,9 +179,7 @@ impl Decoder {
                 |format| DecodeError::NotRead { format },
             )
         })?;
-        // Decoders are fuzzed, but not ours: one that panics on a broken file costs that file only.
-        std::panic::catch_unwind(AssertUnwindSafe(|| self.decode_as(format, bytes)))
-            .unwrap_or_else(|_| Err(broken(format, "the decoder gave up")))
+        self.decode_as(format, bytes)
     }
 
     fn decode_as(&self, format: PictureFormat, bytes: &[u8]) -> Result<Picture, DecodeError> {
