@@ -195,7 +195,7 @@ pub use resources::Resources;
 pub use simhash::simhash;
 pub use stop_words::{Language, StopWords, StopWordsError};
 pub use texts::{
-    How, Item, Likeness, Parts, Reach, TextCloseness, TextCollector, TextFound, TextGroups,
-    TextPairs, TextSearch, Texts,
+    How, Item, Likeness, LostWords, Parts, Reach, TextCloseness, TextCollector, TextFound,
+    TextGroups, TextPairs, TextSearch, Texts,
 };
 pub use verify::{FeatureSet, Level, Measure, Similarity, Verify, VerifyError};

@@ -206,6 +206,8 @@ impl FromStr for Measure {
 /// How alike two items are, in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
+    /// One shows or contains a part of the other; as a whole, they may be far apart.
+    Part,
     /// Most of it is the same.
     Similar,
     /// The same, edited.
@@ -216,7 +218,10 @@ pub enum Level {
 
 impl Level {
     /// Every level, the strictest first.
-    pub const ALL: [Self; 3] = [Self::Copy, Self::Near, Self::Similar];
+    pub const ALL: [Self; 4] = [Self::Copy, Self::Near, Self::Similar, Self::Part];
+
+    /// The levels of whole items, the strictest first.
+    pub const WHOLE: [Self; 3] = [Self::Copy, Self::Near, Self::Similar];
 
     /// The level of a similarity; `None` below all of them.
     ///
@@ -227,15 +232,16 @@ impl Level {
     /// assert_eq!(Level::of(0.2), None);
     /// ```
     pub fn of(similarity: f32) -> Option<Self> {
-        Self::ALL.into_iter().find(|level| similarity >= level.similarity().get())
+        Self::WHOLE.into_iter().find(|level| similarity >= level.similarity().get())
     }
 
-    /// The least similarity that is called so.
+    /// The least similarity that is called so; 0 for parts, which ask nothing of the whole.
     pub const fn similarity(self) -> Similarity {
         match self {
             Self::Copy => Similarity(0.8),
             Self::Near => Similarity(0.6),
             Self::Similar => Similarity(0.47),
+            Self::Part => Similarity(0.0),
         }
     }
 
@@ -245,6 +251,7 @@ impl Level {
             Self::Copy => "copy",
             Self::Near => "near",
             Self::Similar => "similar",
+            Self::Part => "part",
         }
     }
 }

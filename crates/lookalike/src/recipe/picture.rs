@@ -278,12 +278,12 @@ impl PicturePreset {
         self.radius_of(self.level)
     }
 
-    /// Within how many bits two pictures are as alike as that.
+    /// Within how many bits two whole pictures are as alike as that; of parts, similar.
     pub const fn radius_of(&self, level: Level) -> Radius {
         match level {
             Level::Copy => self.levels[0],
             Level::Near => self.levels[1],
-            Level::Similar => self.levels[2],
+            Level::Similar | Level::Part => self.levels[2],
         }
     }
 }

@@ -9,15 +9,18 @@
 //! | `digest.rs` | What is kept of a text, once it is gone? |
 //! | `store.rs` | What is kept of all texts? |
 //! | `answer.rs` | Which of them are alike, and which belong to which keeper? |
+//! | `lost.rs` | How much is lost if some of them are removed? |
 
 mod answer;
 mod digest;
+mod lost;
 mod store;
 
 use rayon::prelude::*;
 
 use crate::{
-    AlikePairs, Fingerprint, PairsError, Radius, Recipe, Resources, Verify, Width, groups::Groups,
+    AlikePairs, Fingerprint, PairsError, Radius, Recipe, Resources, Similarity, Verify, Width,
+    groups::Groups,
 };
 use digest::{Digest, Digester};
 use store::Store;
@@ -234,6 +237,13 @@ impl Texts {
         self.len() == 0
     }
 
+    /// Asks for another similarity from now on; of texts that are not verified, for nothing.
+    ///
+    /// The answers are those of a search for that similarity over the same texts.
+    pub fn set_similarity(&mut self, similarity: Similarity) {
+        self.0.set_similarity(similarity);
+    }
+
     /// Every alike pair.
     pub fn pairs(&self, resources: &Resources<'_>) -> Result<TextPairs, PairsError> {
         self.0.pairs(resources)
@@ -263,6 +273,27 @@ impl Texts {
     pub fn against(&self, own: usize, resources: &Resources<'_>) -> Result<TextGroups, PairsError> {
         self.0.against(own, resources)
     }
+
+    /// How many words are lost if these texts are removed: words that no other text has. `None` if the
+    /// features that are compared are not single words.
+    ///
+    /// Takes at most 16 MB. Words are told apart by 27 bits of their hashes, so some lost ones are missed: of a
+    /// hundred, about three beside four million different kept words.
+    pub fn lost_words(
+        &self,
+        is_removed: &(dyn Fn(u32) -> bool + Sync),
+    ) -> Result<Option<LostWords>, PairsError> {
+        self.0.lost_words(is_removed)
+    }
+}
+
+/// How many words of removed texts no kept text has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LostWords {
+    /// The different words of every removed text, added up.
+    pub removed: u64,
+    /// Those of them that no kept text has.
+    pub lost: u64,
 }
 
 /// What is searched for its like.
@@ -371,6 +402,11 @@ trait Collect: Send + Sync {
     fn expected_pairs(&self, resources: &Resources<'_>) -> Result<Option<u64>, PairsError>;
     fn stars(&self, order: &[u32], resources: &Resources<'_>) -> Result<TextGroups, PairsError>;
     fn against(&self, own: usize, resources: &Resources<'_>) -> Result<TextGroups, PairsError>;
+    fn set_similarity(&mut self, similarity: Similarity);
+    fn lost_words(
+        &self,
+        is_removed: &(dyn Fn(u32) -> bool + Sync),
+    ) -> Result<Option<LostWords>, PairsError>;
 }
 
 struct Collected<const WORDS: usize> {
@@ -416,6 +452,22 @@ impl<const WORDS: usize> Collect for Collected<WORDS> {
 
     fn against(&self, own: usize, resources: &Resources<'_>) -> Result<TextGroups, PairsError> {
         answer::against(&self.search, &self.store, own, resources)
+    }
+
+    fn set_similarity(&mut self, similarity: Similarity) {
+        if let Some(verify) = &mut self.search.likeness.verify {
+            verify.similarity = similarity;
+        }
+    }
+
+    fn lost_words(
+        &self,
+        is_removed: &(dyn Fn(u32) -> bool + Sync),
+    ) -> Result<Option<LostWords>, PairsError> {
+        match self.search.likeness.verify {
+            Some(verify) => lost::words(&self.store, verify, is_removed),
+            None => Ok(None),
+        }
     }
 }
 

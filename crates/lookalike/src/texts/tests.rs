@@ -572,3 +572,70 @@ proptest! {
         prop_assert_eq!(collected.against(own, &resources).unwrap().groups, expected);
     }
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn another_similarity_has_the_answers_of_a_search_for_it(texts in corpora(), order in any::<u64>()) {
+        let at = |similarity: f32| {
+            let similarity = Similarity::new(similarity).unwrap();
+            verified(Verify { similarity, ..Verify::DEFAULT })
+        };
+        let resources = Resources::new();
+        let mut collected = collect(&at(0.9), &texts, &resources);
+        let mut items: Vec<u32> = (0..texts.len() as u32).collect();
+        items.sort_by_key(|&item| FeatureHash::Xxh3.hash(order, &item.to_le_bytes()));
+        for similarity in [0.6, 0.3] {
+            collected.set_similarity(Similarity::new(similarity).unwrap());
+            let expected = collect(&at(similarity), &texts, &resources);
+            prop_assert_eq!(collected.pairs(&resources).unwrap(), expected.pairs(&resources).unwrap());
+            let [one, other] = [&collected, &expected].map(|texts| texts.stars(&items, &resources));
+            prop_assert_eq!(one.unwrap(), other.unwrap());
+        }
+    }
+
+    #[test]
+    fn lost_words_are_those_of_removed_texts_that_no_kept_one_has(
+        texts in corpora(),
+        seed in any::<u64>(),
+        memory in any::<bool>(),
+    ) {
+        let resources = if memory { tiny() } else { Resources::new() };
+        let collected = collect(&default(), &texts, &resources);
+        let is_removed = |item: u32| FeatureHash::Xxh3.hash(seed, &item.to_le_bytes()).is_multiple_of(3);
+        // Texts with too few pairs of words are left out, as nothing is kept of them but their content.
+        let words: Vec<BTreeSet<u64>> = texts
+            .iter()
+            .map(|text| tokens(text))
+            .filter(|tokens| tokens.windows(2).collect::<BTreeSet<_>>().len() > 1)
+            .map(BTreeSet::from_iter)
+            .collect();
+        let full: Vec<u32> = (0..)
+            .zip(&texts)
+            .filter(|(_, text)| tokens(text).windows(2).collect::<BTreeSet<_>>().len() > 1)
+            .map(|(item, _)| item)
+            .collect();
+        let of = |removed: bool| {
+            full.iter().zip(&words).filter(move |(item, _)| is_removed(**item) == removed)
+        };
+        let kept: BTreeSet<u64> = of(false).flat_map(|(_, words)| words).copied().collect();
+        let all: Vec<u64> = of(true).flat_map(|(_, words)| words).copied().collect();
+        let lost = all.iter().filter(|word| !kept.contains(word)).count() as u64;
+        prop_assert_eq!(
+            collected.lost_words(&is_removed).unwrap(),
+            Some(LostWords { removed: all.len() as u64, lost })
+        );
+    }
+}
+
+#[test]
+fn where_no_single_words_are_compared_none_are_lost() {
+    let texts = ["one two three four", "five six seven eight"];
+    let jaccard = Verify { measure: Measure::Jaccard, ..Verify::DEFAULT };
+    let radius = Radius::new(9);
+    for search in [verified(jaccard), TextSearch::new(&words(), Likeness::within(radius))] {
+        let texts = collect(&search, &texts, &Resources::new());
+        assert_eq!(texts.lost_words(&|_| true).unwrap(), None);
+    }
+}
