@@ -76,7 +76,7 @@ class Dedup:
 
     @cached_property
     def pairs(self) -> list[AlikePair]:
-        """All alike pairs, in order."""
+        """All pairs of every level, in order: also of items that are not alike enough to go."""
         return [AlikePair(*pair) for pair in self._answer.pairs()]
 
     @cached_property
@@ -112,13 +112,13 @@ def dedup(
     against: Any = None,
     recipe: str | Recipe = "words",
     distance: int | None = None,
-    level: Literal["copy", "near", "similar"] | None = None,
+    level: Literal["copy", "near", "similar", "part"] | None = None,
     similarity: float | None = None,
     measure: Literal["jaccard", "mixed", "containment"] | None = None,
     verify: bool = True,
     exact: bool = False,
     recall: float | None = None,
-    keep: str = "first",
+    keep: str | None = None,
     group: Literal["star", "connected"] = "star",
     max_remove: float = 0.9,
     field: str | None = None,
@@ -158,9 +158,10 @@ def dedup(
     (0, 2)
 
     Options are those of ``lookalike dedup``, with the same defaults: ``field`` and ``id`` name
-    columns, ``keep`` is ``first``, ``last``, ``longest``, ``largest``, ``newest``, ``FIELD:asc`` or
-    ``FIELD:desc``, or several with commas between; ``level``, ``similarity`` and ``distance`` say
-    how alike; ``verify=False`` compares fingerprints only; ``exact`` finds every alike pair, however
+    columns, ``keep`` is ``longest`` (the default for texts), ``best`` (for images), ``first``,
+    ``last``, ``largest``, ``newest``, ``FIELD:asc`` or ``FIELD:desc``, or several with commas between.
+    Texts of level ``near`` and images of level ``copy`` go, unless ``level``, ``similarity`` or
+    ``distance`` says otherwise; ``.pairs`` has every level; ``verify=False`` compares fingerprints only; ``exact`` finds every alike pair, however
     many texts there are, and ``recall`` at least a share of them; ``against`` is other data: what is alike
     something in it goes, and nothing else. ``report`` writes a page to look at; ``output`` writes
     what is kept of files; ``skipped`` lists all that could not be read. ``changes`` are what
@@ -274,9 +275,9 @@ def _recipe_options(recipe: Recipe, stack: ExitStack) -> dict[str, Any]:
     return choices
 
 
-def _fields_of(keep: str) -> list[str]:
+def _fields_of(keep: str | None) -> list[str]:
     """The fields that rules look at: of ``score:desc,date:asc``, score and date."""
-    rules = [rule.strip().rpartition(":") for rule in keep.split(",")]
+    rules = [rule.strip().rpartition(":") for rule in (keep or "").split(",")]
     return [field for field, _, order in rules if order in ("asc", "desc")]
 
 

@@ -134,6 +134,18 @@ def test_other_data_are_held_against() -> None:
         assert decided(result) == [(1, 0), (2, 0)]
 
 
+def test_what_is_only_similar_is_listed_and_stays_and_the_longest_is_kept() -> None:
+    words = [f"word{number}" for number in range(10, 80)]
+    one, two, other = (" ".join(words[start : start + 50]) for start in (0, 2, 15))
+    result = dedup([one, two + " more", other])
+    assert (result.kept, decided(result)) == ([1, 2], [(0, 1)])
+    assert len(result.pairs) == 3
+    assert result.summary["looser"] is None
+    assert dedup([one, other]).removed == []
+    assert dedup([one, other], level="similar").removed == [1]
+    assert dedup([one, two + " more"], keep="first").removed == [1]
+
+
 def test_nested_fields_are_found() -> None:
     rows = [{"page": {"text": NINE}}, {"page": {"text": TEN}}, {"page": None}]
     for data in [rows, pyarrow.Table.from_pylist(rows)]:

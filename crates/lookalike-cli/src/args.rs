@@ -136,7 +136,7 @@ pub struct DedupArgs {
     #[arg(long, short, value_name = "KEPT")]
     pub output: Option<PathBuf>,
 
-    /// Write all alike pairs; the ending decides the format (.jsonl, .csv, .tsv, .parquet)
+    /// Write all pairs, of every level; the ending decides the format (.jsonl, .csv, .tsv, .parquet)
     #[arg(long, value_name = "FILE")]
     pub pairs: Option<PathBuf>,
 
@@ -156,7 +156,7 @@ pub struct DedupArgs {
     #[arg(long, value_name = "FILE")]
     pub skipped: Option<PathBuf>,
 
-    /// Write a page that shows the groups and what differs
+    /// Write a page that shows the groups and what differs, with what is less alike and stays
     #[arg(long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
 
@@ -182,9 +182,10 @@ pub struct DedupArgs {
     /// Which one of a group is kept: first, last, longest (text), largest (bytes), newest or oldest
     /// (file), best (picture: pixels, then bytes), path:PATTERN (those whose path fits; * is anything),
     /// or by a field: FIELD:asc (smallest first) or FIELD:desc. Several, with commas between: the next
-    /// decides between equals
-    #[arg(long, value_name = "RULE", default_value = "first", value_parser = parsed::<KeepRules>)]
-    pub keep: KeepRules,
+    /// decides between equals, and at last the first in the input [default: longest for texts, best for
+    /// images, first for fingerprints]
+    #[arg(long, value_name = "RULE", value_parser = parsed::<KeepRules>)]
+    pub keep: Option<KeepRules>,
 
     /// Who goes together: star (each alike the one that is kept) or connected (chains, too)
     #[arg(long, value_name = "HOW", default_value = "star")]
@@ -327,6 +328,15 @@ impl FromStr for KeepRules {
 }
 
 impl KeepRules {
+    /// What is kept unless the user says otherwise.
+    pub fn usual(kind: Kind) -> Self {
+        Self(vec![match kind {
+            Kind::Text => KeepRule::Longest,
+            Kind::Image => KeepRule::Best,
+            Kind::Hash => KeepRule::First,
+        }])
+    }
+
     /// The fields that decide, in order.
     pub fn fields(&self) -> Vec<String> {
         let field = |rule: &KeepRule| match rule {

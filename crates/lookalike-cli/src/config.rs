@@ -11,8 +11,8 @@ use std::{
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use lookalike::{
     AllPairs, Kernel, Level, Likeness, Model, PictureMethod, PicturePreset, PictureRecipe,
-    PictureSearch, Preset, Radius, Reach, Recipe, RecipeError, Resources, SecondOpinion, StopWords,
-    TextSearch, Verify, Width,
+    PictureSearch, Preset, Radius, Reach, Recipe, RecipeError, Resources, SecondOpinion,
+    Similarity, StopWords, TextSearch, Verify, Width,
 };
 
 use crate::args::{
@@ -145,10 +145,16 @@ impl Making {
     }
 }
 
+/// Texts less similar than this are listed, but none of them is removed unless the user says so.
+const ACTING: Similarity = Level::Near.similarity();
+
 /// When are two texts alike?
+#[derive(Clone)]
 pub struct Alike {
     pub recipe: Recipe,
     pub likeness: Likeness,
+    /// How similar they are, at least, unless the user asks for something else.
+    usual: Similarity,
     reach: Reach,
 }
 
@@ -161,9 +167,14 @@ impl Alike {
             (false, None) => Reach::Declared,
         };
         let Making { recipe, radius } = Making::new(recipe, distance)?;
+        ensure!(
+            verify.level != Some(Level::Part),
+            "--level part is for images; texts that contain each other: --measure containment"
+        );
         let similarity = verify.level.map(Level::similarity).or(verify.similarity);
         let asked = similarity.is_some() || verify.measure.is_some();
-        let verify = match usual.or(asked.then_some(Verify::DEFAULT)) {
+        let usual = usual.or(asked.then_some(Verify::DEFAULT));
+        let verify = match usual {
             Some(usual) if !verify.no_verify => Some(Verify {
                 similarity: similarity.unwrap_or(usual.similarity),
                 measure: verify.measure.unwrap_or(usual.measure),
@@ -173,7 +184,29 @@ impl Alike {
         };
         // Where features decide, bits count only if the user says so.
         let radius = if verify.is_some() { distance } else { Some(radius) };
-        Ok(Self { recipe, likeness: Likeness { verify, radius }, reach })
+        let usual = usual.unwrap_or(Verify::DEFAULT).similarity;
+        Ok(Self { recipe, likeness: Likeness { verify, radius }, usual, reach })
+    }
+
+    /// How alike texts must be to be listed, though less alike than what is asked for: every level
+    /// there is.
+    pub fn looking(&self) -> Self {
+        self.at(|asked| if self.usual < asked { self.usual } else { asked })
+    }
+
+    /// How alike texts must be for one of them to be removed: near, unless the user asks for
+    /// something else.
+    pub fn acting(&self, args: &VerifyArgs) -> Self {
+        let is_asked = args.level.is_some() || args.similarity.is_some();
+        self.at(|asked| if is_asked || asked > ACTING { asked } else { ACTING })
+    }
+
+    /// The same at another similarity.
+    fn at(&self, similarity: impl Fn(Similarity) -> Similarity) -> Self {
+        let verify = self.likeness.verify;
+        let verify =
+            verify.map(|verify| Verify { similarity: similarity(verify.similarity), ..verify });
+        Self { likeness: Likeness { verify, ..self.likeness }, ..self.clone() }
     }
 
     /// When two texts are alike, in words.
@@ -276,7 +309,7 @@ impl PicturesAlike {
 
 /// The level of pictures of which one shows a part of the other: they are farther apart than all
 /// levels of whole pictures.
-pub const PART: &str = "part";
+pub const PART: &str = Level::Part.name();
 
 fn model_for(path: &Path, preset: &PicturePreset) -> Result<Arc<Model>> {
     let Some(name) = preset.recipe.model_name() else {

@@ -99,7 +99,7 @@ fn compare_pictures(a: &str, b: &str, args: &CompareArgs) -> Result<ExitCode> {
     };
     let (one, two) = (digest(a)?, digest(b)?);
     let closeness = search.compare(&one, &two);
-    let levels = alike.preset.levels.iter().zip(Level::ALL);
+    let levels = alike.preset.levels.iter().zip(Level::WHOLE);
     let bits = alike.preset.recipe.width.bits();
     let level = closeness.and_then(|closeness| {
         levels.clone().find(|(radius, _)| radius.contains(closeness.distance))

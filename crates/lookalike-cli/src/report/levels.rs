@@ -2,8 +2,6 @@
 
 use lookalike::{Level, Radius};
 
-use crate::config::PART;
-
 /// What decides how alike two items are called?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Levels {
@@ -18,27 +16,15 @@ impl Levels {
         match self {
             Self::Similarity => similarity.and_then(Level::of),
             Self::Distance(radii) => {
-                let level = radii.iter().position(|radius| radius.contains(distance))?;
-                Some(Level::ALL[level])
+                let level = radii.iter().position(|radius| radius.contains(distance));
+                // Farther apart than that, they were found by their parts.
+                Some(level.map_or(Level::Part, |level| Level::WHOLE[level]))
             }
         }
     }
 
     /// The name of the level of two items; `None` if they are below all levels, or not verified.
     pub fn label(self, distance: u32, similarity: Option<f32>) -> Option<&'static str> {
-        match (self, self.of(distance, similarity)) {
-            (_, Some(level)) => Some(level.name()),
-            (Self::Similarity, None) => None,
-            (Self::Distance(_), None) => Some(PART),
-        }
-    }
-
-    /// What items below all levels are called. Pictures as far apart as that were found by their
-    /// parts.
-    pub fn rest(self) -> &'static str {
-        match self {
-            Self::Similarity => "other",
-            Self::Distance(_) => PART,
-        }
+        self.of(distance, similarity).map(Level::name)
     }
 }

@@ -46,7 +46,8 @@ fn summary(ran: &Ran) -> serde_json::Value {
 fn one_of_each_group_is_kept_byte_for_byte() {
     let folder = Folder::with("in.jsonl", corpus());
     let ran = folder.run(
-        "dedup in.jsonl -o out.jsonl --pairs p.jsonl --groups g.jsonl --removed r.csv --report r.html",
+        "dedup in.jsonl --keep first -o out.jsonl --pairs p.jsonl --groups g.jsonl --removed r.csv \
+         --report r.html",
     );
     assert_eq!((ran.exit, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
     let corpus = corpus();
@@ -72,7 +73,7 @@ fn one_of_each_group_is_kept_byte_for_byte() {
 
 #[test]
 fn what_is_kept_goes_to_standard_output_by_a_dash() {
-    let ran = Folder::with("in.jsonl", corpus()).run("dedup in.jsonl -o -");
+    let ran = Folder::with("in.jsonl", corpus()).run("dedup in.jsonl -o - --keep first");
     assert_eq!((ran.exit, ids(&ran.stdout).as_str()), (0, "a b f"), "{}", ran.stderr);
     assert!(ran.stderr.contains("kept     3 to standard output\n"), "{}", ran.stderr);
 }
@@ -91,6 +92,8 @@ fn keep_rules_decide_who_stays() {
         let ran = folder.run(&format!("dedup in.jsonl -o - --keep {rule}"));
         assert_eq!((ran.exit, ids(&ran.stdout).as_str()), (0, kept), "{rule}: {}", ran.stderr);
     }
+    let ran = folder.run("dedup in.jsonl -o -");
+    assert_eq!(ids(&ran.stdout), "b d f", "the longest is the default");
     let ran = folder.run("dedup in.jsonl --keep newest");
     ran.fails(
         "--keep newest: rows of a table have no time of change; name a field that has it, as in \
@@ -156,7 +159,7 @@ fn a_dry_run_writes_nothing() {
     let folder = Folder::with("in.jsonl", corpus());
     let ran = folder.run("dedup in.jsonl -o out.jsonl --pairs p.csv --report r.html --dry-run");
     assert_eq!((ran.exit, folder.names()), (0, vec!["in.jsonl".to_owned()]));
-    assert!(ran.stderr.contains("removed  would go: 3 (50.0 %)"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("removed  would remove 3 (50.0 %)"), "{}", ran.stderr);
 }
 
 #[test]
@@ -207,8 +210,8 @@ fn chains_do_not_glue_strangers_unless_asked_to() {
     let at = |more: &str| {
         folder.run(&format!("dedup in.jsonl -o - --distance 128 --similarity 0.4 {more}"))
     };
-    assert_eq!(ids(&at("").stdout), "a c");
-    assert_eq!(ids(&at("--group connected").stdout), "a");
+    assert_eq!(ids(&at("--keep first").stdout), "a c");
+    assert_eq!(ids(&at("--keep first --group connected").stdout), "a");
     assert_eq!(ids(&at("--keep last").stdout), "a c");
 }
 
@@ -219,7 +222,7 @@ fn a_chain_names_what_is_kept_and_what_each_is_alike() {
     let chain = rows(&[("a", 1, part(0)), ("b", 1, part(15)), ("c", 1, part(30))]);
     let folder = Folder::with("in.jsonl", chain);
     let ran = folder.run(
-        "dedup in.jsonl --distance 128 --similarity 0.4 --group connected \
+        "dedup in.jsonl --keep first --distance 128 --similarity 0.4 --group connected \
          --removed r.csv --groups g.jsonl --report r.html",
     );
     assert_eq!(ran.exit, 0, "{}", ran.stderr);
@@ -238,7 +241,7 @@ fn a_chain_names_what_is_kept_and_what_each_is_alike() {
 fn a_damaged_input_does_not_stop_the_others() {
     let folder = Folder::with("in.jsonl", corpus())
         .and("cut.jsonl.zst", &zstd::encode_all(corpus().as_bytes(), 3).unwrap()[..9]);
-    let ran = folder.run("dedup in.jsonl cut.jsonl.zst -o -");
+    let ran = folder.run("dedup in.jsonl cut.jsonl.zst -o - --keep first");
     assert_eq!((ran.exit, ids(&ran.stdout).as_str()), (0, "a b f"), "{}", ran.stderr);
     assert!(ran.stderr.contains("skipped cut.jsonl.zst: "), "{}", ran.stderr);
     assert_eq!(folder.run("dedup cut.jsonl.zst -o -").exit, 2);
@@ -300,7 +303,8 @@ fn a_run_that_is_stopped_while_it_copies_files_leaves_none() {
 #[test]
 fn levels_say_how_alike() {
     let folder = Folder::with("in.jsonl", corpus());
-    let kept = |more: &str| ids(&folder.run(&format!("dedup in.jsonl -o - {more}")).stdout);
+    let kept =
+        |more: &str| ids(&folder.run(&format!("dedup in.jsonl -o - --keep first {more}")).stdout);
     assert_eq!(kept("--level similar"), "a b f");
     assert_eq!(kept("--similarity 1"), "a b c d f");
     assert_eq!(kept("--no-verify --distance 0"), "a b c d f");
@@ -329,6 +333,77 @@ fn the_answer_is_the_same_on_any_number_of_threads_and_in_little_memory() {
     for more in ["--threads 3", "--memory 1M", "--memory 1M --threads 2", "--kernel portable"] {
         assert_eq!(at(more), expected, "{more}");
     }
+}
+
+/// Texts of 50 words each, that begin at these of 90.
+fn shifted(starts: &[usize]) -> String {
+    let words: Vec<String> = (10..100).map(|word| format!("word{word}")).collect();
+    let names: Vec<String> = starts.iter().map(|start| format!("t{start}")).collect();
+    let texts = starts.iter().zip(&names);
+    let all: Vec<_> =
+        texts.map(|(at, name)| (&name[..], 1, words[*at..at + 50].join(" "))).collect();
+    rows(&all)
+}
+
+#[test]
+fn what_is_only_similar_is_listed_and_counted_and_stays() {
+    // 35 of 65 words in common: similarity 0.53.
+    let folder = Folder::with("in.jsonl", shifted(&[0, 2, 15]));
+    let ran = folder.run(
+        "dedup in.jsonl -o out.jsonl --groups g.jsonl --removed r.jsonl --pairs p.jsonl \
+         --report r.html --json",
+    );
+    assert_eq!(
+        (ran.exit, ids(&folder.read("out.jsonl")).as_str()),
+        (0, "t0 t15"),
+        "{}",
+        ran.stderr
+    );
+    let [groups, removed, pairs] =
+        ["g", "r", "p"].map(|name| folder.read(&format!("{name}.jsonl")));
+    assert_eq!([&groups, &removed, &pairs].map(|file| file.lines().count()), [1, 1, 3]);
+    assert_eq!(pairs.matches("\"level\":\"similar\"").count(), 2, "{pairs}");
+    let told = summary(&ran);
+    assert_eq!((&told["removed"], &told["looser"]), (&1.into(), &1.into()), "{told}");
+    assert_eq!((&told["looser_by_level"]["similar"], &told["pairs"]), (&1.into(), &3.into()));
+    let page = folder.read("r.html");
+    assert_eq!(page.matches("\"stays\":true").count(), 1);
+
+    let plain = summary(&folder.run("dedup in.jsonl -o - --json"));
+    assert_eq!((&plain["removed"], &plain["looser"]), (&1.into(), &serde_json::Value::Null));
+    let ran = folder.run("dedup in.jsonl --pairs p.jsonl --force");
+    let said = "looser   1 more matches a kept item less closely, and stays: 1 similar\n";
+    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    for more in ["--level similar", "--similarity 0.5"] {
+        let ran = folder.run(&format!("dedup in.jsonl -o - --json --pairs p.jsonl --force {more}"));
+        assert_eq!(ids(&ran.stdout), "t0", "{more}");
+        // Looking goes down to the level similar, or to what is asked for.
+        assert_eq!(summary(&ran)["looser"].as_u64().unwrap_or(0), 0, "{more}");
+    }
+    folder
+        .run("dedup in.jsonl --level part")
+        .fails("--level part is for images; texts that contain each other: --measure containment");
+}
+
+#[test]
+fn a_looser_match_of_another_set_is_counted_and_stays() {
+    let folder = Folder::with("in.jsonl", shifted(&[2, 15, 30])).and("other.jsonl", shifted(&[0]));
+    let ran = folder.run("dedup in.jsonl --against other.jsonl -o - --pairs p.jsonl --json");
+    assert_eq!(ids(&ran.stdout), "t15 t30", "{}", ran.stderr);
+    assert_eq!((&summary(&ran)["looser"], &summary(&ran)["removed"]), (&1.into(), &1.into()));
+}
+
+#[test]
+fn words_that_no_kept_text_has_are_a_warning() {
+    // 40 of 60 words in common: similarity 0.66, and 10 of the 50 that go are lost.
+    let folder = Folder::with("in.jsonl", shifted(&[0, 10]));
+    let ran = folder.run("dedup in.jsonl");
+    let said = "warning  20.0 % of the removed words occur in no kept item: look at --report";
+    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    assert_eq!(summary(&folder.run("dedup in.jsonl --json"))["lost_words"], 0.2);
+    let ran = Folder::with("in.jsonl", shifted(&[0, 2])).run("dedup in.jsonl --json");
+    let told = summary(&ran);
+    assert_eq!(told["warning"], serde_json::Value::Null, "{told}");
 }
 
 #[test]
@@ -369,7 +444,7 @@ fn texts_of_signs_alone_equal_the_same_signs_and_blank_ones_nothing() {
         .map(|(id, text)| format!("{}\n", serde_json::json!({"id": id, "text": text})))
         .collect();
     let folder = Folder::with("in.jsonl", &given);
-    let ran = folder.run("dedup in.jsonl -o out.jsonl --max-remove 1");
+    let ran = folder.run("dedup in.jsonl -o out.jsonl --max-remove 1 --keep first");
     assert_eq!(ran.exit, 0, "{}", ran.stderr);
     let gone = [2, 5];
     let lines = given.lines().enumerate().filter(|(line, _)| !gone.contains(line));

@@ -26,7 +26,7 @@ pub struct Decision {
 pub struct Tally {
     pub total: u64,
     /// In the order of [`Level::ALL`], then those below all levels or not verified.
-    levels: [u64; 4],
+    levels: [u64; 5],
 }
 
 impl Decision {
@@ -49,11 +49,10 @@ impl Decision {
     /// All members of groups go. Only the first `own` items can.
     pub fn new(own: usize, groups: Groups, grouping: Grouping, levels: Levels) -> Self {
         let mut removed = vec![false; own];
-        let mut tally = Tally::default();
         for member in groups.iter().flat_map(|group| &group.members) {
             removed[member.item as usize] = true;
-            tally.add(levels.of(member.distance, member.similarity), 1);
         }
+        let tally = Tally::of_members(&groups, levels);
         Self { groups, grouping, removed, tally }
     }
 
@@ -99,7 +98,8 @@ impl Decision {
 
 impl Tally {
     pub fn add(&mut self, level: Option<Level>, count: u64) {
-        let place = Level::ALL.iter().position(|&one| Some(one) == level).unwrap_or(3);
+        let place =
+            Level::ALL.iter().position(|&one| Some(one) == level).unwrap_or(Level::ALL.len());
         self.total += count;
         self.levels[place] += count;
     }
@@ -120,18 +120,29 @@ impl Tally {
         Ok(tally)
     }
 
+    /// All members of groups.
+    pub fn of_members(groups: &Groups, levels: Levels) -> Self {
+        let mut tally = Self::default();
+        for member in groups.iter().flat_map(|group| &group.members) {
+            tally.add(levels.of(member.distance, member.similarity), 1);
+        }
+        tally
+    }
+
     /// Each level with its number; last, those below all of them.
-    pub fn levels(&self, levels: Levels) -> impl Iterator<Item = (&'static str, u64)> {
-        let names = Level::ALL.map(Level::name).into_iter().chain([levels.rest()]);
+    pub fn levels(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let names = Level::ALL.map(Level::name).into_iter().chain([REST]);
         names.zip(self.levels)
     }
 
     /// `3 copy, 12 near`; nothing if nothing has a level.
-    pub fn words(&self, levels: Levels) -> String {
-        let is_named = |name: &str| name != Levels::Similarity.rest();
-        let named = self.levels(levels).filter(|&(name, count)| count > 0 && is_named(name));
+    pub fn words(&self) -> String {
+        let named = self.levels().filter(|&(name, count)| count > 0 && name != REST);
         let named: Vec<_> =
             named.map(|(name, count)| format!("{} {name}", grouped(count))).collect();
         named.join(", ")
     }
 }
+
+/// What is below all levels, or was not verified.
+const REST: &str = "other";

@@ -6,7 +6,7 @@ use std::cmp::{Ordering, Reverse};
 use anyhow::{Result, bail};
 
 use crate::{
-    args::{KeepRule, KeepRules},
+    args::{DedupArgs, KeepRule, KeepRules, Kind},
     report::id_text,
     source::{Id, Key, PictureItem, Row, path_text},
 };
@@ -29,14 +29,16 @@ struct Column {
 }
 
 impl Preference {
-    pub fn new(rules: &KeepRules) -> Self {
+    /// By the rules that were asked for, or those usual for such items.
+    pub fn new(args: &DedupArgs, kind: Kind) -> Self {
+        let KeepRules(rules) = args.keep.clone().unwrap_or_else(|| KeepRules::usual(kind));
         let column = |rule: &KeepRule| Column {
             rule: rule.clone(),
             sizes: vec![],
             bytes: vec![],
             keys: vec![],
         };
-        Self { columns: rules.0.iter().map(column).collect(), items: 0 }
+        Self { columns: rules.iter().map(column).collect(), items: 0 }
     }
 
     /// Notes the next item, and what it is called.

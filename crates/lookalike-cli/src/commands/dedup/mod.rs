@@ -18,7 +18,10 @@ use std::{
 
 use anyhow::{Result, bail, ensure};
 use arrow_array::RecordBatch;
-use lookalike::{AlikePairs, Collection, TextFound, TextGroups, TextPairs, Texts, groups::Groups};
+use lookalike::{
+    AlikePairs, Collection, LostWords, PairsError, Resources, Similarity, TextFound, Texts,
+    groups::{self, Groups},
+};
 use serde_json::{Value, json};
 
 use super::{
@@ -27,7 +30,7 @@ use super::{
 };
 use crate::{
     act::Reread,
-    args::{DedupArgs, Grouping, Kind},
+    args::{DedupArgs, Grouping, KeepRules, Kind},
     config::{Alike, PicturesAlike, Work, picture_reading, refuse_blocks},
     report::{Figure, Levels, Output, Summary, counted, grouped, html::Scale, id_value, say},
     source::{
@@ -40,7 +43,7 @@ pub use answer::{Answer, Given, Id, Make, Unmade};
 use decide::{Decision, Tally};
 use keep::Preference;
 use outputs::Outputs;
-use page::Page;
+use page::{Page, Shown};
 
 pub fn run(args: DedupArgs) -> Result<ExitCode> {
     let done = Done::of(args, Given::default())?;
@@ -214,6 +217,7 @@ fn search_texts(
     let Given { rows: given_rows, against, on_beat, make } = given;
     let is_given = given_rows.is_some();
     let alike = Alike::new(&args.recipe, args.distance, &args.verify)?;
+    let (looking, alike) = (alike.looking(), alike.acting(&args.verify));
     let mut rows = open(&args.inputs, given_rows, options(args, work), skipped)?;
     let mut others = match &args.against {
         Some(path) => {
@@ -225,7 +229,7 @@ fn search_texts(
     };
     let outputs = Outputs::open(args, |output| rows.open_kept(output))?;
     let acting = Acting::open(args, [rows.no_file(), others.as_ref().and_then(Rows::no_file)])?;
-    let mut preference = Preference::new(&args.keep);
+    let mut preference = Preference::new(args, Kind::Text);
     let mut numbers = Vec::new();
     let source = TextSource {
         rows: &mut rows,
@@ -243,7 +247,9 @@ fn search_texts(
     };
     let ReadTexts { texts, ids, own, items } =
         work.on_threads(|| source.read(&alike, work, &mut on_row))?;
-    let (matches, found, seconds) = match_texts(texts, own, &preference, args, work, on_beat)?;
+    let matching = TextMatching { own, preference: &preference, args, work, on_beat };
+    let (matched, found, seconds) =
+        work.on_threads(|| matching.run(texts, [&alike, &looking].map(similarity)))?;
     let told = Told {
         recipe: format!("{}{}", alike.recipe, if make.is_some() { ", own functions" } else { "" }),
         alike: alike.words(),
@@ -253,37 +259,107 @@ fn search_texts(
         scale: page::scale(&alike),
         shown: true,
     };
+    let matches = Matches::Grouped(matched);
     let results = Results { matches, ids, own, items, told };
     let source = Source::Texts { rows, others: others.map(Box::new) };
     Ok(Found { results, source, preference, outputs, acting, rows: numbers })
 }
 
-/// Finds groups of texts; or all pairs, if they are to be listed or chained.
-fn match_texts(
-    texts: Texts,
+fn similarity(alike: &Alike) -> Option<Similarity> {
+    alike.likeness.verify.map(|verify| verify.similarity)
+}
+
+/// Who is asked which texts are alike, and for what.
+struct TextMatching<'a> {
     own: usize,
-    preference: &Preference,
-    args: &DedupArgs,
-    work: &Work,
-    on_beat: &(dyn Fn() + Sync),
-) -> Result<(Matches, TextFound, f64)> {
-    work.on_threads(|| {
-        if args.pairs.is_some() || args.group == Grouping::Connected {
-            let (found, seconds) =
-                texts::search(work, args.talk, on_beat, |with| texts.pairs(with))?;
-            let TextPairs { pairs, found, .. } = found;
-            return Ok((Matches::Pairs(pairs), found, seconds));
+    preference: &'a Preference,
+    args: &'a DedupArgs,
+    work: &'a Work,
+    on_beat: &'a (dyn Fn() + Sync),
+}
+
+impl TextMatching<'_> {
+    /// Decides at the similarity the texts were collected for, then looks at a lesser one if that was
+    /// asked for.
+    fn run(
+        &self,
+        mut texts: Texts,
+        [acting, looking]: [Option<Similarity>; 2],
+    ) -> Result<(Grouped, TextFound, f64)> {
+        let (mut pairs, groups, found, mut seconds) = self.decide(&texts)?;
+        let is_removed = flags(texts.len(), &groups);
+        let lost = texts.lost_words(&|item| is_removed[item as usize])?;
+        let mut looser = None;
+        if looking < acting {
+            pairs = None;
+            looking.iter().for_each(|&looking| texts.set_similarity(looking));
+            if self.args.pairs.is_some() || self.args.report.is_some() {
+                let (groups, more) = self.look(&texts, &is_removed)?;
+                (looser, seconds) = (Some(groups), seconds + more);
+            }
         }
-        let (found, seconds) = match args.against {
-            Some(_) => texts::search(work, args.talk, on_beat, |with| texts.against(own, with))?,
-            None => {
-                let order = preference.order()?;
-                texts::search(work, args.talk, on_beat, |with| texts.stars(&order, with))?
+        if self.args.pairs.is_some() && pairs.is_none() {
+            let (found, more) = self.search(|with| texts.pairs(with))?;
+            (pairs, seconds) = (Some(found.pairs), seconds + more);
+        }
+        let pairs = match pairs {
+            Some(pairs) if self.args.against.is_some() => Ok(pairs.crossing(self.own)?),
+            pairs => pairs.ok_or(texts),
+        };
+        Ok((Grouped { groups, looser, lost, pairs }, found, seconds))
+    }
+
+    /// Who goes, and for whom; with the pairs, if chains of them decide.
+    fn decide(&self, texts: &Texts) -> Result<(Option<AlikePairs>, Groups, TextFound, f64)> {
+        let (pairs, groups, found, seconds) = match (&self.args.against, self.args.group) {
+            (Some(_), _) => {
+                let (found, seconds) = self.search(|with| texts.against(self.own, with))?;
+                (None, found.groups, found.found, seconds)
+            }
+            (None, Grouping::Star) => {
+                let order = self.preference.order()?;
+                let (found, seconds) = self.search(|with| texts.stars(&order, with))?;
+                (None, found.groups, found.found, seconds)
+            }
+            (None, Grouping::Connected) => {
+                let order = self.preference.order()?;
+                let (found, seconds) = self.search(|with| texts.pairs(with))?;
+                let groups = groups::connected(self.own, &order, &found.pairs)?;
+                (Some(found.pairs), groups, found.found, seconds)
             }
         };
-        let TextGroups { groups, found, .. } = found;
-        Ok((Matches::Groups(groups, texts), found, seconds))
-    })
+        Ok((pairs, groups, found, seconds))
+    }
+
+    /// What stays beside a keeper that it is less alike.
+    fn look(&self, texts: &Texts, is_removed: &[bool]) -> Result<(Groups, f64)> {
+        let stays = |item: &u32| !is_removed[*item as usize];
+        if self.args.against.is_none() {
+            let order: Vec<u32> = self.preference.order()?.into_iter().filter(stays).collect();
+            let (found, seconds) = self.search(|with| texts.stars(&order, with))?;
+            return Ok((found.groups, seconds));
+        }
+        let (found, seconds) = self.search(|with| texts.against(self.own, with))?;
+        let mut groups = found.groups;
+        groups.iter_mut().for_each(|group| group.members.retain(|member| stays(&member.item)));
+        groups.retain(|group| !group.members.is_empty());
+        Ok((groups, seconds))
+    }
+
+    fn search<T>(
+        &self,
+        run: impl FnOnce(&Resources<'_>) -> Result<T, PairsError>,
+    ) -> Result<(T, f64)> {
+        texts::search(self.work, self.args.talk, self.on_beat, run)
+    }
+}
+
+/// Which items go.
+fn flags(items: usize, groups: &Groups) -> Vec<bool> {
+    let mut flags = vec![false; items];
+    let members = groups.iter().flat_map(|group| &group.members);
+    members.for_each(|member| flags[member.item as usize] = true);
+    flags
 }
 
 fn search_pictures(
@@ -318,7 +394,7 @@ fn search_pictures(
     };
     let SearchedPictures { found, ids, items, own: count } =
         work.on_threads(|| source.search(&alike, work))?;
-    let mut preference = Preference::new(&args.keep);
+    let mut preference = Preference::new(args, Kind::Image);
     items[..count].iter().try_for_each(|item| preference.note_picture(item))?;
     let how = pictures::how_words(&found);
     let mut figures = pictures::figures(&found, &alike);
@@ -355,7 +431,7 @@ fn open(
 }
 
 fn options(args: &DedupArgs, work: &Work) -> RowOptions {
-    let keys = args.keep.fields();
+    let keys = args.keep.as_ref().map_or_else(Vec::new, KeepRules::fields);
     let again = reads_again(args);
     let watch = deed(&args.act).is_some();
     RowOptions { keys, again, watch, temp: work.temp.clone(), ..RowOptions::from(&args.rows) }
@@ -440,10 +516,21 @@ struct Results {
     told: Told,
 }
 
-/// What decides: pairs, from which groups are made; or groups, and the texts they are of.
+/// What decides: pairs, from which groups are made; or groups.
 enum Matches {
     Pairs(AlikePairs),
-    Groups(Groups, Texts),
+    Grouped(Grouped),
+}
+
+/// Groups at the level at which items are removed, and what else is known.
+struct Grouped {
+    groups: Groups,
+    /// Items that stay, around a kept one that they are less alike; if that was asked for.
+    looser: Option<Groups>,
+    /// How many words are lost, where words are compared.
+    lost: Option<LostWords>,
+    /// All pairs, with `--against` those that cross over; or what they can be found in.
+    pairs: Result<AlikePairs, Texts>,
 }
 
 impl Default for Matches {
@@ -469,11 +556,13 @@ struct Told {
 /// All that is known once the search is done.
 struct Outcome {
     results: Results,
-    /// The pairs that decide, if they were listed: all, or with `--against` those that cross over.
+    /// The pairs, if they were listed: all, or with `--against` those that cross over.
     pairs: Result<AlikePairs, Texts>,
     /// How many pairs, by level.
     tally: Option<Tally>,
     decision: Decision,
+    looser: Option<Groups>,
+    lost: Option<LostWords>,
 }
 
 impl Outcome {
@@ -481,9 +570,11 @@ impl Outcome {
         let own = results.own;
         let levels = results.told.levels;
         let pairs = match std::mem::take(&mut results.matches) {
-            Matches::Groups(groups, texts) => {
+            Matches::Grouped(Grouped { groups, looser, lost, pairs }) => {
                 let decision = Decision::new(own, groups, args.group, levels);
-                return Ok(Self { results, pairs: Err(texts), tally: None, decision });
+                let tally = pairs.as_ref().ok().map(|pairs| Tally::of_pairs(pairs, levels));
+                let tally = tally.transpose()?;
+                return Ok(Self { results, pairs, tally, decision, looser, lost });
             }
             Matches::Pairs(pairs) if args.against.is_some() => pairs.crossing(own)?,
             Matches::Pairs(pairs) => pairs,
@@ -494,11 +585,11 @@ impl Outcome {
         };
         let decision = Decision::of_pairs(own, &order, &pairs, args.group, levels)?;
         let tally = Some(Tally::of_pairs(&pairs, levels)?);
-        Ok(Self { results, pairs: Ok(pairs), tally, decision })
+        Ok(Self { results, pairs: Ok(pairs), tally, decision, looser: None, lost: None })
     }
 
     fn page(&self, args: &DedupArgs, preference: &Preference, skipped: &Skipped) -> Page<'_> {
-        let Told { recipe, alike, how, scale, levels, .. } = &self.results.told;
+        let Told { recipe, alike, how, scale, .. } = &self.results.told;
         let names: Vec<_> = args.inputs.iter().map(|path| path.display().to_string()).collect();
         let mut facts = vec![
             ("recipe".to_owned(), recipe.clone()),
@@ -506,7 +597,10 @@ impl Outcome {
             ("found".to_owned(), how.clone()),
         ];
         if let Some(tally) = &self.tally {
-            facts.push(("pairs".to_owned(), pairs_words(tally, *levels)));
+            facts.push(("pairs".to_owned(), pairs_words(tally)));
+        }
+        if let [Figure { words: Some(words), .. }, _] = self.looser_figures() {
+            facts.push(("less alike".to_owned(), words));
         }
         if let Some(other) = &args.against {
             let skipped = Figure::against(skipped).words;
@@ -526,9 +620,46 @@ impl Outcome {
             facts,
             why,
             scale: scale.clone(),
-            groups: &self.decision.groups,
+            groups: Shown::all(&self.decision.groups, self.looser.as_ref()),
             ids: &self.results.ids,
         }
+    }
+
+    /// What stays beside a keeper that it is less alike: null if nobody looked for it.
+    fn looser_figures(&self) -> [Figure; 2] {
+        let levels = self.results.told.levels;
+        let tally = self.looser.as_ref().map(|groups| Tally::of_members(groups, levels));
+        let words = tally.filter(|tally| tally.total > 0).map(|tally| {
+            let does = if tally.total == 1 {
+                "1 more matches a kept item less closely, and stays".to_owned()
+            } else {
+                format!("{} more match a kept item less closely, and stay", grouped(tally.total))
+            };
+            format!("{does}: {}", tally.words())
+        });
+        let [total, levels] = [tally.map(|tally| json!(tally.total)), tally.as_ref().map(by_level)];
+        [
+            Figure { name: "looser", value: json!(total), words },
+            Figure { name: "looser_by_level", value: json!(levels), words: None },
+        ]
+    }
+
+    /// Which share of the removed words no kept item has: null where no words are compared.
+    fn lost_figures(&self) -> [Figure; 2] {
+        let share = self.lost.map(|LostWords { removed, lost }| {
+            (lost as f64 / removed.max(1) as f64 * 1e4).round() / 1e4
+        });
+        let warning = share.filter(|&share| share > MUCH_LOST).map(|share| {
+            format!(
+                "{:.1} % of the removed words occur in no kept item: look at --report, or ask for \
+                 --level copy",
+                100.0 * share
+            )
+        });
+        [
+            Figure { name: "lost_words", value: json!(share), words: None },
+            Figure { name: "warning", value: json!(warning), words: warning },
+        ]
     }
 
     /// `goes`: what is removed was left out of what was written, or acted on.
@@ -537,13 +668,11 @@ impl Outcome {
         let (items, removed) = (*own as u64, decision.tally.total);
         let (largest, least) = decision.extremes();
         let part = 100.0 * removed as f64 / items.max(1) as f64;
-        let would = if goes { "" } else { "would go: " };
-        let labelled = |words: String, tally: &Tally| match tally.words(searched.levels) {
-            levels if levels.is_empty() => words,
-            levels => format!("{words}: {levels}"),
+        let would = if goes { "" } else { "would remove " };
+        let removed_words = match decision.tally.words() {
+            levels if levels.is_empty() => format!("{would}{} ({part:.1} %)", grouped(removed)),
+            levels => format!("{would}{} ({part:.1} %): {levels}", grouped(removed)),
         };
-        let removed_words =
-            labelled(format!("{would}{} ({part:.1} %)", grouped(removed)), &decision.tally);
         let groups = decision.groups.len() as u64;
         let groups_words = match largest {
             0 => "none".to_owned(),
@@ -567,27 +696,32 @@ impl Outcome {
             Figure {
                 name: "pairs",
                 value: json!(pairs.map(|tally| tally.total)),
-                words: pairs.map(|tally| pairs_words(tally, searched.levels)),
+                words: pairs.map(pairs_words),
             },
-            silent("pairs_by_level", json!(pairs.map(|tally| by_level(tally, searched.levels)))),
+            silent("pairs_by_level", json!(pairs.map(by_level))),
             told("groups", json!(groups), groups_words),
             silent("largest_group", json!(largest)),
             silent("least_similarity", json!(least)),
             told("removed", json!(removed), removed_words),
-            silent("removed_by_level", by_level(&decision.tally, searched.levels)),
+            silent("removed_by_level", by_level(&decision.tally)),
             told(
                 "kept",
                 json!(items - removed),
                 format!("{}{also}{target}", grouped(items - removed)),
             ),
         ];
+        figures.extend(self.looser_figures());
+        figures.extend(self.lost_figures());
         figures.extend(searched.figures.iter().cloned());
         figures
     }
 }
 
-fn pairs_words(tally: &Tally, levels: Levels) -> String {
-    match tally.words(levels) {
+/// From this share on, the summary warns.
+const MUCH_LOST: f64 = 0.1;
+
+fn pairs_words(tally: &Tally) -> String {
+    match tally.words() {
         levels if levels.is_empty() => grouped(tally.total),
         levels => format!("{}: {levels}", grouped(tally.total)),
     }
@@ -615,6 +749,6 @@ fn text_figures(found: &TextFound, seconds: f64) -> Vec<Figure> {
     figures
 }
 
-fn by_level(tally: &Tally, levels: Levels) -> Value {
-    tally.levels(levels).map(|(name, count)| (name.to_owned(), json!(count))).collect()
+fn by_level(tally: &Tally) -> Value {
+    tally.levels().map(|(name, count)| (name.to_owned(), json!(count))).collect()
 }

@@ -17,8 +17,8 @@ use crate::{
     report::{
         Output, bytes, grouped,
         html::{
-            self, Body, Closeness, Excerpt, FILE_BYTES, HtmlReport, Overview, Picture, Reach,
-            ReportGroup, ReportItem, ReportMember, Scale, Share, View,
+            self, Body, Closeness, Excerpt, FILE_BYTES, HtmlReport, LOOSER_MOST, Overview, Picture,
+            Reach, ReportGroup, ReportItem, ReportMember, Scale, Share, View,
         },
         id_text,
     },
@@ -36,21 +36,51 @@ pub struct Page<'a> {
     /// Why the kept ones are kept.
     pub why: String,
     pub scale: Scale,
-    pub groups: &'a Groups,
+    pub groups: Vec<Shown<'a>>,
     pub ids: &'a Ids,
+}
+
+/// A kept item, what goes for it, and what stays, though it is alike.
+#[derive(Clone, Copy)]
+pub struct Shown<'a> {
+    keep: u32,
+    members: &'a [Member],
+    looser: &'a [Member],
+}
+
+impl<'a> Shown<'a> {
+    /// The groups of a decision, in order, each with what stays; then those of which nothing goes.
+    pub fn all(groups: &'a Groups, looser: Option<&'a Groups>) -> Vec<Self> {
+        let looser = looser.into_iter().flatten();
+        let mut stay: HashMap<u32, &[Member]> =
+            looser.clone().map(|group| (group.keep, &group.members[..])).collect();
+        let beside = |group: &'a Group| Self {
+            keep: group.keep,
+            members: &group.members,
+            looser: stay.remove(&group.keep).unwrap_or_default(),
+        };
+        let mut all: Vec<_> = groups.iter().map(beside).collect();
+        let alone = looser.filter(|group| stay.contains_key(&group.keep));
+        all.extend(alone.map(|Group { keep, members }| Self {
+            keep: *keep,
+            members: &[],
+            looser: members,
+        }));
+        all
+    }
 }
 
 impl Page<'_> {
     /// Writes the page. `rows` are all that were searched, one after the other.
     pub fn write(self, rows: &mut [&mut Rows], output: &mut Output) -> Result<()> {
         let mut overview = Overview::new(self.scale.clone());
-        for group in self.groups {
-            overview.add(group.members.iter().map(closeness));
+        for Shown { members, looser, .. } in &self.groups {
+            overview.add(members.iter().map(closeness), looser.len());
         }
         let view = View::new(&overview, FILE_BYTES, Share::TEXT);
-        let mut texts = self.texts(&view, rows)?;
+        let texts = self.texts(&view, rows)?;
         let shown = self.shown(&view);
-        let groups = shown.map(|(position, group)| self.group(position, group, &view, &mut texts));
+        let groups = shown.map(|(position, group)| self.group(position, group, &view, &texts));
         let report = self.report(&overview, &view);
         html::write(output, &report, groups).context("cannot write the report")
     }
@@ -58,8 +88,8 @@ impl Page<'_> {
     /// Writes the page of pictures: of all that were searched, by number.
     pub fn write_pictures(self, items: &[PictureItem], output: &mut Output) -> Result<()> {
         let mut overview = Overview::new(self.scale.clone());
-        for group in self.groups {
-            overview.add(group.members.iter().map(closeness));
+        for Shown { members, looser, .. } in &self.groups {
+            overview.add(members.iter().map(closeness), looser.len());
         }
         let view = View::new(&overview, FILE_BYTES, Share::PICTURE);
         let shown: Vec<_> = self.shown(&view).collect();
@@ -78,7 +108,7 @@ impl Page<'_> {
     fn picture_group(
         &self,
         position: usize,
-        group: &Group,
+        group: &Shown<'_>,
         view: &View,
         items: &[PictureItem],
     ) -> ReportGroup {
@@ -86,8 +116,9 @@ impl Page<'_> {
             id: id_text(self.ids.at(number)).into_owned(),
             body: Body::Picture(picture(&items[number as usize], view.excerpt)),
         };
-        let members = members(group, view).map(|member| ReportMember {
+        let members = members(group, view).map(|(member, stays)| ReportMember {
             item: item(member.item),
+            stays,
             closeness: closeness(member),
             alike: self.neighbour(group, member),
         });
@@ -97,7 +128,7 @@ impl Page<'_> {
     }
 
     /// The groups that are shown, and their positions.
-    fn shown<'a>(&'a self, view: &'a View) -> impl Iterator<Item = (usize, &'a Group)> {
+    fn shown<'a>(&'a self, view: &'a View) -> impl Iterator<Item = (usize, &'a Shown<'a>)> {
         self.groups.iter().enumerate().filter(|(position, _)| view.shows(*position))
     }
 
@@ -111,10 +142,11 @@ impl Page<'_> {
         let shown = self.shown(view);
         let mut wanted: Vec<u32> = shown
             .flat_map(|(_, group)| {
-                members(group, view).map(|member| member.item).chain([group.keep])
+                members(group, view).map(|(member, _)| member.item).chain([group.keep])
             })
             .collect();
         wanted.sort_unstable();
+        wanted.dedup();
         let mut texts = HashMap::with_capacity(wanted.len());
         let mut before = 0;
         for rows in rows {
@@ -136,21 +168,22 @@ impl Page<'_> {
     fn group(
         &self,
         position: usize,
-        group: &Group,
+        group: &Shown<'_>,
         view: &View,
-        texts: &mut HashMap<u32, Excerpt>,
+        texts: &HashMap<u32, Excerpt>,
     ) -> ReportGroup {
-        let mut item = |number: u32| ReportItem {
+        let item = |number: u32| ReportItem {
             id: id_text(self.ids.at(number)).into_owned(),
-            body: texts.remove(&number).map_or(Body::None, Body::Text),
+            body: texts.get(&number).cloned().map_or(Body::None, Body::Text),
         };
         ReportGroup {
             position,
             keep: item(group.keep),
             why: self.why.clone(),
             members: members(group, view)
-                .map(|member| ReportMember {
+                .map(|(member, stays)| ReportMember {
                     item: item(member.item),
+                    stays,
                     closeness: closeness(member),
                     alike: self.neighbour(group, member),
                 })
@@ -159,15 +192,24 @@ impl Page<'_> {
     }
 
     /// Whom a member was compared with, if that is not the one that is kept.
-    fn neighbour(&self, group: &Group, member: &Member) -> Option<String> {
+    fn neighbour(&self, group: &Shown<'_>, member: &Member) -> Option<String> {
         (member.alike != group.keep).then(|| id_text(self.ids.at(member.alike)).into_owned())
     }
 }
 
-/// The members of a group that are shown.
-fn members<'a>(group: &'a Group, view: &View) -> impl Iterator<Item = &'a Member> {
-    let close: Vec<_> = group.members.iter().map(closeness).collect();
-    view.members(&close).into_iter().map(|at| &group.members[at])
+/// The members of a group that are shown, and whether they stay: those that go, then the nearest of
+/// those that stay.
+fn members<'a>(group: &Shown<'a>, view: &View) -> impl Iterator<Item = (&'a Member, bool)> {
+    let Shown { members, looser, .. } = *group;
+    let close = |members: &[Member]| members.iter().map(closeness).collect::<Vec<_>>();
+    let going = view.members(&close(members)).into_iter().map(|at| (&members[at], false));
+    let mut nearest: Vec<&Member> = looser.iter().collect();
+    nearest.sort_by(|one, other| {
+        let similarity = |member: &Member| member.similarity.unwrap_or(0.0);
+        let order = similarity(other).total_cmp(&similarity(one));
+        order.then(one.distance.cmp(&other.distance))
+    });
+    going.chain(nearest.into_iter().take(LOOSER_MOST).map(|member| (member, true)))
 }
 
 fn closeness(member: &Member) -> Closeness {
@@ -175,7 +217,7 @@ fn closeness(member: &Member) -> Closeness {
 }
 
 /// What the kept picture of a group has, and the best of the others.
-fn compared(group: &Group, items: &[PictureItem]) -> String {
+fn compared(group: &Shown<'_>, items: &[PictureItem]) -> String {
     let size =
         |item: &PictureItem| (u64::from(item.width) * u64::from(item.height), item.stamp.bytes);
     let words = |item: &PictureItem| {
@@ -183,9 +225,10 @@ fn compared(group: &Group, items: &[PictureItem]) -> String {
         let side = |pixels: &u32| grouped(u64::from(*pixels));
         format!("{} × {}, {}, {format}", side(width), side(height), bytes(stamp.bytes))
     };
-    let others = group.members.iter().map(|member| &items[member.item as usize]);
+    let others = group.members.iter().chain(group.looser);
+    let others = others.map(|member| &items[member.item as usize]);
     let best = others.max_by_key(|item| size(item)).map_or_else(String::new, words);
-    let most = if group.members.len() > 1 { " at most" } else { "" };
+    let most = if group.members.len() + group.looser.len() > 1 { " at most" } else { "" };
     format!("{} against {best}{most}", words(&items[group.keep as usize]))
 }
 
@@ -203,7 +246,7 @@ fn picture(item: &PictureItem, bytes: usize) -> Picture {
 
 /// On what scale pictures are compared.
 pub fn picture_scale(alike: &PicturesAlike) -> Scale {
-    let levels = Level::ALL.iter().zip(alike.preset.levels);
+    let levels = Level::WHOLE.iter().zip(alike.preset.levels);
     let levels = levels.map(|(level, radius)| Reach { name: level.name(), within: radius.bits() });
     let bits = alike.recipe.width.bits();
     let part = Reach { name: PART, within: bits };
@@ -221,7 +264,7 @@ pub fn scale(alike: &Alike) -> Scale {
     match (verify, radius) {
         (Some(verify), _) => Scale::Similarity {
             threshold: verify.similarity.get(),
-            levels: Level::ALL.into_iter().map(level).collect(),
+            levels: Level::WHOLE.into_iter().map(level).collect(),
         },
         (None, radius) => {
             Scale::Distance { radius: radius.map_or(0, Radius::bits), levels: vec![] }

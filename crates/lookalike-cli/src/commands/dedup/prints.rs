@@ -11,7 +11,7 @@ use super::{
     Acting, Found, Given, Levels, Matches, Outputs, Preference, Results, Source, Told, reads_again,
 };
 use crate::{
-    args::{CacheArgs, DedupArgs, Matching, PictureArgs, RecipeArgs, RowArgs, VerifyArgs},
+    args::{CacheArgs, DedupArgs, Kind, Matching, PictureArgs, RecipeArgs, RowArgs, VerifyArgs},
     config::{Search, Work},
     report::{Figure, html::Scale, introduce},
     source::{Fingerprints, PrintOptions, Skipped, path_text},
@@ -29,7 +29,7 @@ pub fn search(
         given.rows.is_none() && given.against.is_none() && given.make.is_none(),
         "fingerprints are read from files, not from rows"
     );
-    let mut preference = Preference::new(&args.keep);
+    let mut preference = Preference::new(args, Kind::Hash);
     preference.note_prints(0)?;
     let options = PrintOptions {
         kind: args.kind,

@@ -22,7 +22,7 @@ use super::{
     options, picture_reading,
 };
 use crate::{
-    args::DedupArgs,
+    args::{DedupArgs, Kind},
     config::Work,
     report::{Figure, Progress, counted, html::Scale, introduce},
     source::{Ids, KeptOutput, Pictures, Skipped},
@@ -89,7 +89,7 @@ fn texts(
     let outputs = Outputs::open(args, |output| rows.open_kept(output))?;
     let name = collection.folder().display().to_string();
     let acting = Acting::open(args, [rows.no_file(), Some(&name)])?;
-    let mut preference = Preference::new(&args.keep);
+    let mut preference = Preference::new(args, Kind::Text);
     let mut numbers = Vec::new();
     introduce(args.talk, &rows.what(), Some(format!("the collection {name}")));
     let progress = Progress::new(args.talk.quiet);
@@ -167,7 +167,7 @@ fn pictures(
         }
     })?;
     progress.clear();
-    let mut preference = Preference::new(&args.keep);
+    let mut preference = Preference::new(args, Kind::Image);
     items.iter().try_for_each(|item| preference.note_picture(item))?;
     let results = seen.results(ids, told(collection, radius, Levels::Distance(preset.levels)));
     let source = Source::Pictures { own, others: None, items };

@@ -208,7 +208,7 @@ impl Searching<'_> {
     /// What people call this distance, of pictures.
     fn level(&self, distance: u32) -> Option<&'static str> {
         let preset = self.pictures?;
-        let level = Level::ALL.iter().find(|level| preset.radius_of(**level).contains(distance));
+        let level = Level::WHOLE.iter().find(|level| preset.radius_of(**level).contains(distance));
         level.map(|level| level.name()).or(self.partial.then_some(PART))
     }
 }

@@ -14,7 +14,7 @@ pub struct ReportGroup {
     pub keep: ReportItem,
     /// Why this one stayed, as a sentence: `first in the input`.
     pub why: String,
-    /// Those that [`View::members`] names.
+    /// Those that go, as [`View::members`] names them; then the nearest of those that stay.
     pub members: Vec<ReportMember>,
 }
 
@@ -25,10 +25,11 @@ pub struct ReportItem {
     pub body: Body,
 }
 
-/// An item that goes.
+/// An item that goes; or one that stays, though it is alike the keeper, only less so.
 #[derive(Clone, Debug)]
 pub struct ReportMember {
     pub item: ReportItem,
+    pub stays: bool,
     pub closeness: Closeness,
     /// Whom it is close to, if that is not the one that stays: a neighbour in a chain.
     pub alike: Option<String>,
@@ -85,8 +86,12 @@ impl ReportGroup {
     /// Appends the group as one line of JSON.
     pub(super) fn json(&self, line: &mut String, overview: &Overview, view: &View) {
         let start = self.start(view.excerpt);
-        let members = overview.sizes().get(self.position).copied().unwrap_or_default();
+        let count = |counts: &[u32]| counts.get(self.position).copied().unwrap_or_default();
+        let (members, looser) = (count(overview.sizes()), count(overview.looser()));
         append(line, format_args!("{{\"number\":{},\"size\":{members},", self.position + 1));
+        if looser > 0 {
+            append(line, format_args!("\"looser\":{looser},"));
+        }
         line.push_str("\"why\":");
         escape::json(line, &self.why);
         line.push_str(",\"keep\":{");
@@ -103,6 +108,7 @@ impl ReportGroup {
                 append(line, format_args!("\"value\":{value},"));
             }
             append(line, format_args!("\"distance\":{},", member.closeness.distance));
+            line.push_str(if member.stays { "\"stays\":true," } else { "" });
             if let Some(alike) = &member.alike {
                 line.push_str("\"alike\":");
                 escape::json(line, &short(alike));
@@ -274,11 +280,12 @@ mod tests {
     fn group_of(keep: &str, member: &str, excerpt: usize) -> Value {
         let closeness = Closeness { distance: 1, similarity: Some(0.9) };
         let mut overview = Overview::new(Scale::Distance { radius: 3, levels: vec![] });
-        overview.add([closeness; 2]);
+        overview.add([closeness; 2], 0);
         let mut view = View::new(&overview, 2_000_000, Share::TEXT);
         view.excerpt = excerpt;
         let members = [keep, member].map(|text| ReportMember {
             item: item("member", text, view.fetch),
+            stays: false,
             closeness,
             alike: None,
         });
@@ -328,9 +335,9 @@ mod tests {
     fn a_group_tells_how_many_members_it_has_though_few_are_shown() {
         let mut overview = Overview::new(Scale::Similarity { threshold: 0.5, levels: vec![] });
         let closeness = Closeness { distance: 3, similarity: Some(0.75) };
-        overview.add([closeness; 60]);
+        overview.add([closeness; 60], 0);
         let item = ReportItem { id: "b".into(), body: Body::None };
-        let member = ReportMember { item, closeness, alike: None };
+        let member = ReportMember { item, stays: false, closeness, alike: None };
         let keep = ReportItem { id: "a".into(), body: Body::None };
         let group = ReportGroup { position: 0, keep, why: "first".into(), members: vec![member] };
         let mut line = String::new();

@@ -27,7 +27,7 @@ use sha2::{Digest, Sha256};
 
 pub use group::{Body, Excerpt, Picture, ReportGroup, ReportItem, ReportMember};
 pub use overview::{Closeness, Level, Overview, Reach, Scale};
-pub use view::{FILE_BYTES, Share, View};
+pub use view::{FILE_BYTES, LOOSER_MOST, Share, View};
 
 use super::grouped;
 
@@ -84,7 +84,7 @@ impl HtmlReport<'_> {
             "script" => SCRIPT.to_owned(),
             "title" => escape::markup(&self.title),
             "items" => grouped(self.items),
-            "groups" => grouped(self.overview.sizes().len() as u64),
+            "groups" => grouped(self.overview.groups()),
             "removed" => grouped(removed),
             "kept" => grouped(self.items.saturating_sub(removed)),
             "facts" => self.facts.iter().map(fact).collect(),
@@ -108,7 +108,8 @@ fn write_data(
     let head = json!({
         "items": report.items,
         "removed": overview.removed(),
-        "groups": overview.sizes().len(),
+        "groups": overview.groups(),
+        "listed": overview.sizes().len(),
         "overview": overview.json(),
     });
     // The head has numbers and our own names only.

@@ -48,6 +48,8 @@ pub struct Overview {
     groups: Vec<u64>,
     /// For each group, its members without the keeper.
     sizes: Vec<u32>,
+    /// For each group, the items that stay beside the keeper, which they are less alike.
+    looser: Vec<u32>,
 }
 
 /// Similarities are counted in ten-thousandths: as fine as they are shown.
@@ -80,11 +82,19 @@ impl Overview {
     pub fn new(scale: Scale) -> Self {
         let steps = scale.steps();
         let zeros = vec![0; steps.len()];
-        Self { scale, removed: zeros.clone(), groups: zeros, steps, sizes: Vec::new() }
+        Self {
+            scale,
+            removed: zeros.clone(),
+            groups: zeros,
+            steps,
+            sizes: Vec::new(),
+            looser: vec![],
+        }
     }
 
-    /// Counts the next group: how near each member is to its keeper.
-    pub fn add(&mut self, members: impl IntoIterator<Item = Closeness>) {
+    /// Counts the next group: how near each member is to its keeper, and how many items stay that
+    /// are less alike it. There may be nothing but these.
+    pub fn add(&mut self, members: impl IntoIterator<Item = Closeness>, looser: usize) {
         let (mut size, mut best) = (0, 0);
         for member in members {
             let step = self.step(member);
@@ -92,8 +102,9 @@ impl Overview {
             best = best.max(step);
             size += 1;
         }
-        self.groups[best] += 1;
+        self.groups[best] += u64::from(size > 0);
         self.sizes.push(size);
+        self.looser.push(looser as u32);
     }
 
     /// The strictest threshold that this closeness still meets.
@@ -109,6 +120,16 @@ impl Overview {
     /// For each group in turn, its members without the keeper.
     pub fn sizes(&self) -> &[u32] {
         &self.sizes
+    }
+
+    /// For each group in turn, the items that stay beside its keeper, which they are less alike.
+    pub fn looser(&self) -> &[u32] {
+        &self.looser
+    }
+
+    /// How many groups lose an item.
+    pub fn groups(&self) -> u64 {
+        self.groups.iter().sum()
     }
 
     /// All members of all groups: what goes.
@@ -180,7 +201,7 @@ mod tests {
     fn every_threshold_is_met_by_its_own_value() {
         let mut overview = Overview::new(Scale::Similarity { threshold: 0.38, levels: vec![] });
         for hundredth in 38..=100u8 {
-            overview.add([similar(f32::from(hundredth) / 100.0)]);
+            overview.add([similar(f32::from(hundredth) / 100.0)], 0);
         }
         assert_eq!(overview.removed, [1; 63]);
         assert_eq!(overview.groups, [1; 63]);
@@ -189,8 +210,8 @@ mod tests {
     #[test]
     fn groups_stay_as_long_as_their_closest_member() {
         let mut overview = Overview::new(Scale::Similarity { threshold: 0.97, levels: vec![] });
-        overview.add([similar(0.975), similar(0.9999), similar(1.0)]);
-        overview.add([similar(0.97), far(3)]);
+        overview.add([similar(0.975), similar(0.9999), similar(1.0)], 0);
+        overview.add([similar(0.97), far(3)], 0);
         assert_eq!(overview.removed, [3, 0, 1, 1]);
         assert_eq!(overview.groups, [1, 0, 0, 1]);
         assert_eq!((overview.sizes(), overview.removed()), (&[3, 2][..], 5));
@@ -199,8 +220,8 @@ mod tests {
     #[test]
     fn distances_are_stricter_the_smaller_they_are() {
         let mut overview = Overview::new(Scale::Distance { radius: 3, levels: vec![] });
-        overview.add([far(3), far(0)]);
-        overview.add([far(2), far(2), far(9)]);
+        overview.add([far(3), far(0)], 0);
+        overview.add([far(2), far(2), far(9)], 0);
         assert_eq!(overview.steps, [3, 2, 1, 0]);
         assert_eq!(overview.removed, [2, 2, 0, 1]);
         assert_eq!(overview.groups, [0, 1, 0, 1]);

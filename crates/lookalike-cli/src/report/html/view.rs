@@ -31,6 +31,9 @@ const FETCH_SHARE: usize = 3;
 /// The most members shown of one group.
 const MEMBERS_MOST: usize = 50;
 
+/// The most items shown of one group that stay, though they are alike its keeper.
+pub const LOOSER_MOST: usize = 10;
+
 /// What is shown.
 #[derive(Clone, Debug)]
 pub struct View {
@@ -49,8 +52,11 @@ impl View {
     /// What a file of at most this many bytes can show: all groups if possible, else the largest.
     pub fn new(overview: &Overview, file_bytes: usize, share: Share) -> Self {
         let bytes = file_bytes.saturating_sub(PAGE_BYTES);
-        let items = |&size: &u32| (size as usize).min(MEMBERS_MOST) + 1;
-        let sizes = overview.sizes();
+        let (sizes, looser) = (overview.sizes(), overview.looser());
+        let items = |group: usize| {
+            let [size, looser] = [sizes[group], looser[group]].map(|number| number as usize);
+            size.min(MEMBERS_MOST) + looser.min(LOOSER_MOST) + 1
+        };
         let mut order: Vec<usize> = (0..sizes.len()).collect();
         order.sort_by_key(|&group| std::cmp::Reverse(sizes[group]));
 
@@ -58,7 +64,7 @@ impl View {
         let mut left = bytes / (ITEM_BYTES + share.least);
         let mut taken = 0;
         for group in order {
-            let items = items(&sizes[group]);
+            let items = items(group);
             if items > left {
                 break;
             }
@@ -97,7 +103,7 @@ mod tests {
     fn overview(sizes: impl IntoIterator<Item = usize>) -> Overview {
         let mut overview = Overview::new(Scale::Distance { radius: 3, levels: vec![] });
         for size in sizes {
-            overview.add(vec![Closeness { distance: 1, similarity: None }; size]);
+            overview.add(vec![Closeness { distance: 1, similarity: None }; size], 0);
         }
         overview
     }

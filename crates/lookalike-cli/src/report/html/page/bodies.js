@@ -23,6 +23,11 @@ function bodyOf(item) {
   return kind ? bodies[kind] : noBody;
 }
 
+/** What the item beside the kept one is called. */
+function otherName({ stays }) {
+  return stays ? "Stays" : "Removed";
+}
+
 /** The beginning of a text, on one line. */
 function textPreview(item) {
   const text = item.opening ?? item.text;
@@ -33,7 +38,7 @@ function textPreview(item) {
 function compareTexts(kept, removed, mode) {
   const stretches = difference(kept.text, removed.text, kept.characters > 0, removed.characters > 0);
   const all = rows(stretches);
-  const shown = mode === "sides" ? sideBySide(all) : inOneText(all);
+  const shown = mode === "sides" ? sideBySide(all, otherName(removed)) : inOneText(all);
   const isCut = kept.characters > 0 || removed.characters > 0;
   return [legend(stretches, isCut), skippedNote(kept), shown, excerptNote(kept, removed, kept.skipped ?? 0)];
 }
@@ -47,7 +52,7 @@ function legend(stretches, isCut) {
   }
   return make("p", { class: "legend" },
     kept ? make("span", {}, make("ins", {}, "+ " + counted(kept, "word")), " only in the kept text") : null,
-    removed ? make("span", {}, make("del", {}, "− " + counted(removed, "word")), " only in the removed one") : null);
+    removed ? make("span", {}, make("del", {}, "− " + counted(removed, "word")), " only in the other one") : null);
 }
 
 function skippedNote({ skipped }) {
@@ -61,10 +66,10 @@ function excerptNote(kept, removed, skipped) {
   return parts.length ? make("p", { class: "note" }, `Not shown and not compared here: the last ${parts.join(", the last ")}.`) : null;
 }
 
-function sideBySide(all) {
+function sideBySide(all, other) {
   const cell = (row, side) => make("td", { dir: "auto" }, ...row.pieces.map((piece) => drawn(piece.kind, piece[side])));
   return make("table", { class: "sides" },
-    make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "Kept"), make("th", { scope: "col" }, "Removed"))),
+    make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "Kept"), make("th", { scope: "col" }, other))),
     make("tbody", {}, ...folded(all,
       (row) => make("tr", { class: row.changed ? "changed" : "" }, cell(row, "kept"), cell(row, "removed")),
       (button) => make("tr", { class: "fold" }, make("td", { colspan: 2 }, button)))));

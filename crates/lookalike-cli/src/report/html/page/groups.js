@@ -8,13 +8,17 @@ const PAGE_SIZE = 25;
 const SLICE = 12;
 
 const groups = data.groups.map((group) => {
-  const memberSteps = group.members.map((member) => stepOf(member.value));
+  // What stays, though it is alike, goes at no threshold there is.
+  const memberSteps = group.members.map((member) => member.stays ? -1 : stepOf(member.value));
+  const going = group.members.filter((member) => !member.stays).length, staying = group.members.length - going;
   return {
     ...group,
     memberSteps,
     // Members are listed least alike first; those left out are at least as close as the last.
-    best: memberSteps.at(-1) ?? 0,
-    leftOut: group.size - group.members.length,
+    best: going > 0 ? memberSteps[going - 1] : -1,
+    leftOut: group.size - going,
+    looser: group.looser ?? 0,
+    looserLeftOut: (group.looser ?? 0) - staying,
     freed: freed(group),
   };
 });
@@ -37,7 +41,12 @@ function going(group) {
 
 function hasLevel(group) {
   return chosen.level === "" || group.members.some((member, at) =>
-    group.memberSteps[at] >= chosen.threshold && levelOf(member.value) === chosen.level);
+    (group.memberSteps[at] >= chosen.threshold || member.stays) && levelOf(member.value) === chosen.level);
+}
+
+/** Whether something goes; as long as the threshold is that of the run, or something less alike stays. */
+function isListed(group) {
+  return group.best >= chosen.threshold || (chosen.threshold === 0 && group.looser > 0);
 }
 
 /** Whether one of those that go differs from the kept one in what was chosen. */
@@ -64,7 +73,7 @@ const orders = {
 function list() {
   for (const group of groups) group.farthest = farthest(group);
   chosen.matching = groups
-    .filter((group, at) => group.best >= chosen.threshold && (chosen.found === null || chosen.found[at]) && hasLevel(group) && differs(group))
+    .filter((group, at) => isListed(group) && (chosen.found === null || chosen.found[at]) && hasLevel(group) && differs(group))
     .sort(orders[chosen.sort]);
   chosen.page = 0;
   chosen.current = -1;
@@ -152,7 +161,8 @@ function drawGroup(group) {
     make("span", { class: "names" }, kind.row?.(group), shownId(group.keep.id), make("span", { class: "preview", dir: "auto" }, kind.preview(group.keep))),
     drawStrip(group),
     make("span", { class: "range" }, range(group)),
-    make("span", { class: "size" }, make("b", {}, count(going(group))), going(group) === 1 ? " goes" : " go"));
+    make("span", { class: "size" }, make("b", {}, count(going(group))), going(group) === 1 ? " goes" : " go",
+      group.looser > 0 ? make("small", { title: "alike the kept one, but not enough to go" }, ` +\u00a0${count(group.looser)} looser`) : null));
   const item = make("li", { class: isOpen ? "group open" : "group" }, make("h3", {}, head), isOpen ? drawOpen(group) : null);
   item.group = group;
   return item;
@@ -160,16 +170,18 @@ function drawGroup(group) {
 
 /** From the least to the most alike member. */
 function range(group) {
-  const values = group.members.map((member) => member.value).filter((value) => value !== undefined);
+  const shown = group.members.filter((member) => !member.stays || group.size === 0);
+  const values = shown.map((member) => member.value).filter((value) => value !== undefined);
   if (values.length === 0) return "";
-  const far = values[0], near = values.at(-1);
+  // What stays is listed nearest first.
+  const [far, near] = group.size === 0 ? [values.at(-1), values[0]] : [values[0], values.at(-1)];
   if (shownValue(far) === shownValue(near)) return shownValue(far);
   return byDistance ? `${near} to ${shownValue(far)}` : `${shownValue(far)} to ${shownValue(near)}`;
 }
 
 /** A small picture: where the members lie on the scale. */
 function drawStrip(group) {
-  const marks = [...new Set(group.memberSteps)].map((step) => {
+  const marks = [...new Set(group.memberSteps.filter((step) => step >= 0))].map((step) => {
     const mark = make("i", { class: step < chosen.threshold ? "off" : "" });
     mark.style.left = `${(100 * step) / Math.max(1, steps.length - 1)}%`;
     return mark;
@@ -202,7 +214,7 @@ function drawOpen(group) {
     group.members.length > 1 ? drawMembers(group) : null,
     make("div", { class: "comparison" },
       drawReason("kept", "Kept", group.keep.id, group.why),
-      member ? drawReason("removed", goes(group) ? "Removed" : "Would stay", member.id, reason(member)) : null,
+      member ? drawReason(member.stays ? "stays" : "removed", member.stays ? "Stays" : goes(group) ? "Removed" : "Would stay", member.id, reason(member)) : null,
       ...(member ? kind.compare(group.keep, member, chosen.mode) : [])));
 }
 
@@ -229,14 +241,18 @@ function reason(member) {
 }
 
 function drawMembers(group) {
-  const more = group.leftOut > 0 ? make("li", { class: "note" }, `and ${count(group.leftOut)} more, at least as close`) : null;
-  return make("ol", { class: "members", "aria-label": "Removed for it, least alike first" }, ...group.members.map((member, at) =>
+  const note = (words) => make("li", { class: "note" }, words);
+  const more = [
+    group.leftOut > 0 ? note(`and ${count(group.leftOut)} more that go, at least as close`) : null,
+    group.looserLeftOut > 0 ? note(`and ${count(group.looserLeftOut)} more that stay, no closer`) : null,
+  ].filter(Boolean);
+  return make("ol", { class: "members", "aria-label": "Removed for it, least alike first; then what stays, though it is alike" }, ...group.members.map((member, at) =>
     make("li", {}, make("button", {
       type: "button", "data-member": at, "aria-current": at === chosen.member ? "true" : null,
-      class: group.memberSteps[at] < chosen.threshold ? "off" : "",
+      class: member.stays ? "stays" : group.memberSteps[at] < chosen.threshold ? "off" : "",
       onclick: () => showMember(group, at),
     }, kind.small ? make("span", { class: "thumb" }, kind.small(member)) : null, kind.small ? shownName(member.id) : shownId(member.id), make("span", { class: "value" }, shownValue(member.value),
-      make("small", {}, group.memberSteps[at] < chosen.threshold ? "would stay" : levelOf(member.value) ?? ""))))), more);
+      make("small", {}, member.stays ? `${levelOf(member.value) ?? "less alike"}, stays` : group.memberSteps[at] < chosen.threshold ? "would stay" : levelOf(member.value) ?? ""))))), ...more);
 }
 
 function showMember(group, at) {

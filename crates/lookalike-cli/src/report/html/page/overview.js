@@ -35,14 +35,16 @@ function stepOf(value) {
 }
 
 /** Levels from the strictest on: what they are called, which values they name, and that in words. */
-const levels = byDistance ? distanceLevels() : similarityLevels();
+const namedLevels = byDistance ? distanceLevels() : similarityLevels();
+/** Those at which something can go. */
+const levels = namedLevels.filter(({ used }) => used);
 
 function similarityLevels() {
   return scale.levels.slice().sort((a, b) => b.from - a.from).map(({ name, from }, at, all) => {
     const below = at > 0 ? all[at - 1].from : Infinity;
     const words = below === Infinity ? `${shownValue(from)} and more` : `${shownValue(from)} to ${shownValue(below)}`;
     return { name, words, has: (value) => value >= from && value < below, used: below > steps[0] };
-  }).filter(({ used }) => used);
+  });
 }
 
 function distanceLevels() {
@@ -50,11 +52,11 @@ function distanceLevels() {
     const beyond = at > 0 ? all[at - 1].within : -1, most = Math.min(within, steps[0]);
     const words = at > 0 ? `${beyond + 1} to ${shownValue(most)}` : `up to ${shownValue(most)}`;
     return { name, words, has: (value) => value > beyond && value <= within, used: beyond < steps[0] };
-  }).filter(({ used }) => used);
+  });
 }
 
 function levelOf(value) {
-  return levels.find(({ has }) => has(value))?.name;
+  return namedLevels.find(({ has }) => has(value))?.name;
 }
 
 /** "similarity of at least 0.50" or "at most 3 bits apart". */

@@ -1,13 +1,14 @@
 // How does the page start, and what do keys do?
 
 function startFilter() {
-  const total = data.head.groups, left = total - groups.length;
+  const total = data.head.listed, left = total - groups.length;
   byId("left-out").hidden = left === 0;
   byId("left-out").textContent = `This page shows ${counted(groups.length, "group")} of ${count(total)}, the largest ones; ` +
     "the others would make the file too large. They are counted in all figures above.";
   byId("columns-scale").textContent = byDistance ? "Distance of the removed" : "Similarity of the removed";
   byId("level-label").hidden = levels.length === 0;
-  byId("level").append(make("option", { value: "" }, "all"), ...levels.map(({ name }) => make("option", { value: name }, name)));
+  byId("level").append(make("option", { value: "" }, "all"), ...namedLevels.filter(({ name, used }) => used || groups.some((group) => group.members.some((member) => levelOf(member.value) === name)))
+    .map(({ name }) => make("option", { value: name }, name)));
   byId("mode").append(...kind.modes.map(([value, name]) => make("option", { value }, name)));
   byId("mode").value = chosen.mode;
   byId("query").placeholder = kind.search;

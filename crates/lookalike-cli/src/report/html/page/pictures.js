@@ -10,7 +10,7 @@ const THUMBS = 4;
 
 /** The kept picture, and the first of those that go. */
 function pictureRow(group) {
-  const more = group.size - Math.min(THUMBS, group.members.length);
+  const more = group.size + group.looser - Math.min(THUMBS, group.members.length);
   return make("span", { class: "thumbs", "aria-hidden": "true" },
     make("span", { class: "thumb kept" }, drawPicture(group.keep)),
     ...group.members.slice(0, THUMBS).map((member) => make("span", { class: "thumb" }, drawPicture(member))),
@@ -49,7 +49,7 @@ function pictureSummary({ picture }) {
 /** Two pictures: "sides", or their "difference". The key F, or a finger, shows one in the place of the other. */
 function comparePictures(kept, removed, mode) {
   const stage = mode === "difference" ? [differencePicture(kept, removed)] : [
-    frame("kept", "Kept", kept, kept, removed), frame("removed", "Removed", removed, kept, null)];
+    frame("kept", "Kept", kept, kept, removed), frame("removed", otherName(removed), removed, kept, null)];
   return [make("div", { class: mode === "difference" ? "pictures one" : "pictures" }, ...stage), pictureNote(mode), attributeTable(kept, removed)];
 }
 
@@ -59,7 +59,7 @@ function frame(side, name, item, kept, other) {
     other ? drawPicture(other, { class: `other ${fit(other, kept)}` }) : null);
   if (other) holdToFlicker(holder);
   return make("figure", { class: side }, holder,
-    make("figcaption", {}, make("span", { class: "tag" }, name), other ? make("span", { class: "tag instead" }, "Removed") : null));
+    make("figcaption", {}, make("span", { class: "tag" }, name), other ? make("span", { class: "tag instead" }, otherName(other)) : null));
 }
 
 function differencePicture(kept, removed) {
@@ -106,11 +106,11 @@ function attributeTable(kept, removed) {
       cell(one, more > 0), cell(other, more < 0), make("td", { class: "verdict-cell" }, one === other ? "equal" : "differs"));
   };
   return make("table", { class: "attributes" },
-    make("thead", {}, make("tr", {}, make("td", {}), make("th", { scope: "col" }, "Kept"), make("th", { scope: "col" }, "Removed"), make("td", {}))),
+    make("thead", {}, make("tr", {}, make("td", {}), make("th", { scope: "col" }, "Kept"), make("th", { scope: "col" }, otherName(removed)), make("td", {}))),
     make("tbody", {}, ...attributes.map(row)));
 }
 
 /** What the files that go take. */
 function freed(group) {
-  return group.members.reduce((sum, { picture }) => sum + (picture?.bytes ?? 0), 0);
+  return group.members.reduce((sum, { picture, stays }) => sum + (stays ? 0 : picture?.bytes ?? 0), 0);
 }

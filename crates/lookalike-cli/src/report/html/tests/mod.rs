@@ -11,6 +11,8 @@ use super::*;
 struct Made {
     keep: (String, String),
     members: Vec<(String, String, f32)>,
+    /// What stays beside it.
+    looser: Vec<(String, String, f32)>,
 }
 
 fn made(keep: (&str, &str), members: &[(&str, &str, f32)]) -> Made {
@@ -18,6 +20,7 @@ fn made(keep: (&str, &str), members: &[(&str, &str, f32)]) -> Made {
     Made {
         keep: (owned(keep.0), owned(keep.1)),
         members: members.iter().map(|(id, text, near)| (owned(id), owned(text), *near)).collect(),
+        looser: vec![],
     }
 }
 
@@ -39,7 +42,8 @@ fn report_within(scale: Scale, groups: &[Made], file_bytes: usize) -> String {
 fn write_report(scale: Scale, groups: &[Made], file_bytes: usize, chained: bool) -> String {
     let mut overview = Overview::new(scale);
     for group in groups {
-        overview.add(group.members.iter().map(|member| closeness(member.2)));
+        let members = group.members.iter().map(|member| closeness(member.2));
+        overview.add(members, group.looser.len());
     }
     let view = View::new(&overview, file_bytes, Share::TEXT);
     let report = HtmlReport {
@@ -58,15 +62,22 @@ fn write_report(scale: Scale, groups: &[Made], file_bytes: usize, chained: bool)
         let near: Vec<_> = group.members.iter().map(|member| closeness(member.2)).collect();
         let member = |at: usize| ReportMember {
             item: item(&group.members[at].0, &group.members[at].1),
+            stays: false,
             closeness: near[at],
             // In the chain of these tests, each hangs on the one before.
             alike: (chained && at > 0).then(|| group.members[at - 1].0.clone()),
         };
+        let looser = group.looser.iter().map(|(id, text, similarity)| ReportMember {
+            item: item(id, text),
+            stays: true,
+            closeness: closeness(*similarity),
+            alike: None,
+        });
         ReportGroup {
             position,
             keep: item(&group.keep.0, &group.keep.1),
             why: "first in the input".into(),
-            members: view.members(&near).into_iter().map(member).collect(),
+            members: view.members(&near).into_iter().map(member).chain(looser).collect(),
         }
     });
     let mut file = Vec::new();

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{Made, browser::Page, chains, made, report, report_within, similarities};
-use crate::report::html::{FILE_BYTES, Scale};
+use crate::report::html::{FILE_BYTES, Level, Scale};
 
 /// Opens a report, or leaves the test if there is to be no browser.
 macro_rules! open {
@@ -158,6 +158,45 @@ fn levels_filter_and_are_counted() {
          level.dispatchEvent(new Event('change')) }",
     );
     assert_eq!(names(&mut page), "dog");
+    page.close();
+}
+
+#[test]
+fn what_is_less_alike_is_shown_and_stays() {
+    let scale = Scale::Similarity {
+        threshold: 0.5,
+        levels: [("copy", 0.8), ("near", 0.5), ("similar", 0.38)]
+            .map(|(name, from)| Level { name, from })
+            .into(),
+    };
+    let mut groups = three();
+    groups[1].members.pop();
+    let other = |id: &str, text: &str| (id.to_owned(), text.to_owned(), 0.4);
+    groups[1].looser = vec![other("dog3", "A wolf howls at night.")];
+    let mut alone = made(("owl", "The owl flies by night."), &[]);
+    alone.looser = vec![other("owl2", "The bat flies by night.")];
+    groups.push(alone);
+    let mut page = open!(report_within(scale, &groups, FILE_BYTES));
+    assert!(page.text("#verdict").contains("5 of 12 items go"), "{}", page.text("#verdict"));
+    assert_eq!(page.text("#count"), "4 groups");
+    assert_eq!(names(&mut page), "fox cat dog owl");
+    let level = "{ const level = document.querySelector('#level'); level.value = 'similar'; \
+                 level.dispatchEvent(new Event('change')) }";
+    page.value(level);
+    assert_eq!(names(&mut page), "dog owl");
+    page.press("j");
+    page.press("Enter");
+    assert_eq!(page.text(".reason.removed .id"), "dog2");
+    page.press("n");
+    assert_eq!(page.text(".reason.stays .id"), "dog3");
+    let why = page.text(".reason.stays .why");
+    assert!(why.starts_with("similar: similarity 0.40 to the kept one (at least 0.50"), "{why}");
+    assert_eq!(page.text("table.sides th:last-child"), "Stays");
+    page.press("j");
+    assert_eq!(page.text(".group.open .head .size").replace('\u{a0}', " "), "0 go\n+ 1 looser");
+    page.value("document.querySelector('#slider').focus()");
+    page.press("End");
+    page.wait("document.querySelectorAll('.group').length === 0");
     page.close();
 }
 

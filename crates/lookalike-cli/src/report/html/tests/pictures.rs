@@ -45,7 +45,7 @@ fn report(groups: &[Vec<MadePicture>], file_bytes: usize) -> String {
     let mut overview = Overview::new(Scale::Distance { radius: 31, levels });
     let near = |made: &MadePicture| Closeness { distance: made.distance, similarity: None };
     for group in groups {
-        overview.add(group[1..].iter().map(near));
+        overview.add(group[1..].iter().map(near), 0);
     }
     let view = View::new(&overview, file_bytes, Share::PICTURE);
     let items = groups.iter().map(Vec::len).sum::<usize>() as u64;
@@ -59,6 +59,7 @@ fn report(groups: &[Vec<MadePicture>], file_bytes: usize) -> String {
     let shown = shown.map(|(position, group)| {
         let close: Vec<_> = group[1..].iter().map(near).collect();
         let member = |at: usize| ReportMember {
+            stays: false,
             item: item(&group[at + 1]),
             closeness: close[at],
             alike: None,
