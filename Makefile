@@ -1,4 +1,4 @@
-.PHONY: test soak test-python browser lint lint-bench quality quality-images bench bench-images bench-texts bench-peers bench-python
+.PHONY: test soak soak-acting test-python browser lint lint-bench quality quality-images bench bench-images bench-texts bench-peers bench-python
 
 # All that must hold before a change goes in. Needs Rust, Python 3.11 or later, and Chromium to look
 # at the report with, which is installed if it is missing; LOOKALIKE_NO_BROWSER=1 goes without it,
@@ -13,6 +13,10 @@ test: browser lint
 # Kills a process that writes to a collection, 2,000 times, and looks what is left.
 soak:
 	LOOKALIKE_TEST_CYCLES=2000 cargo test --profile tested --package lookalike --test it -- collection::what_was_acknowledged
+
+# Two acting runs on the same files, 2,000 times, killed at random; LOOKALIKE_TEST_SEED repeats a run.
+soak-acting:
+	LOOKALIKE_TEST_ROUNDS=2000 cargo test --profile tested --package lookalike-cli --test it -- acting_together --nocapture
 
 # The Python package as its users get it: a wheel, installed into a fresh environment. The tests see
 # nothing of the source tree. Everything beneath the wheel was built for the tests before.

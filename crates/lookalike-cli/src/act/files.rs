@@ -1,10 +1,10 @@
 //! How does a file get another place without anything being lost? Nothing here replaces a file that
-//! is there, but [`link_over`], which replaces one by its equal.
+//! is there.
 
 use std::{
     fs::{self, File},
     io::{self, Read},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use sha2::{Digest, Sha256};
@@ -13,14 +13,43 @@ use tempfile::NamedTempFile;
 use crate::{report::Partial, source::Stamp};
 
 /// Moves a file to a name that is not taken; over the end of a file system, too. `partial` is a name
-/// to copy to before the copy is complete.
+/// to copy to before the copy is complete. A file that somebody writes to while it is copied stays.
 pub fn move_file(from: &Path, to: &Path, partial: &str) -> io::Result<()> {
     match rename_new(from, to) {
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
-            copy_new(from, to, partial)?;
+            let copied = copy_new(from, to, partial)?;
+            // To bring a copy to the disk may take long: one more look, as late as can be.
+            if Moment::of(from)? != copied {
+                fs::remove_file(to)?;
+                return Err(io::Error::other(WRITTEN_TO));
+            }
             fs::remove_file(from)
         }
         renamed => renamed,
+    }
+}
+
+const WRITTEN_TO: &str = "was written to while it was copied";
+
+/// What tells that nobody wrote to a file or changed its names.
+#[derive(PartialEq, Eq)]
+struct Moment {
+    stamp: Stamp,
+    /// When its content or attributes were last changed, which nobody can set.
+    changed: Option<(i64, i64)>,
+}
+
+impl Moment {
+    fn of(path: &Path) -> io::Result<Self> {
+        let data = path.symlink_metadata()?;
+        #[cfg(unix)]
+        let changed = {
+            use std::os::unix::fs::MetadataExt;
+            Some((data.ctime(), data.ctime_nsec()))
+        };
+        #[cfg(not(unix))]
+        let changed = None;
+        Ok(Self { stamp: Stamp::of(&data), changed })
     }
 }
 
@@ -59,21 +88,30 @@ fn is_refused(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported)
 }
 
-/// Copies a file to a name that is not taken. When it is there, it is whole, and on the disk.
-pub fn copy_new(from: &Path, to: &Path, partial: &str) -> io::Result<()> {
+/// Copies a file to a name that is not taken, and tells how it was meanwhile. When the copy has its
+/// name, it is whole, and on the disk.
+fn copy_new(from: &Path, to: &Path, partial: &str) -> io::Result<Moment> {
+    copy_while(from, to, partial, &|| ())
+}
+
+/// As [`copy_new`], while somebody else does something.
+fn copy_while(from: &Path, to: &Path, partial: &str, meanwhile: &dyn Fn()) -> io::Result<Moment> {
     let folder = folder_of(to);
     let make = || tempfile::Builder::new().prefix(partial).rand_bytes(0).tempfile_in(folder);
     let (copy, _partial) = Partial::create(make, NamedTempFile::path)?;
+    let before = Moment::of(from)?;
     let data = from.metadata()?;
     io::copy(&mut File::open(from)?, &mut copy.as_file())?;
     keep_attributes(copy.as_file(), &data);
     copy.as_file().sync_all()?;
-    if !same_content(from, copy.path())? {
-        return Err(io::Error::other("the copy is not what was copied"));
+    let is_same = same_content(from, copy.path())?;
+    meanwhile();
+    if !is_same || Moment::of(from)? != before {
+        return Err(io::Error::other(WRITTEN_TO));
     }
     copy.persist_noclobber(to).map_err(|failed| failed.error)?;
     sync_folder(folder);
-    Ok(())
+    Ok(before)
 }
 
 /// Time, permissions and owner, as far as the system lets us.
@@ -88,17 +126,6 @@ pub fn keep_attributes(file: &File, data: &fs::Metadata) {
     }
     let _ = file.set_permissions(data.permissions());
     let _ = file.set_times(times);
-}
-
-/// Makes `name` another name of the file `keep`. The link is made beside it and takes its place at
-/// once, so that there is always a file under that name.
-pub fn link_over(keep: &Path, name: &Path, partial: &str) -> io::Result<()> {
-    let temporary = folder_of(name).join(partial);
-    let make = || fs::hard_link(keep, &temporary).map(|()| temporary.clone());
-    let (temporary, _partial) = Partial::create(make, |path| path.as_path())?;
-    fs::rename(&temporary, name).inspect_err(|_| {
-        let _ = fs::remove_file(&temporary);
-    })
 }
 
 /// Whether two files hold the same bytes.
@@ -158,6 +185,25 @@ pub fn sha256(path: &Path) -> io::Result<String> {
     Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
+/// The path without links, though its end need not be there yet.
+pub fn resolve(path: &Path) -> io::Result<PathBuf> {
+    let path = std::path::absolute(path)?;
+    let there = path.ancestors().find_map(|folder| Some((folder, folder.canonicalize().ok()?)));
+    Ok(match there {
+        Some((folder, real)) if folder == path => real,
+        Some((folder, real)) => real.join(path.strip_prefix(folder).unwrap_or(Path::new(""))),
+        None => path,
+    })
+}
+
+/// The one path of a file: its folder without links, and its name, which may be a link.
+pub fn place_of(path: &Path) -> io::Result<PathBuf> {
+    match path.file_name() {
+        Some(name) => Ok(resolve(folder_of(path))?.join(name)),
+        None => resolve(path),
+    }
+}
+
 pub fn exists(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
@@ -180,9 +226,9 @@ mod tests {
     fn nothing_is_moved_or_copied_over_a_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
-        for how in
-            [rename_new, rename_by_link, |from: &Path, to: &Path| copy_new(from, to, ".part")]
-        {
+        for how in [rename_new, rename_by_link, |from: &Path, to: &Path| {
+            copy_new(from, to, ".part").map(drop)
+        }] {
             fs::write(path("a"), "a").unwrap();
             fs::write(path("b"), "b").unwrap();
             let error = how(&path("a"), &path("b")).unwrap_err();
@@ -194,6 +240,26 @@ mod tests {
             assert_eq!(fs::read_to_string(path("c")).unwrap(), "a");
             fs::remove_file(path("c")).unwrap();
         }
+    }
+
+    #[test]
+    fn what_is_saved_while_a_file_is_copied_is_not_lost() {
+        use std::{io::Write, time::UNIX_EPOCH};
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("a"), "some text").unwrap();
+        // An editor that has the file open.
+        let editor = File::options().write(true).open(path("a")).unwrap();
+        editor.set_modified(UNIX_EPOCH).unwrap();
+        let save = || (&editor).write_all(b"EDIT").unwrap();
+        let failed = copy_while(&path("a"), &path("b"), ".part", &save).map(drop).unwrap_err();
+        assert_eq!(failed.to_string(), WRITTEN_TO);
+        assert_eq!(fs::read_to_string(path("a")).unwrap(), "EDIT text");
+        assert!(!path("b").exists() && !path(".part").exists());
+        let copied = copy_new(&path("a"), &path("b"), ".part").unwrap();
+        assert!(copied == Moment::of(&path("a")).unwrap());
+        editor.set_modified(UNIX_EPOCH).unwrap();
+        assert!(copied != Moment::of(&path("a")).unwrap());
     }
 
     #[test]

@@ -2,10 +2,11 @@
 //! the first file of a batch is touched: what the journal does not know was not done.
 //!
 //! A line tells what is *meant*. Whether it was done is seen by looking at the files, so a journal
-//! that ends in the middle of a run is as good as any.
+//! that ends in the middle of a run is as good as any. Whoever writes to a journal holds a lock on it.
 
 use std::{
-    fs::{self, File},
+    collections::HashSet,
+    fs::{self, File, TryLockError},
     io::{self, BufRead, BufReader, Write},
     path::{Path, PathBuf},
 };
@@ -20,7 +21,7 @@ use crate::{
     source::{path_of_text, path_text},
 };
 
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
 /// A journal that is being written.
 pub struct Journal {
@@ -38,13 +39,17 @@ pub struct Journal {
 pub struct Entry {
     pub number: u64,
     pub act: Act,
-    /// Its path, from the root.
+    /// Its path, from the root, without links.
     pub from: PathBuf,
-    /// What stays in its stead.
+    /// What stays for it.
     pub keep: PathBuf,
+    /// The number of the file in its file system, and that of the one that stays, if there are such.
+    pub inode: Option<u64>,
+    pub keep_inode: Option<u64>,
     pub bytes: u64,
     /// When it was last changed, in nanoseconds since 1970.
     pub modified: i64,
+    pub sha256: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +62,6 @@ pub enum Act {
     },
     /// What must be known to make it a file of its own again.
     Link {
-        sha256: String,
         mode: Option<u32>,
         owner: Option<(u32, u32)>,
     },
@@ -65,20 +69,26 @@ pub enum Act {
 }
 
 /// A journal that was read.
+#[derive(Default)]
 pub struct Read {
     pub id: String,
     pub entries: Vec<Entry>,
     /// Folders that were made, in this order.
     pub made: Vec<PathBuf>,
+    /// What was looked at and acted on.
+    pub trees: Vec<PathBuf>,
     /// Numbers of entries that were undone already.
-    pub undone: Vec<u64>,
+    pub undone: HashSet<u64>,
+    /// Numbers of entries that were not carried out: everything is as it was.
+    pub left: HashSet<u64>,
 }
 
 impl Journal {
-    /// Begins a journal: at this path, or where journals are kept. There must not be a file yet.
-    pub fn create(path: Option<&Path>, act: &str) -> Result<Self> {
+    /// Begins a journal of acts on these trees: at this path, or where journals are kept. There must
+    /// not be a file yet.
+    pub fn create(path: Option<&Path>, act: &str, trees: &[PathBuf]) -> Result<Self> {
         let now = jiff::Timestamp::now();
-        let id = format!("{}-{}", now.strftime("%Y%m%d-%H%M%S"), std::process::id());
+        let id = format!("{}-{}-{}", now.strftime("%Y%m%d-%H%M%S"), std::process::id(), anything());
         let path = match path {
             Some(path) => std::path::absolute(path)?,
             None => usual_folder()?.join(format!("{id}.jsonl")),
@@ -91,6 +101,8 @@ impl Journal {
                 path_text(&path)
             )
         })?;
+        // Nobody undoes what is still being done.
+        let _ = file.try_lock();
         sync_folder(folder_of(&path));
         let version = env!("CARGO_PKG_VERSION");
         let head = [
@@ -100,14 +112,10 @@ impl Journal {
             ("time", json!(now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())),
             ("by", json!(version)),
             ("act", json!(act)),
+            ("trees", trees.iter().map(|tree| path_text(tree)).collect()),
         ];
         let lines = json_line(&head) + "\n";
         Ok(Self { file, path, id, lines, empty: Some(partial) })
-    }
-
-    /// A name for a file that is not complete, of this entry alone.
-    pub fn partial(&self, number: u64) -> String {
-        partial(&self.id, number)
     }
 
     /// Notes what will be done. It must not be done before [`sync`](Self::sync).
@@ -186,6 +194,13 @@ pub fn kept() -> Vec<PathBuf> {
     paths
 }
 
+/// Tells two runs apart that have the same number on two machines.
+fn anything() -> String {
+    use std::hash::{BuildHasher, Hasher, RandomState};
+    format!("{:04x}", RandomState::new().build_hasher().finish() & 0xffff)
+}
+
+/// A name for a file that is not complete, of this entry alone.
 pub fn partial(id: &str, number: u64) -> String {
     format!(".lookalike-{id}-{number}.partial")
 }
@@ -202,10 +217,12 @@ impl Entry {
             fields.push(("to", json!(path_text(to))));
         }
         fields.push(("keep", json!(path_text(&self.keep))));
+        fields.extend(self.inode.map(|inode| ("inode", json!(inode))));
+        fields.extend(self.keep_inode.map(|inode| ("keep_inode", json!(inode))));
         fields.push(("bytes", json!(self.bytes)));
         fields.push(("modified", json!(self.modified)));
-        if let Act::Link { sha256, mode, owner } = &self.act {
-            fields.push(("sha256", json!(sha256)));
+        fields.push(("sha256", json!(self.sha256)));
+        if let Act::Link { mode, owner } = &self.act {
             fields.extend(mode.map(|mode| ("mode", json!(mode))));
             fields.extend(owner.map(|(user, group)| ("owner", json!([user, group]))));
         }
@@ -220,7 +237,6 @@ impl Entry {
             "trash" => Act::Trash { to: path("to")? },
             "delete" => Act::Delete,
             "link" => Act::Link {
-                sha256: value["sha256"].as_str()?.to_owned(),
                 mode: small(&value["mode"]),
                 owner: small(&value["owner"][0]).zip(small(&value["owner"][1])),
             },
@@ -231,8 +247,11 @@ impl Entry {
             act,
             from: path("from")?,
             keep: path("keep")?,
+            inode: value["inode"].as_u64(),
+            keep_inode: value["keep_inode"].as_u64(),
             bytes: value["bytes"].as_u64()?,
             modified: value["modified"].as_i64()?,
+            sha256: value["sha256"].as_str()?.to_owned(),
         })
     }
 }
@@ -253,7 +272,7 @@ impl Read {
     pub fn open(path: &Path) -> Result<Self> {
         let name = path_text(path);
         let file = File::open(path).with_context(|| format!("{name}: cannot be opened"))?;
-        let mut read = Self { id: String::new(), entries: vec![], made: vec![], undone: vec![] };
+        let mut read = Self::default();
         let mut reader = BufReader::new(file);
         let mut line = Vec::new();
         for number in 1.. {
@@ -284,6 +303,8 @@ impl Read {
             value["version"]
         );
         self.id = value["id"].as_str().context("a journal without its id")?.to_owned();
+        let trees = value["trees"].as_array().into_iter().flatten();
+        self.trees = trees.filter_map(|tree| Some(path_of_text(tree.as_str()?))).collect();
         Ok(())
     }
 
@@ -291,12 +312,11 @@ impl Read {
         if let Some(made) = value["made"].as_str() {
             self.made.push(path_of_text(made));
         } else if let Some(number) = value["undone"].as_u64() {
-            self.undone.push(number);
-        } else if value["left"].is_null() {
-            match Entry::of(value) {
-                Some(entry) => self.entries.push(entry),
-                None => bail!("not an entry of a journal"),
-            }
+            self.undone.insert(number);
+        } else if let Some(number) = value["left"].as_u64() {
+            self.left.insert(number);
+        } else {
+            self.entries.push(Entry::of(value).context("not an entry of a journal")?);
         }
         Ok(())
     }
@@ -308,10 +328,23 @@ pub struct Notes {
 }
 
 impl Notes {
-    pub fn open(path: &Path) -> io::Result<Self> {
-        let mut file = File::options().read(true).append(true).open(path)?;
-        cut_torn_line(&mut file)?;
-        Ok(Self { file })
+    /// None if the journal can be read only: files tell what is to be done. Fails if a run is at work
+    /// with it.
+    pub fn open(path: &Path) -> Result<Option<Self>> {
+        let opened = File::options().read(true).append(true).open(path);
+        let can_write = opened.is_ok();
+        let name = path_text(path);
+        let mut file = opened
+            .or_else(|_| File::open(path))
+            .with_context(|| format!("{name}: cannot be opened"))?;
+        if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
+            bail!(
+                "{name}: the run that writes this journal, or one that undoes it, is still at work; \
+                 run again when it has ended"
+            );
+        }
+        let can_write = can_write && cut_torn_line(&mut file).is_ok();
+        Ok(can_write.then_some(Self { file }))
     }
 
     pub fn undone(&mut self, number: u64) -> io::Result<()> {
@@ -342,15 +375,17 @@ mod tests {
 
     fn entry(number: u64, act: Act) -> Entry {
         let from = path_of_text("/photos/caf\\xe9\n\\\\.jpg");
-        Entry { number, act, from, keep: "/photos/b".into(), bytes: 7, modified: -3 }
+        let (keep, sha256) = ("/photos/b".into(), "00ff".to_owned());
+        let (inode, keep_inode) = (Some(u64::MAX), None);
+        Entry { number, act, from, keep, inode, keep_inode, bytes: 7, modified: -3, sha256 }
     }
 
     fn entries() -> Vec<Entry> {
-        let (to, sha256) = (PathBuf::from("/gone/\u{202e}x"), "00ff".to_owned());
+        let to = PathBuf::from("/gone/\u{202e}x");
         vec![
             entry(1, Act::Move { to: to.clone() }),
             entry(2, Act::Trash { to }),
-            entry(3, Act::Link { sha256, mode: Some(0o644), owner: Some((1, 2)) }),
+            entry(3, Act::Link { mode: Some(0o644), owner: Some((1, 2)) }),
             entry(4, Act::Delete),
         ]
     }
@@ -359,7 +394,7 @@ mod tests {
     fn what_is_written_is_read_back_and_a_torn_line_is_not() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("j");
-        let mut journal = Journal::create(Some(&path), "move").unwrap();
+        let mut journal = Journal::create(Some(&path), "move", &["/photos".into()]).unwrap();
         journal.will_make(Path::new("/gone"));
         entries().iter().for_each(|entry| journal.will(entry));
         journal.did_not(2, "it was changed");
@@ -372,9 +407,12 @@ mod tests {
             assert_eq!(read.is_ok(), lines > 0);
             let Ok(read) = read else { continue };
             assert_eq!(read.entries, entries()[..lines.saturating_sub(2).min(4)]);
-            let mut notes = Notes::open(&path).unwrap();
+            assert_eq!(read.left, (lines == 7).then_some(2).into_iter().collect());
+            assert_eq!(read.trees, [Path::new("/photos")]);
+            let mut notes = Notes::open(&path).unwrap().unwrap();
+            assert!(Notes::open(&path).is_err());
             notes.undone(1).unwrap();
-            assert_eq!(Read::open(&path).unwrap().undone, [1]);
+            assert_eq!(Read::open(&path).unwrap().undone, HashSet::from([1]));
         }
     }
 
@@ -382,8 +420,8 @@ mod tests {
     fn a_journal_of_nothing_is_removed_and_none_is_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("j");
-        let journal = Journal::create(Some(&path), "move").unwrap();
-        assert!(Journal::create(Some(&path), "move").is_err());
+        let journal = Journal::create(Some(&path), "move", &[]).unwrap();
+        assert!(Journal::create(Some(&path), "move", &[]).is_err());
         assert_eq!(journal.finish().unwrap(), None);
         assert!(!path.exists());
     }

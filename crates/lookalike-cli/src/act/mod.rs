@@ -1,23 +1,32 @@
 //! What is done to the files that go? Moved, linked, put in the trash or deleted: never without a
-//! word about it in the [`Journal`] first, never to a file that changed since it was read, and never
-//! unless the file that stays in its stead is there.
+//! line about it in the [`Journal`] first, never to a file that changed since it was read, and never
+//! unless the file that stays for it is there, unchanged.
+//!
+//! A file is put aside before its last check ([`claim`]), so that all this holds while other runs act
+//! on the same files; [`lock`] keeps them out where it can.
 
+mod claim;
 mod files;
 mod journal;
+mod lock;
 mod trash;
 mod undo;
 
 use std::{
     collections::HashSet,
-    io,
+    fs, io,
     path::{Path, PathBuf},
 };
 
 use anyhow::Result;
 
 use crate::source::{Digest, FileId, SeenFile, Stamp, path_text};
+use claim::Claim;
+pub use claim::{Recovered, Settled, recover};
+pub use files::resolve;
 use journal::Act;
 pub use journal::{Entry, Journal, kept as kept_journals};
+pub use lock::RunLock;
 use trash::Trash;
 pub use undo::{Undo, Undone};
 
@@ -55,6 +64,27 @@ pub struct Acted {
 pub struct Left {
     pub path: PathBuf,
     pub why: String,
+    /// Whether it should have been acted on, and could not be.
+    pub failed: bool,
+}
+
+/// Why a file is left as it is.
+enum Why {
+    /// The act is not for such a file.
+    NotFor(String),
+    Failed(String),
+}
+
+impl From<String> for Why {
+    fn from(why: String) -> Self {
+        Self::Failed(why)
+    }
+}
+
+impl From<io::Error> for Why {
+    fn from(error: io::Error) -> Self {
+        Self::Failed(error.to_string())
+    }
 }
 
 impl Deed {
@@ -89,6 +119,8 @@ pub struct Actor<'a> {
     /// Names in the folder of moved files that are given away.
     promised: HashSet<PathBuf>,
     made: HashSet<PathBuf>,
+    /// Names that were looked at already: one may be given in several spellings.
+    met: HashSet<PathBuf>,
     number: u64,
     acted: Acted,
 }
@@ -108,11 +140,19 @@ impl<'a> Actor<'a> {
             Deed::Trash => Some(Trash::open()?),
             _ => None,
         };
-        let (promised, made) = (HashSet::new(), HashSet::new());
-        Ok(Self { deed, reread, trash, promised, made, number: 0, acted: Acted::default() })
+        Ok(Self {
+            deed,
+            reread,
+            trash,
+            promised: HashSet::new(),
+            made: HashSet::new(),
+            met: HashSet::new(),
+            number: 0,
+            acted: Acted::default(),
+        })
     }
 
-    /// Acts on all these files. Those of one keeper should follow each other.
+    /// Acts on all these files.
     pub fn act(mut self, going: &[Going<'_>], journal: &mut Journal) -> Result<Acted> {
         let staying = Staying::new(going);
         for batch in going.chunks(BATCH) {
@@ -122,12 +162,11 @@ impl<'a> Actor<'a> {
             }
             journal.sync()?;
             for intent in intents {
-                let partial = journal.partial(intent.entry.number);
-                match intent.check().and_then(|()| intent.act(&partial)) {
+                match intent.carry_out(&journal.id, self.reread) {
                     Ok(()) => self.count(&intent),
                     Err(why) => {
                         journal.did_not(intent.entry.number, &why);
-                        self.leave(&intent.entry.from, why);
+                        self.leave(&intent.entry.from, why.into());
                     }
                 }
             }
@@ -144,8 +183,13 @@ impl<'a> Actor<'a> {
         let staying = Staying::new(going);
         for batch in going.chunks(BATCH) {
             for intent in self.intend(batch, &staying) {
-                on_entry(&intent.entry)?;
-                self.count(&intent);
+                match intent.check(&intent.entry.from, self.reread) {
+                    Ok(()) => {
+                        on_entry(&intent.entry)?;
+                        self.count(&intent);
+                    }
+                    Err(why) => self.leave(&intent.entry.from, why.into()),
+                }
             }
         }
         Ok(self.acted)
@@ -156,37 +200,31 @@ impl<'a> Actor<'a> {
         self.acted.bytes += if intent.is_first { intent.entry.bytes } else { 0 };
     }
 
-    fn leave(&mut self, path: &Path, why: String) {
-        self.acted.left.push(Left { path: path.to_owned(), why });
+    fn leave(&mut self, path: &Path, why: Why) {
+        let (why, failed) = match why {
+            Why::NotFor(why) => (why, false),
+            Why::Failed(why) => (why, true),
+        };
+        self.acted.left.push(Left { path: path.to_owned(), why, failed });
     }
 
-    /// The names that pass the first check; the others are left.
+    /// What is to be done, name by name, as far as it passes the first check; the rest is left. Every
+    /// path that goes with a file becomes an intent of its own here.
     fn intend<'b>(&mut self, batch: &[Going<'b>], staying: &Staying) -> Vec<Intent<'b>> {
         let mut intents = Vec::new();
-        let mut keeper = None;
         for going in batch {
-            // A keeper is read once for all that go for it.
-            let keep = going.keep.path;
-            let keeps = match &keeper {
-                Some((path, checked)) if *path == keep => checked,
-                _ => &keeper.insert((keep, self.is_as_read(&going.keep))).1,
+            let sha256 = match first_look(going, staying) {
+                Ok(sha256) => sha256,
+                Err(why) => {
+                    self.leave(going.file.path, why.into());
+                    continue;
+                }
             };
-            let checked = staying
-                .check(&going.keep)
-                .and_then(|()| match keeps {
-                    Ok(()) => Ok(()),
-                    Err(why) => Err(format!("what stays for it, {}, {why}", path_text(keep))),
-                })
-                .and_then(|()| self.is_as_read(&going.file));
-            if let Err(why) = checked {
-                self.leave(going.file.path, why);
-                continue;
-            }
             let names = [going.file.path].into_iter();
             let names = names.chain(going.file.links.iter().map(PathBuf::as_path));
             for (position, name) in names.enumerate() {
-                match self.intent(*going, name, position == 0) {
-                    Ok(intent) => intents.push(intent),
+                match self.intent(*going, name, &sha256, position == 0) {
+                    Ok(intent) => intents.extend(intent),
                     Err(why) => self.leave(name, why),
                 }
             }
@@ -194,48 +232,55 @@ impl<'a> Actor<'a> {
         intents
     }
 
-    /// Whether a file is as it was, its content included.
-    fn is_as_read(&self, file: &SeenFile<'_>) -> Result<(), String> {
-        is_unchanged(file.path, file.stamp)?;
-        match (self.reread)(file.path) {
-            Ok(digest) if digest == file.digest => Ok(()),
-            Ok(_) => Err(CHANGED.to_owned()),
-            Err(error) => Err(format!("cannot be read again: {error:#}")),
-        }
-    }
-
+    /// None for a name that was met before.
     fn intent<'b>(
         &mut self,
         going: Going<'b>,
         name: &Path,
+        sha256: &str,
         is_first: bool,
-    ) -> Result<Intent<'b>, String> {
-        let from = absolute(name)?;
-        let keep = absolute(going.keep.path)?;
-        let mut place = None;
-        let act = match self.deed {
+    ) -> Result<Option<Intent<'b>>, Why> {
+        let from = files::place_of(name)?;
+        if !self.met.insert(from.clone()) {
+            return Ok(None);
+        }
+        let keep = files::place_of(going.keep.path)?;
+        let (act, trash) = self.plan(&going, name, &from, is_first)?;
+        self.number += 1;
+        let Stamp { bytes, modified, .. } = going.file.stamp;
+        let [inode, keep_inode] =
+            [going.file, going.keep].map(|file| file.stamp.file.map(|file| file.inode));
+        let (number, sha256) = (self.number, sha256.to_owned());
+        let entry = Entry { number, act, from, keep, inode, keep_inode, bytes, modified, sha256 };
+        Ok(Some(Intent { entry, going, trash, is_first }))
+    }
+
+    /// What is done to a name, and which place in the trash is for it.
+    fn plan(
+        &mut self,
+        going: &Going<'_>,
+        name: &Path,
+        from: &Path,
+        is_first: bool,
+    ) -> Result<(Act, Option<trash::Place>), Why> {
+        match self.deed {
             Deed::Move(folder) => {
                 let relative = if is_first {
                     going.file.relative
                 } else {
                     Path::new(name.file_name().unwrap_or_default())
                 };
-                Act::Move { to: self.free_name(&absolute(folder)?.join(relative)) }
+                let to = self.free_name(&resolve(folder)?.join(relative));
+                Ok((Act::Move { to }, None))
             }
             Deed::Trash => {
-                let trash = self.trash.as_mut().ok_or("there is no trash")?;
-                let found = trash.place(&from).map_err(|error| error.to_string())?;
-                let to = found.file.clone();
-                place = Some(found);
-                Act::Trash { to }
+                let trash = self.trash.as_mut().ok_or("there is no trash".to_owned())?;
+                let place = trash.place(from)?;
+                Ok((Act::Trash { to: place.file.clone() }, Some(place)))
             }
-            Deed::Link => link(name, &going.keep)?,
-            Deed::Delete => Act::Delete,
-        };
-        self.number += 1;
-        let Stamp { bytes, modified, .. } = going.file.stamp;
-        let entry = Entry { number: self.number, act, from, keep, bytes, modified };
-        Ok(Intent { entry, going, trash: place, is_first })
+            Deed::Link => Ok((link(name, &going.keep)?, None)),
+            Deed::Delete => Ok((Act::Delete, None)),
+        }
     }
 
     /// The name itself if it is free, else with a number.
@@ -266,61 +311,88 @@ impl<'a> Actor<'a> {
     }
 }
 
-/// A link frees nothing and loses nothing only if the two are equal, byte by byte.
-fn link(name: &Path, keep: &SeenFile<'_>) -> Result<Act, String> {
-    let data = name.symlink_metadata().map_err(|error| error.to_string())?;
+/// The first check, before anything is noted: both files are there, as they were. What the file holds,
+/// as SHA-256.
+fn first_look(going: &Going<'_>, staying: &Staying) -> Result<String, String> {
+    let Going { file, keep } = going;
+    staying.check(keep)?;
+    is_unchanged(keep.path, keep.stamp).map_err(|why| of_keeper(keep, &why))?;
+    is_unchanged(file.path, file.stamp)?;
+    files::sha256(file.path).map_err(|error| format!("cannot be read again: {error}"))
+}
+
+/// A link loses nothing only if the two are equal, byte by byte.
+fn link(name: &Path, keep: &SeenFile<'_>) -> Result<Act, Why> {
+    let data = name.symlink_metadata()?;
     let devices = [Stamp::of(&data), keep.stamp].map(|stamp| stamp.file.map(|file| file.device));
+    let keep_name = path_text(keep.path);
     if devices[0] != devices[1] {
-        let keep = path_text(keep.path);
-        return Err(format!("is on another file system than {keep}; hard links cannot go there"));
+        let why = format!("is on another file system than {keep_name}; hard links cannot go there");
+        return Err(Why::NotFor(why));
     }
-    let same = files::same_content(name, keep.path).map_err(|error| error.to_string())?;
-    if !same {
-        return Err(format!("is alike {}, but not equal", path_text(keep.path)));
+    if !files::same_content(name, keep.path)? {
+        return Err(Why::NotFor(format!("is alike {keep_name}, but not equal")));
     }
-    let sha256 = files::sha256(name).map_err(|error| error.to_string())?;
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;
         let (mode, owner) = (Some(data.mode() & 0o7777), Some((data.uid(), data.gid())));
-        Ok(Act::Link { sha256, mode, owner })
+        Ok(Act::Link { mode, owner })
     }
     #[cfg(not(unix))]
-    Ok(Act::Link { sha256, mode: None, owner: None })
+    Ok(Act::Link { mode: None, owner: None })
 }
 
 impl Intent<'_> {
-    /// The second check, just before the file is touched.
-    fn check(&self) -> Result<(), String> {
+    /// Puts the file aside, checks it and its keeper, and acts; or leaves everything as it was.
+    fn carry_out(&self, id: &str, reread: Reread<'_>) -> Result<(), String> {
+        let from = &self.entry.from;
+        is_unchanged(from, self.going.file.stamp)?;
+        let claim = Claim::take(from, id).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => GONE.to_owned(),
+            _ => format!("cannot be put aside to be checked: {error}"),
+        })?;
+        let acted = self
+            .check(claim.file(), reread)
+            .and_then(|()| self.act(claim.file(), id).map_err(|error| in_words(&error)));
+        acted.map_err(|why| claim.give_back_because(why))
+    }
+
+    /// The last check, of the file where it is now, and of its keeper in its place: both are the files
+    /// that were read, and say what they said.
+    fn check(&self, now: &Path, reread: Reread<'_>) -> Result<(), String> {
         let Going { file, keep } = self.going;
-        is_unchanged(&self.entry.from, file.stamp)?;
-        is_unchanged(keep.path, keep.stamp)
-            .map_err(|why| format!("what stays for it, {}, {why}", path_text(keep.path)))?;
-        match (file.stamp.file, keep.stamp.file) {
-            (Some(file), Some(keep)) if file == keep => Err(SAME.to_owned()),
-            _ if self.entry.from == self.entry.keep => Err(SAME.to_owned()),
-            _ => Ok(()),
+        if self.entry.from == self.entry.keep
+            || file.stamp.file.is_some_and(|file| Some(file) == keep.stamp.file)
+        {
+            return Err(SAME.to_owned());
         }
+        is_as_read(now, &file, reread)?;
+        is_as_read(&self.entry.keep, &keep, reread).map_err(|why| of_keeper(&keep, &why))?;
+        if matches!(self.entry.act, Act::Link { .. }) {
+            let same = files::same_content(now, &self.entry.keep);
+            if !same.map_err(|error| error.to_string())? {
+                return Err(CHANGED.to_owned());
+            }
+        }
+        Ok(())
     }
 
-    fn act(&self, partial: &str) -> Result<(), String> {
-        self.do_it(partial).map_err(|error| match error.kind() {
-            io::ErrorKind::TooManyLinks => "the kept file cannot have more names".to_owned(),
-            _ => error.to_string(),
-        })
-    }
-
-    fn do_it(&self, partial: &str) -> io::Result<()> {
-        let Entry { act, from, keep, .. } = &self.entry;
+    /// Acts on the file, which is put aside.
+    fn act(&self, aside: &Path, id: &str) -> io::Result<()> {
+        let Entry { act, from, keep, number, .. } = &self.entry;
         match (act, &self.trash) {
             (Act::Move { to }, _) => {
-                std::fs::create_dir_all(files::folder_of(to))?;
-                files::move_file(from, to, partial)
+                fs::create_dir_all(files::folder_of(to))?;
+                files::move_file(aside, to, &journal::partial(id, *number))
             }
-            (Act::Trash { .. }, Some(place)) => place.take(from),
+            (Act::Trash { .. }, Some(place)) => place.take(aside),
             (Act::Trash { .. }, None) => Err(io::Error::other("there is no trash")),
-            (Act::Link { .. }, _) => files::link_over(keep, from, partial),
-            (Act::Delete, _) => std::fs::remove_file(from),
+            (Act::Link { .. }, _) => {
+                fs::hard_link(keep, from)?;
+                fs::remove_file(aside)
+            }
+            (Act::Delete, _) => fs::remove_file(aside),
         }
     }
 }
@@ -344,20 +416,44 @@ impl Staying {
 }
 
 const CHANGED: &str = "changed since it was read";
+const GONE: &str = "is not there any more";
 const SAME: &str = "is the last copy: what should stay for it is the same file, or goes, too";
+
+fn of_keeper(keep: &SeenFile<'_>, why: &str) -> String {
+    format!("what stays for it, {}, {why}", path_text(keep.path))
+}
+
+fn in_words(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::TooManyLinks => "the kept file cannot have more names".to_owned(),
+        io::ErrorKind::NotFound => "it or what stays for it was taken away just now".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+/// Whether the file of this name is the one that was read, and says what it said.
+fn is_as_read(path: &Path, file: &SeenFile<'_>, reread: Reread<'_>) -> Result<(), String> {
+    is_unchanged(path, file.stamp)?;
+    let digest = reread(path).map_err(|error| format!("cannot be read again: {error:#}"))?;
+    if digest != file.digest {
+        return Err(CHANGED.to_owned());
+    }
+    // And it was that file which was read.
+    is_unchanged(path, file.stamp)
+}
 
 /// Whether the file of this name is the one that was seen, and nobody has written to it.
 fn is_unchanged(path: &Path, seen: Stamp) -> Result<(), String> {
     match files::stamp(path) {
         Ok(now) if now == seen => Ok(()),
         Ok(_) => Err(CHANGED.to_owned()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            Err("is not there any more".into())
-        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(GONE.to_owned()),
         Err(error) => Err(error.to_string()),
     }
 }
 
-fn absolute(path: &Path) -> Result<PathBuf, String> {
-    std::path::absolute(path).map_err(|error| error.to_string())
+/// Puts a file that was put aside back in its place, when the run is stopped.
+pub fn put_back(aside: &Path, home: &Path) -> io::Result<()> {
+    files::rename_new(aside, home)?;
+    fs::remove_dir(files::folder_of(aside))
 }

@@ -1,11 +1,14 @@
-//! How is what a journal tells undone? Entry by entry, the last one first, each by what is on the disk
-//! now: an entry that was never carried out, or is undone already, is nothing to do. So undoing twice,
-//! or after a crash in the middle of either, comes to the same.
+//! How is what a journal tells undone? Entry by entry, the last one first, each in steps: what the next
+//! step is is seen from what is on the disk now, and each step loses nothing, whatever comes next. So
+//! undoing twice, or after a crash in the middle of either, comes to the same.
+//!
+//! Nothing is removed or brought back unless it is what the journal says, by its content; and nothing
+//! is reached through a link that was not there before.
 
 use std::{
     fs::{self, File, FileTimes},
     io,
-    path::Path,
+    path::{Path, PathBuf},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -13,16 +16,22 @@ use anyhow::Result;
 use tempfile::NamedTempFile;
 
 use super::{
+    claim::{self, Claim, Settled},
     files,
     journal::{Act, Entry, Notes, Read, partial},
+    lock::RunLock,
     trash,
 };
-use crate::{report::Partial, source::path_text};
+use crate::{
+    report::Partial,
+    source::{Stamp, path_text},
+};
 
 /// A journal, ready to be undone.
 pub struct Undo {
     journal: Read,
     notes: Option<Notes>,
+    _lock: RunLock,
 }
 
 /// What came of it.
@@ -35,9 +44,14 @@ pub struct Undone {
     pub left: Vec<String>,
 }
 
-/// What an entry needs.
-enum Need {
+/// The next step of undoing an entry.
+enum Step {
     Nothing,
+    /// A run that was stopped had put something aside: it goes back to this place.
+    Settle {
+        aside: PathBuf,
+        home: PathBuf,
+    },
     /// The file comes back from there.
     Move,
     /// Both are there, and equal: a move over file systems was cut off before its end.
@@ -47,38 +61,31 @@ enum Need {
 }
 
 impl Undo {
+    /// Nobody else may be at work with the journal, or act where it did.
     pub fn open(path: &Path) -> Result<Self> {
+        let notes = Notes::open(path)?;
         let journal = Read::open(path)?;
-        // A journal that cannot be written to is good enough: files tell what is to be done.
-        let notes = Notes::open(path).ok();
-        Ok(Self { journal, notes })
+        let lock = RunLock::take(&journal.trees)?;
+        Ok(Self { journal, notes, _lock: lock })
     }
 
     /// What the journal is about: an act, and how many entries are not undone yet.
     pub fn about(path: &Path) -> Result<(String, u64)> {
         let journal = Read::open(path)?;
         let act = journal.entries.first().map_or("nothing", |entry| entry.act.name());
-        let open = journal.entries.iter().filter(|entry| !journal.undone.contains(&entry.number));
+        let open = journal.entries.iter().filter(|entry| !journal.is_settled(entry));
         Ok((act.to_owned(), open.count() as u64))
     }
 
     /// Undoes everything that can be; with `only_look`, tells what would come of it.
     pub fn run(mut self, only_look: bool) -> Undone {
         let mut undone = Undone::default();
-        let skip: std::collections::HashSet<u64> = self.journal.undone.drain(..).collect();
         for entry in self.journal.entries.iter().rev() {
-            if skip.contains(&entry.number) {
+            if self.journal.is_settled(entry) {
                 undone.as_it_was += 1;
                 continue;
             }
-            let did = need(entry).and_then(|need| {
-                let something = !matches!(need, Need::Nothing);
-                if !only_look {
-                    meet(&need, entry, &self.journal.id).map_err(|error| error.to_string())?;
-                }
-                Ok(something)
-            });
-            match did {
+            match undo(entry, &self.journal.id, only_look) {
                 Ok(something) => {
                     *(if something { &mut undone.back } else { &mut undone.as_it_was }) += 1;
                     if let Some(notes) = self.notes.as_mut().filter(|_| !only_look) {
@@ -98,81 +105,214 @@ impl Undo {
     }
 }
 
-/// What must be done to undo an entry, seen from what is there.
-fn need(entry: &Entry) -> Result<Need, String> {
-    let there = files::exists(&entry.from);
-    match &entry.act {
-        Act::Move { to } | Act::Trash { to } => match (there, files::exists(to)) {
-            (false, true) => Ok(Need::Move),
-            (true, false) => Ok(Need::Nothing),
-            (false, false) => Err(format!("is no longer at {}", path_text(to))),
-            (true, true) => {
-                if files::same_content(&entry.from, to).unwrap_or(false) {
-                    return Ok(Need::RemoveCopy);
-                }
-                let to = path_text(to);
-                Err(format!("there is another file by now; what was there is still at {to}"))
-            }
-        },
-        Act::Link { sha256, .. } => {
-            let [now, keep] = [&entry.from, &entry.keep].map(|path| files::stamp(path));
-            match (now, keep) {
-                (Err(error), _) => Err(format!("cannot be made a file of its own: {error}")),
-                (Ok(now), Ok(keep)) if now.file.is_some() && now.file == keep.file => {
-                    let now = files::sha256(&entry.from).map_err(|error| error.to_string())?;
-                    if now != *sha256 {
-                        return Err(
-                            "was written to since it was linked; what it said before is lost"
-                                .into(),
-                        );
-                    }
-                    Ok(Need::Unlink)
-                }
-                _ => Ok(Need::Nothing),
-            }
-        }
-        Act::Delete if there => Ok(Need::Nothing),
-        Act::Delete => Err("was deleted; that cannot be undone".to_owned()),
+impl Read {
+    /// Whether everything about it is as it was before, by what the journal says.
+    fn is_settled(&self, entry: &Entry) -> bool {
+        self.undone.contains(&entry.number) || self.left.contains(&entry.number)
     }
 }
 
-fn meet(need: &Need, entry: &Entry, id: &str) -> io::Result<()> {
-    let partial = partial(id, entry.number);
-    let to = match &entry.act {
-        Act::Move { to } | Act::Trash { to } => to,
-        Act::Link { .. } | Act::Delete => &entry.from,
-    };
-    // What a crash left behind.
-    let _ = fs::remove_file(files::folder_of(to).join(&partial));
-    match need {
-        Need::Nothing => {}
-        Need::Move => {
-            fs::create_dir_all(files::folder_of(&entry.from))?;
-            files::move_file(to, &entry.from, &partial)?;
+impl Entry {
+    /// Where the file is now, if the entry was carried out.
+    fn target(&self) -> Option<&Path> {
+        match &self.act {
+            Act::Move { to } | Act::Trash { to } => Some(to),
+            Act::Link { .. } | Act::Delete => None,
         }
-        Need::RemoveCopy => fs::remove_file(to)?,
-        Need::Unlink => unlink(entry, &partial)?,
     }
+
+    fn places(&self) -> impl Iterator<Item = &Path> {
+        [self.from.as_path()].into_iter().chain(self.target())
+    }
+
+    /// Whether a file says what this one said.
+    fn is_in(&self, path: &Path) -> io::Result<bool> {
+        let stamp = files::stamp(path)?;
+        Ok(stamp.bytes == self.bytes && files::sha256(path)? == self.sha256)
+    }
+
+    /// Whether this is the file that was acted on, untouched.
+    fn is(&self, now: Stamp) -> bool {
+        let inode = now.file.map(|file| file.inode);
+        inode == self.inode && now.bytes == self.bytes && now.modified == self.modified
+    }
+}
+
+/// Takes all steps there are; whether there were any.
+fn undo(entry: &Entry, id: &str, only_look: bool) -> Result<bool, String> {
+    entry.places().try_for_each(check_place)?;
+    if only_look {
+        return Ok(!matches!(next_step(entry, id)?, Step::Nothing));
+    }
+    let partial = partial(id, entry.number);
+    for place in entry.places() {
+        // What a crash left behind.
+        let _ = fs::remove_file(files::folder_of(place).join(&partial));
+    }
+    let mut something = false;
+    loop {
+        let step = next_step(entry, id)?;
+        if matches!(step, Step::Nothing) {
+            break;
+        }
+        something = true;
+        take(&step, entry, id, &partial)?;
+    }
+    entry.places().for_each(|place| claim::tidy(place, id));
     if let Act::Trash { to } = &entry.act {
         let _ = fs::remove_file(trash::info_of(to));
     }
+    Ok(something)
+}
+
+/// A folder that has become a link, or is within one, leads to other files by now.
+fn check_place(place: &Path) -> Result<(), String> {
+    let folder = files::folder_of(place);
+    let now = files::resolve(folder).map_err(|error| error.to_string())?;
+    if now != folder {
+        let [folder, now] = [folder, &now].map(path_text);
+        return Err(format!("{folder} leads to {now} by now (a symbolic link); remove the link"));
+    }
     Ok(())
 }
 
-/// Makes a name that is a link a file of its own, with the attributes it had.
-fn unlink(entry: &Entry, partial: &str) -> io::Result<()> {
+/// What is to be done next, seen from what is there.
+fn next_step(entry: &Entry, id: &str) -> Result<Step, String> {
+    for home in entry.places() {
+        if let Some(aside) = claim::left_behind(home, id) {
+            return Ok(Step::Settle { aside, home: home.to_owned() });
+        }
+    }
+    let now = plain_file(&entry.from)?;
+    match &entry.act {
+        Act::Move { to } | Act::Trash { to } => step_back(entry, now, to),
+        Act::Link { .. } => step_from_link(entry, now),
+        Act::Delete => match now {
+            Some(now) if is_original(entry, now)? => Ok(Step::Nothing),
+            Some(_) => Err("was deleted, which cannot be undone; another file has its name".into()),
+            None => Err("was deleted; that cannot be undone".to_owned()),
+        },
+    }
+}
+
+/// A file that went elsewhere.
+fn step_back(entry: &Entry, now: Option<Stamp>, to: &Path) -> Result<Step, String> {
+    let there = plain_file(to)?;
+    let is_there = there.is_some() && entry.is_in(to).map_err(|error| error.to_string())?;
+    let to = path_text(to);
+    match (now, there) {
+        (None, None) => Err(format!("is no longer at {to}")),
+        (None, Some(_)) if is_there => Ok(Step::Move),
+        (None, Some(_)) => {
+            Err(format!("what is at {to} now is not what was moved; it stays there"))
+        }
+        (Some(now), _) if is_original(entry, now)? => {
+            Ok(if is_there { Step::RemoveCopy } else { Step::Nothing })
+        }
+        (Some(_), Some(_)) if is_there => {
+            Err(format!("there is another file by now; what was there is still at {to}"))
+        }
+        (Some(_), _) => {
+            Err(format!("there is another file by now, and what was there is no longer at {to}"))
+        }
+    }
+}
+
+/// A file that became a link.
+fn step_from_link(entry: &Entry, now: Option<Stamp>) -> Result<Step, String> {
+    let now = now.ok_or("cannot be made a file of its own: it is not there any more")?;
+    let keep = files::stamp(&entry.keep).ok().and_then(|keep| keep.file);
+    let inode = now.file.map(|file| file.inode);
+    let is_link = now.file.is_some()
+        && inode != entry.inode
+        && (inode == entry.keep_inode || now.file == keep);
+    let is_same = entry.is_in(&entry.from).map_err(|error| error.to_string())?;
+    match (is_link, is_same) {
+        (true, true) => Ok(Step::Unlink),
+        (true, false) => {
+            Err("was written to since it was linked; what it said before is lost".to_owned())
+        }
+        (false, true) => Ok(Step::Nothing),
+        (false, false) if entry.is(now) => Ok(Step::Nothing),
+        (false, false) => Err("there is another file by now, which is no link".to_owned()),
+    }
+}
+
+/// What the file system says of a file; none if there is no such name. A link is no file, whatever it
+/// leads to.
+fn plain_file(path: &Path) -> Result<Option<Stamp>, String> {
+    match files::stamp(path) {
+        Ok(stamp) => Ok(Some(stamp)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(format!("{} {error} by now", path_text(path))),
+    }
+}
+
+/// Whether the file that is in its place is the one that was acted on, or says the same.
+fn is_original(entry: &Entry, now: Stamp) -> Result<bool, String> {
+    Ok(entry.is(now) || entry.is_in(&entry.from).map_err(|error| error.to_string())?)
+}
+
+fn take(step: &Step, entry: &Entry, id: &str, partial: &str) -> Result<(), String> {
+    let in_words = |error: io::Error| error.to_string();
+    match step {
+        Step::Nothing => Ok(()),
+        Step::Settle { aside, home } => match claim::settle(aside, home).map_err(in_words)? {
+            Settled::Back | Settled::Done => Ok(()),
+            Settled::Taken => Err(format!(
+                "there is another file by now; what was there is at {}",
+                path_text(aside)
+            )),
+        },
+        Step::Move => {
+            fs::create_dir_all(files::folder_of(&entry.from)).map_err(in_words)?;
+            let to = entry.target().unwrap_or(&entry.from);
+            put_aside(to, id, &|aside| {
+                check_content(entry, aside)?;
+                files::move_file(aside, &entry.from, partial)
+            })
+        }
+        Step::RemoveCopy => {
+            let to = entry.target().unwrap_or(&entry.from);
+            // The copy is out of the way: what is in the old place now is not the copy itself.
+            put_aside(to, id, &|aside| {
+                check_content(entry, aside)?;
+                check_content(entry, &entry.from)?;
+                fs::remove_file(aside)
+            })
+        }
+        Step::Unlink => put_aside(&entry.from, id, &|aside| {
+            check_content(entry, aside)?;
+            unlink(entry, aside, partial)
+        }),
+    }
+}
+
+/// Puts a file aside and does something; if that fails, the file goes back.
+fn put_aside(path: &Path, id: &str, act: &dyn Fn(&Path) -> io::Result<()>) -> Result<(), String> {
+    let claim = Claim::take(path, id).map_err(|error| error.to_string())?;
+    act(claim.file()).map_err(|why| claim.give_back_because(why.to_string()))
+}
+
+fn check_content(entry: &Entry, path: &Path) -> io::Result<()> {
+    if !entry.is_in(path)? {
+        return Err(io::Error::other("changed just now"));
+    }
+    Ok(())
+}
+
+/// Makes a link that was put aside a file of its own, with the attributes it had.
+fn unlink(entry: &Entry, aside: &Path, partial: &str) -> io::Result<()> {
     let folder = files::folder_of(&entry.from);
     let make = || tempfile::Builder::new().prefix(partial).rand_bytes(0).tempfile_in(folder);
     let (copy, _partial) = Partial::create(make, NamedTempFile::path)?;
-    io::copy(&mut File::open(&entry.from)?, &mut copy.as_file())?;
-    if !files::same_content(&entry.from, copy.path())? {
-        return Err(io::Error::other("the copy is not what was copied"));
-    }
+    io::copy(&mut File::open(aside)?, &mut copy.as_file())?;
     give_back_attributes(copy.as_file(), entry)?;
     copy.as_file().sync_all()?;
-    copy.persist(&entry.from).map_err(|failed| failed.error)?;
+    check_content(entry, copy.path())?;
+    copy.persist_noclobber(&entry.from).map_err(|failed| failed.error)?;
     files::sync_folder(folder);
-    Ok(())
+    fs::remove_file(aside)
 }
 
 fn give_back_attributes(file: &File, entry: &Entry) -> io::Result<()> {

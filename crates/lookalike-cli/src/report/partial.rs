@@ -1,15 +1,22 @@
 //! What is left behind if a run is stopped? Nothing: files and folders that are not complete are
-//! known here, and are removed when a signal ends the program.
+//! known here, and are removed when a signal ends the program; files that were put aside are put back.
 
 use std::{
-    collections::BTreeSet,
-    io,
+    collections::BTreeMap,
+    fs, io,
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// What is being written right now.
-static PARTIALS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+/// What is being written or worked on right now, and what becomes of it if a signal comes.
+static PARTIALS: Mutex<BTreeMap<PathBuf, Stopped>> = Mutex::new(BTreeMap::new());
+
+/// What becomes of something if a signal comes.
+enum Stopped {
+    Removed,
+    /// It goes to this path, if that is free.
+    PutBack(PathBuf),
+}
 
 /// Something that is not complete, for as long as this lives.
 pub struct Partial {
@@ -26,8 +33,16 @@ impl Partial {
         let mut partials = lock();
         let made = make()?;
         let path = path(&made).to_owned();
-        partials.insert(path.clone());
+        partials.insert(path.clone(), Stopped::Removed);
         Ok((made, Self { path }))
+    }
+
+    /// Renames a file to a path that nobody else uses; a signal puts it back.
+    pub fn aside(home: &Path, path: &Path) -> io::Result<Self> {
+        let mut partials = lock();
+        fs::rename(home, path)?;
+        partials.insert(path.to_owned(), Stopped::PutBack(home.to_owned()));
+        Ok(Self { path: path.to_owned() })
     }
 
     /// Puts something into a folder, which no signal removes meanwhile.
@@ -43,11 +58,12 @@ impl Drop for Partial {
     }
 }
 
-fn lock() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+fn lock() -> MutexGuard<'static, BTreeMap<PathBuf, Stopped>> {
     PARTIALS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// From now on, Ctrl-C and its kin remove what is not complete before they end the program.
+/// From now on, Ctrl-C and its kin remove what is not complete, and put back what was put aside,
+/// before they end the program.
 #[cfg(unix)]
 pub fn remove_when_stopped() {
     use signal_hook::{
@@ -61,8 +77,11 @@ pub fn remove_when_stopped() {
         if let Some(signal) = signals.forever().next() {
             // Never released: nothing new may begin.
             let partials = lock();
-            for path in partials.iter() {
-                let _ = std::fs::remove_file(path).or_else(|_| std::fs::remove_dir_all(path));
+            for (path, stopped) in partials.iter() {
+                let _ = match stopped {
+                    Stopped::Removed => fs::remove_file(path).or_else(|_| fs::remove_dir_all(path)),
+                    Stopped::PutBack(home) => crate::act::put_back(path, home),
+                };
             }
             let _ = emulate_default_handler(signal);
         }
@@ -72,7 +91,7 @@ pub fn remove_when_stopped() {
 /// Whether whoever started us wants this signal to pass by, as `nohup` does. Linux tells.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
     mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)

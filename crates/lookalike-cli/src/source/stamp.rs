@@ -20,7 +20,7 @@ pub struct Stamp {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId {
     pub device: u64,
-    inode: u64,
+    pub inode: u64,
 }
 
 impl Stamp {

@@ -396,6 +396,237 @@ fn what_cannot_be_done_is_said_before_any_work() {
     assert_eq!(ran.stdout, "");
 }
 
+/// The id of a journal, which is its name.
+fn id(journal: &Path) -> &str {
+    journal.file_stem().unwrap().to_str().unwrap()
+}
+
+#[test]
+fn undo_removes_nothing_that_a_link_leads_to() {
+    let folder = corpus();
+    let journal = acts(&folder, "dedup in --move gone");
+    symlink("../gone/b.txt", folder.path("in/b.txt")).unwrap();
+    fs::remove_dir_all(folder.path("in/sub")).unwrap();
+    symlink("../gone/sub", folder.path("in/sub")).unwrap();
+    let gone = files(&folder.path("gone"));
+    for _ in 0..2 {
+        let ran = act(&folder, &format!("undo {}", journal.display()));
+        assert_eq!(ran.exit, 2);
+        assert!(ran.stderr.contains("in/b.txt is a symbolic link by now"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("in/sub leads to "), "{}", ran.stderr);
+        assert!(ran.stderr.contains("0 files brought back; 3 left as they are"), "{}", ran.stderr);
+        assert_eq!(files(&folder.path("gone")), gone);
+    }
+    // The other way round: what was moved has become a link.
+    fs::remove_file(folder.path("in/b.txt")).unwrap();
+    fs::rename(folder.path("gone/b.txt"), folder.path("b.txt")).unwrap();
+    symlink("../b.txt", folder.path("gone/b.txt")).unwrap();
+    let ran = act(&folder, &format!("undo {}", journal.display()));
+    assert!(ran.stderr.contains("gone/b.txt is a symbolic link by now"), "{}", ran.stderr);
+    assert!(!folder.path("in/b.txt").exists() && folder.path("b.txt").exists());
+}
+
+#[test]
+fn another_name_of_what_was_moved_is_not_taken_for_a_copy_of_it() {
+    let folder = corpus();
+    let journal = acts(&folder, "dedup in --move gone");
+    fs::hard_link(folder.path("gone/b.txt"), folder.path("in/b.txt")).unwrap();
+    undo(&folder, &journal, "3 files brought back");
+    assert!(folder.read("in/b.txt").contains("five"));
+    assert!(!folder.path("gone").exists());
+}
+
+#[test]
+fn undo_brings_back_only_what_was_moved() {
+    let folder = corpus();
+    let journal = acts(&folder, "dedup in --move gone");
+    fs::write(folder.path("gone/b.txt"), "something else").unwrap();
+    fs::remove_file(folder.path("gone/sub/c.txt")).unwrap();
+    fs::write(folder.path("in/sub/c.txt"), "new").unwrap();
+    let ran = act(&folder, &format!("undo {}", journal.display()));
+    assert_eq!(ran.exit, 2);
+    assert!(ran.stderr.contains("gone/b.txt now is not what was moved"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("what was there is no longer at"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("1 file brought back; 2 left as they are"), "{}", ran.stderr);
+    assert_eq!(folder.read("gone/b.txt"), "something else");
+    assert!(!folder.path("in/b.txt").exists());
+}
+
+#[test]
+fn a_link_comes_back_though_its_keeper_was_renamed() {
+    let folder = corpus();
+    let journal = acts(&folder, "dedup in --link");
+    fs::rename(folder.path("in/a.txt"), folder.path("in/new.txt")).unwrap();
+    undo(&folder, &journal, "2 files brought back");
+    let inode = |name: &str| folder.path(name).metadata().unwrap().ino();
+    assert_ne!(inode("in/new.txt"), inode("in/sub/c.txt"));
+    // Replaced by another file meanwhile: that cannot be undone, and is said.
+    let journal = acts(&folder, "dedup in --link");
+    fs::remove_file(folder.path("in/sub/c.txt")).unwrap();
+    fs::write(folder.path("in/sub/c.txt"), "new").unwrap();
+    let ran = act(&folder, &format!("undo {}", journal.display()));
+    assert_eq!(ran.exit, 2);
+    assert!(ran.stderr.contains("in/sub/c.txt: there is another file by now"), "{}", ran.stderr);
+}
+
+/// A run that was stopped while it looked whether a file may go.
+#[test]
+fn what_a_stopped_run_had_put_aside_is_brought_back() {
+    let folder = corpus();
+    let before = files(&folder.path("in"));
+    let aside = folder.path("in/sub/.lookalike-1-2-3.claim");
+    fs::create_dir(&aside).unwrap();
+    fs::rename(folder.path("in/sub/d.txt"), aside.join("d.txt")).unwrap();
+    // A run that only looks leaves it; it is named again by the next that acts, and read.
+    act(&folder, "dedup in");
+    assert!(aside.exists());
+    let ran = act(&folder, "dedup in --move gone");
+    assert_eq!(ran.exit, 0, "{}", ran.stderr);
+    let said = "note: brought back in/sub/d.txt, which a stopped run had put aside";
+    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    assert_eq!(names(&folder.path("in")), "a.txt f.txt sub/d.txt");
+    // Undo brings back what its own run had put aside.
+    let journal = fs::read_dir(folder.home(".local/state/lookalike/journals")).unwrap();
+    let journal = journal.map(|entry| entry.unwrap().path()).next().unwrap();
+    let aside = folder.path(&format!("in/.lookalike-{}.claim", id(&journal)));
+    fs::create_dir(&aside).unwrap();
+    fs::rename(folder.path("gone/b.txt"), aside.join("b.txt")).unwrap();
+    undo(&folder, &journal, "3 files brought back");
+    assert_eq!(files(&folder.path("in")), before);
+    // A name that is taken: nothing is overwritten, nothing is passed over in silence.
+    fs::create_dir(&aside).unwrap();
+    fs::write(aside.join("b.txt"), "precious").unwrap();
+    let ran = act(&folder, "dedup in --move gone");
+    assert_eq!(ran.exit, 2);
+    assert!(ran.stderr.contains("left in/b.txt: a stopped run had put aside"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("error: 1 file could not be moved to gone"), "{}", ran.stderr);
+    assert_eq!(fs::read_to_string(aside.join("b.txt")).unwrap(), "precious");
+}
+
+#[test]
+fn a_second_run_on_the_same_files_is_locked_out_until_the_first_has_ended() {
+    let folder = corpus();
+    let pipe = folder.path("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    fs::create_dir(folder.path("other")).unwrap();
+    fs::write(folder.path("other/x.txt"), POTATOES).unwrap();
+    symlink("in", folder.path("alias")).unwrap();
+    // It acts, and waits for somebody to write into the pipe.
+    let mut first = folder.command("dedup in --against pipe --delete").spawn().unwrap();
+    let state = folder.home(".local/state/lookalike/acting");
+    let is_there = || fs::read_dir(&state).is_ok_and(|entries| entries.count() == 2);
+    while !is_there() {
+        assert!(first.try_wait().unwrap().is_none());
+        std::thread::yield_now();
+    }
+    let before = files(&folder.path("in"));
+    for second in [
+        "in --trash",
+        "alias/sub --delete",
+        "./in/../in/a.txt in/b.txt --link",
+        "other --against in --delete",
+        "other --move in/new",
+    ] {
+        let ran = act(&folder, &format!("dedup {second}"));
+        assert_eq!((ran.exit, ran.stdout.as_str()), (2, ""), "{second}");
+        let said = ran.stderr.lines().last().unwrap();
+        for part in [
+            "another run is at work here, so nothing is done: ",
+            "lookalike dedup in --against pipe --delete (process ",
+            &format!("(process {}, since 20", first.id()),
+            "/in and 1 place more); run again when it has ended",
+        ] {
+            assert!(said.contains(part), "{second}: {said}");
+        }
+    }
+    assert_eq!(files(&folder.path("in")), before);
+    // Elsewhere, and where nothing is done, nobody is kept waiting.
+    assert_eq!(act(&folder, "dedup in --delete --dry-run").exit, 0);
+    assert_eq!(act(&folder, "dedup other --delete").exit, 0);
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let ran = act(&folder, "dedup in --delete");
+    assert_eq!(ran.exit, 0, "{}", ran.stderr);
+    assert_eq!(names(&folder.path("in")), "a.txt f.txt sub/d.txt");
+    assert_eq!(fs::read_dir(&state).unwrap().count(), 1);
+}
+
+#[test]
+fn a_journal_is_not_undone_while_it_is_written() {
+    let folder = corpus();
+    let journal = acts(&folder, "dedup in --move gone");
+    let held = File::open(&journal).unwrap();
+    held.lock().unwrap();
+    let name = journal.display();
+    act(&folder, &format!("undo {name}")).fails(&format!(
+        "{name}: the run that writes this journal, or one that undoes it, is still at work; run \
+         again when it has ended"
+    ));
+    drop(held);
+    undo(&folder, &journal, "3 files brought back");
+}
+
+#[test]
+fn what_could_not_be_done_is_an_error() {
+    let folder = corpus().and("gone", "");
+    fs::remove_file(folder.path("gone")).unwrap();
+    fs::create_dir(folder.path("gone")).unwrap();
+    fs::write(folder.path("gone/sub"), "no folder").unwrap();
+    let before = files(&folder.path("in"));
+    let ran = act(&folder, "dedup in --move gone --quiet");
+    assert_eq!((ran.exit, ran.stderr.lines().count()), (2, 1));
+    let said = "error: 2 files could not be moved to gone; the first, ";
+    assert!(ran.stderr.starts_with(said), "{}", ran.stderr);
+    assert!(ran.stderr.contains("/in/sub/c.txt: "), "{}", ran.stderr);
+    assert_eq!(names(&folder.path("in")), "a.txt f.txt sub/c.txt sub/d.txt sub/e.txt");
+    let journal = act(&folder, "undo").stdout;
+    let journal = journal.split('\t').next().unwrap();
+    undo(&folder, Path::new(journal), "1 file brought back; 2 as before");
+    assert_eq!(files(&folder.path("in")), before);
+}
+
+#[test]
+fn a_folder_given_in_two_spellings_is_acted_on_and_undone_once() {
+    let folder = corpus();
+    let before = files(&folder.path("in"));
+    let journal = acts(&folder, "dedup in ./in in/sub/../sub --move gone");
+    undo(&folder, &journal, "3 files brought back");
+    assert_eq!(files(&folder.path("in")), before);
+}
+
+#[test]
+fn undo_over_file_systems_can_be_stopped_anywhere() {
+    let folder = corpus();
+    let Ok(other) = tempfile::tempdir_in("/dev/shm") else { return };
+    let before = files(&folder.path("in"));
+    let target = other.path().join("gone");
+    let journal = acts(&folder, &format!("dedup in --move {}", target.display()));
+    let number = |name: &str| {
+        let lines = fs::read_to_string(&journal).unwrap();
+        let line =
+            lines.lines().find(|line| line.contains(&format!("/in/{name}\",\"to\""))).unwrap();
+        let entry: serde_json::Value = serde_json::from_str(line).unwrap();
+        entry["number"].as_u64().unwrap()
+    };
+    // One was put aside and is being copied; of another the copy is whole.
+    for (name, is_whole) in [("b.txt", false), ("sub/c.txt", true)] {
+        let there = target.join(name);
+        let aside = there.with_file_name(format!(".lookalike-{}.claim", id(&journal)));
+        fs::create_dir(&aside).unwrap();
+        let home = folder.path("in").join(name);
+        let partial = format!(".lookalike-{}-{}.partial", id(&journal), number(name));
+        let copy = if is_whole { home } else { home.with_file_name(partial) };
+        fs::write(copy, &before[Path::new(name)].0[usize::from(!is_whole)..]).unwrap();
+        fs::rename(&there, aside.join(there.file_name().unwrap())).unwrap();
+    }
+    undo(&folder, &journal, "3 files brought back");
+    let content = |files: BTreeMap<PathBuf, (Vec<u8>, i128, u32)>| -> Vec<_> {
+        files.into_iter().map(|(name, (content, ..))| (name, content)).collect()
+    };
+    assert_eq!(content(files(&folder.path("in"))), content(before));
+    assert!(!target.exists(), "{}", names(&target));
+}
+
 #[test]
 fn undo_by_itself_lists_the_journals() {
     let folder = corpus();

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
 mod acting;
+mod acting_together;
 mod bad_input;
 mod bench;
 mod compare;

@@ -12,7 +12,10 @@ use lookalike::groups::{Group, Groups};
 use serde_json::json;
 
 use crate::{
-    act::{Acted, Actor, Deed, Going, Journal, Left, Reread},
+    act::{
+        Acted, Actor, Deed, Going, Journal, Left, Recovered, Reread, RunLock, Settled, recover,
+        resolve,
+    },
     args::{ActArgs, DedupArgs},
     report::{Figure, Output, bytes, counted, grouped, say, visible},
     source::{SeenFile, path_text},
@@ -34,6 +37,58 @@ pub struct Acts {
     acted: Acted,
     journal: Option<PathBuf>,
     dry_run: bool,
+}
+
+/// Files that may be acted on: nobody else acts there, and nothing is put aside by a stopped run.
+pub struct Secured {
+    _lock: RunLock,
+    /// What a stopped run had put aside and cannot be put back.
+    left: Vec<Left>,
+}
+
+/// Keeps other runs out, and brings back what stopped ones had put aside, so that it is read. None if
+/// nothing will be acted on.
+pub fn secure(args: &DedupArgs) -> Result<Option<Secured>> {
+    if deed(&args.act).is_none() || args.dry_run {
+        return Ok(None);
+    }
+    let lock = RunLock::take(&trees(args))?;
+    let searched: Vec<_> = searched(args).cloned().collect();
+    let mut left = Vec::new();
+    for Recovered { claimed, home, settled } in recover(&searched, args.rows.follow_links) {
+        let path = path_text(&home);
+        match settled {
+            Ok(Settled::Back | Settled::Done) if args.talk.quiet => {}
+            Ok(Settled::Back | Settled::Done) => {
+                let path = visible(&path).into_owned();
+                say(&format!("note: brought back {path}, which a stopped run had put aside"));
+            }
+            taken => {
+                let claimed = path_text(&claimed);
+                let why = taken.map_or_else(
+                    |error| format!("a stopped run had put it aside as {claimed}: {error}"),
+                    |_| {
+                        format!(
+                            "a stopped run had put aside another file of this name as {claimed}; \
+                             move it to where it belongs"
+                        )
+                    },
+                );
+                left.push(Left { path: home, why, failed: true });
+            }
+        }
+    }
+    Ok(Some(Secured { _lock: lock, left }))
+}
+
+fn searched(args: &DedupArgs) -> impl Iterator<Item = &PathBuf> {
+    args.inputs.iter().chain(&args.against)
+}
+
+/// Everything that may be looked at and acted on.
+fn trees(args: &DedupArgs) -> Vec<PathBuf> {
+    let paths = searched(args).chain(&args.act.move_to);
+    paths.map(|path| resolve(path).unwrap_or_else(|_| path.clone())).collect()
 }
 
 /// What was asked for, if anything.
@@ -66,7 +121,7 @@ impl Acting {
         }
         let journal = match args.dry_run {
             true => None,
-            false => Some(Journal::create(args.act.journal.as_deref(), name)?),
+            false => Some(Journal::create(args.act.journal.as_deref(), name, &trees(args))?),
         };
         Ok(Some(Self { deed, journal }))
     }
@@ -130,7 +185,7 @@ fn equal_ones<'a>(
             None => {
                 firsts.insert(file.digest, file);
                 let why = format!("is alike {}, but not equal", path_text(keeper.path));
-                left.push(Left { path: file.path.to_owned(), why });
+                left.push(Left { path: file.path.to_owned(), why, failed: false });
             }
         }
     }
@@ -158,17 +213,20 @@ fn check_target(folder: &Path, inputs: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-/// The path without links, though its end need not be there yet.
-fn resolve(path: &Path) -> Result<PathBuf> {
-    let path = std::path::absolute(path)?;
-    let there = path.ancestors().find_map(|folder| Some((folder, folder.canonicalize().ok()?)));
-    Ok(match there {
-        Some((folder, real)) => real.join(path.strip_prefix(folder).unwrap_or(Path::new(""))),
-        None => path,
-    })
-}
-
 impl Acts {
+    /// What was left as it was before this run read anything.
+    pub fn add_left(&mut self, secured: Secured) {
+        self.acted.left.extend(secured.left);
+    }
+
+    /// What should have been acted on, and could not be.
+    pub fn check(&self) -> Result<()> {
+        let mut failed = self.acted.left.iter().filter(|left| left.failed);
+        let Some(Left { path, why, .. }) = failed.next() else { return Ok(()) };
+        let (files, past) = (counted(1 + failed.count() as u64, "file"), self.deed.past());
+        bail!("{files} could not be {past}; the first, {}: {why}", path_text(path))
+    }
+
     /// Lists what was left as it is.
     pub fn list_left(&self) {
         let left = &self.acted.left;

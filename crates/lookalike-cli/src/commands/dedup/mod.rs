@@ -38,7 +38,7 @@ use crate::{
         RowOptions, Rows, SeenFile, Skipped, guess_kind,
     },
 };
-use acting::{Acting, Acts, deed};
+use acting::{Acting, Acts, Secured, deed};
 pub use answer::{Answer, Given, Id, Make, Unmade};
 use decide::{Decision, Tally};
 use keep::Preference;
@@ -54,7 +54,10 @@ pub fn run(args: DedupArgs) -> Result<ExitCode> {
             say(&format!("note: {error}"));
             Ok(ExitCode::SUCCESS)
         }
-        _ => Ok(ExitCode::SUCCESS),
+        _ => {
+            done.acts.as_ref().map_or(Ok(()), Acts::check)?;
+            Ok(ExitCode::SUCCESS)
+        }
     }
 }
 
@@ -94,6 +97,7 @@ impl Done {
             Kind::Image => refuse_blocks(args.blocks, "pictures")?,
             Kind::Hash => {}
         }
+        let secured = acting::secure(&args)?;
         let work = Work::new(std::mem::take(&mut args.work))?;
         let skipped = match kind {
             Kind::Hash => Skipped::new(args.skip_bad),
@@ -108,13 +112,14 @@ impl Done {
             (Kind::Image, _) => search_pictures(&args, given, &work, &mut skipped)?,
             _ => search_texts(&args, given, &work, &mut skipped)?,
         };
-        Self::finish(args, found, work, skipped, start)
+        Self::finish(args, found, secured, work, skipped, start)
     }
 
     /// Decides what goes, and writes everything.
     fn finish(
         args: DedupArgs,
         found: Found,
+        secured: Option<Secured>,
         work: Work,
         mut skipped: Skipped,
         start: Instant,
@@ -143,7 +148,9 @@ impl Done {
             Some(acting) if allowed.is_ok() => {
                 let own = outcome.results.own as u32;
                 let file = |item| source.file(item, own);
-                Some(acting.run(&outcome.decision.groups, &file, source.reread())?)
+                let mut acts = acting.run(&outcome.decision.groups, &file, source.reread())?;
+                secured.into_iter().for_each(|secured| acts.add_left(secured));
+                Some(acts)
             }
             _ => None,
         };

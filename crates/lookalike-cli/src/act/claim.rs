@@ -1,0 +1,276 @@
+//! How does a file leave its place so that no other run, and no crash, can lose it? It is put aside
+//! first: one rename takes it into a folder of this run's own beside it. Only then is its keeper
+//! looked at, and only if that is in place is anything done; otherwise the file goes back.
+//!
+//! Two runs that each want to remove the other's keeper cannot both succeed: a run that finds a keeper
+//! in place has put its own file aside before, so the other run, which puts that keeper aside later
+//! and then looks, finds nothing and gives it back. The same holds around any circle of runs. This
+//! needs nothing shared but the folder: it holds between users, and between machines on a network
+//! share.
+//!
+//! A run that is killed leaves the folder behind. It holds the file under its own name, so the next
+//! acting run and `undo` can put it back without knowing more.
+
+use std::{
+    fs::{self, File, TryLockError},
+    io,
+    path::{Path, PathBuf},
+};
+
+use walkdir::WalkDir;
+
+use super::files;
+use crate::{report::Partial, source::path_text};
+
+const PREFIX: &str = ".lookalike-";
+const SUFFIX: &str = ".claim";
+
+/// How often a folder is made anew if somebody who tidies up removes it while it is still empty.
+const TRIES: usize = 8;
+
+/// A file that was put aside.
+pub struct Claim {
+    file: PathBuf,
+    home: PathBuf,
+    folder: PathBuf,
+    /// Locked for as long as this run lives, where folders can be locked.
+    _alive: Option<File>,
+    _held: Partial,
+}
+
+/// What became of a file that a stopped run had put aside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Settled {
+    /// It is in its place again.
+    Back,
+    /// What the run was about was all but done: the same content is in its place.
+    Done,
+    /// Another file has its name: it stays where it is.
+    Taken,
+}
+
+/// A file of a stopped run, and what became of it.
+pub struct Recovered {
+    pub claimed: PathBuf,
+    pub home: PathBuf,
+    pub settled: io::Result<Settled>,
+}
+
+impl Claim {
+    /// Puts a file aside, in the name of this run.
+    pub fn take(home: &Path, id: &str) -> io::Result<Self> {
+        let folder = folder_beside(home, id);
+        let alive = open_own(&folder)?;
+        let file = folder.join(home.file_name().unwrap_or_default());
+        // Nobody else puts anything there, so nobody can come in between.
+        let held = match files::exists(&file) {
+            true => Err(io::Error::other(format!("{} is in the way", file.display()))),
+            false => Partial::aside(home, &file),
+        };
+        match held {
+            Ok(held) => {
+                Ok(Self { file, home: home.to_owned(), folder, _alive: alive, _held: held })
+            }
+            Err(error) => {
+                let _ = fs::remove_dir(&folder);
+                Err(error)
+            }
+        }
+    }
+
+    /// Where it is now.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// Puts it back in its place, unless somebody took its name, and tells why; and where it is, if
+    /// it cannot go back.
+    pub fn give_back_because(self, why: String) -> String {
+        match files::rename_new(&self.file, &self.home) {
+            // Where folders cannot be locked, another run may have put it back.
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                format!("{why}; it is now {}: {error}", path_text(&self.file))
+            }
+            _ => why,
+        }
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        // It stays if there is something in it.
+        let _ = fs::remove_dir(&self.folder);
+    }
+}
+
+/// Where this run puts the files of a folder.
+fn folder_beside(file: &Path, id: &str) -> PathBuf {
+    files::folder_of(file).join(format!("{PREFIX}{id}{SUFFIX}"))
+}
+
+/// Makes and locks a folder of our own. The lock tells others that its run is alive; where there are
+/// no such locks, they may put a file back that is being worked on, which is then left as it is.
+fn open_own(folder: &Path) -> io::Result<Option<File>> {
+    for _ in 0..TRIES {
+        match fs::create_dir(folder) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+        let Ok(handle) = File::open(folder) else {
+            if cfg!(windows) {
+                return Ok(None);
+            }
+            continue;
+        };
+        if handle.lock().is_err() {
+            return Ok(None);
+        }
+        if is_still(&handle, folder) {
+            return Ok(Some(handle));
+        }
+    }
+    Err(io::Error::other(format!("{} vanishes again and again", folder.display())))
+}
+
+/// Whether what was opened is what has this name now.
+fn is_still(handle: &File, path: &Path) -> bool {
+    let [opened, named] = [handle.metadata(), path.symlink_metadata()]
+        .map(|data| data.ok().map(|data| crate::source::Stamp::of(&data).file));
+    named.is_some() && opened == named
+}
+
+/// The file that this run put aside and never put back, if there is one.
+pub fn left_behind(home: &Path, id: &str) -> Option<PathBuf> {
+    let file = folder_beside(home, id).join(home.file_name()?);
+    files::exists(&file).then_some(file)
+}
+
+/// Removes the folder in which this run put files aside, if there is nothing in it.
+pub fn tidy(home: &Path, id: &str) {
+    let _ = fs::remove_dir(folder_beside(home, id));
+}
+
+/// Brings a file that was put aside back to its place. One whose content is there already is the
+/// rest of an act that was all but done, and is removed.
+pub fn settle(claimed: &Path, home: &Path) -> io::Result<Settled> {
+    match files::rename_new(claimed, home) {
+        Ok(()) => Ok(Settled::Back),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            if files::stamp(home).is_ok() && files::same_content(claimed, home)? {
+                fs::remove_file(claimed)?;
+                return Ok(Settled::Done);
+            }
+            Ok(Settled::Taken)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Brings back what stopped runs had put aside in these folders, and in the folders of these files.
+/// What a run that is alive has put aside is left to it.
+pub fn recover(trees: &[PathBuf], follow_links: bool) -> Vec<Recovered> {
+    let mut recovered = Vec::new();
+    for tree in trees {
+        let (root, depth) = match tree.is_dir() {
+            true => (tree.as_path(), usize::MAX),
+            false => (files::folder_of(tree), 1),
+        };
+        let mut entries =
+            WalkDir::new(root).max_depth(depth).follow_links(follow_links).into_iter();
+        while let Some(entry) = entries.next() {
+            let Ok(entry) = entry else { continue };
+            let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+            if entry.depth() == 0 || !is_hidden || !entry.file_type().is_dir() {
+                continue;
+            }
+            let name = entry.file_name().to_string_lossy();
+            if name.starts_with(PREFIX) && name.ends_with(SUFFIX) && !entry.path_is_symlink() {
+                recover_folder(entry.path(), &mut recovered);
+            }
+            if depth > 1 {
+                entries.skip_current_dir();
+            }
+        }
+    }
+    recovered
+}
+
+fn recover_folder(folder: &Path, recovered: &mut Vec<Recovered>) {
+    let handle = File::open(folder);
+    if let Ok(handle) = &handle
+        && matches!(handle.try_lock(), Err(TryLockError::WouldBlock))
+    {
+        return;
+    }
+    for entry in folder.read_dir().into_iter().flatten().flatten() {
+        let claimed = entry.path();
+        let home = files::folder_of(folder).join(entry.file_name());
+        match settle(&claimed, &home) {
+            // Whoever else tidies up was faster.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            settled => recovered.push(Recovered { claimed, home, settled }),
+        }
+    }
+    let _ = fs::remove_dir(folder);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().join("a.txt");
+        fs::write(&home, "one").unwrap();
+        (folder, home)
+    }
+
+    fn settled(recovered: &[Recovered]) -> Vec<&Settled> {
+        recovered.iter().map(|found| found.settled.as_ref().unwrap()).collect()
+    }
+
+    #[test]
+    fn a_file_that_is_put_aside_goes_back_unless_its_name_is_taken() {
+        let (_folder, home) = folder();
+        let claim = Claim::take(&home, "1").unwrap();
+        assert!(!home.exists() && claim.file().exists());
+        assert_eq!(claim.give_back_because("why".into()), "why");
+        assert_eq!(fs::read_to_string(&home).unwrap(), "one");
+        let claim = Claim::take(&home, "1").unwrap();
+        let aside = claim.file().to_owned();
+        fs::write(&home, "two").unwrap();
+        assert!(claim.give_back_because("why".into()).starts_with("why; it is now "));
+        assert_eq!(fs::read_to_string(&home).unwrap(), "two");
+        assert_eq!(fs::read_to_string(&aside).unwrap(), "one");
+        // What is there already is not replaced.
+        assert!(Claim::take(&home, "1").is_err());
+        assert_eq!(fs::read_to_string(&aside).unwrap(), "one");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn what_a_stopped_run_had_put_aside_is_brought_back_and_what_a_living_one_has_is_not() {
+        let (folder, home) = folder();
+        let trees = [folder.path().to_owned()];
+        let claim = Claim::take(&home, "1").unwrap();
+        assert!(recover(&trees, false).is_empty());
+        let aside = claim.file().to_owned();
+        drop(claim);
+        // Given as a folder, or as the file that is not there.
+        assert_eq!(settled(&recover(&trees, false)), [&Settled::Back]);
+        drop(Claim::take(&home, "1").unwrap());
+        assert_eq!(settled(&recover(std::slice::from_ref(&home), false)), [&Settled::Back]);
+        assert_eq!(fs::read_to_string(&home).unwrap(), "one");
+        assert!(!files::folder_of(&aside).exists());
+        // The name is taken: by another file, and by its equal.
+        for (content, expected) in [("two", Settled::Taken), ("one", Settled::Done)] {
+            if !aside.exists() {
+                drop(Claim::take(&home, "1").unwrap());
+            }
+            fs::write(&home, content).unwrap();
+            assert_eq!(settled(&recover(&trees, false)), [&expected]);
+            assert_eq!(fs::read_to_string(&home).unwrap(), content);
+            assert_eq!(aside.exists(), expected == Settled::Taken);
+        }
+    }
+}
