@@ -11,7 +11,10 @@ use std::{
 };
 
 use anyhow::Result;
-use lookalike::{Model, PicturePreset, Width, extract::image::Decoder};
+use lookalike::{
+    Model, PicturePreset, Width,
+    extract::image::{Decoder, facts},
+};
 use tempfile::NamedTempFile;
 
 use crate::{
@@ -19,13 +22,17 @@ use crate::{
     source::{Fingerprints, PrintOptions, RowOptions, Rows, Skipped},
 };
 
-/// An image of any format: its gray pixels and a fingerprint of them, and its colours.
+/// An image of any format: its gray pixels and a fingerprint of them, its colours, and its metadata.
 pub fn image(bytes: &[u8]) {
     for preset in ["pdq", "colour"] {
         let recipe = &PicturePreset::named(preset).expect("the preset exists").recipe;
         let decoder = Decoder { colour: preset == "colour", ..Decoder::default() };
-        if let Ok(picture) = decoder.decode_unguarded(bytes) {
-            recipe.prints(&picture, false);
+        // As a file whose content leaves open what it is, and as one whose extension tells.
+        for extension in [None, Some("nef")] {
+            if let Ok(picture) = decoder.decode_unguarded(bytes, extension) {
+                recipe.prints(&picture, false);
+                facts(bytes, picture.format, (picture.width, picture.height));
+            }
         }
     }
 }

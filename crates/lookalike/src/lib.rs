@@ -143,6 +143,7 @@ mod alike;
 pub mod collection;
 mod equal;
 pub mod extract;
+mod facts;
 pub mod features;
 mod fingerprint;
 pub mod fragments;
@@ -175,6 +176,7 @@ pub use collection::{
     About, Added, Collection, CollectionError, Found, Maker, NewItem, StoredItem,
 };
 pub use extract::{ExtractError, Shingles, Unit};
+pub use facts::{Facts, Fidelity};
 pub use features::{Feature, Features, WeightError};
 pub use fingerprint::{Fingerprint, FingerprintError, Radius, Width};
 pub use hamming::Kernel;

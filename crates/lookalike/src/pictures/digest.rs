@@ -144,7 +144,17 @@ impl PictureSearch<'_> {
     /// Decodes a file and keeps what the search needs. Takes memory for the pixels of this one
     /// picture; call it on as many threads as there may be pictures in memory.
     pub fn digest(&self, bytes: &[u8]) -> Result<PictureDigest, DecodeError> {
-        Ok(self.digest_picture(&self.decoder().decode(bytes)?, bytes))
+        self.digest_named(bytes, None)
+    }
+
+    /// As [`digest`](Self::digest), of a file whose name has this extension: it decides what a file
+    /// that starts like a TIFF is, if its content does not.
+    pub fn digest_named(
+        &self,
+        bytes: &[u8],
+        extension: Option<&str>,
+    ) -> Result<PictureDigest, DecodeError> {
+        Ok(self.digest_picture(&self.decoder().decode_named(bytes, extension)?, bytes))
     }
 
     /// What is kept of a picture that was decoded before. `content` tells it from others: the bytes

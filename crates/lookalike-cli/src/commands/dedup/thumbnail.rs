@@ -1,7 +1,7 @@
 //! How does a picture become small enough for a page? Decoded once more, averaged down, and written as
 //! JPEG by ourselves: nothing of the file but its pixels gets into the page.
 
-use std::{fs::File, io::Read, path::Path};
+use std::{ffi::OsStr, fs::File, io::Read, path::Path};
 
 use image::{ExtendedColorType, codecs::jpeg::JpegEncoder};
 use lookalike::extract::image::{Decoder, Limits, Pixels};
@@ -22,7 +22,8 @@ pub fn thumbnail(path: &Path, bytes: usize) -> Option<Vec<u8>> {
     let mut content = Vec::new();
     File::open(path).ok()?.take(LARGEST).read_to_end(&mut content).ok()?;
     let decoder = Decoder { limits: Limits::default(), colour: true };
-    fitted(&decoder.decode(&content).ok()?.pixels, bytes)
+    let extension = path.extension().and_then(OsStr::to_str);
+    fitted(&decoder.decode_named(&content, extension).ok()?.pixels, bytes)
 }
 
 /// The largest of the usual sides that fits.

@@ -1,6 +1,6 @@
 //! What is in these bytes, and may we decode it?
 //!
-//! [`Decoder`] tells the format by content, refuses what is too large before it allocates anything,
+//! [`Decoder`] tells the format by content, takes the largest preview of RAW files, refuses what is too large before it allocates anything,
 //! and gives a reason for all that it cannot read. A file can claim any size in a few bytes, so the
 //! limits are checked against what its header says.
 
@@ -18,6 +18,8 @@ use image::{
 use super::{
     Orientation, Picture, Pixels,
     jpeg::{self, Scaled},
+    metadata::Metadata,
+    raw::{self, NoPreview, Raw},
 };
 
 /// The formats of pictures.
@@ -38,14 +40,48 @@ pub enum PictureFormat {
     Tiff,
     /// No file: pixels from elsewhere.
     Raw,
+    /// RAW file of Canon, until 2018.
+    Cr2,
+    /// RAW file of Canon, since 2018.
+    Cr3,
+    /// RAW file of Nikon.
+    Nef,
+    /// RAW file of Sony.
+    Arw,
+    /// RAW file of Adobe, and of many cameras and phones.
+    Dng,
+    /// RAW file of Fujifilm.
+    Raf,
+    /// RAW file of Olympus.
+    Orf,
+    /// RAW file of Panasonic and Leica.
+    Rw2,
+    /// RAW file of another maker.
+    OtherRaw,
 }
 
 impl PictureFormat {
     /// Every format that can be decoded.
-    pub const ALL: [Self; 6] =
-        [Self::Jpeg, Self::Png, Self::WebP, Self::Gif, Self::Bmp, Self::Tiff];
+    pub const ALL: [Self; 15] = [
+        Self::Jpeg,
+        Self::Png,
+        Self::WebP,
+        Self::Gif,
+        Self::Bmp,
+        Self::Tiff,
+        Self::Cr2,
+        Self::Cr3,
+        Self::Nef,
+        Self::Arw,
+        Self::Dng,
+        Self::Raf,
+        Self::Orf,
+        Self::Rw2,
+        Self::OtherRaw,
+    ];
 
-    /// The format of something that starts like this; its first 12 bytes tell.
+    /// The format of something that starts like this; its first 18 bytes tell. Many RAW files start
+    /// like a TIFF: [`of_file`](Self::of_file) tells them apart.
     ///
     /// ```
     /// use lookalike::extract::image::PictureFormat;
@@ -63,6 +99,16 @@ impl PictureFormat {
             Some(Self::WebP)
         } else if starts(b"GIF87a") || starts(b"GIF89a") {
             Some(Self::Gif)
+        } else if starts(b"II*\0") && start.get(8..10) == Some(b"CR") {
+            Some(Self::Cr2)
+        } else if starts(b"IIRO") || starts(b"IIRS") || starts(b"MMOR") {
+            Some(Self::Orf)
+        } else if starts(b"IIU\0") {
+            Some(Self::Rw2)
+        } else if starts(b"FUJIFILMCCD-RAW") {
+            Some(Self::Raf)
+        } else if start.get(4..12) == Some(b"ftypcrx ") {
+            Some(Self::Cr3)
         } else if starts(b"II*\0") || starts(b"MM\0*") || starts(b"II+\0") || starts(b"MM\0+") {
             Some(Self::Tiff)
         } else if starts(b"BM") && is_bmp_header(start) {
@@ -70,6 +116,55 @@ impl PictureFormat {
         } else {
             None
         }
+    }
+
+    /// The format of a file, by its content; where that starts like a TIFF and does not tell whether
+    /// it is a RAW file, by the extension of its name.
+    pub fn of_file(content: &[u8], extension: Option<&str>) -> Option<Self> {
+        match Self::of_content(content)? {
+            Self::Tiff => Some(raw::format_of_tiff(content, extension).unwrap_or(Self::Tiff)),
+            format => Some(format),
+        }
+    }
+
+    /// The RAW format that goes with an extension.
+    ///
+    /// ```
+    /// use lookalike::extract::image::PictureFormat;
+    ///
+    /// assert_eq!(PictureFormat::raw_of_extension("NEF"), Some(PictureFormat::Nef));
+    /// assert_eq!(PictureFormat::raw_of_extension("tif"), None);
+    /// ```
+    pub fn raw_of_extension(extension: &str) -> Option<Self> {
+        Some(match extension.to_ascii_lowercase().as_str() {
+            "cr2" => Self::Cr2,
+            "cr3" => Self::Cr3,
+            "nef" => Self::Nef,
+            "arw" => Self::Arw,
+            "dng" => Self::Dng,
+            "raf" => Self::Raf,
+            "orf" => Self::Orf,
+            "rw2" => Self::Rw2,
+            "3fr" | "dcr" | "erf" | "fff" | "gpr" | "iiq" | "kdc" | "mef" | "mos" | "nrw"
+            | "pef" | "rwl" | "sr2" | "srf" | "srw" => Self::OtherRaw,
+            _ => return None,
+        })
+    }
+
+    /// Whether files of it hold what the sensor of a camera recorded.
+    pub const fn is_raw(self) -> bool {
+        matches!(
+            self,
+            Self::Cr2
+                | Self::Cr3
+                | Self::Nef
+                | Self::Arw
+                | Self::Dng
+                | Self::Raf
+                | Self::Orf
+                | Self::Rw2
+                | Self::OtherRaw
+        )
     }
 
     /// What something that starts like this is called, if it is a picture of a format that is not
@@ -105,6 +200,15 @@ impl PictureFormat {
             Self::Bmp => "BMP",
             Self::Tiff => "TIFF",
             Self::Raw => "pixels",
+            Self::Cr2 => "CR2",
+            Self::Cr3 => "CR3",
+            Self::Nef => "NEF",
+            Self::Arw => "ARW",
+            Self::Dng => "DNG",
+            Self::Raf => "RAF",
+            Self::Orf => "ORF",
+            Self::Rw2 => "RW2",
+            Self::OtherRaw => "camera RAW",
         }
     }
 }
@@ -157,23 +261,39 @@ pub struct Decoder {
 impl Decoder {
     /// Decodes a picture, as a viewer shows it: turned as its EXIF orientation says, on white if it
     /// is transparent, the first one of an animation.
+    ///
+    /// Of a RAW file, the largest preview is decoded; its width and height are those of the sensor
+    /// data.
     pub fn decode(&self, bytes: &[u8]) -> Result<Picture, DecodeError> {
-        // Decoders are fuzzed, but not ours: one that panics on a broken file costs that file only.
-        std::panic::catch_unwind(AssertUnwindSafe(|| self.decode_unguarded(bytes))).unwrap_or_else(
-            |_| {
-                let format = PictureFormat::of_content(bytes).unwrap_or(PictureFormat::Raw);
-                Err(broken(format, "the decoder gave up"))
-            },
-        )
+        self.decode_named(bytes, None)
     }
 
-    /// As [`decode`](Self::decode), but a panic of a decoder is a panic: for tests.
+    /// As [`decode`](Self::decode), of a file whose name has this extension. It matters for RAW files
+    /// only, and only where their content does not tell what they are.
+    pub fn decode_named(
+        &self,
+        bytes: &[u8],
+        extension: Option<&str>,
+    ) -> Result<Picture, DecodeError> {
+        // Decoders are fuzzed, but not ours: one that panics on a broken file costs that file only.
+        let decode = || self.decode_unguarded(bytes, extension);
+        std::panic::catch_unwind(AssertUnwindSafe(decode)).unwrap_or_else(|_| {
+            let format = PictureFormat::of_content(bytes).unwrap_or(PictureFormat::Raw);
+            Err(broken(format, "the decoder gave up"))
+        })
+    }
+
+    /// As [`decode_named`](Self::decode_named), but a panic of a decoder is a panic: for tests.
     #[doc(hidden)]
-    pub fn decode_unguarded(&self, bytes: &[u8]) -> Result<Picture, DecodeError> {
+    pub fn decode_unguarded(
+        &self,
+        bytes: &[u8],
+        extension: Option<&str>,
+    ) -> Result<Picture, DecodeError> {
         if bytes.is_empty() {
             return Err(DecodeError::Empty);
         }
-        let format = PictureFormat::of_content(bytes).ok_or_else(|| {
+        let format = PictureFormat::of_file(bytes, extension).ok_or_else(|| {
             PictureFormat::not_read(bytes).map_or_else(
                 || DecodeError::NotAPicture { start: start_of(bytes) },
                 |format| DecodeError::NotRead { format },
@@ -201,7 +321,26 @@ impl Decoder {
             PictureFormat::Bmp => self.read(format, BmpDecoder::new(input).map_err(failed)?),
             PictureFormat::Tiff => self.read(format, TiffDecoder::new(input).map_err(failed)?),
             PictureFormat::Raw => Err(broken(format, "pixels are no file")),
+            _ => self.decode_raw(format, bytes),
         }
+    }
+
+    /// The largest preview of a RAW file, with the size of the sensor data.
+    fn decode_raw(&self, format: PictureFormat, bytes: &[u8]) -> Result<Picture, DecodeError> {
+        let raw = Raw::open(bytes, format).map_err(|none| match none {
+            NoPreview::CutOff => DecodeError::CutOff { format },
+            NoPreview::None => DecodeError::NoPreview { format },
+        })?;
+        let preview = self.decode_as(PictureFormat::Jpeg, raw.preview)?;
+        // A preview that says how it lies is shown so; others lie as the sensor does.
+        let is_turned = Metadata::of(raw.preview, PictureFormat::Jpeg).orientation().is_some();
+        let turn = raw.orientation.filter(|_| !is_turned).and_then(Orientation::of_exif);
+        let turn = turn.unwrap_or(Orientation::UPRIGHT);
+        let (width, height) = raw.size;
+        let is_upright = (width >= height) == (preview.width >= preview.height);
+        let swap = if is_turned { !is_upright } else { turn.transposes() };
+        let (width, height) = if swap { (height, width) } else { (width, height) };
+        Ok(Picture { width, height, format, pixels: preview.pixels.turned(turn) })
     }
 
     fn read(
@@ -314,6 +453,12 @@ pub enum DecodeError {
     #[error("cut off: the {format} ends too early")]
     CutOff {
         /// What it starts like.
+        format: PictureFormat,
+    },
+    /// A RAW file without a preview, or with one that is too small to compare.
+    #[error("{format} without a preview large enough to compare; convert it to DNG with a preview")]
+    NoPreview {
+        /// What it is.
         format: PictureFormat,
     },
     /// It is not what it starts like, or uses something that is not supported.

@@ -18,6 +18,9 @@
 //! | `phash.rs` | The 64-bit one. |
 //! | `gradient.rs` | Where does it get brighter? A second opinion. |
 //! | `hsv.rs` | Which colours does it have? |
+//! | `raw.rs` | What does a RAW file look like? |
+//! | `metadata.rs` | When was it taken, and was it changed since? |
+//! | `tags.rs` | Which tags does a TIFF structure hold? |
 //! | `local.rs` | What is in its parts, and where? |
 //! | `overlap.rs` | Do two pictures show the same where they overlap? |
 
@@ -28,10 +31,15 @@ mod gradient;
 mod hsv;
 mod jpeg;
 mod local;
+#[cfg(test)]
+mod made;
+mod metadata;
 mod overlap;
 mod pdq;
 mod phash;
 mod picture;
+mod raw;
+mod tags;
 #[cfg(test)]
 mod tests;
 
@@ -41,6 +49,7 @@ pub use frame::{Frame, Part};
 pub use gradient::gradients;
 pub use hsv::{BINS, Histogram, colour, hsv_features};
 pub use local::{Gray, LOCAL_SIDE, fragments};
+pub use metadata::facts;
 pub use overlap::{Overlap, Small};
 pub use pdq::{PDQ_SIDE, pdq, pdq_orientations, pdq_quality};
 pub use phash::{phash, phash_orientations};
