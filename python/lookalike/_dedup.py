@@ -159,9 +159,10 @@ def dedup(
 
     Options are those of ``lookalike dedup``, with the same defaults: ``field`` and ``id`` name
     columns, ``keep`` is ``longest`` (the default for texts), ``best`` (for images), ``first``,
-    ``last``, ``largest``, ``newest``, ``FIELD:asc`` or ``FIELD:desc``, or several with commas between.
-    Texts of level ``near`` and images of level ``copy`` go, unless ``level``, ``similarity`` or
-    ``distance`` says otherwise; ``.pairs`` has every level; ``verify=False`` compares fingerprints only; ``exact`` finds every alike pair, however
+    ``last``, ``largest``, ``newest``, ``oldest``, ``path:PATTERN``, ``FIELD:asc`` or ``FIELD:desc``, or
+    several with commas between. Texts of level ``near`` and images of level ``copy`` go, unless
+    ``level``, ``similarity`` or ``distance`` says otherwise; ``.pairs`` has every level;
+    ``verify=False`` compares fingerprints only; ``exact`` finds every alike pair, however
     many texts there are, and ``recall`` at least a share of them; ``against`` is other data: what is alike
     something in it goes, and nothing else. ``report`` writes a page to look at; ``output`` writes
     what is kept of files; ``skipped`` lists all that could not be read. ``changes`` are what

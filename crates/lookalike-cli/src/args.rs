@@ -180,10 +180,11 @@ pub struct DedupArgs {
     pub against: Option<PathBuf>,
 
     /// Which one of a group is kept: first, last, longest (text), largest (bytes), newest or oldest
-    /// (file), best (picture: pixels, then bytes), path:PATTERN (those whose path fits; * is anything),
-    /// or by a field: FIELD:asc (smallest first) or FIELD:desc. Several, with commas between: the next
-    /// decides between equals, and at last the first in the input [default: longest for texts, best for
-    /// images, first for fingerprints]
+    /// (EXIF date, else modification time), best (image: an original, then pixels, bytes and the
+    /// plainer name), path:PATTERN (those whose path fits; * is anything), or by a field: FIELD:asc
+    /// (smallest first) or FIELD:desc. Several, with commas between: the next decides between equals,
+    /// and at last the first in the input [default: longest for texts, best for images, first for
+    /// fingerprints]
     #[arg(long, value_name = "RULE", value_parser = parsed::<KeepRules>)]
     pub keep: Option<KeepRules>,
 
@@ -308,7 +309,7 @@ pub enum KeepRule {
     Largest,
     Newest,
     Oldest,
-    /// Of pictures, the one with the most pixels, then bytes.
+    /// Of images, an original; then the one with the most pixels, then bytes, then the plainer name.
     Best,
     /// Those whose id fits a pattern.
     Path(PathPattern),

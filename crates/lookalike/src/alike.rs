@@ -163,6 +163,20 @@ impl AlikePairs {
         Ok(Self::new(near, Vec::new(), None, self.room.clone()))
     }
 
+    /// The same without pairs of different items that are not wanted: by those that [`near`] has.
+    ///
+    /// [`near`]: Self::near
+    pub fn wanted(&self, mut is_wanted: impl FnMut(AlikePair) -> bool) -> Result<Self, PairsError> {
+        let mut found = Sorter::new(&self.room);
+        for pair in self.near() {
+            let pair = pair?;
+            if is_wanted(pair) {
+                found.push(PackedPair::from(pair))?;
+            }
+        }
+        Ok(Self { near: found.finish()?.settle(&self.room, Some)?, ..self.clone() })
+    }
+
     /// Links by their `a`, in order: what `links` makes of each pair of different items.
     pub(crate) fn sorted_links<L: IntoIterator<Item = PackedPair>>(
         &self,

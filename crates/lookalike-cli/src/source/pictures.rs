@@ -5,6 +5,7 @@
 
 use std::{
     collections::BTreeMap,
+    ffi::OsStr,
     fs::{self, File},
     io::Read,
     path::{Path, PathBuf},
@@ -13,8 +14,8 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 use lookalike::{
-    FeatureHash, PictureDigest, PictureSearch,
-    extract::image::{DecodeError, Decoder, PictureFormat},
+    Facts, FeatureHash, Fidelity, PictureDigest, PictureSearch,
+    extract::image::{DecodeError, Decoder, PictureFormat, facts},
 };
 use rayon::prelude::*;
 
@@ -34,6 +35,9 @@ const BATCH: usize = 1 << 10;
 
 /// Larger files are no pictures to look at.
 const LARGEST: u64 = 1 << 30;
+
+/// Other metadata may be read of the same file by another version.
+const FACTS_VERSION: &str = "facts 1";
 
 /// How many files of a folder tell what it holds.
 const LOOKED_AT: usize = 200;
@@ -74,10 +78,7 @@ pub struct PictureFile {
 #[derive(Clone, Debug)]
 pub struct PictureItem {
     pub path: PathBuf,
-    /// As shown.
-    pub width: u32,
-    pub height: u32,
-    pub format: PictureFormat,
+    pub facts: Facts,
     /// How its file was before it was read.
     pub stamp: Stamp,
     /// What its file said.
@@ -146,7 +147,7 @@ impl Pictures {
         let mut ids = Ids::new(self.files.iter().map(|file| file.name.clone()).collect());
         let (mut others, mut number) = (0_u64, 0);
         self.items.clear();
-        let recipe = search.digest_name();
+        let recipe = format!("{}, {FACTS_VERSION}", search.digest_name());
         for batch in self.files.chunks(BATCH) {
             let looked: Vec<_> = batch
                 .par_iter()
@@ -338,27 +339,61 @@ fn digest(
 ) -> Result<(PictureItem, PictureDigest), (Reason, String)> {
     let unreadable = |error| (Reason::Input, format!("cannot be read: {error}"));
     let looked;
-    let facts = match &file.walked {
-        Some(facts) => facts,
+    let data = match &file.walked {
+        Some(data) => data,
         None => {
             looked = fs::metadata(&file.path).map_err(unreadable)?;
             &looked
         }
     };
-    if let Some(kept) = cache.get(&file.path, recipe, facts)
-        && let Some(digest) = PictureDigest::from_bytes(kept)
+    if let Some(kept) = cache.get(&file.path, recipe, data)
+        && let Some((facts, digest)) = from_bytes(kept)
     {
-        return Ok((item(file, facts, &digest), digest));
+        return Ok((item(file, data, facts, &digest), digest));
     }
     let mut opened = File::open(&file.path).map_err(unreadable)?;
-    let facts = opened.metadata().map_err(unreadable)?;
-    let before = Before::of(&facts);
-    let content = read_content(&mut opened, facts.len())?;
-    let digest = search.digest(&content).map_err(|error| (reason(&error), error.to_string()))?;
+    let data = opened.metadata().map_err(unreadable)?;
+    let before = Before::of(&data);
+    let content = read_content(&mut opened, data.len())?;
+    let extension = file.path.extension().and_then(OsStr::to_str);
+    let digest = search.digest_named(&content, extension);
+    let digest = digest.map_err(|error| (reason(&error), error.to_string()))?;
+    let facts = facts(&content, digest.format, (digest.width, digest.height));
     if let Ok(after) = opened.metadata() {
-        cache.put(&file.path, recipe, &before, &after, &digest.to_bytes());
+        cache.put(&file.path, recipe, &before, &after, &to_bytes(&facts, &digest));
     }
-    Ok((item(file, &facts, &digest), digest))
+    Ok((item(file, &data, facts, &digest), digest))
+}
+
+/// What the content of a file tells, for the cache.
+fn to_bytes(facts: &Facts, digest: &PictureDigest) -> Vec<u8> {
+    let fidelity = facts.fidelity.map_or(0, |fidelity| 1 + fidelity as u8);
+    let edited = facts.edited.map_or(0, |edited| 1 + u8::from(edited));
+    let mut bytes = vec![fidelity, edited, facts.taken.is_some().into()];
+    bytes.extend(facts.taken.unwrap_or(0).to_le_bytes());
+    bytes.extend(digest.to_bytes());
+    bytes
+}
+
+/// What was written as these bytes.
+fn from_bytes(bytes: &[u8]) -> Option<(Facts, PictureDigest)> {
+    let (&[fidelity, edited, is_dated], rest) = bytes.split_first_chunk()?;
+    let (taken, rest) = rest.split_first_chunk()?;
+    let digest = PictureDigest::from_bytes(rest)?;
+    let facts = Facts {
+        pixels: Some((digest.width, digest.height)),
+        format: Some(digest.format.name()),
+        fidelity: match fidelity {
+            1 => Some(Fidelity::Lossy),
+            2 => Some(Fidelity::Lossless),
+            3 => Some(Fidelity::Raw),
+            _ => None,
+        },
+        taken: (is_dated == 1).then_some(i64::from_le_bytes(*taken)),
+        edited: edited.checked_sub(1).map(|edited| edited == 1),
+        ..Facts::default()
+    };
+    Some((facts, digest))
 }
 
 fn read(file: &PictureFile) -> Result<Vec<u8>, (Reason, String)> {
@@ -386,16 +421,20 @@ fn read_content(file: &mut File, size: u64) -> Result<Vec<u8>, (Reason, String)>
     Ok(content)
 }
 
-fn item(file: &PictureFile, facts: &fs::Metadata, digest: &PictureDigest) -> PictureItem {
-    PictureItem {
-        path: file.path.clone(),
-        width: digest.width,
-        height: digest.height,
-        format: digest.format,
-        stamp: Stamp::of(facts),
-        content: Digest(digest.content),
-        file: 0,
-    }
+fn item(
+    file: &PictureFile,
+    data: &fs::Metadata,
+    facts: Facts,
+    digest: &PictureDigest,
+) -> PictureItem {
+    let stamp = Stamp::of(data);
+    let facts = Facts {
+        name: file.name.clone(),
+        bytes: stamp.bytes,
+        modified: Some(stamp.modified),
+        ..facts
+    };
+    PictureItem { path: file.path.clone(), facts, stamp, content: Digest(digest.content), file: 0 }
 }
 
 fn reason(error: &DecodeError) -> Reason {

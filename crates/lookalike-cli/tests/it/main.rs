@@ -16,5 +16,6 @@ mod pairs_in;
 mod pairs_out;
 mod picture_files;
 mod pictures;
+mod raw_files;
 mod run;
 mod walk;

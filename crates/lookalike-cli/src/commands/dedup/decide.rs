@@ -6,6 +6,7 @@ use lookalike::{
     groups::{self, Group, Groups},
 };
 
+use super::originals::{Originals, Spared};
 use crate::{
     args::Grouping,
     report::{Levels, counted, grouped, id_text},
@@ -19,6 +20,7 @@ pub struct Decision {
     /// By number, of those that could go.
     removed: Vec<bool>,
     pub tally: Tally,
+    pub spared: Spared,
 }
 
 /// How many were removed, by how alike they are.
@@ -31,19 +33,26 @@ pub struct Tally {
 
 impl Decision {
     /// Of each group of alike items, one stays: the first of them in `order`. Only the first `own`
-    /// items can go.
+    /// items can go. `originals` says which images must stay.
     pub fn of_pairs(
         own: usize,
         order: &[u32],
         pairs: &AlikePairs,
         grouping: Grouping,
         levels: Levels,
+        originals: Option<&Originals>,
     ) -> Result<Self> {
-        let groups = match grouping {
+        let groupable = originals.map(|originals| originals.groupable(pairs, order)).transpose()?;
+        let (pairs, spared) = match &groupable {
+            Some((groupable, spared)) => (groupable, *spared),
+            None => (pairs, Spared::default()),
+        };
+        let mut groups = match grouping {
             Grouping::Star => groups::star(order.len(), order, pairs)?,
             Grouping::Connected => groups::connected(order.len(), order, pairs)?,
         };
-        Ok(Self::new(own, groups, grouping, levels))
+        originals.iter().for_each(|originals| originals.spare(&mut groups));
+        Ok(Self { spared, ..Self::new(own, groups, grouping, levels) })
     }
 
     /// All members of groups go. Only the first `own` items can.
@@ -53,7 +62,7 @@ impl Decision {
             removed[member.item as usize] = true;
         }
         let tally = Tally::of_members(&groups, levels);
-        Self { groups, grouping, removed, tally }
+        Self { groups, grouping, removed, tally, spared: Spared::default() }
     }
 
     pub fn keeps(&self, item: u32) -> bool {

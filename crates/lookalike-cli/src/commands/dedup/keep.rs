@@ -4,11 +4,13 @@
 use std::cmp::{Ordering, Reverse};
 
 use anyhow::{Result, bail};
+use lookalike::{Facts, Fidelity};
 
+use super::plain::{Plainness, plainness};
 use crate::{
     args::{DedupArgs, KeepRule, KeepRules, Kind},
     report::id_text,
-    source::{Id, Key, PictureItem, Row, path_text},
+    source::{Id, Key, PictureItem, Row},
 };
 
 /// What rules need to know of the items, by number.
@@ -22,46 +24,104 @@ struct Column {
     rule: KeepRule,
     /// How long, large, new or fitting each item is: the largest is kept.
     sizes: Vec<i64>,
-    /// The bytes of each, where they decide between equal sizes.
-    bytes: Vec<u64>,
+    /// How good each image is: the best is kept.
+    merits: Vec<Merit>,
     /// The value of a field of each item.
     keys: Vec<Option<Key>>,
+}
+
+/// How good an image is; the first difference decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Merit {
+    /// 3 for RAW files; 2 and 1 for other originals, lossless and lossy, as their metadata tell; 0 if
+    /// they tell nothing, or tell of an edited copy.
+    original: u8,
+    /// An edited copy may be larger than its original, but a thumbnail is no original: pixels of an
+    /// edited one count a quarter.
+    pixels: u64,
+    unedited: bool,
+    lossless: bool,
+    bytes: u64,
+    plainness: Plainness,
+}
+
+impl Merit {
+    fn of(facts: &Facts) -> Self {
+        let lossless = facts.fidelity == Some(Fidelity::Lossless);
+        let is_edited = facts.edited == Some(true);
+        Self {
+            original: match facts.edited {
+                _ if facts.is_raw() => 3,
+                Some(false) if lossless => 2,
+                Some(false) => 1,
+                _ => 0,
+            },
+            pixels: if is_edited { pixels(facts) / 4 } else { pixels(facts) },
+            unedited: !is_edited,
+            lossless,
+            bytes: facts.bytes,
+            plainness: plainness(&facts.name),
+        }
+    }
+}
+
+/// How many pixels an image has.
+pub fn pixels(facts: &Facts) -> u64 {
+    facts.pixels.map_or(0, |(width, height)| u64::from(width) * u64::from(height))
 }
 
 impl Preference {
     /// By the rules that were asked for, or those usual for such items.
     pub fn new(args: &DedupArgs, kind: Kind) -> Self {
         let KeepRules(rules) = args.keep.clone().unwrap_or_else(|| KeepRules::usual(kind));
-        let column = |rule: &KeepRule| Column {
-            rule: rule.clone(),
-            sizes: vec![],
-            bytes: vec![],
-            keys: vec![],
-        };
-        Self { columns: rules.iter().map(column).collect(), items: 0 }
+        let column = |rule: KeepRule| Column { rule, sizes: vec![], merits: vec![], keys: vec![] };
+        Self { columns: rules.into_iter().map(column).collect(), items: 0 }
     }
 
     /// Notes the next item, and what it is called.
     pub fn note(&mut self, row: &Row<'_>, id: Id<'_>) -> Result<()> {
-        self.items += 1;
-        let mut keys = row.keys.iter().cloned();
-        self.columns.iter_mut().try_for_each(|column| column.note(row, &mut keys, id))
+        if self.is_order() {
+            self.items += 1;
+            return Ok(());
+        }
+        let facts = Facts {
+            name: id_text(id).into_owned(),
+            bytes: row.bytes,
+            modified: row.modified,
+            characters: Some(row.text().chars().count() as u64),
+            ..Facts::default()
+        };
+        self.note_facts(&facts, row.keys.iter().cloned())
     }
 
     /// Notes the next item, a picture.
     pub fn note_picture(&mut self, picture: &PictureItem) -> Result<()> {
+        self.note_facts(&picture.facts, std::iter::empty())
+    }
+
+    /// `keys`: the values of the fields that rules name, in order; none if items have no fields.
+    fn note_facts(
+        &mut self,
+        facts: &Facts,
+        mut keys: impl Iterator<Item = Option<Key>>,
+    ) -> Result<()> {
         self.items += 1;
-        self.columns.iter_mut().try_for_each(|column| column.note_picture(picture))
+        self.columns.iter_mut().try_for_each(|column| column.note(facts, &mut keys))
     }
 
     /// Notes the next items, fingerprints: only their order is known.
     pub fn note_prints(&mut self, items: usize) -> Result<()> {
-        let is_order = |column: &Column| matches!(column.rule, KeepRule::First | KeepRule::Last);
-        if !self.columns.iter().all(is_order) {
+        if !self.is_order() {
             bail!("--keep: of fingerprints nothing is known but their order; use first or last");
         }
         self.items += items as u32;
         Ok(())
+    }
+
+    /// Whether nothing but the order of the items decides.
+    fn is_order(&self) -> bool {
+        let mut rules = self.columns.iter().map(|column| &column.rule);
+        rules.all(|rule| matches!(rule, KeepRule::First | KeepRule::Last))
     }
 
     /// All items, the preferred ones first; of equals, the earlier one. Items without the field come
@@ -97,22 +157,24 @@ impl Column {
     }
 
     /// `keys`: of the fields of this rule and of those behind it.
-    fn note(
-        &mut self,
-        row: &Row<'_>,
-        keys: &mut impl Iterator<Item = Option<Key>>,
-        id: Id<'_>,
-    ) -> Result<()> {
+    fn note(&mut self, facts: &Facts, keys: &mut impl Iterator<Item = Option<Key>>) -> Result<()> {
+        let is_image = facts.pixels.is_some();
         let size = match &self.rule {
             KeepRule::First | KeepRule::Last => return Ok(()),
+            KeepRule::Field { .. } if is_image => {
+                bail!("--keep by a field is for rows; use best or largest")
+            }
             KeepRule::Field { .. } => {
                 self.keys.push(keys.next().flatten());
                 return Ok(());
             }
-            KeepRule::Longest => row.text().chars().count() as i64,
-            KeepRule::Largest => row.bytes as i64,
-            KeepRule::Path(pattern) => i64::from(pattern.fits(&id_text(id))),
-            KeepRule::Newest | KeepRule::Oldest => match (row.modified, &self.rule) {
+            KeepRule::Longest => match facts.characters {
+                Some(characters) => characters as i64,
+                None => bail!("--keep longest is for texts; use best or largest"),
+            },
+            KeepRule::Largest => facts.bytes as i64,
+            KeepRule::Path(pattern) => i64::from(pattern.fits(&facts.name)),
+            KeepRule::Newest | KeepRule::Oldest => match (facts.date(), &self.rule) {
                 (Some(time), KeepRule::Newest) => time,
                 (Some(time), _) => time.saturating_neg(),
                 (None, rule) => bail!(
@@ -121,27 +183,11 @@ impl Column {
                     if *rule == KeepRule::Newest { "newest" } else { "oldest" }
                 ),
             },
-            KeepRule::Best => bail!("--keep best is for pictures; use longest or largest"),
-        };
-        self.sizes.push(size);
-        Ok(())
-    }
-
-    fn note_picture(&mut self, picture: &PictureItem) -> Result<()> {
-        let stamp = picture.stamp;
-        let pixels = i64::from(picture.width) * i64::from(picture.height);
-        let size = match &self.rule {
-            KeepRule::First | KeepRule::Last => return Ok(()),
-            KeepRule::Largest => stamp.bytes as i64,
-            KeepRule::Newest => stamp.modified,
-            KeepRule::Oldest => stamp.modified.saturating_neg(),
-            KeepRule::Path(pattern) => i64::from(pattern.fits(&path_text(&picture.path))),
-            KeepRule::Best => {
-                self.bytes.push(stamp.bytes);
-                pixels
+            KeepRule::Best if is_image => {
+                self.merits.push(Merit::of(facts));
+                return Ok(());
             }
-            KeepRule::Longest => bail!("--keep longest is for texts; use best or largest"),
-            KeepRule::Field { .. } => bail!("--keep by a field is for rows; use best or largest"),
+            KeepRule::Best => bail!("--keep best is for pictures; use longest or largest"),
         };
         self.sizes.push(size);
         Ok(())
@@ -161,13 +207,8 @@ impl Column {
                 let rank = |item| (key(item).is_none(), Reverse(key(item)));
                 rank(one).cmp(&rank(other))
             }
-            _ => {
-                let rank = |item: u32| {
-                    let item = item as usize;
-                    Reverse((self.sizes[item], self.bytes.get(item)))
-                };
-                rank(one).cmp(&rank(other))
-            }
+            KeepRule::Best => self.merits[other as usize].cmp(&self.merits[one as usize]),
+            _ => self.sizes[other as usize].cmp(&self.sizes[one as usize]),
         }
     }
 }
@@ -181,7 +222,7 @@ impl KeepRule {
             Self::Largest => "the largest in bytes".to_owned(),
             Self::Newest => "the newest file".to_owned(),
             Self::Oldest => "the oldest file".to_owned(),
-            Self::Best => "the most pixels, then bytes".to_owned(),
+            Self::Best => "an original, then the most pixels, then bytes".to_owned(),
             Self::Path(pattern) => format!("a path that fits {pattern}"),
             Self::Field { name, descending: false } => format!("the smallest {name}"),
             Self::Field { name, descending: true } => format!("the largest {name}"),

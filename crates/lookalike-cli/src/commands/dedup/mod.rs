@@ -4,8 +4,10 @@ mod acting;
 mod answer;
 mod decide;
 mod keep;
+mod originals;
 mod outputs;
 mod page;
+mod plain;
 mod prints;
 mod seen;
 mod thumbnail;
@@ -42,6 +44,7 @@ use acting::{Acting, Acts, Secured, deed};
 pub use answer::{Answer, Given, Id, Make, Unmade};
 use decide::{Decision, Tally};
 use keep::Preference;
+use originals::Originals;
 use outputs::Outputs;
 use page::{Page, Shown};
 
@@ -267,7 +270,7 @@ fn search_texts(
         shown: true,
     };
     let matches = Matches::Grouped(matched);
-    let results = Results { matches, ids, own, items, told };
+    let results = Results { matches, ids, own, items, originals: None, told };
     let source = Source::Texts { rows, others: others.map(Box::new) };
     Ok(Found { results, source, preference, outputs, acting, rows: numbers })
 }
@@ -416,7 +419,8 @@ fn search_pictures(
         shown: true,
     };
     let matches = Matches::Pairs(found.pairs);
-    let results = Results { matches, ids, own: count, items: items.len(), told };
+    let originals = Some(Originals::of(&items));
+    let results = Results { matches, ids, own: count, items: items.len(), originals, told };
     let source = Source::Pictures { own, others, items };
     Ok(Found { results, source, preference, outputs, acting, rows: Vec::new() })
 }
@@ -520,6 +524,8 @@ struct Results {
     /// How many items can go; the others follow.
     own: usize,
     items: usize,
+    /// Which images must stay.
+    originals: Option<Originals>,
     told: Told,
 }
 
@@ -590,7 +596,8 @@ impl Outcome {
             Some(_) => (own as u32..results.items as u32).chain(0..own as u32).collect(),
             None => preference.order()?,
         };
-        let decision = Decision::of_pairs(own, &order, &pairs, args.group, levels)?;
+        let originals = results.originals.as_ref();
+        let decision = Decision::of_pairs(own, &order, &pairs, args.group, levels, originals)?;
         let tally = Some(Tally::of_pairs(&pairs, levels)?);
         Ok(Self { results, pairs: Ok(pairs), tally, decision, looser: None, lost: None })
     }
@@ -719,6 +726,12 @@ impl Outcome {
         ];
         figures.extend(self.looser_figures());
         figures.extend(self.lost_figures());
+        let spared = decision.spared;
+        figures.push(Figure {
+            name: "raw",
+            value: json!(spared.raw + spared.beside),
+            words: spared.words(),
+        });
         figures.extend(searched.figures.iter().cloned());
         figures
     }

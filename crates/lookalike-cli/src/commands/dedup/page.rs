@@ -5,12 +5,12 @@ use std::collections::HashMap;
 
 use anyhow::{Context, Result};
 use lookalike::{
-    Level, Likeness, Radius,
+    Facts, Level, Likeness, Radius,
     groups::{Group, Groups, Member},
 };
 use rayon::prelude::*;
 
-use super::thumbnail::thumbnail;
+use super::{keep::pixels, thumbnail::thumbnail};
 use crate::{
     args::Matching,
     config::{Alike, PART, PicturesAlike},
@@ -218,12 +218,12 @@ fn closeness(member: &Member) -> Closeness {
 
 /// What the kept picture of a group has, and the best of the others.
 fn compared(group: &Shown<'_>, items: &[PictureItem]) -> String {
-    let size =
-        |item: &PictureItem| (u64::from(item.width) * u64::from(item.height), item.stamp.bytes);
+    let size = |item: &PictureItem| (pixels(&item.facts), item.facts.bytes);
     let words = |item: &PictureItem| {
-        let PictureItem { width, height, format, stamp, .. } = item;
-        let side = |pixels: &u32| grouped(u64::from(*pixels));
-        format!("{} × {}, {}, {format}", side(width), side(height), bytes(stamp.bytes))
+        let Facts { pixels, format, bytes: size, .. } = &item.facts;
+        let (width, height) = pixels.unwrap_or_default();
+        let [width, height] = [width, height].map(|side| grouped(side.into()));
+        format!("{width} × {height}, {}, {}", bytes(*size), format.unwrap_or_default())
     };
     let others = group.members.iter().chain(group.looser);
     let others = others.map(|member| &items[member.item as usize]);
@@ -234,13 +234,14 @@ fn compared(group: &Shown<'_>, items: &[PictureItem]) -> String {
 
 /// What the page knows of a picture; itself, if it can be read once more and made small enough.
 fn picture(item: &PictureItem, bytes: usize) -> Picture {
+    let (width, height) = item.facts.pixels.unwrap_or_default();
     Picture {
         jpeg: thumbnail(&item.path, bytes / 4 * 3).unwrap_or_default(),
-        width: item.width,
-        height: item.height,
-        bytes: item.stamp.bytes,
-        format: item.format.name(),
-        modified: Some(item.stamp.modified / 1_000_000_000),
+        width,
+        height,
+        bytes: item.facts.bytes,
+        format: item.facts.format.unwrap_or_default(),
+        modified: item.facts.modified.map(|time| time / 1_000_000_000),
     }
 }
 

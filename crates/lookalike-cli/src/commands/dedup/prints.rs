@@ -55,7 +55,8 @@ pub fn search(
     preference.note_prints(searched.own)?;
     let told = told(&searched, &search);
     let SearchedPrints { pairs, ids, own: count, items, .. } = searched;
-    let results = Results { matches: Matches::Pairs(pairs), ids, own: count, items, told };
+    let results =
+        Results { matches: Matches::Pairs(pairs), ids, own: count, items, originals: None, told };
     let source = Source::Prints(own);
     Ok(Found { results, source, preference, outputs, acting, rows: Vec::new() })
 }

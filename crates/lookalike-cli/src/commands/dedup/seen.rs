@@ -18,13 +18,13 @@ use super::{
         index::{self, Held},
         texts::fingerprint,
     },
-    Acting, Found, Given, Levels, Matches, Outputs, Preference, Results, Source, Told, open,
-    options, picture_reading,
+    Acting, Found, Given, Levels, Matches, Originals, Outputs, Preference, Results, Source, Told,
+    open, options, picture_reading,
 };
 use crate::{
     args::{DedupArgs, Kind},
     config::Work,
-    report::{Figure, Progress, counted, html::Scale, introduce},
+    report::{Figure, Progress, counted, html::Scale, id_text, introduce},
     source::{Ids, KeptOutput, Pictures, Skipped},
 };
 
@@ -169,7 +169,12 @@ fn pictures(
     progress.clear();
     let mut preference = Preference::new(args, Kind::Image);
     items.iter().try_for_each(|item| preference.note_picture(item))?;
+    let names: Vec<_> = (0..seen.ids.len())
+        .map(|number| id_text(seen.ids.at(number as u32)).into_owned())
+        .collect();
+    let originals = Originals::of(&items).followed_by(names.iter().map(String::as_str));
     let results = seen.results(ids, told(collection, radius, Levels::Distance(preset.levels)));
+    let results = Results { originals: Some(originals), ..results };
     let source = Source::Pictures { own, others: None, items };
     Ok(Found { results, source, preference, outputs, acting, rows: Vec::new() })
 }
@@ -227,6 +232,7 @@ impl Seen {
             ids: ids.followed_by(self.ids),
             own,
             items: own + others,
+            originals: None,
             told,
         }
     }
