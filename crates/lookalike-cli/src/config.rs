@@ -94,6 +94,11 @@ impl Search {
         Ok(Self { width, radius, blocks })
     }
 
+    /// Whether the user says how pairs are found.
+    pub fn is_planned(&self) -> bool {
+        self.blocks.is_some()
+    }
+
     /// The library's options for this search.
     pub fn all_pairs<'a>(&self, work: &Work, watch: Watch<'a>) -> AllPairs<'a> {
         let pairs = AllPairs::new(self.radius).resources(work.resources(watch));
@@ -298,12 +303,12 @@ impl PicturesAlike {
     }
 
     /// The library's options for this search.
-    pub fn search<'a>(&self, work: &Work, watch: Watch<'a>) -> PictureSearch<'a> {
+    pub fn search(&self, work: &Work) -> PictureSearch {
         PictureSearch::new(&self.recipe, self.radius)
             .second_opinion(self.second)
             .orientations(self.pictures.orientations)
             .partial(self.pictures.matching == Matching::Partial)
-            .resources(work.resources(watch))
+            .kernel(work.kernel.unwrap_or_else(Kernel::detect))
     }
 }
 

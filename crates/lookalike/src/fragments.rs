@@ -18,7 +18,8 @@ use std::{cmp::Reverse, collections::BTreeMap};
 use rayon::prelude::*;
 
 use crate::{
-    AllPairs, Fingerprint, Kernel, Pairs, PairsError, Radius, Resources, hamming::scan::Columns,
+    AllPairs, Fingerprint, Kernel, Pairs, PairsError, Radius, Resources, Search, StaticIndex,
+    hamming::scan::Columns,
 };
 
 /// A part of an item: its bits and where it is.
@@ -212,6 +213,32 @@ impl Fragments {
         Ok(judged.into_iter().flatten().collect())
     }
 
+    /// Items of these and of `others` that share enough fragments for a vote to succeed, in order.
+    pub fn sharing_with(
+        &self,
+        others: &Self,
+        search: &FragmentSearch,
+        resources: &Resources<'_>,
+    ) -> Result<Vec<(u32, u32)>, PairsError> {
+        let kernel = resources.kernel_to_use();
+        let index = StaticIndex::build_with(&others.prints, search.radius, kernel)?;
+        let owners: Vec<u32> = (0..)
+            .zip(0..others.ends.len())
+            .flat_map(|(item, at)| others.of_item(at).map(move |_| item))
+            .collect();
+        let mut shared = Shared { of: vec![(0, usize::MAX); others.ends.len()], seen: Vec::new() };
+        let (mut item, mut pairs) = (0, Vec::new());
+        index.par_search_batch(&self.prints, search.radius, |fragment, found| {
+            while fragment >= self.ends[item] {
+                pairs.extend(shared.take(search.votes).map(|other| (item as u32, other)));
+                item += 1;
+            }
+            shared.add(owners[found.id as usize], fragment);
+        })?;
+        pairs.extend(shared.take(search.votes).map(|other| (item as u32, other)));
+        Ok(pairs)
+    }
+
     fn of_item(&self, item: usize) -> std::ops::Range<usize> {
         let start = item.checked_sub(1).map_or(0, |before| self.ends[before]);
         start..self.ends[item]
@@ -319,6 +346,34 @@ impl Counts {
         seen.retain(|&item| std::mem::take(&mut self.of[item as usize]) >= votes);
         seen.sort_unstable();
         seen
+    }
+}
+
+/// Counts how many fragments of one item each of some others shares.
+struct Shared {
+    /// By other item: how many, and the last one that was counted.
+    of: Vec<(u32, usize)>,
+    seen: Vec<u32>,
+}
+
+impl Shared {
+    /// However many fragments of the other item are near this one, it counts once.
+    fn add(&mut self, other: u32, fragment: usize) {
+        let (count, last) = &mut self.of[other as usize];
+        if *count == 0 {
+            self.seen.push(other);
+        }
+        if *count == 0 || *last != fragment {
+            (*count, *last) = (*count + 1, fragment);
+        }
+    }
+
+    /// The items with at least this many, ascending; all counts start again.
+    fn take(&mut self, votes: u32) -> impl Iterator<Item = u32> {
+        let mut seen = std::mem::take(&mut self.seen);
+        seen.retain(|&other| std::mem::take(&mut self.of[other as usize]).0 >= votes);
+        seen.sort_unstable();
+        seen.into_iter()
     }
 }
 

@@ -4,7 +4,7 @@
 //! together. [`connected`] groups are all that hangs together by pairs. Both take items in the order
 //! in which the caller wants to keep them, and know numbers only.
 
-use std::{cmp::Ordering, iter::Peekable};
+use std::{cmp::Ordering, collections::BTreeMap, iter::Peekable};
 
 use crate::{
     AlikePairs, PairsError,
@@ -123,8 +123,15 @@ pub fn connected(items: usize, order: &[u32], pairs: &AlikePairs) -> Result<Grou
     Ok(in_order(groups))
 }
 
+/// Members around the keepers that they are alike.
+pub(crate) fn around_keepers(members: impl Iterator<Item = Member>) -> Groups {
+    let mut of: BTreeMap<u32, Vec<Member>> = BTreeMap::new();
+    members.for_each(|member| of.entry(member.alike).or_default().push(member));
+    in_order(of.into_iter().map(|(keep, members)| Group { keep, members }).collect())
+}
+
 /// Drops the lonely, and sorts.
-pub(crate) fn in_order(mut groups: Groups) -> Groups {
+fn in_order(mut groups: Groups) -> Groups {
     groups.retain(|group| !group.members.is_empty());
     groups.sort_unstable_by_key(|group| group.keep);
     groups.iter_mut().for_each(|group| group.members.sort_unstable_by_key(|member| member.item));

@@ -188,7 +188,8 @@ pub use pairs::{AllPairs, Pair, Pairs, PairsError, Plan, Workspace, all_pairs};
 pub use pictures::PictureCollection;
 #[cfg(feature = "image")]
 pub use pictures::{
-    PictureCloseness, PictureCollector, PictureDigest, PicturePairs, PictureParts, PictureSearch,
+    PictureCloseness, PictureDigest, PictureGroups, PicturePairs, PictureParts, PictureSearch,
+    Pictures, PicturesFound,
 };
 #[cfg(feature = "image")]
 pub use recipe::{PictureMethod, PicturePreset, PictureQuality, PictureRecipe, SecondOpinion};

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::{
     args::{CompareArgs, Kind, OutputArgs, WorkArgs},
-    config::{Alike, PART, PicturesAlike, UNWATCHED, USUAL_RADIUS, Work, check_radius},
+    config::{Alike, PART, PicturesAlike, USUAL_RADIUS, Work, check_radius},
     report::{Output, counted, json_line, say, share_value},
     source::{
         Bad, LineText, LineTexts, Reason, Refusal, Skipped, are_pictures, is_number, parse_within,
@@ -92,7 +92,7 @@ fn compare_pictures(a: &str, b: &str, args: &CompareArgs) -> Result<ExitCode> {
     if args.kind.is_none() && !args.quiet {
         say("comparing two pictures");
     }
-    let search = alike.search(&Work::new(WorkArgs::default())?, UNWATCHED);
+    let search = alike.search(&Work::new(WorkArgs::default())?);
     let digest = |name: &str| match read_picture(Path::new(name), &search) {
         Ok((_, digest)) => Ok(digest),
         Err(bad) => Err(bad.error()),

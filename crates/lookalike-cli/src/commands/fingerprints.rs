@@ -4,18 +4,19 @@
 use std::ops::ControlFlow;
 
 use anyhow::Result;
-use lookalike::{AlikePairs, Width};
+use lookalike::{AlikePairs, AllPairs, Fingerprint, Radius, Resources, Width, groups::Groups};
 
+use super::FindPairs;
 use crate::{
     args::TalkArgs,
-    config::{Search, Work},
+    config::{Search, UNWATCHED, Work},
     report::Progress,
     source::{Fingerprints, Ids, Skipped},
 };
 
 /// What was found among fingerprints, and what they are called.
 pub struct SearchedPrints {
-    pub pairs: AlikePairs,
+    pub matches: PrintMatches,
     /// How they were found.
     pub plan: String,
     /// The bytes that did not fit into memory.
@@ -25,6 +26,32 @@ pub struct SearchedPrints {
     pub own: usize,
     /// How many there are.
     pub items: usize,
+}
+
+/// What was found: what was asked for, or all pairs.
+pub enum PrintMatches {
+    Pairs(AlikePairs),
+    Groups(Groups, FindPairs),
+}
+
+impl PrintMatches {
+    /// All pairs, whatever was asked for.
+    pub fn into_pairs(self) -> Result<AlikePairs> {
+        match self {
+            Self::Pairs(pairs) => Ok(pairs),
+            Self::Groups(_, find) => Ok(find(&Resources::new())?),
+        }
+    }
+}
+
+/// What is asked for.
+pub enum Wanted<'a> {
+    /// All pairs.
+    Pairs,
+    /// Groups around keepers, of so many items in this order.
+    Stars(&'a mut (dyn FnMut(usize) -> Result<Vec<u32>> + Send)),
+    /// Groups around the others.
+    Against,
 }
 
 /// A search over fingerprints, and over others of the same width if there are any.
@@ -38,16 +65,27 @@ pub struct PrintSource<'a> {
 }
 
 impl PrintSource<'_> {
-    /// Reads everything and finds what is near.
-    pub fn search(self, search: &Search, work: &Work) -> Result<SearchedPrints> {
+    /// Reads everything and finds what is near. Pairs are found instead of groups if the input does
+    /// not fit into memory, or if their plan is forced.
+    pub fn search(
+        self,
+        search: &Search,
+        work: &Work,
+        wanted: Wanted<'_>,
+    ) -> Result<SearchedPrints> {
         match search.width {
-            Width::Bits32 | Width::Bits64 => self.find::<1>(search, work),
-            Width::Bits128 => self.find::<2>(search, work),
-            Width::Bits256 => self.find::<4>(search, work),
+            Width::Bits32 | Width::Bits64 => self.find::<1>(search, work, wanted),
+            Width::Bits128 => self.find::<2>(search, work, wanted),
+            Width::Bits256 => self.find::<4>(search, work, wanted),
         }
     }
 
-    fn find<const WORDS: usize>(self, search: &Search, work: &Work) -> Result<SearchedPrints> {
+    fn find<const WORDS: usize>(
+        self,
+        search: &Search,
+        work: &Work,
+        wanted: Wanted<'_>,
+    ) -> Result<SearchedPrints> {
         let progress = Progress::new(self.talk.quiet);
         let on_progress = |part| {
             (self.on_beat)();
@@ -69,9 +107,35 @@ impl PrintSource<'_> {
             items += more.len() as usize;
             ids = ids.followed_by(more);
         }
-        let found = collector.finish()?;
+        let wanted = if search.is_planned() { Wanted::Pairs } else { wanted };
+        let collected = match wanted {
+            Wanted::Pairs => Err(collector),
+            Wanted::Stars(_) | Wanted::Against => collector.into_prints(),
+        };
+        let (matches, plan, spilled) = match collected {
+            Err(collector) => {
+                let found = collector.finish()?;
+                let matches = PrintMatches::Pairs(AlikePairs::from(&found));
+                (matches, found.plan().to_string(), found.spilled())
+            }
+            Ok(prints) => {
+                let pairs = search.all_pairs(work, &on_progress);
+                let groups = match wanted {
+                    Wanted::Stars(order) => pairs.stars(&prints, &order(own)?)?,
+                    _ => pairs.against(&prints, own)?,
+                };
+                let plan = search.all_pairs(work, UNWATCHED).plan(&prints)?.to_string();
+                (PrintMatches::Groups(groups, find_pairs(prints, search.radius)), plan, 0)
+            }
+        };
         progress.clear();
-        let (plan, spilled) = (found.plan().to_string(), found.spilled());
-        Ok(SearchedPrints { pairs: AlikePairs::from(&found), plan, spilled, ids, own, items })
+        Ok(SearchedPrints { matches, plan, spilled, ids, own, items })
     }
+}
+
+fn find_pairs<const WORDS: usize>(prints: Vec<Fingerprint<WORDS>>, radius: Radius) -> FindPairs {
+    Box::new(move |resources| {
+        let found = AllPairs::new(radius).resources(resources.clone()).run(&prints)?;
+        Ok(AlikePairs::from(&found))
+    })
 }

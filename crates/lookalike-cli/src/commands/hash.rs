@@ -9,7 +9,7 @@ use serde_json::json;
 use super::texts::for_each_print;
 use crate::{
     args::{HashArgs, Kind, PictureArgs, VerifyArgs, WorkArgs},
-    config::{Making, PicturesAlike, UNWATCHED, Work, on_threads, picture_reading},
+    config::{Making, PicturesAlike, Work, on_threads, picture_reading},
     report::{Figure, Output, Progress, Summary, json_id, refuse_twice, say},
     source::{Bad, Id, Pictures, Reason, RowOptions, Rows, Skipped, are_pictures, path_text},
 };
@@ -38,7 +38,7 @@ fn pictures(args: HashArgs, start: Instant) -> Result<ExitCode> {
     }
     let progress = Progress::new(args.talk.quiet);
     let work = Work::new(WorkArgs { threads: args.threads, ..WorkArgs::default() })?;
-    let search = alike.search(&work, UNWATCHED);
+    let search = alike.search(&work);
     let recipe = &alike.recipe;
     let (mut lines, mut flat) = (Vec::new(), Vec::new());
     work.on_threads(|| {

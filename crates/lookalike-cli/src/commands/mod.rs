@@ -12,11 +12,16 @@ mod recipes;
 mod texts;
 mod undo;
 
-use std::process::ExitCode;
+use std::{ops::ControlFlow, process::ExitCode, time::Instant};
 
 use anyhow::Result;
+use lookalike::{AlikePairs, PairsError, Resources};
 
-use crate::args::{BenchCommand, Command};
+use crate::{
+    args::{BenchCommand, Command, TalkArgs},
+    config::Work,
+    report::Progress,
+};
 
 pub fn run(command: Command) -> Result<ExitCode> {
     match command {
@@ -30,4 +35,27 @@ pub fn run(command: Command) -> Result<ExitCode> {
         Command::Bench(BenchCommand::Pairs(args)) => bench::run(args),
         Command::Bench(BenchCommand::Pictures(args)) => bench::pictures::run(&args),
     }
+}
+
+/// Finds all pairs.
+pub type FindPairs = Box<dyn Fn(&Resources<'_>) -> Result<AlikePairs, PairsError> + Send + Sync>;
+
+/// Searches: shows how far it is, and lets `on_beat` stop it by unwinding. Also returns the seconds it
+/// took.
+fn search<T>(
+    work: &Work,
+    talk: TalkArgs,
+    on_beat: &(dyn Fn() + Sync),
+    run: impl FnOnce(&Resources<'_>) -> Result<T, PairsError>,
+) -> Result<(T, f64)> {
+    let start = Instant::now();
+    let progress = Progress::new(talk.quiet);
+    let watch = |part| {
+        on_beat();
+        progress.searched(part);
+        ControlFlow::Continue(())
+    };
+    let found = run(&work.resources(&watch))?;
+    progress.clear();
+    Ok((found, start.elapsed().as_secs_f64()))
 }

@@ -3,11 +3,13 @@
 use std::{path::Path, process::ExitCode, time::Instant};
 
 use anyhow::{Result, ensure};
-use lookalike::{AlikePairs, Equals, Plan, Radius, TextFound, TextPairs, Texts, Width};
+use lookalike::{
+    AlikePairs, Equals, PicturePairs, Plan, Radius, TextFound, TextPairs, Texts, Width,
+};
 use serde_json::{Value, json};
 
 use super::{
-    fingerprints::{PrintSource, SearchedPrints},
+    fingerprints::{PrintSource, SearchedPrints, Wanted},
     pictures::{PictureSource, figures as picture_figures, how_words},
     texts::{self, TextSource},
 };
@@ -52,11 +54,11 @@ fn fingerprints(args: PairsArgs, start: Instant) -> Result<ExitCode> {
         talk: args.talk,
         on_beat: &|| {},
     };
-    let searched = work.on_threads(|| source.search(&search, &work))?;
+    let searched = work.on_threads(|| source.search(&search, &work, Wanted::Pairs))?;
     let found = Found {
         figures: figures(&searched, &search),
+        pairs: searched.matches.into_pairs()?,
         plan: searched.plan,
-        pairs: searched.pairs,
         ids: searched.ids,
         within: format!("within {}", counted(search.radius.bits().into(), "bit")),
         levels: Levels::Similarity,
@@ -90,7 +92,7 @@ fn texts(args: PairsArgs, start: Instant) -> Result<ExitCode> {
         let read = source.read(&alike, &work, &mut |_, _| Ok(()))?;
         announce(&read.texts, &work, args.talk)?;
         let pairs =
-            texts::search(&work, args.talk, &|| {}, |resources| read.texts.pairs(resources))?;
+            super::search(&work, args.talk, &|| {}, |resources| read.texts.pairs(resources))?;
         Ok((pairs, read.ids))
     })?;
     let found = Found {
@@ -140,15 +142,22 @@ fn pictures(args: PairsArgs, start: Instant) -> Result<ExitCode> {
         talk: args.talk,
         on_beat: &|| {},
     };
-    let searched = work.on_threads(|| source.search(&alike, &work))?;
-    let how = how_words(&searched.found);
-    let mut figures = picture_figures(&searched.found, &alike);
-    figures.push(Figure { name: "found", value: json!(searched.found.plan), words: Some(how) });
+    let search = alike.search(&work);
+    let (PicturePairs { pairs, found, .. }, ids) = work.on_threads(|| {
+        let read = source.read(&search)?;
+        let (pairs, _) = super::search(&work, args.talk, &|| {}, |resources| {
+            read.pictures.pairs(&search, resources)
+        })?;
+        Ok((pairs, read.ids))
+    })?;
+    let mut figures = picture_figures(&found, &alike);
+    let how = how_words(&found);
+    figures.push(Figure { name: "found", value: json!(found.plan), words: Some(how) });
     let found = Found {
         figures,
-        plan: searched.found.plan,
-        pairs: searched.found.pairs,
-        ids: searched.ids,
+        plan: found.plan,
+        pairs,
+        ids,
         within: alike.words(),
         levels: Levels::Distance(alike.preset.levels),
     };

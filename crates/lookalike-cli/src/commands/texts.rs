@@ -1,9 +1,7 @@
 //! Which texts of some rows are alike? The part that `dedup` and `pairs` share: reading and searching.
 
-use std::{ops::ControlFlow, time::Instant};
-
 use anyhow::{Result, bail};
-use lookalike::{Fingerprint, How, Item, PairsError, Recipe, Resources, TextFound, Texts};
+use lookalike::{Fingerprint, How, Item, Recipe, TextFound, Texts};
 use rayon::prelude::*;
 use serde_json::json;
 
@@ -28,26 +26,6 @@ pub struct ReadTexts {
     pub items: usize,
 }
 
-/// Searches texts: shows how far it is, and lets `on_beat` stop it by unwinding. Also returns the
-/// seconds it took.
-pub fn search<T>(
-    work: &Work,
-    talk: TalkArgs,
-    on_beat: &(dyn Fn() + Sync),
-    run: impl FnOnce(&Resources<'_>) -> Result<T, PairsError>,
-) -> Result<(T, f64)> {
-    let start = Instant::now();
-    let progress = Progress::new(talk.quiet);
-    let watch = |part| {
-        on_beat();
-        progress.searched(part);
-        ControlFlow::Continue(())
-    };
-    let found = run(&work.resources(&watch))?;
-    progress.clear();
-    Ok((found, start.elapsed().as_secs_f64()))
-}
-
 /// Whether anything may be missing, in words.
 pub fn how_words(found: &TextFound) -> String {
     match found.how {
@@ -55,7 +33,6 @@ pub fn how_words(found: &TextFound) -> String {
         How::Recall(recall) => {
             format!("estimated recall {} % ({})", (1e4 * recall).round() / 100.0, found.plan)
         }
-        How::Unstated => format!("approximate ({})", found.plan),
     }
 }
 

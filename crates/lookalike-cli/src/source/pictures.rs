@@ -139,7 +139,7 @@ impl Pictures {
     /// Decodes every picture and hands on what is kept of it, in order.
     pub fn read(
         &mut self,
-        search: &PictureSearch<'_>,
+        search: &PictureSearch,
         skipped: &mut Skipped,
         on_file: &(dyn Fn() + Sync),
         on_picture: OnPicture<'_>,
@@ -322,7 +322,7 @@ fn starts_like_picture(path: &Path) -> bool {
 /// Decodes one picture of a file that the user named.
 pub fn read_picture(
     path: &Path,
-    search: &PictureSearch<'_>,
+    search: &PictureSearch,
 ) -> Result<(PictureItem, PictureDigest), Bad> {
     let (path, name, links) = (path.to_owned(), name_of(path), Vec::new());
     let file = PictureFile { path, name, relative: PathBuf::new(), walked: None, links };
@@ -333,7 +333,7 @@ pub fn read_picture(
 /// What was made of a file before, if it is the same; else it is decoded.
 fn digest(
     file: &PictureFile,
-    search: &PictureSearch<'_>,
+    search: &PictureSearch,
     cache: &Cache,
     recipe: &str,
 ) -> Result<(PictureItem, PictureDigest), (Reason, String)> {

@@ -20,13 +20,13 @@ mod tests;
 mod verify;
 mod workspace;
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::path::PathBuf;
 
 use crate::{
     Fingerprint, Radius, Resources,
-    groups::{self, Group, Groups, Member},
+    groups::Groups,
     resources::stoppable,
-    stars::{NearPrints, Nearest},
+    stars::{Alike, NearPrints, in_groups},
 };
 pub use answer::Pairs;
 use find::Strategy;
@@ -167,8 +167,7 @@ impl<'a> AllPairs<'a> {
     ) -> Result<Groups, PairsError> {
         self.check::<WORDS>(prints.len())?;
         let near = self.near(prints);
-        let nearest = stoppable(|| near.stars(order))?;
-        Ok(in_groups((0..).zip(nearest)))
+        Ok(in_groups(&stoppable(|| near.stars(order))?))
     }
 
     /// Groups of the first `own` items around the others: each belongs to the first of the others
@@ -182,8 +181,7 @@ impl<'a> AllPairs<'a> {
         let near = self.near(prints);
         let keepers: Vec<u32> = (own as u32..prints.len() as u32).collect();
         let items: Vec<u32> = (0..own as u32).collect();
-        let nearest = stoppable(|| near.first_alike(&keepers, &items))?;
-        Ok(in_groups(items.into_iter().zip(nearest)))
+        Ok(in_groups(&stoppable(|| near.around(&keepers, &items))?))
     }
 
     fn near<'n, const WORDS: usize>(
@@ -291,6 +289,11 @@ impl<const WORDS: usize> Collector<'_, WORDS> {
         self.len() == 0
     }
 
+    /// Everything pushed; or the collector again, if it did not fit into memory.
+    pub fn into_prints(self) -> Result<Vec<Fingerprint<WORDS>>, Self> {
+        if self.spill.is_some() { Err(self) } else { Ok(self.prints) }
+    }
+
     /// Finds the pairs of everything pushed.
     pub fn finish(self) -> Result<Pairs, PairsError> {
         self.options.check::<WORDS>(self.len())?;
@@ -299,18 +302,6 @@ impl<const WORDS: usize> Collector<'_, WORDS> {
             _ => self.options.run(&self.prints),
         }
     }
-}
-
-/// Items and their keepers as groups.
-fn in_groups(nearest: impl Iterator<Item = (u32, Option<Nearest>)>) -> Groups {
-    let mut members: BTreeMap<u32, Vec<Member>> = BTreeMap::new();
-    for (item, nearest) in nearest {
-        if let Some(Nearest { keeper, distance }) = nearest {
-            let member = Member { item, alike: keeper, distance, similarity: None };
-            members.entry(keeper).or_default().push(member);
-        }
-    }
-    groups::in_order(members.into_iter().map(|(keep, members)| Group { keep, members }).collect())
 }
 
 fn blocks_to_use(radius: u32, bits: u32) -> String {

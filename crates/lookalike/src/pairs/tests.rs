@@ -7,13 +7,12 @@ use super::{
     cover::{BitOrder, Cover, Cut},
     find::{find, find_distinct},
     flip::Flip,
-    groups,
     join::{Found, Join},
     linear,
     plan::{Sample, choose},
 };
 use crate::hamming::slots::BLOCK_BITS;
-use crate::{Fingerprint, Kernel, Radius};
+use crate::{Fingerprint, Kernel, Radius, groups};
 
 /// Fingerprints of which some are near, and some share keys: `spread` random bits each, the rest as
 /// in one of a few `centres`, and every third a changed copy of an earlier one.

@@ -242,7 +242,7 @@ impl PictureCollection {
     /// Works on all threads of the current rayon pool.
     pub fn search(
         &self,
-        search: &PictureSearch<'_>,
+        search: &PictureSearch,
         query: &PictureDigest,
         limit: usize,
     ) -> Result<Vec<Found>, CollectionError> {
@@ -376,7 +376,7 @@ impl PictureCollection {
     /// Pictures that have enough fragments like those of the query.
     fn sharing_fragments(
         &self,
-        search: &PictureSearch<'_>,
+        search: &PictureSearch,
         query: &PictureDigest,
     ) -> Result<BTreeSet<String>, CollectionError> {
         let FragmentSearch { radius, votes, .. } = PictureParts::SEARCH;
@@ -399,7 +399,7 @@ impl PictureCollection {
     /// Pictures that may be the query as a whole, in any orientation.
     fn near_as_a_whole(
         &self,
-        search: &PictureSearch<'_>,
+        search: &PictureSearch,
         query: &PictureDigest,
     ) -> Result<Vec<String>, CollectionError> {
         let Some(prints) = &query.prints else { return Ok(Vec::new()) };
@@ -474,7 +474,7 @@ impl About {
     }
 }
 
-fn compare(search: &PictureSearch<'_>, item: StoredItem, query: &PictureDigest) -> Option<Found> {
+fn compare(search: &PictureSearch, item: StoredItem, query: &PictureDigest) -> Option<Found> {
     let stored = kept(&item);
     if !search.are_alike(&stored, query) {
         return None;
@@ -530,7 +530,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        PicturePreset,
+        PicturePreset, Pictures, Resources,
         collection::tests::test_folder,
         extract::image::{Orientation, Picture, Pixels},
         pictures::tests::{blobs, cut, scrambled, waves},
@@ -557,11 +557,11 @@ mod tests {
     }
 
     /// Turned waves as short as these differ in more bits than copies do.
-    fn search(radius: u32) -> PictureSearch<'static> {
+    fn search(radius: u32) -> PictureSearch {
         PictureSearch::new(&preset().recipe, Radius::new(radius)).orientations(true).partial(true)
     }
 
-    fn digested(search: &PictureSearch<'_>, pixels: &Pixels, content: usize) -> PictureDigest {
+    fn digested(search: &PictureSearch, pixels: &Pixels, content: usize) -> PictureDigest {
         search.digest_picture(&Picture::of_pixels(pixels.clone()), &content.to_le_bytes())
     }
 
@@ -592,15 +592,15 @@ mod tests {
     /// The twin: of all pairs of the stored pictures and the query, those of the query, nearest
     /// first.
     fn expected<'a>(
-        search: &PictureSearch<'_>,
+        search: &PictureSearch,
         stored: impl IntoIterator<Item = (&'a String, &'a PictureDigest)>,
         query: &PictureDigest,
     ) -> Vec<(u32, String)> {
         let stored: Vec<_> = stored.into_iter().collect();
-        let mut collector = search.collector();
-        stored.iter().for_each(|(_, digest)| collector.push((*digest).clone()).unwrap());
-        collector.push(query.clone()).unwrap();
-        let pairs = collector.finish().unwrap().pairs.to_vec().unwrap();
+        let mut pictures = Pictures::new();
+        stored.iter().for_each(|(_, digest)| pictures.push((*digest).clone()).unwrap());
+        pictures.push(query.clone()).unwrap();
+        let pairs = pictures.pairs(search, &Resources::new()).unwrap().pairs.to_vec().unwrap();
         let of_query = pairs.iter().filter(|pair| pair.b as usize == stored.len());
         let mut alike: Vec<_> = of_query
             .map(|pair| {
@@ -614,7 +614,7 @@ mod tests {
 
     fn assert_twin(
         pictures: &PictureCollection,
-        search: &PictureSearch<'_>,
+        search: &PictureSearch,
         twin: &BTreeMap<String, PictureDigest>,
         query: &PictureDigest,
         at: &str,

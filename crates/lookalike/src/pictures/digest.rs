@@ -105,7 +105,7 @@ pub struct PictureCloseness {
     pub orientation: Orientation,
 }
 
-impl PictureSearch<'_> {
+impl PictureSearch {
     /// How near two pictures are; `None` if one has no fingerprint, and they are not the same file.
     /// Orientations count only if the search looks for them.
     pub fn compare(&self, one: &PictureDigest, two: &PictureDigest) -> Option<PictureCloseness> {
@@ -133,8 +133,8 @@ impl PictureSearch<'_> {
         nearest.into_iter().chain([upright]).min_by_key(|near| near.distance)
     }
 
-    /// Whether two pictures are alike: what [`PictureCollector::finish`](super::PictureCollector)
-    /// says of them, whatever other pictures there are, and whichever is the first.
+    /// Whether two pictures are alike: what [`Pictures`](super::Pictures) says of them, whatever
+    /// other pictures there are, and whichever is the first.
     pub fn are_alike(&self, one: &PictureDigest, two: &PictureDigest) -> bool {
         one.content == two.content
             || whole::are_alike(self, one, two)

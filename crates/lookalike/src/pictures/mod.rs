@@ -1,16 +1,18 @@
 //! Which of these pictures are alike?
 //!
 //! [`PictureSearch`] holds the choices. It makes a [`PictureDigest`] of the bytes of each file, on
-//! any thread; a [`PictureCollector`] takes digests in order; [`PicturePairs`] is the answer.
-//! Pictures are known by the order in which they came: no names or files here.
+//! any thread; [`Pictures`] takes digests in order and answers: [`PicturePairs`] or
+//! [`PictureGroups`]. Pictures are known by the order in which they came: no names or files here.
 //!
 //! | file | question |
 //! |---|---|
 //! | `digest.rs` | What is kept of a picture, once its pixels are gone? |
-//! | `whole.rs` | Which whole pictures are alike, in any orientation? |
-//! | `partial.rs` | Which show parts of each other? |
+//! | `alike.rs` | Which of some are alike, and which keeper is the first that one is alike? |
+//! | `whole.rs` | Which whole pictures may be alike, in any orientation? |
+//! | `partial.rs` | Which may show parts of each other? |
 //! | `collection.rs` | Which of a durable collection are alike this one? |
 
+mod alike;
 #[cfg(feature = "collection")]
 mod collection;
 mod digest;
@@ -19,18 +21,20 @@ mod partial;
 mod tests;
 mod whole;
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::Arc,
-};
+use std::{collections::HashMap, sync::Arc};
 
 use crate::{
-    AlikePair, AlikePairs, How, PairsError, PictureRecipe, Radius, Resources, SecondOpinion, Width,
+    AlikePair, AlikePairs, How, Kernel, PairsError, PictureRecipe, Radius, Resources,
+    SecondOpinion,
     alike::PackedPair,
     extract::image::{Decoder, Limits},
     fragments::Background,
+    groups::Groups,
+    resources::stoppable,
     sorted::{Room, Sorted},
+    stars::{Alike, Classes},
 };
+use alike::AlikeDigests;
 #[cfg(feature = "collection")]
 pub use collection::{NewPicture, PictureCollection};
 use digest::DIGEST_VERSION;
@@ -44,7 +48,8 @@ pub use partial::PictureParts;
 /// (too flat, too small) are alike only their equals.
 ///
 /// ```
-/// use lookalike::{PicturePreset, PictureSearch, extract::image::{Picture, Pixels}};
+/// use lookalike::{PicturePreset, PictureSearch, Pictures, Resources};
+/// use lookalike::extract::image::{Picture, Pixels};
 ///
 /// // Two pictures of hills, one of them darker, and one of something else.
 /// let hills = |x: f32, y: f32| (x / 9.0).sin() * 50.0 + (y / 7.0 + x / 31.0).cos() * 60.0 + 120.0;
@@ -59,16 +64,21 @@ pub use partial::PictureParts;
 /// ];
 ///
 /// let search = PictureSearch::new(&PicturePreset::ALL[0].recipe, PicturePreset::ALL[0].radius());
-/// let mut collector = search.collector();
+/// let mut all = Pictures::new();
 /// for picture in &pictures {
-///     collector.push(search.digest_picture(picture, &picture.pixels.row(50)))?;
+///     all.push(search.digest_picture(picture, &picture.pixels.row(50)))?;
 /// }
-/// let found = collector.finish()?;
-/// assert_eq!(found.pairs.to_vec()?.iter().map(|pair| (pair.a, pair.b)).collect::<Vec<_>>(), [(0, 2)]);
+/// let resources = Resources::new();
+/// let pairs = all.pairs(&search, &resources)?.pairs.to_vec()?;
+/// assert_eq!(pairs.iter().map(|pair| (pair.a, pair.b)).collect::<Vec<_>>(), [(0, 2)]);
+///
+/// // What can go, if the last one is to stay? Without listing all pairs.
+/// let groups = all.stars(&search, &[2, 1, 0], &resources)?.groups;
+/// assert_eq!((groups[0].keep, groups[0].members[0].item), (2, 0));
 /// # Ok::<(), lookalike::PairsError>(())
 /// ```
-#[derive(Clone)]
-pub struct PictureSearch<'a> {
+#[derive(Clone, Debug)]
+pub struct PictureSearch {
     recipe: PictureRecipe,
     radius: Radius,
     second: Option<SecondOpinion>,
@@ -76,10 +86,10 @@ pub struct PictureSearch<'a> {
     partial: bool,
     background: Arc<Background>,
     limits: Limits,
-    resources: Resources<'a>,
+    kernel: Kernel,
 }
 
-impl<'a> PictureSearch<'a> {
+impl PictureSearch {
     /// Pictures whose fingerprints by `recipe` are within `radius`, upright.
     pub fn new(recipe: &PictureRecipe, radius: Radius) -> Self {
         Self {
@@ -90,7 +100,7 @@ impl<'a> PictureSearch<'a> {
             partial: false,
             background: Arc::default(),
             limits: Limits::default(),
-            resources: Resources::new(),
+            kernel: Kernel::detect(),
         }
     }
 
@@ -131,10 +141,10 @@ impl<'a> PictureSearch<'a> {
         self
     }
 
-    /// What the search for pairs may use.
+    /// Forces the kernel that two pictures are compared with.
     #[must_use]
-    pub fn resources(mut self, resources: Resources<'a>) -> Self {
-        self.resources = resources;
+    pub fn kernel(mut self, kernel: Kernel) -> Self {
+        self.kernel = kernel;
         self
     }
 
@@ -151,24 +161,13 @@ impl<'a> PictureSearch<'a> {
             if self.partial { format!(", parts {}", PictureParts::VERSION) } else { String::new() };
         format!("{}{turned}{parts}, digest {DIGEST_VERSION}", self.recipe)
     }
-
-    /// Starts taking pictures.
-    pub fn collector(&self) -> PictureCollector<'a> {
-        PictureCollector {
-            search: self.clone(),
-            items: 0,
-            flat: 0,
-            contents: HashMap::new(),
-            equal: Vec::new(),
-            firsts: Vec::new(),
-            digests: Vec::new(),
-        }
-    }
 }
 
-/// Takes pictures as they arrive, then finds alike ones.
-pub struct PictureCollector<'a> {
-    search: PictureSearch<'a>,
+/// Takes pictures as they arrive, then says which of them are alike.
+///
+/// Pictures with the same bytes are held once.
+#[derive(Clone, Debug, Default)]
+pub struct Pictures {
     items: u32,
     flat: u32,
     /// First pictures by content.
@@ -180,7 +179,12 @@ pub struct PictureCollector<'a> {
     digests: Vec<PictureDigest>,
 }
 
-impl PictureCollector<'_> {
+impl Pictures {
+    /// None yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
     /// Adds a picture, which takes the next number.
     pub fn push(&mut self, digest: PictureDigest) -> Result<(), PairsError> {
         let item = self.items;
@@ -206,30 +210,78 @@ impl PictureCollector<'_> {
         self.items == 0
     }
 
-    /// Finds the alike ones of everything pushed.
-    pub fn finish(self) -> Result<PicturePairs, PairsError> {
-        let Self { search, flat, equal, firsts, digests, .. } = self;
-        let found = match search.recipe.width {
-            Width::Bits32 | Width::Bits64 => whole::find::<1>(&search, &digests)?,
-            Width::Bits128 => whole::find::<2>(&search, &digests)?,
-            Width::Bits256 => whole::find::<4>(&search, &digests)?,
-        };
-        let found = if search.partial { with_parts(&search, &digests, found)? } else { found };
-        search.resources.report(1.0);
-        let item = |entry: u32| firsts[entry as usize];
-        let near = found
-            .pairs
+    /// Every pair that is alike by `search`, which must be as the one that digested them.
+    pub fn pairs(
+        &self,
+        search: &PictureSearch,
+        resources: &Resources<'_>,
+    ) -> Result<PicturePairs, PairsError> {
+        let digests: Vec<&PictureDigest> = self.digests.iter().collect();
+        let pairs = stoppable(|| alike::find(search, &digests, resources))?;
+        resources.report(1.0);
+        let item = |entry: u32| self.firsts[entry as usize];
+        let near = pairs
             .into_iter()
             .map(|pair| PackedPair::from(AlikePair { a: item(pair.a), b: item(pair.b), ..pair }));
         let near = Sorted::held(near.collect());
-        Ok(PicturePairs {
-            pairs: AlikePairs::new(near, equal, None, Room::unlimited()),
-            how: if search.partial { How::Unstated } else { How::Exact },
-            plan: found.plan,
-            flat,
-        })
+        let pairs = AlikePairs::new(near, self.equal.clone(), None, Room::unlimited());
+        Ok(PicturePairs { pairs, found: self.found(search, resources)? })
+    }
+
+    /// Groups around keepers: pictures are taken in `order`; one that is alike an earlier keeper
+    /// belongs to the first such keeper in that order, otherwise it becomes a keeper. Many
+    /// near-identical pictures are compared with keepers alone.
+    pub fn stars(
+        &self,
+        search: &PictureSearch,
+        order: &[u32],
+        resources: &Resources<'_>,
+    ) -> Result<PictureGroups, PairsError> {
+        let digests = AlikeDigests { search, digests: &self.digests, resources };
+        let stars = |order: &[u32]| Ok((digests.stars(order)?, ()));
+        let (groups, ()) = stoppable(|| self.classes().stars(order, stars))?;
+        resources.report(1.0);
+        Ok(PictureGroups { groups, found: self.found(search, resources)? })
+    }
+
+    /// Groups of the first `own` pictures around the others: each belongs to the first of the others
+    /// that it is alike. Own pictures are not compared with each other.
+    pub fn against(
+        &self,
+        search: &PictureSearch,
+        own: usize,
+        resources: &Resources<'_>,
+    ) -> Result<PictureGroups, PairsError> {
+        let digests = AlikeDigests { search, digests: &self.digests, resources };
+        let around = |keepers: &[u32], own: &[u32]| Ok((digests.around(keepers, own)?, ()));
+        let (groups, ()) = stoppable(|| self.classes().against(own as u32, around))?;
+        resources.report(1.0);
+        Ok(PictureGroups { groups, found: self.found(search, resources)? })
+    }
+
+    fn classes(&self) -> Classes<'_> {
+        Classes::new(self.items, &self.firsts, &self.equal, None)
+    }
+
+    fn found(
+        &self,
+        search: &PictureSearch,
+        resources: &Resources<'_>,
+    ) -> Result<PicturesFound, PairsError> {
+        let whole = whole::plan(search, &self.digests, resources)?;
+        let (how, plan) = match search.partial {
+            true => (How::Recall(PARTS_RECALL), format!("{whole}; parts by votes of fragments")),
+            false => (How::Exact, whole),
+        };
+        Ok(PicturesFound { how, plan, flat: self.flat })
     }
 }
+
+/// The share of the pairs that [`PictureSearch::are_alike`] accepts which a search by parts finds.
+///
+/// Two pictures are voted on if two fragments of either are near two of the other, which no vote can
+/// do without, so none is expected to be missing.
+const PARTS_RECALL: f64 = 1.0;
 
 /// Which pictures are alike, and how that was found.
 #[derive(Clone, Debug)]
@@ -237,39 +289,29 @@ impl PictureCollector<'_> {
 pub struct PicturePairs {
     /// The alike ones, equal ones together.
     pub pairs: AlikePairs,
-    /// Whether pairs may be missing: none of whole pictures, but any that show parts of each other.
+    /// How they were found.
+    pub found: PicturesFound,
+}
+
+/// Which pictures belong to which, and how that was found.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct PictureGroups {
+    /// Keepers and those that belong to them.
+    pub groups: Groups,
+    /// How they were found.
+    pub found: PicturesFound,
+}
+
+/// How alike pictures were found.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct PicturesFound {
+    /// Whether pairs may be missing: none of whole pictures; those that show parts of each other rest
+    /// on votes, and have a recall.
     pub how: How,
     /// How they were found, for people to read.
     pub plan: String,
     /// Pictures too flat or too small for a fingerprint, alike only files with the same bytes.
     pub flat: u32,
-}
-
-/// Adds pairs of pictures that show parts of each other. Where a pair is found as a whole, too, that
-/// counts.
-fn with_parts(
-    search: &PictureSearch<'_>,
-    digests: &[PictureDigest],
-    found: Found,
-) -> Result<Found, PairsError> {
-    let mut pairs = found.pairs;
-    let whole: HashSet<(u32, u32)> = pairs.iter().map(|pair| (pair.a, pair.b)).collect();
-    for (a, b) in partial::find(search, digests, &|a, b| whole.contains(&(a, b)))? {
-        let near = search.compare(&digests[a as usize], &digests[b as usize]);
-        pairs.extend(near.map(|near| AlikePair {
-            a,
-            b,
-            distance: near.distance,
-            similarity: None,
-        }));
-    }
-    pairs.sort_unstable_by_key(|pair| (pair.a, pair.b));
-    pairs.dedup_by_key(|pair| (pair.a, pair.b));
-    Ok(Found { pairs, plan: format!("{}; parts by fragments", found.plan) })
-}
-
-/// What was found, in numbers of entries.
-struct Found {
-    pairs: Vec<AlikePair>,
-    plan: String,
 }

@@ -16,7 +16,7 @@ use rayon::prelude::*;
 
 use super::{PictureDigest, PictureSearch};
 use crate::{
-    AllPairs, Fingerprint, PairsError, Radius,
+    AllPairs, Fingerprint, PairsError, Radius, Resources, Search, StaticIndex,
     extract::image::{Gray, LOCAL_SIDE, Overlap, Part, Picture, Small, fragments},
     fragments::{Fragment, FragmentSearch, Fragments, Place, Shift},
 };
@@ -131,16 +131,15 @@ fn is_same(overlap: &Overlap, votes: u32) -> bool {
 /// other if their fingerprints are not too far apart. Both are measured in pixels of the second
 /// picture, so the two are taken in an order of their own.
 pub(super) fn overlap(
-    search: &PictureSearch<'_>,
+    search: &PictureSearch,
     one: &PictureDigest,
     two: &PictureDigest,
 ) -> Option<f32> {
     let distance = one.prints.as_ref()?.upright.distance(&two.prints.as_ref()?.upright);
     let (one, two) = (one.parts.as_ref()?, two.parts.as_ref()?);
     let (one, two) = if one.order(two).is_le() { (one, two) } else { (two, one) };
-    let PictureSearch { background, resources, .. } = search;
     let agreed = PictureParts::SEARCH
-        .vote(&one.fragments, &two.fragments, background, resources.kernel_to_use())
+        .vote(&one.fragments, &two.fragments, &search.background, search.kernel)
         .and_then(|(shift, votes)| one.overlap(two, &shift, votes));
     let stretched = PictureParts::WORTH_A_LOOK
         .contains(distance)
@@ -149,42 +148,58 @@ pub(super) fn overlap(
     agreed.into_iter().chain(stretched).max_by(f32::total_cmp)
 }
 
-/// Pairs of entries that show parts of each other, in no order, some of them twice; those that are
-/// `known` are left out.
-pub(super) fn find(
-    search: &PictureSearch<'_>,
-    digests: &[PictureDigest],
-    known: &(dyn Fn(u32, u32) -> bool + Sync),
+/// What `judge` says of all pairs of pictures, the earlier one first, that may show parts of each
+/// other. Some are judged twice.
+pub(super) fn find<T: Send>(
+    search: &PictureSearch,
+    digests: &[&PictureDigest],
+    resources: &Resources<'_>,
+    judge: &(impl Fn((u32, u32)) -> Option<T> + Sync),
+) -> Result<Vec<T>, PairsError> {
+    let parts = held(search, digests);
+    let mut found = parts.sharing(&PictureParts::SEARCH, resources, |a, b| judge((a, b)))?;
+    let (places, prints) = upright(digests);
+    let near = AllPairs::new(PictureParts::WORTH_A_LOOK).resources(resources.clone());
+    let mut pairs = Vec::new();
+    near.run(&prints)?.for_each(|pair| {
+        pairs.push((places[pair.a as usize], places[pair.b as usize]));
+    });
+    found.par_extend(pairs.into_par_iter().filter_map(judge));
+    Ok(found)
+}
+
+/// Pictures and keepers that may show parts of each other: the place of the picture, then that of
+/// the keeper.
+pub(super) fn candidates_between(
+    search: &PictureSearch,
+    items: &[&PictureDigest],
+    keepers: &[&PictureDigest],
+    resources: &Resources<'_>,
 ) -> Result<Vec<(u32, u32)>, PairsError> {
+    let parts = held(search, keepers);
+    let mut pairs = held(search, items).sharing_with(&parts, &PictureParts::SEARCH, resources)?;
+    let ((places, queries), (kept, prints)) = (upright(items), upright(keepers));
+    let radius = PictureParts::WORTH_A_LOOK;
+    let index = StaticIndex::build_with(&prints, radius, resources.kernel_to_use())?;
+    index.par_search_batch(&queries, radius, |query, found| {
+        pairs.push((places[query], kept[found.id as usize]));
+    })?;
+    Ok(pairs)
+}
+
+/// The fragments of some pictures, but for those of the background.
+fn held(search: &PictureSearch, digests: &[&PictureDigest]) -> Fragments {
     let mut all = Fragments::new();
     for digest in digests {
         let fragments = digest.parts.iter().flat_map(|parts| &parts.fragments);
         let prints = fragments.map(|fragment| fragment.print);
         all.push(prints.filter(|print| !search.background.contains(print)));
     }
-    let judge = |a: u32, b: u32| {
-        let is_new = !known(a, b);
-        let overlap = || overlap(search, &digests[a as usize], &digests[b as usize]);
-        is_new.then(overlap).flatten().map(|_| (a, b))
-    };
-    let mut found = all.sharing(&PictureParts::SEARCH, &search.resources, judge)?;
-    let near = near_as_a_whole(search, digests)?;
-    found.par_extend(near.into_par_iter().filter_map(|(a, b)| judge(a, b)));
-    Ok(found)
+    all
 }
 
-/// Pairs of entries that may be the same as a whole.
-fn near_as_a_whole(
-    search: &PictureSearch<'_>,
-    digests: &[PictureDigest],
-) -> Result<Vec<(u32, u32)>, PairsError> {
-    let (entries, prints): (Vec<u32>, Vec<_>) = (0..)
-        .zip(digests)
-        .filter_map(|(entry, digest)| Some((entry, digest.prints.as_ref()?.upright)))
-        .unzip();
-    let resources = search.resources.clone();
-    let found = AllPairs::new(PictureParts::WORTH_A_LOOK).resources(resources).run(&prints)?;
-    let mut pairs = Vec::new();
-    found.for_each(|pair| pairs.push((entries[pair.a as usize], entries[pair.b as usize])));
-    Ok(pairs)
+/// The pictures that have a fingerprint, and it.
+fn upright(digests: &[&PictureDigest]) -> (Vec<u32>, Vec<Fingerprint<4>>) {
+    let print = |digest: &PictureDigest| Some(digest.prints.as_ref()?.upright);
+    (0..).zip(digests).filter_map(|(at, digest)| Some((at, print(digest)?))).unzip()
 }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::{
-    Fingerprint, PicturePreset,
+    Fingerprint, PicturePreset, Resources, Width,
     extract::image::{Orientation, Picture, Pixels},
     fragments::{Fragments, Shift},
 };
@@ -23,17 +23,11 @@ pub(super) fn waves(seed: u32, width: usize, height: usize) -> Pixels {
     Pixels::gray(width, height, bytes.collect()).unwrap()
 }
 
-fn found(search: &PictureSearch<'_>, pictures: &[Pixels]) -> Vec<(u32, u32, u32)> {
-    let mut collector = search.collector();
-    for (number, pixels) in pictures.iter().enumerate() {
-        let picture = Picture::of_pixels(pixels.clone());
-        collector.push(search.digest_picture(&picture, &number.to_le_bytes())).unwrap();
-    }
-    let pairs = collector.finish().unwrap().pairs.to_vec().unwrap();
-    pairs.iter().map(|pair| (pair.a, pair.b, pair.distance)).collect()
+fn found(search: &PictureSearch, pictures: &[Pixels]) -> Vec<(u32, u32, u32)> {
+    pairs_of(search, &digests(search, pictures).iter().collect::<Vec<_>>())
 }
 
-fn search() -> PictureSearch<'static> {
+fn search() -> PictureSearch {
     let preset = &PicturePreset::ALL[0];
     PictureSearch::new(&preset.recipe, preset.radius())
 }
@@ -67,14 +61,16 @@ fn turned_copies_are_found_only_if_asked_for() {
 fn flat_pictures_are_alike_only_the_same_bytes() {
     let search = search();
     let flat = Picture::of_pixels(Pixels::gray(64, 64, vec![200; 64 * 64]).unwrap());
-    let mut collector = search.collector();
+    let mut pictures = Pictures::new();
     for content in ["one", "two", "one"] {
-        collector.push(search.digest_picture(&flat, content.as_bytes())).unwrap();
+        pictures.push(search.digest_picture(&flat, content.as_bytes())).unwrap();
     }
-    let found = collector.finish().unwrap();
+    let found = pictures.pairs(&search, &Resources::new()).unwrap();
     let pairs = found.pairs.to_vec().unwrap();
-    assert_eq!((found.flat, pairs.len()), (3, 1));
+    assert_eq!((found.found.flat, pairs.len()), (3, 1));
     assert_eq!((pairs[0].a, pairs[0].b, pairs[0].distance), (0, 2, 0));
+    let groups = pictures.stars(&search, &[2, 1, 0], &Resources::new()).unwrap().groups;
+    assert_eq!((groups.len(), groups[0].keep, groups[0].members[0].item), (1, 2, 0));
 }
 
 pub(super) fn scrambled(number: u64) -> u64 {
@@ -219,7 +215,7 @@ fn all_sorts() -> Vec<Pixels> {
 }
 
 /// Every way to search.
-fn searches() -> Vec<PictureSearch<'static>> {
+fn searches() -> Vec<PictureSearch> {
     let mut searches = Vec::new();
     for (radius, second) in [(31, true), (31, false), (48, false), (72, false)] {
         for (orientations, partial) in [(false, false), (true, false), (false, true), (true, true)]
@@ -233,17 +229,21 @@ fn searches() -> Vec<PictureSearch<'static>> {
     searches
 }
 
-fn digests(search: &PictureSearch<'_>, pictures: &[Pixels]) -> Vec<PictureDigest> {
+fn digests(search: &PictureSearch, pictures: &[Pixels]) -> Vec<PictureDigest> {
     let digest = |(number, pixels): (usize, &Pixels)| {
         search.digest_picture(&Picture::of_pixels(pixels.clone()), &number.to_le_bytes())
     };
     pictures.iter().enumerate().map(digest).collect()
 }
 
-fn pairs_of(search: &PictureSearch<'_>, digests: &[&PictureDigest]) -> Vec<(u32, u32, u32)> {
-    let mut collector = search.collector();
-    digests.iter().for_each(|digest| collector.push((*digest).clone()).unwrap());
-    let pairs = collector.finish().unwrap().pairs.to_vec().unwrap();
+fn taken(digests: &[&PictureDigest]) -> Pictures {
+    let mut pictures = Pictures::new();
+    digests.iter().for_each(|digest| pictures.push((*digest).clone()).unwrap());
+    pictures
+}
+
+fn pairs_of(search: &PictureSearch, digests: &[&PictureDigest]) -> Vec<(u32, u32, u32)> {
+    let pairs = taken(digests).pairs(search, &Resources::new()).unwrap().pairs.to_vec().unwrap();
     pairs.iter().map(|pair| (pair.a, pair.b, pair.distance)).collect()
 }
 
@@ -329,13 +329,72 @@ fn other_pictures_and_their_order_change_no_verdict() {
             let judged = || partial::overlap(&search, pictures[a as usize], pictures[b as usize]);
             (b <= last).then(judged).flatten().map(|overlap| (a, b, overlap))
         };
-        held.sharing(&PictureParts::SEARCH, &search.resources, judge).unwrap()
+        held.sharing(&PictureParts::SEARCH, &Resources::new(), judge).unwrap()
     };
     let found = by_fragments(&few);
     assert!(found.len() > 4 && found == by_fragments(&all), "{found:?}");
     let with_seven: Vec<&PictureDigest> = few.iter().copied().chain(&copies[..7]).collect();
     let among = pairs_of(&search, &with_seven);
     assert_eq!(among.into_iter().filter(|pair| pair.1 <= last).collect::<Vec<_>>(), alone);
+}
+
+/// Pictures of all sorts, some of them several times with other noise, so that many are near each
+/// other; taken in an order of their own.
+fn dense() -> Vec<Pixels> {
+    let mut pictures = all_sorts();
+    for seed in 0..2 {
+        let one = waves(seed, 160, 120);
+        for number in 0..9_u8 {
+            let bytes = (0..120).flat_map(|y| one.row(y).to_vec()).enumerate();
+            let moved = bytes.map(|(at, byte)| byte ^ (at % 97 == usize::from(number)) as u8);
+            pictures.push(Pixels::gray(160, 120, moved.collect()).unwrap());
+        }
+    }
+    pictures
+}
+
+#[test]
+fn no_pair_that_is_judged_alike_is_missing() {
+    let pictures = dense();
+    for search in searches().into_iter().filter(|search| search.radius.bits() != 48) {
+        let digests = digests(&search, &pictures);
+        let mut judged = Vec::new();
+        for (b, two) in digests.iter().enumerate() {
+            for (a, one) in digests[..b].iter().enumerate() {
+                if search.are_alike(one, two) {
+                    let distance = search.compare(one, two).unwrap().distance;
+                    judged.push((a as u32, b as u32, distance));
+                }
+            }
+        }
+        judged.sort_unstable();
+        assert_eq!(pairs_of(&search, &digests.iter().collect::<Vec<_>>()), judged, "{search:?}");
+    }
+}
+
+#[test]
+fn stars_are_those_of_the_pairs_and_against_those_that_cross() {
+    let pictures = dense();
+    for search in searches().into_iter().filter(|search| search.radius.bits() != 48) {
+        let digests = digests(&search, &pictures);
+        let taken = taken(&digests.iter().collect::<Vec<_>>());
+        let pairs = taken.pairs(&search, &Resources::new()).unwrap().pairs;
+        let count = digests.len() as u32;
+        let order: Vec<u32> = (0..count).map(|at| at * 37 % count).collect();
+        assert_eq!(order.iter().collect::<std::collections::BTreeSet<_>>().len(), digests.len());
+        let expected = crate::groups::star(digests.len(), &order, &pairs).unwrap();
+        assert!(expected.len() > 2 && expected.iter().any(|group| group.members.len() > 6));
+        for resources in [Resources::new(), Resources::new().memory(1, std::env::temp_dir())] {
+            let stars = taken.stars(&search, &order, &resources).unwrap();
+            assert_eq!(stars.groups, expected, "{search:?}");
+            let own = 17;
+            let order: Vec<u32> = (own as u32..count).chain(0..own as u32).collect();
+            let crossing = pairs.crossing(own).unwrap();
+            let expected = crate::groups::star(digests.len(), &order, &crossing).unwrap();
+            let found = taken.against(&search, own, &resources).unwrap();
+            assert_eq!(found.groups, expected, "{search:?}");
+        }
+    }
 }
 
 #[test]
@@ -354,9 +413,11 @@ fn common_fragments_are_left_out_only_if_they_are_named() {
 
 #[test]
 fn only_searches_for_whole_pictures_are_exact() {
-    let how = |search: PictureSearch<'_>| search.collector().finish().unwrap().how;
+    let how = |search: PictureSearch| {
+        Pictures::new().pairs(&search, &Resources::new()).unwrap().found.how
+    };
     assert_eq!(how(search().orientations(true)), How::Exact);
-    assert_eq!(how(search().partial(true)), How::Unstated);
+    assert_eq!(how(search().partial(true)), How::Recall(PARTS_RECALL));
 }
 
 #[test]
@@ -375,7 +436,7 @@ fn golden_vectors_of_parts() {
         let content = crate::hash::content(&bytes);
         let none = Background::default();
         let (one, two) = (&whole.fragments, &crop.fragments);
-        let voted = PictureParts::SEARCH.vote(one, two, &none, crate::Kernel::Portable);
+        let voted = PictureParts::SEARCH.vote(one, two, &none, Kernel::Portable);
         let (shift, votes) = voted.unwrap_or((Shift::NONE, 0));
         let shift = [shift.cosine, shift.sine, shift.x, shift.y].map(f32::to_bits);
         let small = whole.small.overlap(&crop.small, &Shift::NONE);

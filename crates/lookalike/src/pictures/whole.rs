@@ -1,49 +1,63 @@
-//! Which whole pictures are alike, in any orientation?
+//! Which whole pictures may be alike, in any orientation?
 
-use super::{Found, PictureDigest, PictureSearch};
+use super::{PictureDigest, PictureSearch};
 use crate::{
-    AlikePair, AllPairs, Fingerprint, PairsError, Search, StaticIndex, extract::image::Orientation,
+    AllPairs, Fingerprint, PairsError, Radius, Resources, Search, StaticIndex, Width,
+    extract::image::Orientation,
 };
 
-/// Pairs of pictures that are alike as a whole, each with the distance that
-/// [`compare`](PictureSearch::compare) tells.
-pub(super) fn find<const WORDS: usize>(
-    search: &PictureSearch<'_>,
-    digests: &[PictureDigest],
-) -> Result<Found, PairsError> {
-    let prints: Vec<Fingerprint<WORDS>> = digests
-        .iter()
-        .flat_map(|digest| &digest.prints)
-        .map(|prints| prints.upright.resize())
-        .collect();
-    let widest = search.second.map_or(search.radius, |second| second.radius.max(search.radius));
-    let upright = AllPairs::new(widest).resources(search.resources.clone()).run(&prints)?;
-    let plan = upright.plan().to_string();
-    let mut pairs = Vec::new();
-    let mut add = |a: u32, b: u32| {
-        let (one, two) = (&digests[a as usize], &digests[b as usize]);
-        if are_alike(search, one, two)
-            && let Some(near) = search.compare(one, two)
-        {
-            pairs.push(AlikePair { a, b, distance: near.distance, similarity: None });
-        }
-    };
-    upright.for_each(|pair| add(pair.a, pair.b));
-    if search.orientations {
-        turned(search, digests, &prints)?.into_iter().for_each(|(a, b)| add(a, b));
-        pairs.sort_unstable_by_key(|pair| (pair.a, pair.b));
-        pairs.dedup_by_key(|pair| (pair.a, pair.b));
+/// Pairs of pictures, the earlier one first, that include all that are [alike](are_alike) as a whole.
+/// Some are there twice.
+pub(super) fn candidates(
+    search: &PictureSearch,
+    digests: &[&PictureDigest],
+    resources: &Resources<'_>,
+) -> Result<Vec<(u32, u32)>, PairsError> {
+    match search.recipe.width {
+        Width::Bits32 | Width::Bits64 => candidates_in::<1>(search, digests, resources),
+        Width::Bits128 => candidates_in::<2>(search, digests, resources),
+        Width::Bits256 => candidates_in::<4>(search, digests, resources),
     }
-    Ok(Found { pairs, plan })
+}
+
+/// The same of pictures and keepers: the place of the picture, then that of the keeper.
+pub(super) fn candidates_between(
+    search: &PictureSearch,
+    items: &[&PictureDigest],
+    keepers: &[&PictureDigest],
+    resources: &Resources<'_>,
+) -> Result<Vec<(u32, u32)>, PairsError> {
+    match search.recipe.width {
+        Width::Bits32 | Width::Bits64 => between::<1>(search, items, keepers, resources),
+        Width::Bits128 => between::<2>(search, items, keepers, resources),
+        Width::Bits256 => between::<4>(search, items, keepers, resources),
+    }
+}
+
+/// How pictures are compared, for people to read.
+pub(super) fn plan(
+    search: &PictureSearch,
+    digests: &[PictureDigest],
+    resources: &Resources<'_>,
+) -> Result<String, PairsError> {
+    fn plan<const WORDS: usize>(
+        search: &AllPairs<'_>,
+        digests: &[&PictureDigest],
+    ) -> Result<String, PairsError> {
+        Ok(search.plan(&upright::<WORDS>(digests))?.to_string())
+    }
+    let digests: Vec<&PictureDigest> = digests.iter().collect();
+    let pairs = AllPairs::new(widest(search)).resources(resources.clone());
+    match search.recipe.width {
+        Width::Bits32 | Width::Bits64 => plan::<1>(&pairs, &digests),
+        Width::Bits128 => plan::<2>(&pairs, &digests),
+        Width::Bits256 => plan::<4>(&pairs, &digests),
+    }
 }
 
 /// Whether two pictures are alike as a whole: near enough, or, upright, not quite so near and the
 /// second opinion agrees.
-pub(super) fn are_alike(
-    search: &PictureSearch<'_>,
-    one: &PictureDigest,
-    two: &PictureDigest,
-) -> bool {
+pub(super) fn are_alike(search: &PictureSearch, one: &PictureDigest, two: &PictureDigest) -> bool {
     let near = search.compare(one, two);
     near.is_some_and(|near| search.radius.contains(near.distance))
         || second_opinion(search, one, two).unwrap_or(false)
@@ -51,7 +65,7 @@ pub(super) fn are_alike(
 
 /// What the second opinion says, if there is one.
 fn second_opinion(
-    search: &PictureSearch<'_>,
+    search: &PictureSearch,
     one: &PictureDigest,
     two: &PictureDigest,
 ) -> Option<bool> {
@@ -62,28 +76,76 @@ fn second_opinion(
     )
 }
 
-/// Pairs of which either picture is near the other one when it is turned. Some are there twice.
+/// Upright pictures farther apart than this are not alike.
+fn widest(search: &PictureSearch) -> Radius {
+    search.second.map_or(search.radius, |second| second.radius.max(search.radius))
+}
+
+fn upright<const WORDS: usize>(digests: &[&PictureDigest]) -> Vec<Fingerprint<WORDS>> {
+    let prints = digests.iter().flat_map(|digest| &digest.prints);
+    prints.map(|prints| prints.upright.resize()).collect()
+}
+
+/// The pictures that have a fingerprint for one of the other orientations, and it.
 fn turned<const WORDS: usize>(
-    search: &PictureSearch<'_>,
-    digests: &[PictureDigest],
-    prints: &[Fingerprint<WORDS>],
+    digests: &[&PictureDigest],
+    orientation: Orientation,
+) -> (Vec<u32>, Vec<Fingerprint<WORDS>>) {
+    let turned = |digest: &PictureDigest| {
+        Some(digest.prints.as_ref()?.turned.as_deref()?[orientation.index()].resize())
+    };
+    (0..).zip(digests).filter_map(|(at, digest)| Some((at, turned(digest)?))).unzip()
+}
+
+fn candidates_in<const WORDS: usize>(
+    search: &PictureSearch,
+    digests: &[&PictureDigest],
+    resources: &Resources<'_>,
 ) -> Result<Vec<(u32, u32)>, PairsError> {
+    let prints = upright::<WORDS>(digests);
     let mut pairs = Vec::new();
-    let index = StaticIndex::build(prints, search.radius)?;
-    for orientation in &Orientation::ALL[1..] {
-        let turned = |digest: &PictureDigest| {
-            Some(digest.prints.as_ref()?.turned.as_deref()?[orientation.index()].resize())
-        };
-        let (entries, queries): (Vec<u32>, Vec<Fingerprint<WORDS>>) =
-            (0..).zip(digests).filter_map(|(entry, digest)| Some((entry, turned(digest)?))).unzip();
+    let upright = AllPairs::new(widest(search)).resources(resources.clone()).run(&prints)?;
+    upright.for_each(|pair| pairs.push((pair.a, pair.b)));
+    if search.orientations {
+        let index = StaticIndex::build_with(&prints, search.radius, resources.kernel_to_use())?;
+        for &orientation in &Orientation::ALL[1..] {
+            let (places, queries) = turned(digests, orientation);
+            index.par_search_batch(&queries, search.radius, |query, found| {
+                let (one, two) = (found.id, places[query]);
+                if one != two {
+                    pairs.push((one.min(two), one.max(two)));
+                }
+            })?;
+        }
+    }
+    Ok(pairs)
+}
+
+fn between<const WORDS: usize>(
+    search: &PictureSearch,
+    items: &[&PictureDigest],
+    keepers: &[&PictureDigest],
+    resources: &Resources<'_>,
+) -> Result<Vec<(u32, u32)>, PairsError> {
+    let kernel = resources.kernel_to_use();
+    let (own, kept) = (upright::<WORDS>(items), upright::<WORDS>(keepers));
+    let mut pairs = Vec::new();
+    let index = StaticIndex::build_with(&kept, widest(search), kernel)?;
+    index.par_search_batch(&own, widest(search), |query, found| {
+        pairs.push((query as u32, found.id));
+    })?;
+    let turnings = if search.orientations { &Orientation::ALL[1..] } else { &[] };
+    // Turning one picture is not the same as turning the other back: both are tried.
+    for &orientation in turnings {
+        let (places, queries) = turned(items, orientation);
         index.par_search_batch(&queries, search.radius, |query, found| {
-            let (one, two) = (found.id, entries[query]);
-            if one != two {
-                pairs.push((one.min(two), one.max(two)));
-            }
+            pairs.push((places[query], found.id));
+        })?;
+        let (places, turned) = turned(keepers, orientation);
+        let index = StaticIndex::build_with(&turned, search.radius, kernel)?;
+        index.par_search_batch(&own, search.radius, |query, found| {
+            pairs.push((query as u32, places[found.id as usize]));
         })?;
     }
-    pairs.sort_unstable();
-    pairs.dedup();
     Ok(pairs)
 }

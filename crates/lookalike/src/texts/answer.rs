@@ -10,12 +10,12 @@ use crate::{
     AlikePair, AlikePairs, AllPairs, PairsError, Radius, Resources, Verify,
     alike::PackedPair,
     equal::EqualGroups,
-    groups::{self, Group, Groups, Member},
+    groups,
     keys::Keys,
     overlap::{Counters, Joined, OverlapPair, Overlaps},
     resources::stoppable,
     sorted::Sorter,
-    stars::{NearPrints, Nearest},
+    stars::{Alike, Classes, NearPrints, Nearest},
     verify::Measure,
 };
 
@@ -158,22 +158,14 @@ pub(super) fn stars<const WORDS: usize>(
         let groups = groups::star(store.items as usize, order, &pairs)?;
         return Ok(TextGroups { groups, found });
     }
-    let classes = Classes::new(store);
-    let (firsts, entries) = classes.ranked(store, order);
-    let (joined, found) = match search.likeness.verify {
-        Some(verify) => {
-            grouped(search, store, verify, resources, |overlaps| overlaps.stars(&entries))?
-        }
-        None => grouped_by_prints(search, store, resources, |prints| prints.stars(&entries))?,
-    };
-    let star = Star {
-        store,
-        classes: &classes,
-        firsts,
-        joined,
-        is_verified: search.likeness.verify.is_some(),
-    };
-    Ok(TextGroups { groups: star.groups(order), found })
+    let (groups, found) =
+        classes(search, store).stars(order, |entries| match search.likeness.verify {
+            Some(verify) => {
+                by_overlaps(search, store, verify, resources, |sets| sets.stars(entries))
+            }
+            None => by_prints(search, store, resources, |prints| prints.stars(entries)),
+        })?;
+    Ok(TextGroups { groups, found })
 }
 
 /// Groups of own texts around the others.
@@ -183,86 +175,70 @@ pub(super) fn against<const WORDS: usize>(
     own: usize,
     resources: &Resources<'_>,
 ) -> Result<TextGroups, PairsError> {
-    let (own, items) = (own as u32, store.items);
-    let others: Vec<u32> = (own..items).collect();
     if is_everything_alike(search) {
+        let (own, items) = (own as u32, store.items);
         let TextPairs { pairs, found } = pairs(search, store, resources)?;
-        let order: Vec<u32> = others.into_iter().chain(0..own).collect();
+        let order: Vec<u32> = (own..items).chain(0..own).collect();
         let groups = groups::star(items as usize, &order, &pairs.crossing(own as usize)?)?;
         return Ok(TextGroups { groups, found });
     }
-    let classes = Classes::new(store);
-    let (firsts, keepers) = classes.ranked(store, &others);
-    let owned: Vec<u32> = (0..own).collect();
-    let (_, entries) = classes.ranked(store, &owned);
-    let (mut joined, found) = match search.likeness.verify {
-        Some(verify) => grouped(search, store, verify, resources, |overlaps| {
-            overlaps.nearest(&keepers, &entries)
-        })?,
-        None => grouped_by_prints(search, store, resources, |prints| {
-            let mut nearest = vec![None; store.prints.len()];
-            for (&entry, found) in entries.iter().zip(prints.first_alike(&keepers, &entries)?) {
-                nearest[entry as usize] = found;
+    let (groups, found) = classes(search, store).against(own as u32, |keepers, entries| {
+        match search.likeness.verify {
+            Some(verify) => {
+                by_overlaps(search, store, verify, resources, |sets| sets.nearest(keepers, entries))
             }
-            Ok(nearest)
-        })?,
-    };
-    // A text that equals one of the others belongs to it, unless an earlier one is alike.
-    for (entry, joined) in joined.iter_mut().enumerate() {
-        let class = store.firsts[entry] as usize;
-        let Some(equal) = firsts[class] else { continue };
-        let is_later = |joined: &Joined| {
-            firsts[store.firsts[joined.keeper as usize] as usize]
-                .is_none_or(|keeper| keeper > equal)
-        };
-        if joined.as_ref().is_none_or(is_later) {
-            *joined = Some(Joined { keeper: entry as u32, similarity: 1.0 });
+            None => by_prints(search, store, resources, |prints| prints.around(keepers, entries)),
         }
-    }
-    let star = Star {
-        store,
-        classes: &classes,
-        firsts,
-        joined,
-        is_verified: search.likeness.verify.is_some(),
-    };
-    Ok(TextGroups { groups: star.groups_around(own), found })
+    })?;
+    Ok(TextGroups { groups, found })
 }
 
+fn classes<'a, const WORDS: usize>(search: &TextSearch, store: &'a Store<WORDS>) -> Classes<'a> {
+    let equal_similarity = search.likeness.verify.map(|_| 1.0);
+    Classes::new(store.items, &store.firsts, &store.equal, equal_similarity)
+}
+
+/// By entry, the keeper that it belongs to, and how that was found.
+type Grouped = (Vec<Option<Nearest>>, TextFound);
+
 /// Runs a search for keepers.
-fn grouped<const WORDS: usize>(
+fn by_overlaps<const WORDS: usize>(
     search: &TextSearch,
     store: &Store<WORDS>,
     verify: Verify,
     resources: &Resources<'_>,
     run: impl Fn(&Overlaps<'_>) -> Result<(Vec<Option<Joined>>, Counters), PairsError>,
-) -> Result<(Vec<Option<Joined>>, TextFound), PairsError> {
+) -> Result<Grouped, PairsError> {
     let method = Method::choose(search, store, verify);
-    let accepts = |a: u32, b: u32| {
-        let distance = || store.prints[a as usize].distance(&store.prints[b as usize]);
-        search.likeness.radius.is_none_or(|radius| radius.contains(distance()))
-    };
+    let distance = |a: u32, b: u32| store.prints[a as usize].distance(&store.prints[b as usize]);
+    let accepts =
+        |a, b| search.likeness.radius.is_none_or(|radius| radius.contains(distance(a, b)));
     let progress = |done| resources.report(done);
     let overlaps = overlaps(store, verify, &method, &accepts, &progress, resources);
     let (joined, counters) = stoppable(|| run(&overlaps))?;
     resources.report(1.0);
-    Ok((joined, method.found(store, &counters)))
+    let nearest = (0..).zip(joined).map(|(entry, joined)| {
+        joined.map(|Joined { keeper, similarity }| Nearest {
+            keeper,
+            distance: distance(entry, keeper),
+            similarity: Some(similarity),
+        })
+    });
+    Ok((nearest.collect(), method.found(store, &counters)))
 }
 
 /// Runs a search for keepers by fingerprints alone.
-fn grouped_by_prints<const WORDS: usize>(
+fn by_prints<const WORDS: usize>(
     search: &TextSearch,
     store: &Store<WORDS>,
     resources: &Resources<'_>,
     run: impl Fn(&NearPrints<'_, WORDS>) -> Result<Vec<Option<Nearest>>, PairsError>,
-) -> Result<(Vec<Option<Joined>>, TextFound), PairsError> {
+) -> Result<Grouped, PairsError> {
     let radius = search.likeness.radius.unwrap_or(Radius::new(WORDS as u32 * 64));
     let plan = AllPairs::new(radius).resources(resources.clone()).plan(&store.prints)?;
     let nearest = stoppable(|| run(&NearPrints { prints: &store.prints, radius, resources }))?;
     resources.report(1.0);
-    let joined = |Nearest { keeper, .. }| Joined { keeper, similarity: 0.0 };
-    let joined = nearest.into_iter().map(|nearest| nearest.map(joined)).collect();
-    Ok((joined, found(store, How::Exact, plan.to_string())))
+    Ok((nearest, found(store, How::Exact, plan.to_string())))
 }
 
 /// Whether the threshold is nothing at all, so that no set tells texts apart.
@@ -328,121 +304,4 @@ impl Method {
 fn found<const WORDS: usize>(store: &Store<WORDS>, how: How, plan: String) -> TextFound {
     let Store { short, empty, sets, .. } = store;
     TextFound { how, plan, verified: 0, short: *short, empty: *empty, spilled: sets.spilled() }
-}
-
-/// Texts that cannot be told apart as one class, named for the first of them.
-struct Classes {
-    /// By text: its class.
-    of: Vec<u32>,
-    /// By text: whether it can be alike anything.
-    can_be_alike: Vec<bool>,
-}
-
-impl Classes {
-    fn new<const WORDS: usize>(store: &Store<WORDS>) -> Self {
-        let mut of: Vec<u32> = (0..store.items).collect();
-        let mut can_be_alike = vec![false; store.items as usize];
-        let shorts = store.short_firsts.iter().map(|(first, _)| first);
-        store.firsts.iter().chain(shorts).for_each(|&item| can_be_alike[item as usize] = true);
-        for &(first, item) in &store.equal {
-            of[item as usize] = first;
-            can_be_alike[item as usize] = true;
-        }
-        Self { of, can_be_alike }
-    }
-
-    /// By class, the first text of it that is taken, by its rank; and the entries in that order.
-    fn ranked<const WORDS: usize>(
-        &self,
-        store: &Store<WORDS>,
-        order: &[u32],
-    ) -> (Vec<Option<(u32, u32)>>, Vec<u32>) {
-        let mut firsts = vec![None; self.of.len()];
-        let mut entries = Vec::new();
-        for (rank, &item) in (0..).zip(order) {
-            let class = self.of[item as usize];
-            if firsts[class as usize].is_none() {
-                firsts[class as usize] = Some((rank, item));
-                entries.extend(store.entry_of(class));
-            }
-        }
-        (firsts, entries)
-    }
-}
-
-/// Which entries belong to which, on the way to groups of texts.
-struct Star<'a, const WORDS: usize> {
-    store: &'a Store<WORDS>,
-    classes: &'a Classes,
-    /// By class: rank and number of the text that was taken first.
-    firsts: Vec<Option<(u32, u32)>>,
-    /// By entry.
-    joined: Vec<Option<Joined>>,
-    /// Whether similarities were computed.
-    is_verified: bool,
-}
-
-impl<const WORDS: usize> Star<'_, WORDS> {
-    /// Every text of `order` is a keeper or a member.
-    fn groups(&self, order: &[u32]) -> Groups {
-        let mut members: Vec<Vec<Member>> = Vec::new();
-        let mut keepers: Vec<u32> = Vec::new();
-        let mut group_of: Vec<Option<u32>> = vec![None; self.classes.of.len()];
-        let mut is_taken = vec![false; self.classes.of.len()];
-        for &item in order {
-            if std::mem::replace(&mut is_taken[item as usize], true)
-                || !self.classes.can_be_alike[item as usize]
-            {
-                continue;
-            }
-            let class = self.classes.of[item as usize];
-            let (keeper, distance, similarity) = self.keeper_of(class);
-            if keeper == item {
-                group_of[item as usize] = Some(keepers.len() as u32);
-                keepers.push(item);
-                members.push(Vec::new());
-            } else if let Some(group) = group_of[keeper as usize] {
-                members[group as usize].push(Member { item, alike: keeper, distance, similarity });
-            }
-        }
-        let groups = keepers.into_iter().zip(members);
-        groups::in_order(groups.map(|(keep, members)| Group { keep, members }).collect())
-    }
-
-    /// Own texts that belong to one of the others, around it.
-    fn groups_around(&self, own: u32) -> Groups {
-        let mut members: std::collections::BTreeMap<u32, Vec<Member>> = Default::default();
-        for item in (0..own).filter(|&item| self.classes.can_be_alike[item as usize]) {
-            let class = self.classes.of[item as usize];
-            let entry = self.store.entry_of(class);
-            let is_alike = match entry {
-                Some(entry) => self.joined[entry as usize].is_some(),
-                // Too short to compare: only the same content will do.
-                None => self.firsts[class as usize].is_some(),
-            };
-            if is_alike {
-                let (keeper, distance, similarity) = self.keeper_of(class);
-                let member = Member { item, alike: keeper, distance, similarity };
-                members.entry(keeper).or_default().push(member);
-            }
-        }
-        let groups = members.into_iter().map(|(keep, members)| Group { keep, members });
-        groups::in_order(groups.collect())
-    }
-
-    /// The text that a class belongs to, and how close it is.
-    fn keeper_of(&self, class: u32) -> (u32, u32, Option<f32>) {
-        let first = |class: u32| self.firsts[class as usize].map_or(class, |(_, item)| item);
-        let is_similar = |similarity| self.is_verified.then_some(similarity);
-        let equal = (first(class), 0, is_similar(1.0));
-        let Some(entry) = self.store.entry_of(class) else { return equal };
-        match self.joined[entry as usize] {
-            None => equal,
-            Some(Joined { keeper, similarity }) => {
-                let [one, two] = [entry, keeper].map(|entry| &self.store.prints[entry as usize]);
-                let keeper = self.store.firsts[keeper as usize];
-                (first(keeper), one.distance(two), is_similar(similarity))
-            }
-        }
-    }
 }

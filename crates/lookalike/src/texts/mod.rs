@@ -386,11 +386,8 @@ pub enum How {
     /// The answer equals comparing every pair.
     Exact,
     /// At least this share of the pairs at the very threshold is expected to be there, and more of
-    /// those above it.
+    /// those above it; of images that show parts of each other, of all pairs.
     Recall(f64),
-    /// Pairs may be missing, and nobody can say how many: they rest on votes of parts, which were
-    /// never measured against a definition of what shares a part.
-    Unstated,
 }
 
 /// Texts with fingerprints of some width.

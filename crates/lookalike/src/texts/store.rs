@@ -89,11 +89,6 @@ impl<const WORDS: usize> Store<WORDS> {
         self.sets.push(full.set.features())
     }
 
-    /// The entry whose first text this is.
-    pub fn entry_of(&self, first: u32) -> Option<u32> {
-        self.firsts.binary_search(&first).ok().map(|entry| entry as u32)
-    }
-
     /// No more texts will come.
     pub fn seal(&mut self) -> Result<(), PairsError> {
         self.entries = HashMap::new();

@@ -66,7 +66,7 @@ struct Times {
 }
 
 impl Times {
-    fn of(search: &PictureSearch<'_>, recipe: &PictureRecipe, bytes: &[u8]) -> Decoded<Self> {
+    fn of(search: &PictureSearch, recipe: &PictureRecipe, bytes: &[u8]) -> Decoded<Self> {
         let picture = search.decoder().decode(bytes)?;
         Ok(Self {
             decode: timed(|| search.decoder().decode(bytes)),

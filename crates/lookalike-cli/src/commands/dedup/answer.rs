@@ -5,11 +5,11 @@ use std::{borrow::Cow, ops::ControlFlow};
 use anyhow::Result;
 use arrow_array::RecordBatch;
 use lookalike::{
-    AlikePairs, Item, Texts,
+    AlikePairs, Item,
     groups::{Group, Groups},
 };
 
-use super::Done;
+use super::{Done, FindPairs};
 use crate::{
     args::DedupArgs,
     config::Work,
@@ -67,8 +67,8 @@ pub struct Answer {
     /// Why what is kept was not, or would not be, written.
     pub refused: Option<anyhow::Error>,
     ids: Ids,
-    /// The pairs; or, if nobody asked for them before, what they can be found in.
-    pairs: Result<AlikePairs, Texts>,
+    /// The pairs; or, if nobody asked for them before, how to find them.
+    pairs: Result<AlikePairs, FindPairs>,
     is_against: bool,
     work: Work,
 }
@@ -107,16 +107,16 @@ impl Answer {
     /// All alike pairs; with `--against`, those of an item and one of the others. If they were not
     /// listed, they are looked for now. `on_beat` is called now and then, and may unwind to stop it.
     pub fn pairs(&self, on_beat: &(dyn Fn() + Sync)) -> Result<Cow<'_, AlikePairs>> {
-        let texts = match &self.pairs {
+        let find = match &self.pairs {
             Ok(pairs) => return Ok(Cow::Borrowed(pairs)),
-            Err(texts) => texts,
+            Err(find) => find,
         };
         let watch = |_| {
             on_beat();
             ControlFlow::Continue(())
         };
         self.work.on_threads(|| {
-            let pairs = texts.pairs(&self.work.resources(&watch))?.pairs;
+            let pairs = find(&self.work.resources(&watch))?;
             Ok(Cow::Owned(if self.is_against { pairs.crossing(self.items)? } else { pairs }))
         })
     }

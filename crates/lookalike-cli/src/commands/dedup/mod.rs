@@ -21,13 +21,15 @@ use std::{
 use anyhow::{Result, bail, ensure};
 use arrow_array::RecordBatch;
 use lookalike::{
-    AlikePairs, Collection, LostWords, PairsError, Resources, Similarity, TextFound, Texts,
+    AlikePairs, Collection, LostWords, PairsError, PictureSearch, PicturesFound, Resources,
+    Similarity, TextFound, Texts,
     groups::{self, Groups},
 };
 use serde_json::{Value, json};
 
 use super::{
-    pictures::{self, PictureSource, SearchedPictures},
+    FindPairs,
+    pictures::{self, PictureSource, ReadPictures},
     texts::{self, ReadTexts, TextSource},
 };
 use crate::{
@@ -314,7 +316,8 @@ impl TextMatching<'_> {
         }
         let pairs = match pairs {
             Some(pairs) if self.args.against.is_some() => Ok(pairs.crossing(self.own)?),
-            pairs => pairs.ok_or(texts),
+            Some(pairs) => Ok(pairs),
+            None => Err(find_pairs(texts)),
         };
         Ok((Grouped { groups, looser, lost, pairs }, found, seconds))
     }
@@ -360,8 +363,12 @@ impl TextMatching<'_> {
         &self,
         run: impl FnOnce(&Resources<'_>) -> Result<T, PairsError>,
     ) -> Result<(T, f64)> {
-        texts::search(self.work, self.args.talk, self.on_beat, run)
+        super::search(self.work, self.args.talk, self.on_beat, run)
     }
+}
+
+fn find_pairs(texts: Texts) -> FindPairs {
+    Box::new(move |with| Ok(texts.pairs(with)?.pairs))
 }
 
 /// Which items go.
@@ -402,10 +409,22 @@ fn search_pictures(
         talk: args.talk,
         on_beat: given.on_beat,
     };
-    let SearchedPictures { found, ids, items, own: count } =
-        work.on_threads(|| source.search(&alike, work))?;
+    let search = alike.search(work);
+    let ReadPictures { pictures, ids, items, own: count } =
+        work.on_threads(|| source.read(&search))?;
     let mut preference = Preference::new(args, Kind::Image);
     items[..count].iter().try_for_each(|item| preference.note_picture(item))?;
+    let originals = Originals::of(&items);
+    let matching = PictureMatching {
+        own: count,
+        // Which RAW files may go depends on pairs.
+        by_pairs: args.pairs.is_some() || args.group == Grouping::Connected || originals.have_raw(),
+        preference: &preference,
+        args,
+        work,
+        on_beat: given.on_beat,
+    };
+    let (matches, found) = work.on_threads(|| matching.run(pictures, search))?;
     let how = pictures::how_words(&found);
     let mut figures = pictures::figures(&found, &alike);
     figures.push(Figure { name: "found", value: json!(found.plan), words: Some(how.clone()) });
@@ -418,11 +437,44 @@ fn search_pictures(
         scale: page::picture_scale(&alike),
         shown: true,
     };
-    let matches = Matches::Pairs(found.pairs);
-    let originals = Some(Originals::of(&items));
+    let originals = Some(originals);
     let results = Results { matches, ids, own: count, items: items.len(), originals, told };
     let source = Source::Pictures { own, others, items };
     Ok(Found { results, source, preference, outputs, acting, rows: Vec::new() })
+}
+
+/// Who is asked which pictures are alike, and for what.
+struct PictureMatching<'a> {
+    own: usize,
+    /// Whether groups are made of all pairs.
+    by_pairs: bool,
+    preference: &'a Preference,
+    args: &'a DedupArgs,
+    work: &'a Work,
+    on_beat: &'a (dyn Fn() + Sync),
+}
+
+impl PictureMatching<'_> {
+    /// Finds groups of pictures, or all pairs.
+    fn run(
+        &self,
+        pictures: lookalike::Pictures,
+        search: PictureSearch,
+    ) -> Result<(Matches, PicturesFound)> {
+        let Self { own, by_pairs, preference, args, work, on_beat } = *self;
+        if by_pairs {
+            let (found, _) =
+                super::search(work, args.talk, on_beat, |with| pictures.pairs(&search, with))?;
+            return Ok((Matches::Pairs(found.pairs), found.found));
+        }
+        let order = if args.against.is_some() { Vec::new() } else { preference.order()? };
+        let (found, _) = super::search(work, args.talk, on_beat, |with| match args.against {
+            Some(_) => pictures.against(&search, own, with),
+            None => pictures.stars(&search, &order, with),
+        })?;
+        let find: FindPairs = Box::new(move |with| Ok(pictures.pairs(&search, with)?.pairs));
+        Ok((Matches::Grouped(Grouped::new(found.groups, find)), found.found))
+    }
 }
 
 /// The rows of these files; or those a program handed over, under the name of the file.
@@ -542,8 +594,15 @@ struct Grouped {
     looser: Option<Groups>,
     /// How many words are lost, where words are compared.
     lost: Option<LostWords>,
-    /// All pairs, with `--against` those that cross over; or what they can be found in.
-    pairs: Result<AlikePairs, Texts>,
+    /// All pairs, with `--against` those that cross over; or how to find them.
+    pairs: Result<AlikePairs, FindPairs>,
+}
+
+impl Grouped {
+    /// Groups alone.
+    fn new(groups: Groups, find: FindPairs) -> Self {
+        Self { groups, looser: None, lost: None, pairs: Err(find) }
+    }
 }
 
 impl Default for Matches {
@@ -570,7 +629,7 @@ struct Told {
 struct Outcome {
     results: Results,
     /// The pairs, if they were listed: all, or with `--against` those that cross over.
-    pairs: Result<AlikePairs, Texts>,
+    pairs: Result<AlikePairs, FindPairs>,
     /// How many pairs, by level.
     tally: Option<Tally>,
     decision: Decision,

@@ -49,6 +49,11 @@ impl Originals {
         self
     }
 
+    /// Whether any of them is a RAW file.
+    pub fn have_raw(&self) -> bool {
+        self.images.iter().any(|image| image.is_raw)
+    }
+
     /// The pairs by which images may be grouped, if they are kept in this order.
     pub fn groupable(&self, pairs: &AlikePairs, order: &[u32]) -> Result<(AlikePairs, Spared)> {
         let mut rank = vec![u32::MAX; self.images.len()];

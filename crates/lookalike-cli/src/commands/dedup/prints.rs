@@ -7,11 +7,15 @@ use lookalike::{Collection, Width};
 use serde_json::json;
 
 use super::{
-    super::fingerprints::{PrintSource, SearchedPrints},
-    Acting, Found, Given, Levels, Matches, Outputs, Preference, Results, Source, Told, reads_again,
+    super::fingerprints::{PrintMatches, PrintSource, SearchedPrints, Wanted},
+    Acting, Found, Given, Grouped, Levels, Matches, Outputs, Preference, Results, Source, Told,
+    reads_again,
 };
 use crate::{
-    args::{CacheArgs, DedupArgs, Kind, Matching, PictureArgs, RecipeArgs, RowArgs, VerifyArgs},
+    args::{
+        CacheArgs, DedupArgs, Grouping, Kind, Matching, PictureArgs, RecipeArgs, RowArgs,
+        VerifyArgs,
+    },
     config::{Search, Work},
     report::{Figure, html::Scale, introduce},
     source::{Fingerprints, PrintOptions, Skipped, path_text},
@@ -51,12 +55,24 @@ pub fn search(
         talk: args.talk,
         on_beat: given.on_beat,
     };
-    let searched = work.on_threads(|| source.search(&search, work))?;
+    let mut order = |own| {
+        preference.note_prints(own)?;
+        preference.order()
+    };
+    let wanted = match (&args.pairs, args.group, &args.against) {
+        (Some(_), ..) | (_, Grouping::Connected, _) => Wanted::Pairs,
+        (.., Some(_)) => Wanted::Against,
+        (.., None) => Wanted::Stars(&mut order),
+    };
+    let searched = work.on_threads(|| source.search(&search, work, wanted))?;
     preference.note_prints(searched.own)?;
     let told = told(&searched, &search);
-    let SearchedPrints { pairs, ids, own: count, items, .. } = searched;
-    let results =
-        Results { matches: Matches::Pairs(pairs), ids, own: count, items, originals: None, told };
+    let SearchedPrints { matches, ids, own: count, items, .. } = searched;
+    let matches = match matches {
+        PrintMatches::Pairs(pairs) => Matches::Pairs(pairs),
+        PrintMatches::Groups(groups, find) => Matches::Grouped(Grouped::new(groups, find)),
+    };
+    let results = Results { matches, ids, own: count, items, originals: None, told };
     let source = Source::Prints(own);
     Ok(Found { results, source, preference, outputs, acting, rows: Vec::new() })
 }

@@ -143,7 +143,7 @@ pub fn picture_preset(maker: &Maker) -> Result<&'static PicturePreset> {
 pub enum Source {
     Texts(Rows, Recipe),
     Hashes(Fingerprints),
-    Pictures(Pictures, PictureSearch<'static>),
+    Pictures(Pictures, PictureSearch),
 }
 
 impl Source {
@@ -265,7 +265,7 @@ const PIECE_OF_PARTS: usize = 1 << 10;
 
 fn read_pictures(
     mut pictures: Pictures,
-    search: &PictureSearch<'_>,
+    search: &PictureSearch,
     skipped: &mut Skipped,
     progress: &Progress,
     on_items: OnItems<'_>,

@@ -68,7 +68,11 @@ pub fn run(args: IndexSearchArgs) -> Result<()> {
     })?;
     let Searching { output, queries, matches, alone, .. } = searching;
     finish(output)?;
-    let how = if partial { "or by their parts: approximate" } else { "exact" };
+    let how = if partial {
+        "or by their parts: estimated recall 100 % of what votes on parts accept"
+    } else {
+        "exact"
+    };
     let found = format!("{} within {radius} bits, {how}", matches_words(matches));
     let figures = vec![
         figure("matches", matches, found),

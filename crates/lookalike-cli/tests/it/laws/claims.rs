@@ -30,8 +30,6 @@ fn breach(why: &str, law: impl FnOnce() -> Outcome) {
 
 const UNTOLD: &str = "index search tells no similarity, and of hashes and texts no level \
                       (index/search.rs)";
-const UNSTATED: &str = "what is found by parts states no recall: nobody has measured it yet \
-                        (pictures/mod.rs)";
 const LINE_NUMBERS: &str = "lines without ids are stored by their numbers, which the next file uses \
                             again; its items are lost (commands/index/add.rs)";
 const UNVERIFIED: &str = "collections of texts compare `bare` fingerprints and verify nothing \
@@ -154,7 +152,6 @@ claims! {
     parts_of_images: Images::Partial, image::parts(), [
         every_command_tells_distance_similarity_and_level: UNTOLD,
         against_a_collection_is_against_its_file: NO_PARTS,
-        an_exact_answer_holds_every_alike_pair: UNSTATED,
     ];
     images_of_a_template: Images::Upright, image::blends(), [
         search_finds_what_compare_calls_alike_with_its_figures: NO_SECOND_OPINION,
