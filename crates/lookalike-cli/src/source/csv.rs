@@ -5,10 +5,12 @@
 
 use std::borrow::Cow;
 
+use encoding_rs::Encoding;
 use memchr::{memchr, memchr2};
 
 use super::{
     Reason,
+    charset::{self, Repair},
     field::{Found, Outcome, Value, Values, Wanted, no_field},
     jsonl,
     records::{Split, without_end, without_mark},
@@ -136,6 +138,8 @@ fn joined<'a>(front: Cow<'a, [u8]>, back: &'a [u8]) -> Cow<'a, [u8]> {
 pub struct Header {
     pub columns: Vec<String>,
     pub separator: u8,
+    /// Of text that is no UTF-8, by the beginning of the file.
+    encoding: Option<&'static Encoding>,
 }
 
 impl Header {
@@ -152,8 +156,10 @@ impl Header {
         let separator =
             [separator].into_iter().filter(has).chain(others).next().unwrap_or(separator);
         let names = fields(row, separator);
-        let names = names.iter().map(|name| String::from_utf8_lossy(name).into_owned());
-        Ok(Self { columns: names.collect(), separator })
+        let encoding = charset::of_start(start);
+        let decoded = |name| charset::decode_record(name, encoding).0.into_owned();
+        let names = names.iter().map(|name| decoded(name));
+        Ok(Self { columns: names.collect(), separator, encoding })
     }
 }
 
@@ -167,6 +173,8 @@ pub struct Columns {
     count: usize,
     /// Whether cells hold features, written as JSON.
     features: bool,
+    /// Of text that is no UTF-8.
+    encoding: Option<&'static Encoding>,
 }
 
 impl Columns {
@@ -180,6 +188,7 @@ impl Columns {
             keys: wanted.keys.iter().map(at).collect(),
             count: header.columns.len(),
             features: wanted.text == "features",
+            encoding: header.encoding,
         })
     }
 
@@ -190,7 +199,7 @@ impl Columns {
         }
         let mut cells = fields(row, self.separator);
         // One cell may be both id and key.
-        let value = |column: usize| cells.get(column).map(|cell| scalar(text(cell.clone()).0));
+        let value = |column: usize| cells.get(column).map(|cell| scalar(self.text(cell.clone()).0));
         let id = self.id.and_then(value);
         let keys = self.keys.iter().map(|column| column.and_then(value)).collect();
         let count = cells.len();
@@ -198,11 +207,22 @@ impl Columns {
             let what = format!("has {count} of {} fields, not the one of the text", self.count);
             return Err((Reason::NoField, what));
         };
-        let (text, repaired) = text(std::mem::take(cell));
+        let (text, repair) = self.text(std::mem::take(cell));
         let given = if self.features { jsonl::parse_value(&text) } else { None };
         let text = Some(given.unwrap_or(Value::Text(text)));
         let found = wanted.found(Values { text, id, keys }, Vec::new)?;
-        Ok(found.map(|found| Found { repaired, ..found }))
+        Ok(found.map(|found| Found { repair, ..found }))
+    }
+
+    /// The text of a cell, and what had to be done to read it.
+    fn text<'a>(&self, cell: Cow<'a, [u8]>) -> (Cow<'a, str>, Repair) {
+        match cell {
+            Cow::Borrowed(bytes) => charset::decode_record(bytes, self.encoding),
+            Cow::Owned(bytes) => {
+                let (text, repair) = charset::decode_record(&bytes, self.encoding);
+                (Cow::Owned(text.into_owned()), repair)
+            }
+        }
     }
 }
 
@@ -217,23 +237,6 @@ fn scalar(cell: Cow<'_, str>) -> Value<'_> {
         _ => match cell.parse::<f64>() {
             Ok(number) if number.is_finite() => Value::Number(number, cell.into_owned()),
             _ => Value::Text(cell),
-        },
-    }
-}
-
-/// The text of a cell, and whether something in it had to be replaced.
-fn text(cell: Cow<'_, [u8]>) -> (Cow<'_, str>, bool) {
-    match cell {
-        Cow::Borrowed(bytes) => {
-            let text = String::from_utf8_lossy(bytes);
-            let repaired = matches!(text, Cow::Owned(_));
-            (text, repaired)
-        }
-        Cow::Owned(bytes) => match String::from_utf8(bytes) {
-            Ok(text) => (Cow::Owned(text), false),
-            Err(error) => {
-                (Cow::Owned(String::from_utf8_lossy(error.as_bytes()).into_owned()), true)
-            }
         },
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, cmp::Ordering};
 
-use super::{Reason, Refusal, hashes::shortened};
+use super::{Reason, Refusal, charset::Repair, hashes::shortened};
 
 /// Names of text fields that are taken if none is named, the likeliest first.
 const USUAL: [&str; 3] = ["text", "content", "body"];
@@ -91,8 +91,8 @@ pub struct Found<'a> {
     pub content: Content<'a>,
     pub id: RowId<'a>,
     pub keys: Vec<Option<Key>>,
-    /// Whether invalid UTF-8 was replaced.
-    pub repaired: bool,
+    /// What had to be done to read it as text.
+    pub repair: Repair,
     /// Whether the content is known to be no HTML, or to be such; `None`: as the user says.
     pub html: Option<bool>,
     /// When it was made, in nanoseconds since 1970.
@@ -104,9 +104,9 @@ pub type Outcome<'a> = Result<Option<Found<'a>>, Refusal>;
 
 impl<'a> Found<'a> {
     /// An item that has a text and nothing else.
-    pub fn text(text: impl Into<Cow<'a, str>>, repaired: bool) -> Self {
+    pub fn text(text: impl Into<Cow<'a, str>>, repair: Repair) -> Self {
         let content = Content::Text(text.into());
-        Self { content, id: RowId::Place, keys: Vec::new(), repaired, html: None, modified: None }
+        Self { content, id: RowId::Place, keys: Vec::new(), repair, html: None, modified: None }
     }
 
     pub fn into_owned(self) -> Found<'static> {
@@ -163,7 +163,7 @@ impl Wanted {
             Some(Value::Other(what)) => return Err(self.wrong(what)),
             None => return Err((Reason::NoField, no_field(&self.text, &columns()))),
         };
-        let found = Found::text("", false);
+        let found = Found::text("", Repair::None);
         let id = values.id.map_or(RowId::Place, row_id);
         let keys = values.keys.into_iter().map(|value| value.and_then(key)).collect();
         Ok(Some(Found { content, id, keys, ..found }))

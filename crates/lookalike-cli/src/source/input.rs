@@ -8,6 +8,7 @@ use std::{
 
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
+use encoding_rs::Encoding;
 
 use super::{
     Bad, Reason,
@@ -33,6 +34,8 @@ pub struct Input {
     /// Of a table in text.
     pub header: Option<Box<csv::Header>>,
     columns: Option<Box<csv::Columns>>,
+    /// Of text that is no UTF-8, by the beginning of a file of rows.
+    encoding: Option<&'static Encoding>,
     /// What came out of a packed table, or from standard input.
     copy: Option<File>,
     /// Where a kept file goes in the output folder.
@@ -86,9 +89,9 @@ impl Input {
     }
 
     fn new(name: String, origin: Origin, format: Format, relative: PathBuf) -> Self {
-        let (wanted, header, columns, copy) = (None, None, None, None);
+        let (wanted, header, columns, encoding, copy) = (None, None, None, None, None);
         let links = Vec::new();
-        Self { name, origin, format, wanted, header, columns, copy, relative, links }
+        Self { name, origin, format, wanted, header, columns, encoding, copy, relative, links }
     }
 
     /// Looks where the wanted fields stand.
@@ -102,7 +105,7 @@ impl Input {
             Format::Text => return Ok((self, None)),
             Format::Lines => {
                 // What cannot be unpacked at all is told before any work is done.
-                self.origin.start(&self.name)?;
+                self.encoding = charset::of_start(&self.origin.start(&self.name)?);
                 return Ok((self, None));
             }
             Format::Warc => {
@@ -116,7 +119,8 @@ impl Input {
                     let what = "is one JSON list; write an object a line: jq -c '.[]' FILE";
                     return Err(Bad::input(&self.name, what));
                 }
-                choose(&jsonl::columns(&start))
+                self.encoding = charset::of_start(&start);
+                choose(&jsonl::columns(&start, self.encoding))
             }
             Format::Csv | Format::Tsv => {
                 let separator = if self.format == Format::Csv { b',' } else { b'\t' };
@@ -191,30 +195,24 @@ impl Input {
     /// What a record says.
     pub fn parse<'a>(&self, record: &'a [u8], line: u64) -> Outcome<'a> {
         match (self.format, &self.wanted, &self.columns) {
-            (Format::Jsonl, Some(wanted), _) => jsonl::parse(record, wanted),
+            (Format::Jsonl, Some(wanted), _) => jsonl::parse(record, wanted, self.encoding),
             (Format::Warc, Some(wanted), _) => warc::parse(record, wanted),
             (_, Some(wanted), Some(columns)) => columns.parse(record, wanted),
             _ => {
                 let text = without_end(record);
                 let text = if line == 1 { without_mark(text) } else { text };
-                let (text, repaired) = lossy(text);
-                Ok(Some(Found::text(text, repaired)))
+                let (text, repair) = charset::decode_record(text, self.encoding);
+                Ok(Some(Found::text(text, repair)))
             }
         }
     }
 }
 
-fn lossy(bytes: &[u8]) -> (std::borrow::Cow<'_, str>, bool) {
-    let text = String::from_utf8_lossy(bytes);
-    let repaired = matches!(text, std::borrow::Cow::Owned(_));
-    (text, repaired)
-}
-
 /// The text of a whole file.
 pub fn parse_file(content: &[u8], is_html: bool) -> Found<'_> {
-    let (text, repaired) =
+    let (text, repair) =
         if is_html { charset::decode_page(content, None) } else { charset::decode(content) };
-    Found::text(text, repaired)
+    Found::text(text, repair)
 }
 
 /// The text of one file.

@@ -4,38 +4,42 @@
 
 use std::{borrow::Cow, fmt};
 
+use encoding_rs::Encoding;
 use serde::de::{
     Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor,
 };
 use serde_json::{Value as Json, value::RawValue};
 
 use super::{
-    Reason,
+    Reason, charset,
     field::{Outcome, Value, Values, Wanted},
     records::{without_end, without_mark},
 };
 
 /// Reads one line; a blank one is no item.
-pub fn parse<'a>(record: &'a [u8], wanted: &Wanted) -> Outcome<'a> {
+pub fn parse<'a>(
+    record: &'a [u8],
+    wanted: &Wanted,
+    encoding: Option<&'static Encoding>,
+) -> Outcome<'a> {
     let line = without_mark(without_end(record)).trim_ascii();
     if line.is_empty() {
         return Ok(None);
     }
-    match std::str::from_utf8(line) {
-        Ok(line) => parse_text(line, wanted),
-        Err(_) => {
-            let line = String::from_utf8_lossy(line);
+    match charset::decode_record(line, encoding) {
+        (Cow::Borrowed(line), _) => parse_text(line, wanted),
+        (Cow::Owned(line), repair) => {
             let found = parse_text(&line, wanted)?.map(|found| found.into_owned());
-            Ok(found.map(|found| super::field::Found { repaired: true, ..found }))
+            Ok(found.map(|found| super::field::Found { repair, ..found }))
         }
     }
 }
 
 /// The names of the fields of the first line, if it is whole and an object.
-pub fn columns(start: &[u8]) -> Vec<String> {
+pub fn columns(start: &[u8], encoding: Option<&'static Encoding>) -> Vec<String> {
     let lines = without_mark(start).split(|&byte| byte == b'\n').map(|line| line.trim_ascii());
     let first = lines.into_iter().find(|line| !line.is_empty()).unwrap_or_default();
-    names(&String::from_utf8_lossy(first))
+    names(&charset::decode_record(first, encoding).0)
 }
 
 /// What an id says. Numbers that are not of 64 bits without a sign stay as they are written.
@@ -327,11 +331,11 @@ mod tests {
     }
 
     fn read<'a>(line: &'a str, text: &str) -> Found<'a> {
-        parse(line.as_bytes(), &wanted(text)).unwrap().unwrap()
+        parse(line.as_bytes(), &wanted(text), None).unwrap().unwrap()
     }
 
     fn refused(line: &[u8]) -> String {
-        parse(line, &wanted("text")).unwrap_err().1
+        parse(line, &wanted("text"), None).unwrap_err().1
     }
 
     #[test]
@@ -350,7 +354,7 @@ mod tests {
         assert_eq!(read(nested, "a.b.c").content, Content::Text("deep".into()));
         let dotted = "{\"a\":{\"b.c\":\"flat\"}}";
         assert_eq!(read(dotted, "a.b.c").content, Content::Text("flat".into()));
-        assert!(parse(b"{\"a\":\"b\"}", &wanted("a.b")).is_err());
+        assert!(parse(b"{\"a\":\"b\"}", &wanted("a.b"), None).is_err());
     }
 
     #[test]
@@ -395,13 +399,14 @@ mod tests {
         for (line, message) in lines {
             assert_eq!(refused(line), message);
         }
-        assert_eq!(parse(b" \r\n", &wanted("text")), Ok(None));
+        assert_eq!(parse(b" \r\n", &wanted("text"), None), Ok(None));
     }
 
     #[test]
     fn invalid_text_is_repaired_and_deep_nesting_is_survived() {
-        let found = parse(b"{\"text\":\"caf\xe9\"}", &wanted("text")).unwrap().unwrap();
-        assert_eq!((found.content, found.repaired), (Content::Text("caf\u{fffd}".into()), true));
+        let found = parse(b"{\"text\":\"caf\xe9\"}", &wanted("text"), None).unwrap().unwrap();
+        assert_eq!(found.content, Content::Text("café".into()));
+        assert_eq!(found.repair, charset::Repair::Detected(encoding_rs::WINDOWS_1252));
         let deep = format!("{{\"x\":{}", "[".repeat(100_000));
         assert!(refused(deep.as_bytes()).starts_with("broken JSON: "));
     }

@@ -5,7 +5,7 @@ use std::{
     path::Path,
 };
 
-use super::{Bad, Bytes, Reason, pack::unreadable};
+use super::{Bad, Bytes, Reason, charset, pack::unreadable};
 
 /// Reads lines up to a length; what is longer is passed over, never kept.
 pub struct Lines {
@@ -112,7 +112,7 @@ impl LineTexts {
         let next = lines.next(&mut line);
         let number = lines.number();
         let text = match next {
-            Ok(Line::Whole) => Ok(String::from_utf8_lossy(&line).into_owned()),
+            Ok(Line::Whole) => Ok(charset::decode_record(&line, None).0.into_owned()),
             Ok(Line::TooLong) => {
                 let what = format!("more than {LONGEST_TEXT} bytes in a line; break it up");
                 Err(self.bad(number, Reason::TooLong, what))

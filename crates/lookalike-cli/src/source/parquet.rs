@@ -24,6 +24,7 @@ use parquet::{
 };
 
 use super::{
+    charset::{self, Repair},
     field::{Outcome, Value, Values, Wanted},
     records::BLOCK,
 };
@@ -155,9 +156,10 @@ impl Columns {
         let value = |column: &'a Option<ArrayRef>| column.as_ref().map(|array| value(array, row));
         let keys = self.keys.iter().map(value).collect();
         let values = Values { text: value(&self.text), id: value(&self.id), keys };
-        let repaired = self.text.as_ref().is_some_and(|text| is_repaired(text, row));
+        let bytes = self.text.as_ref().and_then(|text| bytes(text, row));
+        let repair = bytes.map_or(Repair::None, |bytes| charset::decode_record(bytes, None).1);
         let found = wanted.found(values, || self.names.clone())?;
-        Ok(found.map(|found| super::field::Found { repaired, ..found }))
+        Ok(found.map(|found| super::field::Found { repair, ..found }))
     }
 }
 
@@ -190,7 +192,7 @@ fn value(array: &ArrayRef, row: usize) -> Value<'_> {
         DataType::Boolean => Value::Other("true or false"),
         DataType::Null => Value::Null,
         _ => bytes(array, row)
-            .map(|bytes| Value::Text(String::from_utf8_lossy(bytes)))
+            .map(|bytes| Value::Text(charset::decode_record(bytes, None).0))
             .or_else(|| number(array, row).map(number_value))
             .unwrap_or_else(|| features(array, row)),
     }
@@ -204,10 +206,6 @@ fn bytes(array: &ArrayRef, row: usize) -> Option<&[u8]> {
         DataType::BinaryView => Some(array.as_binary_view().value(row)),
         _ => None,
     }
-}
-
-fn is_repaired(array: &ArrayRef, row: usize) -> bool {
-    bytes(array, row).is_some_and(|bytes| std::str::from_utf8(bytes).is_err())
 }
 
 enum Number {

@@ -4,7 +4,7 @@
 //! caller's threads, a block at a time. Order and answer do not depend on the number of threads.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
 };
 
@@ -15,6 +15,7 @@ use rayon::prelude::*;
 use super::{
     Bad, Ids, Reason, Skipped,
     bytes::{check_streams, is_stream},
+    charset::Repair,
     field::{Content, Found, Key, Outcome, RowId},
     folder::{Walk, Walked},
     html,
@@ -210,11 +211,12 @@ impl Rows {
             watch: self.options.watch && self.seen.is_empty(),
             row: 0,
             input: None,
-            repaired: 0,
+            broken: 0,
+            detected: BTreeMap::new(),
             pages: 0,
         };
         each_piece(&self.inputs, Extent::Wanted, |piece| reading.take(piece, skipped, on_batch))?;
-        let Reading { ids, items, seen, repaired, pages, .. } = reading;
+        let Reading { ids, items, seen, broken, detected, pages, .. } = reading;
         let without = skipped.count(Reason::NoField) - without_before;
         if let Some(field) = self.options.field.as_ref().filter(|_| ids.len() == 0 && without > 0) {
             bail!(
@@ -227,10 +229,7 @@ impl Rows {
         if self.seen.is_empty() {
             self.seen = seen;
         }
-        if repaired > 0 {
-            let texts = counted(repaired, "text");
-            self.notes.push(format!("note: invalid UTF-8 in {texts} is replaced"));
-        }
+        self.notes.extend(encoding_notes(broken, &detected));
         if pages > 0 {
             let are = if pages == 1 { "text is a web page" } else { "texts are web pages" };
             self.notes.push(format!(
@@ -339,6 +338,25 @@ impl Items {
     }
 }
 
+/// What to say of texts that are no UTF-8.
+fn encoding_notes(broken: u64, detected: &BTreeMap<&'static str, u64>) -> Vec<String> {
+    let mut notes = Vec::new();
+    if broken > 0 {
+        let texts = counted(broken, "text");
+        notes.push(format!(
+            "note: {texts} with bytes that do not fit the encoding of the rest; in UTF-8, such bytes \
+             are read as windows-1252"
+        ));
+    }
+    if !detected.is_empty() {
+        let texts = counted(detected.values().sum(), "text");
+        let each = detected.iter().map(|(name, &count)| format!("{} as {name}", grouped(count)));
+        let each = each.collect::<Vec<_>>().join(", ");
+        notes.push(format!("note: not UTF-8, and read by its looks: {texts}, {each}"));
+    }
+    notes
+}
+
 /// A reading under way.
 struct Reading<'a> {
     inputs: &'a [Input],
@@ -350,7 +368,10 @@ struct Reading<'a> {
     /// The row of the current input last read, from 1.
     row: u64,
     input: Option<usize>,
-    repaired: u64,
+    /// Texts with bytes that do not fit.
+    broken: u64,
+    /// Texts in encodings that were detected, by name.
+    detected: BTreeMap<&'static str, u64>,
     /// Web pages that were read with all their markup.
     pages: u64,
 }
@@ -482,7 +503,7 @@ impl Reading<'_> {
                 Ok(Some(found)) => {
                     self.name(&found.id, place);
                     self.seen.extend(seen);
-                    self.repaired += u64::from(found.repaired);
+                    self.note_repair(found.repair);
                     self.pages += u64::from(!self.html && found.html == Some(true));
                     let Found { content, keys, modified, .. } = found;
                     rows.push(Row { content, keys, bytes, modified, place });
@@ -498,6 +519,14 @@ impl Reading<'_> {
             return Ok(());
         }
         on_batch(Batch { rows, first, ids: &self.ids, skipped, inputs: self.inputs })
+    }
+
+    fn note_repair(&mut self, repair: Repair) {
+        match repair {
+            Repair::None => {}
+            Repair::Broken => self.broken += 1,
+            Repair::Detected(encoding) => *self.detected.entry(encoding.name()).or_default() += 1,
+        }
     }
 
     fn start_input(&mut self, input: usize) {

@@ -378,7 +378,7 @@ fn bad_rows_are_skipped_and_listed_with_their_place() {
         format!("skipped {name}:6: is not a JSON object; write {{\"text\":\"...\"}} on one line"),
     ];
     assert_eq!(seen.skipped, expected);
-    assert_eq!(seen.notes, ["note: invalid UTF-8 in 1 text is replaced"]);
+    assert_eq!(seen.notes, ["note: not UTF-8, and read by its looks: 1 text, 1 as windows-1252"]);
 }
 
 #[test]

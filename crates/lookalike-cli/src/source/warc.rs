@@ -126,18 +126,18 @@ fn item<'a>(page: Page<'a>, head: &Head<'_>, wanted: &Wanted) -> Option<Found<'a
         return None;
     }
     let charset = charset::named(kind.as_bytes());
-    let (text, repaired) = match page.body {
+    let (text, repair) = match page.body {
         Cow::Borrowed(body) => charset::decode_page(body, charset),
         Cow::Owned(body) => {
-            let (text, repaired) = charset::decode_page(&body, charset);
-            (Cow::Owned(text.into_owned()), repaired)
+            let (text, repair) = charset::decode_page(&body, charset);
+            (Cow::Owned(text.into_owned()), repair)
         }
     };
     let id = named(head, wanted.id.as_deref());
     let key = |name: &String| head.value(name).map(|value| Key::Text(value.to_owned()));
     let keys = wanted.keys.iter().map(key).collect();
     let modified = head.value("WARC-Date").and_then(seconds).map(|time| time * 1_000_000_000);
-    Some(Found { id, keys, html: Some(is_html), modified, ..Found::text(text, repaired) })
+    Some(Found { id, keys, html: Some(is_html), modified, ..Found::text(text, repair) })
 }
 
 /// A record goes by the header that is asked for, else by its address, else by its own id.

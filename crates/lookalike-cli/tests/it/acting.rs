@@ -396,6 +396,50 @@ fn what_cannot_be_done_is_said_before_any_work() {
     assert_eq!(ran.stdout, "");
 }
 
+#[test]
+fn texts_in_old_encodings_are_told_apart() {
+    const TEXTS: [&str; 2] = [
+        "Паром на остров отходит в девять утра и снова в четыре часа дня, от северного причала. \
+         Билеты продают на борту.",
+        "Картофель сварить в мундире, дать остыть и нарезать как можно тоньше, прежде чем налить \
+         масло на большую чугунную сковороду.",
+    ];
+    let folder = Folder::new();
+    fs::create_dir(folder.path("in")).unwrap();
+    for (number, text) in TEXTS.iter().enumerate() {
+        for (name, encoding) in
+            [("cp1251", encoding_rs::WINDOWS_1251), ("koi8", encoding_rs::KOI8_R)]
+        {
+            let path = folder.path(&format!("in/{number}-{name}.txt"));
+            fs::write(path, encoding.encode(text).0).unwrap();
+        }
+        fs::write(folder.path(&format!("in/{number}-utf8.txt")), text).unwrap();
+    }
+    let ran = act(&folder, "dedup in --keep last --level copy --move gone");
+    assert_eq!(ran.exit, 0, "{}", ran.stderr);
+    assert_eq!(names(&folder.path("in")), "0-utf8.txt 1-utf8.txt");
+    let note = "note: not UTF-8, and read by its looks: 4 texts, 2 as KOI8-U, 2 as windows-1251";
+    assert!(ran.stderr.contains(note), "{}", ran.stderr);
+    // One a line, in every format that has lines.
+    let [one, other] = TEXTS.map(|text| encoding_rs::WINDOWS_1251.encode(text).0.into_owned());
+    let lines = |before: &[u8], start: &[u8], end: &[u8]| {
+        [before, start, &one, end, start, &other, end, start, &one, end].concat()
+    };
+    for (name, content) in [
+        ("a.txt", lines(b"", b"", b"\n")),
+        ("a.jsonl", lines(b"", b"{\"text\":\"", b"\"}\n")),
+        ("a.csv", lines(b"text\n", b"\"", b"\"\n")),
+        ("a.tsv", lines(b"id\ttext\n", b"\t", b"\n")),
+    ] {
+        fs::write(folder.path(name), content).unwrap();
+        let lines = if name == "a.txt" { "--lines" } else { "" };
+        let ran = act(&folder, &format!("pairs {name} {lines}"));
+        assert_eq!(ran.stdout.lines().count(), 1, "{name}: {}{}", ran.stdout, ran.stderr);
+        let note = "note: not UTF-8, and read by its looks: 3 texts, 3 as windows-1251";
+        assert!(ran.stderr.contains(note), "{name}: {}", ran.stderr);
+    }
+}
+
 /// The id of a journal, which is its name.
 fn id(journal: &Path) -> &str {
     journal.file_stem().unwrap().to_str().unwrap()

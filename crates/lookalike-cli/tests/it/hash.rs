@@ -107,11 +107,11 @@ fn the_result_does_not_depend_on_threads() {
 }
 
 #[test]
-fn invalid_text_is_repaired_and_noted() {
+fn text_that_is_no_utf8_is_read_by_its_looks_and_noted() {
     let folder = Folder::with("a.txt", b"caf\xe9 au lait\nfine as it is\n");
     let ran = folder.run("hash --lines a.txt");
     assert_eq!(ran.stdout.lines().count(), 2);
-    let note = "note: invalid UTF-8 in 1 text is replaced\n";
+    let note = "note: not UTF-8, and read by its looks: 1 text, 1 as windows-1252\n";
     assert!(ran.stderr.contains(note), "{}", ran.stderr);
 }
 
