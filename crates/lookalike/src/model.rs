@@ -12,6 +12,7 @@ use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::hash;
 use crate::recipe::{Recipe, log2};
 
 /// In how many of some texts each feature is.
@@ -45,12 +46,16 @@ pub struct Model {
     counts: HashMap<u64, u32>,
     /// Of all the above.
     checksum: u64,
+    /// The same, as a cryptographic hash: what tells models apart.
+    content: [u64; 2],
 }
 
 impl Model {
     fn new(of: String, texts: u32, counts: HashMap<u64, u32>) -> Self {
-        let mut model = Self { of, texts, counts, checksum: 0 };
-        model.checksum = xxh3_64(&model.body());
+        let mut model = Self { of, texts, counts, checksum: 0, content: [0; 2] };
+        let body = model.body();
+        model.checksum = xxh3_64(&body);
+        model.content = hash::content(&body);
         model
     }
 
@@ -66,6 +71,12 @@ impl Model {
         }
         counts.retain(|_, count| *count > 1);
         Self::new(of.to_owned(), count, counts)
+    }
+
+    /// What tells it from every other model, for the name of a recipe: 16 digits of a hash of all
+    /// that it knows.
+    pub fn identity(&self) -> String {
+        format!("{:016x}", self.content[0].swap_bytes())
     }
 
     /// How many texts it was learned from.
@@ -179,10 +190,10 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Models are equal if their files are.
+/// Models are equal if they know the same.
 impl PartialEq for Model {
     fn eq(&self, other: &Self) -> bool {
-        self.checksum == other.checksum
+        self.content == other.content
     }
 }
 
@@ -190,7 +201,7 @@ impl Eq for Model {}
 
 impl Hash for Model {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.checksum.hash(state);
+        self.content.hash(state);
     }
 }
 
@@ -289,5 +300,22 @@ mod tests {
         }
         let error = Model::read(&b"some text that is not a model"[..]).unwrap_err();
         assert_eq!(error.to_string(), "this is not a corpus model");
+    }
+
+    #[test]
+    fn models_of_equally_many_texts_have_other_identities() {
+        let one = Model::read(learned().as_slice()).unwrap();
+        let mut learner = Learner::new(&Preset::named("words").unwrap().recipe);
+        ["a cat", "a dog", "a a end"].into_iter().for_each(|text| learner.add(text));
+        let other = learner.finish();
+        assert_eq!((one.texts(), one.features_name()), (other.texts(), other.features_name()));
+        assert_ne!(one, other);
+        let named = |model: &Model| {
+            let recipe = &Preset::named("words").unwrap().recipe;
+            Recipe { model: Some(std::sync::Arc::new(model.clone())), ..recipe.clone() }.to_string()
+        };
+        assert_ne!(named(&one), named(&other));
+        assert!(named(&one).contains(&one.identity()), "{}", named(&one));
+        assert_eq!(Model::read(learned().as_slice()).unwrap().identity(), one.identity());
     }
 }

@@ -418,7 +418,7 @@ impl fmt::Display for Recipe {
         }
         write!(f, ", {weights}")?;
         if let Some(model) = model {
-            write!(f, " by {} texts", model.texts())?;
+            write!(f, " by {} texts (model {})", model.texts(), model.identity())?;
         }
         if let Some(top) = top {
             write!(f, ", top {top}")?;

@@ -165,7 +165,7 @@ impl fmt::Display for PictureRecipe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {} bits", self.name(), self.width.bits())?;
         if let Some(model) = &self.model {
-            write!(f, ", by {} pictures", model.texts())?;
+            write!(f, ", by {} pictures (model {})", model.texts(), model.identity())?;
         }
         write!(f, ", version {}", self.version)
     }
