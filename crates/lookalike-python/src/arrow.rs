@@ -11,6 +11,7 @@ use arrow_array::{
     ffi_stream::FFI_ArrowArrayStream,
     make_array,
 };
+use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType};
 use pyo3::{
     exceptions::{PyTypeError, PyValueError},
@@ -54,7 +55,16 @@ fn read_array(capsules: &Bound<'_, PyTuple>) -> PyResult<ArrayRef> {
     // SAFETY: capsules of these names hold structs of these types, alive as long as they are; the
     // array is moved out and marked as such, so that the capsule does not release it again.
     let data = unsafe { from_ffi(FFI_ArrowArray::from_raw(array), &*schema) };
-    data.map(make_array).map_err(refused)
+    checked(data)
+}
+
+/// An array of data from elsewhere, once it is certain that they are what their type says: texts in
+/// UTF-8, offsets and keys within bounds. Nobody but us checks that, and safe code relies on it.
+fn checked(data: Result<ArrayData, ArrowError>) -> PyResult<ArrayRef> {
+    let mut data = data.map_err(refused)?;
+    data.align_buffers();
+    data.validate_full().map_err(refused)?;
+    Ok(make_array(data))
 }
 
 fn read_stream(capsule: &Bound<'_, PyCapsule>) -> PyResult<Vec<ArrayRef>> {
@@ -80,7 +90,7 @@ fn read_stream(capsule: &Bound<'_, PyCapsule>) -> PyResult<Vec<ArrayRef>> {
         }
         // SAFETY: the stream promises arrays of its schema's type.
         let data = unsafe { from_ffi_and_data_type(array, kind.clone()) };
-        chunks.push(make_array(data.map_err(refused)?));
+        chunks.push(checked(data)?);
     }
 }
 
