@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from hashlib import blake2b
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
@@ -31,6 +32,13 @@ numpy: Any = installed("numpy")
 WIDTHS = (1, 2, 4)
 
 
+def is_empty(print: Any) -> bool:
+    """Whether this is no fingerprint, but what stands where there is none."""
+    if numpy is not None and isinstance(print, numpy.ma.MaskedArray):
+        return bool(numpy.ma.getmaskarray(print).any())
+    return not isinstance(print, int | str) and bool(_native.is_missing(print))
+
+
 def prints_from(words: bytearray, empty: bytearray, bits: int) -> Prints:
     """Fingerprints from what the native half hands over."""
     width = max(1, bits // 64)
@@ -43,6 +51,14 @@ def prints_from(words: bytearray, empty: bytearray, bits: int) -> Prints:
     mask = numpy.frombuffer(empty, dtype=bool)
     if width > 1:
         data = data.reshape(-1, width)
+    if mask.any():
+        # Whoever drops the mask, as np.save does, must not get fingerprints that are alike: these
+        # are as far from each other as those of unrelated items. The same input gives the same.
+        seed = int.from_bytes(blake2b(words, digest_size=16).digest(), "little")
+        noise = numpy.random.Generator(numpy.random.PCG64(seed))
+        shape = (int(mask.sum()), *data.shape[1:])
+        data[mask] = noise.integers(0, 1 << 64, size=shape, dtype=numpy.uint64)
+    if width > 1:
         mask = numpy.repeat(mask[:, None], width, axis=1)
     prints: Prints = numpy.ma.MaskedArray(data, mask=mask)
     return prints
@@ -98,13 +114,13 @@ class Given:
         # In C order, in the byte order of the machine: what the native half can copy at once.
         return numpy.ascontiguousarray(array, dtype=numpy.uint64), width
 
-    def _of_list(self, prints: Iterable[int | None]) -> list[int]:
+    def _of_list(self, prints: Iterable[Any]) -> list[int]:
         listed = list(prints)
-        if None in listed:
-            self.positions = [at for at, print in enumerate(listed) if print is not None]
-            if numpy is not None:
-                self.positions = numpy.array(self.positions, dtype=numpy.uint32)
-        return [print for print in listed if print is not None]
+        known = [at for at, print in enumerate(listed) if type(print) is int or not is_empty(print)]
+        if len(known) == len(listed):
+            return listed
+        self.positions = known if numpy is None else numpy.array(known, dtype=numpy.uint32)
+        return [listed[at] for at in known]
 
     def restore(self, triples: Triples, columns: Sequence[int]) -> Triples:
         """Counts the empty ones again, in these columns of rows of three."""

@@ -81,8 +81,14 @@ class Dedup:
 
     @cached_property
     def kept(self) -> list[Any]:
-        """What stays: the numbers of rows, from 0; of files, the ids."""
-        return self._answer.kept()
+        """What stays: the numbers of rows, from 0; of files, the ids.
+
+        Rows that are no items, such as those without a text, stay, too; they are counted as skipped.
+        """
+        if self._data is None:
+            return self._answer.kept()
+        gone = set(self.removed)
+        return [row for row in range(len(self._data)) if row not in gone]
 
     @cached_property
     def removed(self) -> list[Any]:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _native
-from ._arrays import Given, numpy, triples_from
+from ._arrays import Given, is_empty, numpy, triples_from
+from .errors import FingerprintError
 
 if TYPE_CHECKING:
     from ._arrays import Triples
@@ -57,7 +58,9 @@ class Index:
         return self._native.distance
 
     def insert(self, print: int) -> int:
-        """Add a fingerprint, and say its id."""
+        """Add a fingerprint, and say its id; :class:`ValueError` if it is masked or ``None``."""
+        if is_empty(print):
+            raise FingerprintError("there is no fingerprint here (it is masked, or None)")
         return self._native.insert(_int_of(print))
 
     def insert_many(self, prints: Any) -> Any:
@@ -80,7 +83,9 @@ class Index:
         return removed
 
     def search(self, print: int, distance: int | None = None) -> list[Match]:
-        """What is within the distance, nearest first."""
+        """What is within the distance, nearest first; nothing is near what has no fingerprint."""
+        if is_empty(print):
+            return []
         within = self.distance if distance is None else distance
         return [Match(*found) for found in self._native.search(_int_of(print), within)]
 
@@ -121,7 +126,7 @@ class Index:
         return self._native.memory_bytes()
 
     def __contains__(self, print: object) -> bool:
-        return self._native.contains(_int_of(print))
+        return not is_empty(print) and self._native.contains(_int_of(print))
 
     def __getitem__(self, id: int) -> int:
         """The fingerprint of an item."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _native
-from ._arrays import WIDTHS, Given, numpy, triples_from
+from ._arrays import WIDTHS, Given, is_empty, numpy, triples_from
 from .errors import FingerprintError
 
 if TYPE_CHECKING:
@@ -27,7 +27,16 @@ def distance(a: Any, b: Any) -> Any:
 
     >>> distance(prints, prints[0]).tolist()[0]
     0
+
+    Where there is no fingerprint, there is no distance: it is ``None``, or masked among many.
+
+    >>> distance(simhash("..."), simhash("to be or not to be")) is None
+    True
     """
+    masks = [_mask_of(side) for side in (a, b)]
+    mask = masks[0] | masks[1]
+    if any(empty is True for empty in masks):
+        return None if mask is True else numpy.ma.masked_all(mask.shape, dtype=numpy.uint32)
     for side in (a, b):
         if _is_int(side) and not 0 <= int(side) < 1 << 256:
             raise FingerprintError(f"{int(side)} is no fingerprint: it has up to 256 bits")
@@ -38,7 +47,16 @@ def distance(a: Any, b: Any) -> Any:
     width = next(_words(side).shape[-1] for side in (a, b) if not _is_int(side))
     one, two = (_words(side, width) for side in (a, b))
     bits = numpy.bitwise_count(one ^ two).sum(axis=-1, dtype=numpy.uint32)
-    return int(bits) if bits.ndim == 0 else bits
+    if bits.ndim == 0:
+        return int(bits)
+    return numpy.ma.MaskedArray(bits, mask=mask) if numpy.any(mask) else bits
+
+
+def _mask_of(prints: Any) -> Any:
+    """Whether there is no fingerprint; of many, an array that says it of each."""
+    if numpy is not None and _is_masked(prints) and prints.ndim == 2:
+        return numpy.ma.getmaskarray(prints).any(axis=1)
+    return is_empty(prints)
 
 
 def _is_int(print: Any) -> bool:

@@ -86,10 +86,20 @@ def test_texts_go_by_their_number() -> None:
 def test_rows_without_text_are_skipped_and_counted() -> None:
     result = dedup([None, NINE, None, TEN, float("nan")])
     assert decided(result) == [(3, 1)]
-    assert result.kept == [1]
+    assert result.kept == [0, 1, 2, 4] and result.rows[:3] == [None, NINE, None]
     assert len(result.skipped) == 3 and result.summary["skipped"] == 3
     with pytest.raises(errors.InputError, match="--strict stops at the first"):
         dedup([None, NINE], strict=True)
+
+
+def test_rows_without_text_stay_in_every_kind_of_table() -> None:
+    texts = ["a b c d", None, "e f g h", "a b c d"]
+    pandas_table = pandas.DataFrame({"text": texts})
+    for table in [pandas_table, polars.DataFrame({"text": texts}), pyarrow.table({"text": texts})]:
+        result = dedup(table)
+        assert (result.kept, result.removed, len(result.rows)) == ([0, 1, 2], [3], 3)
+        assert (result.summary["items"], result.summary["skipped"]) == (3, 1)
+    assert dedup(pandas_table).rows["text"].isna().tolist() == [False, True, False]
 
 
 def test_no_rows_are_no_items() -> None:
@@ -188,9 +198,8 @@ def test_functions_of_yours_take_rows_of_any_kind(tmp_path: Path) -> None:
     result = dedup(pages, extractor=lambda page: list(page["links"]))
     assert decided(result) == [(2, 0)]
     assert dedup(pages, field="links", extractor=list).removed == [2]
-    assert dedup([{"soup": 2, "salt": 1}, None, {"soup": 2, "salt": 1}], hash=zlib.crc32).kept == [
-        0
-    ]
+    soups = [{"soup": 2, "salt": 1}, None, {"soup": 2, "salt": 1}]
+    assert dedup(soups, hash=zlib.crc32).kept == [0, 1]
     lines = tmp_path / "lines.txt"
     lines.write_text("\n".join([NINE, OTHER, TEN]))
     page = tmp_path / "page.html"

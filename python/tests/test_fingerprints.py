@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -242,3 +243,47 @@ def test_a_model_weighs_by_rarity_and_travels(tmp_path: Any) -> None:
         simhash("text", recipe="keywords")
     with pytest.raises(lookalike.errors.RecipeError, match="the corpus model is of"):
         simhash("text", weights="tfidf", features="words:2", model=model)
+
+
+def test_no_fingerprint_is_never_taken_for_one() -> None:
+    texts = ["to be or not to be", "...", "", "to be or not to be"]
+    for bits in [32, 64, 128, 256]:
+        prints = fingerprints(texts, bits=bits)
+        empty, one = prints[1], prints[0]
+        assert distance(empty, one) is None and distance(one, empty) is None
+        assert distance(empty, prints[2]) is None and distance(None, 7) is None
+        assert lookalike.find_all(prints, 0, bits=bits).tolist() == [[0, 3, 0]]
+        index = lookalike.Index(bits=bits, distance=3, prints=prints)
+        assert len(index) == 2 and empty not in index and index.search(empty) == []
+        for nothing in [empty, None, float("nan"), pandas.NA]:
+            with pytest.raises(ValueError, match="no fingerprint"):
+                index.insert(nothing)
+        assert len(index) == 2
+        # Whoever loses the mask, as np.save does, still has no items that are alike.
+        saved = io.BytesIO()
+        numpy.save(saved, prints)
+        saved.seek(0)
+        pairs = lookalike.find_all(numpy.load(saved), 3)
+        assert pairs.tolist() == [[0, 3, 0]]
+    many = distance(fingerprints(texts, bits=128), simhash(texts[0], bits=128))
+    assert many.mask.tolist() == [False, True, True, False] and many[0] == many[3] == 0
+    assert distance(fingerprints(texts, bits=128), None).mask.all()
+    assert distance(fingerprints(texts[::3], bits=128), None).shape == (2,)
+    listed = [7, None, numpy.ma.masked, float("nan"), 7]
+    assert lookalike.find_all(listed).tolist() == [[0, 4, 0]]
+
+
+def test_strings_of_arrow_data_that_are_not_utf_8_are_refused() -> None:
+    offsets = pyarrow.py_buffer(numpy.array([0, 3, 7, 9], dtype=numpy.int32).tobytes())
+    bad = pyarrow.StringArray.from_buffers(3, offsets, pyarrow.py_buffer(b"one\xff\xfe\xfdxok"))
+    wild = pyarrow.py_buffer(numpy.array([0, 3, 7, 900], dtype=numpy.int32).tobytes())
+    beyond = pyarrow.StringArray.from_buffers(3, wild, pyarrow.py_buffer(b"one two x"))
+    for column in [bad, beyond]:
+        table = pyarrow.table({"text": column})
+        for read in [
+            lambda column=column: fingerprints(column),
+            lambda column=column: fingerprints(pyarrow.chunked_array([column])),
+            lambda table=table: lookalike.dedup(table),
+        ]:
+            with pytest.raises(ValueError, match="this Arrow data cannot be read"):
+                read()
