@@ -18,7 +18,7 @@ needed. Everything is written down in docs/python.md.
 from importlib.metadata import version as _version
 
 from . import errors
-from ._collection import Collection, CollectionMatch, StoredItem
+from ._collection import Added, Collection, CollectionMatch, StoredItem
 from ._dedup import AlikePair, Dedup, Group, Member, dedup, report
 from ._index import Index, Match
 from ._pictures import PicturePreset, picture, picture_recipes, pictures
@@ -29,6 +29,7 @@ from .errors import LookalikeError
 __version__ = _version("lookalike")
 
 __all__ = [
+    "Added",
     "AlikePair",
     "Collection",
     "CollectionMatch",

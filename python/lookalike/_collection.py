@@ -7,14 +7,18 @@ import os
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Any, NamedTuple, NoReturn, TypeAlias
+from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias
 
 from . import _native
+from ._arrays import is_empty
 from ._recipe import Recipe, recipe_of
 from .errors import CollectionError
 
 #: A text, or a fingerprint.
 Seen: TypeAlias = str | int
+
+#: What may become of an item that is to be stored.
+Status: TypeAlias = Literal["added", "replaced", "present", "taken", "near", "unfit"]
 
 
 class CollectionMatch(NamedTuple):
@@ -23,6 +27,24 @@ class CollectionMatch(NamedTuple):
     id: str
     #: The bits in which it differs from the query.
     distance: int
+
+
+class Added(NamedTuple):
+    """What became of an item that was to be stored; true if it is stored now."""
+
+    #: Its id; one that came without has an id made of its content.
+    id: str
+    #: ``added``, ``replaced``; ``present`` if the same item is there already, ``taken`` if its id
+    #: is taken by another one, ``near`` if something near is there, ``unfit`` if it cannot be
+    #: stored: it has no fingerprint, say.
+    status: Status
+    #: What is near, if that is why it was not stored.
+    matches: list[CollectionMatch]
+    #: Why it was not stored, if it is ``taken`` or ``unfit``.
+    reason: str | None
+
+    def __bool__(self) -> bool:
+        return self.status in ("added", "replaced")
 
 
 class StoredItem(NamedTuple):
@@ -45,9 +67,9 @@ class Collection:
     >>> import tempfile
     >>> folder = tempfile.mkdtemp() + "/seen"
     >>> with Collection(folder) as seen:
-    ...     seen.insert("a", "The ferry to the island leaves at nine.", payload={"page": 7})
+    ...     seen.insert("a", "The ferry to the island leaves at nine.", payload={"page": 7}).status
     ...     [match.id for match in seen.search("The ferry to the island leaves at NINE!")]
-    True
+    'added'
     ['a']
     >>> seen = Collection(folder, read_only=True)
     >>> "a" in seen, len(seen), seen["a"].payload
@@ -101,40 +123,69 @@ class Collection:
         self.close()
         raise CollectionError(f"{self.path} {why}; leave it out, or make another collection")
 
-    def insert(self, id: str, item: Seen, payload: Any = None) -> bool:
-        """Store an item, unless one of its id is there; say whether it was stored.
+    def insert(self, id: str | None, item: Seen | None, payload: Any = None) -> Added:
+        """Store an item, unless one of its id is there; say what became of it.
 
-        ``payload`` is anything JSON can hold. A text without features has no fingerprint, and is
-        not stored.
+        With ``None`` for an id it goes by its content: equal content is stored once. ``payload`` is
+        anything JSON can hold. A text without features has no fingerprint, and is not stored:
+
+        >>> import tempfile
+        >>> with Collection(tempfile.mkdtemp() + "/seen") as seen:
+        ...     texts = [("a", "one text"), ("a", "one text"), ("a", "two"), ("b", "...")]
+        ...     [added.status for added in seen.insert_many(texts)]
+        ['added', 'present', 'taken', 'unfit']
         """
         return self.insert_many([(id, item, payload)])[0]
 
-    def insert_many(self, items: Iterable[tuple[Any, ...]]) -> list[bool]:
-        """Store items ``(id, item)`` or ``(id, item, payload)``, all in one step, or none."""
-        return [stored for stored, _ in self._native.insert(_given(items))]
+    def insert_many(self, items: Iterable[tuple[Any, ...]]) -> list[Added]:
+        """Store items ``(id, item)`` or ``(id, item, payload)``, in one step.
 
-    def upsert(self, id: str, item: Seen, payload: Any = None) -> bool:
+        An item that cannot be stored does not stop the others.
+        """
+        return _added(self._native.insert(_given(items)))
+
+    def upsert(self, id: str | None, item: Seen | None, payload: Any = None) -> Added:
         """Store an item, in place of the one of its id if there is any."""
         return self.upsert_many([(id, item, payload)])[0]
 
-    def upsert_many(self, items: Iterable[tuple[Any, ...]]) -> list[bool]:
-        """The same for many, all in one step, or none."""
-        return [stored for stored, _ in self._native.upsert(_given(items))]
+    def upsert_many(self, items: Iterable[tuple[Any, ...]]) -> list[Added]:
+        """The same for many, in one step."""
+        return _added(self._native.upsert(_given(items)))
 
     def check_and_insert(
-        self, id: str, item: Seen, payload: Any = None, *, distance: int | None = None
+        self,
+        id: str | None,
+        item: Seen | None,
+        payload: Any = None,
+        *,
+        distance: int | None = None,
     ) -> list[CollectionMatch]:
-        """Store an item if nothing is near it; else say what is. Nobody can come between."""
+        """Store an item if nothing is near it; else say what is. Nobody can come between.
+
+        An empty list means that it is stored. If the same item is there under its id, it is the
+        match. If the id is taken by another item, or the item has no fingerprint,
+        :class:`~lookalike.errors.CollectionError` says so.
+        """
+        added = self.check_and_insert_many([(id, item, payload)], distance=distance)[0]
+        if added.reason is not None:
+            raise CollectionError(f"{added.id}: {added.reason}; it is not stored")
+        if added.status == "present":
+            return [CollectionMatch(added.id, 0)]
+        return added.matches
+
+    def check_and_insert_many(
+        self, items: Iterable[tuple[Any, ...]], *, distance: int | None = None
+    ) -> list[Added]:
+        """The same for many, one after the other, in one step; say of each what became of it."""
         within = self.distance if distance is None else distance
-        ((_, near),) = self._native.check_and_insert(_given([(id, item, payload)]), within)
-        return [CollectionMatch(*found) for found in near]
+        return _added(self._native.check_and_insert(_given(items), within))
 
     def remove(self, id: str) -> bool:
         """Remove an item; say whether it was there."""
         return self._native.remove([id])[0]
 
     def search(
-        self, item: Seen, distance: int | None = None, limit: int = 100
+        self, item: Seen | None, distance: int | None = None, limit: int = 100
     ) -> list[CollectionMatch]:
         """What is near a text or a fingerprint: nearest first, at most ``limit``."""
         return self.search_many([item], distance, limit)[0]
@@ -149,7 +200,8 @@ class Collection:
     ) -> list[list[CollectionMatch]]:
         """The same for many, in parallel."""
         within = self.distance if distance is None else distance
-        found = self._native.search(list(items), within, limit, threads)
+        queries = [None if is_empty(item) else item for item in items]
+        found = self._native.search(queries, within, limit, threads)
         return [[CollectionMatch(*match) for match in matches] for matches in found]
 
     def __getitem__(self, id: str) -> StoredItem:
@@ -204,10 +256,17 @@ class Collection:
         return f"<Collection {self.path}: {self.maker}, distance up to {self.distance}>"
 
 
-def _given(items: Iterable[tuple[Any, ...]]) -> list[tuple[str, Any, str | None]]:
+def _added(stored: Iterable[tuple[str, Status, list[tuple[str, int]], str | None]]) -> list[Added]:
+    return [
+        Added(id, status, [CollectionMatch(*found) for found in near], reason)
+        for id, status, near, reason in stored
+    ]
+
+
+def _given(items: Iterable[tuple[Any, ...]]) -> list[tuple[str | None, Any, str | None]]:
     given = []
     for id, item, *rest in items:
         payload = rest[0] if rest else None
         text = None if payload is None else json.dumps(payload, ensure_ascii=False)
-        given.append((id, item, text))
+        given.append((id, None if is_empty(item) else item, text))
     return given

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from lookalike import Collection, CollectionMatch, Recipe, errors, simhash
+from lookalike import Collection, CollectionMatch, Recipe, errors, fingerprints, simhash
 
 NINE = "The ferry to the island leaves at nine in the morning from the north end."
 TEN = "The ferry to the island leaves at ten in the morning, from the north end!"
@@ -16,13 +17,8 @@ OTHER = "Boil the potatoes in their skins, let them cool, and slice them thin."
 
 def test_texts_are_remembered_and_found(tmp_path: Path) -> None:
     with Collection(tmp_path / "seen") as seen:
-        assert seen.insert_many(
-            [("nine", NINE, {"page": 7}), ("other", OTHER), ("empty", "...")]
-        ) == [
-            True,
-            True,
-            False,
-        ]
+        added = seen.insert_many([("nine", NINE, {"page": 7}), ("other", OTHER), ("empty", "...")])
+        assert [bool(one) for one in added] == [True, True, False]
         assert not seen.insert("nine", TEN), "an id is taken once"
         assert [match.id for match in seen.search(TEN)] == ["nine"]
         assert seen.search("...") == []
@@ -97,3 +93,51 @@ def test_what_a_collection_was_made_for_stays(tmp_path: Path) -> None:
         with pytest.raises(errors.CollectionError, match=message):
             Collection(tmp_path / "seen", recipe=None, **asked)
     Collection(tmp_path / "seen", recipe=None).close()
+
+
+def test_each_item_is_told_what_became_of_it(tmp_path: Path) -> None:
+    items = [
+        ("a", NINE),
+        ("a", NINE),
+        ("a", OTHER),
+        ("none", "..."),
+        (None, OTHER),
+        (None, OTHER),
+        ("x" * 40_000, OTHER),
+        ("missing", None),
+    ]
+    expected = ["added", "present", "taken", "unfit", "added", "present", "unfit", "unfit"]
+    with Collection(tmp_path / "seen", recipe="bare") as seen:
+        added = seen.insert_many(items)
+        assert [one.status for one in added] == expected
+        assert [bool(one) for one in added] == [status == "added" for status in expected]
+        assert added[4].id == added[5].id and added[4].id.startswith("b3-")
+        assert "at most 32767 bytes" in (added[6].reason or "")
+        assert len(seen) == 2 and seen["a"].fingerprint == simhash(NINE, "bare")
+        counts = Counter(one.status for one in seen.check_and_insert_many([("b", TEN), *items]))
+        assert counts == {"near": 1, "present": 4, "taken": 1, "unfit": 3}
+        assert sum(counts.values()) == len(items) + 1
+        replaced = seen.upsert_many([("a", OTHER), ("c", "...")])
+        assert [one.status for one in replaced] == ["replaced", "unfit"]
+
+
+def test_what_is_not_stored_is_never_said_to_be(tmp_path: Path) -> None:
+    with Collection(tmp_path / "seen", recipe="bare") as seen:
+        assert seen.check_and_insert("nine", NINE) == []
+        assert seen.check_and_insert("nine", NINE) == [CollectionMatch("nine", 0)]
+        with pytest.raises(errors.CollectionError, match="taken by an item with another"):
+            seen.check_and_insert("nine", OTHER)
+        with pytest.raises(errors.CollectionError, match="it has no fingerprint"):
+            seen.check_and_insert("empty", "...")
+        assert len(seen) == 1
+
+
+def test_masked_fingerprints_are_neither_stored_nor_found(tmp_path: Path) -> None:
+    prints = fingerprints(["one text of some words", "..."], recipe="simhash64")
+    with Collection(tmp_path / "seen", recipe=None, bits=64) as seen:
+        assert [one.status for one in seen.insert_many(zip("ab", prints, strict=True))] == [
+            "added",
+            "unfit",
+        ]
+        assert seen.search_many(prints) == [[CollectionMatch("a", 0)], []]
+        assert seen.insert(None, 7).id == "0x0000000000000007"

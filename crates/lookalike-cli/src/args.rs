@@ -751,7 +751,8 @@ pub struct RowArgs {
     #[arg(long, value_name = "NAME")]
     pub id: Option<String>,
 
-    /// Take every line as an item of its own; its id is the line number
+    /// Take every line as an item of its own; its id is the line number (in collections, it goes by
+    /// its content)
     #[arg(long, conflicts_with = "format")]
     pub lines: bool,
 

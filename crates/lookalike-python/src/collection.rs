@@ -7,7 +7,7 @@ use std::{
     sync::{PoisonError, RwLock},
 };
 
-use lookalike::{About, Added, Fingerprint, Found, Maker, NewItem, Radius};
+use lookalike::{About, Added, Fingerprint, Found, Maker, NewItem, Radius, collection::content_id};
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyString};
 use rayon::prelude::*;
 
@@ -40,14 +40,14 @@ enum Unread<'a> {
 /// A thread takes at least so many texts.
 const SHARE: usize = 16;
 
-/// An item: its id, its fingerprint (an int) or text, and JSON to remember with it.
-type Given<'py> = (String, Bound<'py, PyAny>, Option<String>);
+/// An item: its id, if it has one; its fingerprint (an int) or text; and JSON to remember with it.
+type Given<'py> = (Option<String>, Bound<'py, PyAny>, Option<String>);
 
 /// An item that is there: its fingerprint, its JSON, and when it came.
 type Item<'py> = (Bound<'py, PyAny>, Option<String>, u64);
 
-/// Whether an item was stored, and what was near if that is why not.
-type Stored = (bool, Vec<(String, u32)>);
+/// What became of an item: its id, in a word, what was near, and why it cannot be stored.
+type Stored = (String, &'static str, Vec<(String, u32)>, Option<String>);
 
 #[pymethods]
 impl Collection {
@@ -237,24 +237,53 @@ impl Collection {
 
     fn store(&self, py: Python<'_>, items: &[Given<'_>], way: Way) -> PyResult<Vec<Stored>> {
         let prints = self.prints(py, items.iter().map(|(_, item, _)| item))?;
-        let known = items.iter().zip(&prints).filter_map(|((id, _, payload), print)| {
-            let fingerprints = std::slice::from_ref(print.as_ref()?);
-            Some(NewItem { payload: payload.as_deref(), ..NewItem::new(id, fingerprints) })
+        let width = self.with(py, |inner| inner.about().width)?;
+        let id = |((id, item, _), print): (&Given<'_>, &Option<Fingerprint<4>>)| {
+            id.clone().unwrap_or_else(|| match (item.cast::<PyString>(), print) {
+                (Ok(text), _) => content_id(text.to_string_lossy().as_bytes()),
+                (Err(_), Some(print)) => print.to_hex(width),
+                (Err(_), None) => "without an id".to_owned(),
+            })
+        };
+        let ids: Vec<String> = items.iter().zip(&prints).map(id).collect();
+        let new = items.iter().zip(&ids).zip(&prints).map(|(((_, _, payload), id), print)| {
+            NewItem { payload: payload.as_deref(), ..NewItem::new(id, print.as_slice()) }
         });
-        let new: Vec<NewItem<'_>> = known.collect();
+        let new: Vec<NewItem<'_>> = new.collect();
         let change = |inner: &lookalike::Collection| match way {
             Way::Insert => inner.insert_many(&new),
             Way::Upsert => inner.upsert_many(&new),
             Way::UnlessNear(radius) => inner.check_and_insert_many(&new, radius),
         };
-        let mut added = self.with(py, change)?.or_raise()?.into_iter();
-        let stored = |print: &Option<Fingerprint<4>>| match print.and_then(|_| added.next()) {
-            Some(Added::Near { matches }) => (false, named(matches)),
-            Some(added) => (added.is_stored(), Vec::new()),
-            None => (false, Vec::new()),
-        };
-        Ok(prints.iter().map(stored).collect())
+        let added = self.with(py, change)?.or_raise()?;
+        Ok(ids.into_iter().zip(added).map(|(id, added)| stored(id, added)).collect())
     }
+}
+
+fn stored(id: String, added: Added) -> Stored {
+    let (mut matches, mut reason) = (Vec::new(), None);
+    let status = match added {
+        Added::New { .. } => "added",
+        Added::Replaced { .. } => "replaced",
+        Added::Present { .. } => "present",
+        Added::Taken { .. } => {
+            reason = Some("this id is taken by an item with another fingerprint".to_owned());
+            "taken"
+        }
+        Added::Near { matches: near } => {
+            matches = named(near);
+            "near"
+        }
+        Added::Unfit { why } => {
+            reason = Some(why);
+            "unfit"
+        }
+        other => {
+            reason = Some(format!("{other:?}"));
+            "unfit"
+        }
+    };
+    (id, status, matches, reason)
 }
 
 fn named(found: Vec<Found>) -> Vec<(String, u32)> {

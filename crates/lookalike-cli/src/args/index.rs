@@ -18,7 +18,8 @@ pub enum IndexCommand {
     Search(IndexSearchArgs),
     Groups(IndexGroupsArgs),
     Stats(IndexStatsArgs),
-    /// Compare every byte with its checksum, and the search tables with the records
+    /// Compare every byte with its checksum, and the search tables with the records; also where
+    /// nothing can be written
     Verify(IndexFolderArgs),
     /// Merge the search tables, which makes searches faster after many changes, and give space back
     Compact(IndexFolderArgs),
@@ -70,8 +71,9 @@ pub struct IndexCreateArgs {
 
 /// Add items to a collection; it is made if it is not there.
 ///
-/// INPUT is all that the other commands read. An item whose id is there is left out, and said so.
-/// With --skip-near only what is new is added; the rest is listed with what it is near to: a dedup
+/// INPUT is all that the other commands read. Items without an id go by their content. An item that
+/// is there already is left out; an id that is taken by another item is listed, and the exit code is
+/// 2. With --skip-near only what is new is added; the rest is listed with what it is near to: a dedup
 /// that remembers.
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -89,7 +91,8 @@ pub struct IndexAddArgs {
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
 
-    /// Add only what has nothing near it; list the rest as JSON lines {"id","match","distance"}
+    /// Add only what has nothing near it; list the rest as JSON lines {"id","match","distance"}, and
+    /// "file" and "line" of a match without an id
     #[arg(long, conflicts_with = "update")]
     pub skip_near: bool,
 
@@ -143,8 +146,9 @@ pub struct IndexRemoveArgs {
 
 /// Find what of a collection is near the items of INPUT, nearest first.
 ///
-/// On a terminal a table, else a JSON line {"query","id","distance","sequence"} for each match; of
-/// pictures with "level": copy, near, similar, or part for one that shows a part of the other.
+/// On a terminal a table, else a JSON line {"query","match","distance","similarity","level"} for each
+/// match; level is of images: copy, near, similar, or part for one that shows a part of the other.
+/// Matches without an id have "file" and "line", too.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -235,6 +239,8 @@ pub struct IndexFolderArgs {
 }
 
 /// Write all items as JSON lines, which import, pairs and others read.
+///
+/// A damaged record is named and left out, and the exit code is 2.
 #[derive(clap::Args)]
 pub struct IndexExportArgs {
     /// The folder of the collection

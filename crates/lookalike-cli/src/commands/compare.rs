@@ -5,7 +5,7 @@ use std::{io::Write, path::Path, process::ExitCode};
 use anyhow::{Context, Result, anyhow, ensure};
 use lookalike::{Item, Level, Radius, TextCloseness, TextSearch, Width};
 use rayon::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     args::{CompareArgs, Kind, OutputArgs, WorkArgs},
@@ -112,6 +112,8 @@ fn compare_pictures(a: &str, b: &str, args: &CompareArgs) -> Result<ExitCode> {
     Output::print(&if args.json {
         let fields = [
             ("distance", json!(closeness.map(|closeness| closeness.distance))),
+            // Images have no other measure than the distance.
+            ("similarity", Value::Null),
             ("orientation", json!(orientation)),
             ("level", json!(level)),
             ("verdict", json!(verdict)),

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use lookalike::{Radius, Recipe};
 use serde_json::json;
 
-use super::texts::for_each_print;
+use super::texts::{Printed, for_each_print};
 use crate::{
     args::{HashArgs, Kind, PictureArgs, VerifyArgs, WorkArgs},
     config::{Making, PicturesAlike, Work, on_threads, picture_reading},
@@ -129,7 +129,7 @@ fn write_all(
     let mut lines = Vec::new();
     for_each_print(rows, recipe, skipped, progress, &mut |prints| {
         written += prints.len() as u64;
-        for (id, print) in prints {
+        for Printed { id, print, .. } in prints {
             write_line(&mut lines, id, &print.to_hex(recipe.width));
         }
         output.write_all(&lines).context("cannot write the fingerprints")?;

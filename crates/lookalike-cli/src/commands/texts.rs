@@ -121,8 +121,17 @@ impl TextSource<'_> {
     }
 }
 
+/// An item that has a fingerprint.
+pub struct Printed<'a> {
+    pub id: Id<'a>,
+    pub print: Fingerprint<4>,
+    pub row: &'a Row<'a>,
+    /// Where it stands, if it has no name of its own.
+    pub place: Option<(&'a str, Option<u64>)>,
+}
+
 /// Takes some items that follow each other, those without features left out.
-pub type OnPrints<'a> = &'a mut dyn FnMut(Vec<(Id<'_>, Fingerprint<4>)>) -> Result<()>;
+pub type OnPrints<'a> = &'a mut dyn FnMut(Vec<Printed<'_>>) -> Result<()>;
 
 /// Reads every row and makes its fingerprint. What has no features is skipped, and said so.
 pub fn for_each_print(
@@ -135,18 +144,16 @@ pub fn for_each_print(
     rows.read(skipped, &mut |mut batch| {
         progress.read(batch.rows.len());
         let made: Vec<_> = batch.rows.par_iter().map(|row| fingerprint(row, recipe)).collect();
-        let (ids, first) = (batch.ids, batch.first);
-        let mut prints = Vec::with_capacity(made.len());
-        for (number, print) in made.into_iter().enumerate() {
-            match print {
-                None => {
-                    let what = format!("no {} in it, so it has no fingerprint", recipe.features);
-                    batch.refuse(number, Reason::NoFeatures, what);
-                }
-                Some(print) => prints.push((ids.at(first + number as u32), print)),
-            }
+        for (number, _) in made.iter().enumerate().filter(|(_, print)| print.is_none()) {
+            let what = format!("no {} in it, so it has no fingerprint", recipe.features);
+            batch.refuse(number, Reason::NoFeatures, what);
         }
-        on_prints(prints)
+        let items = (batch.first..).zip(&batch.rows).zip(made);
+        let printed = items.filter_map(|((number, row), print)| {
+            let (id, place) = (batch.ids.at(number), batch.place_of_unnamed(row));
+            Some(Printed { id, print: print?, row, place })
+        });
+        on_prints(printed.collect())
     })
 }
 

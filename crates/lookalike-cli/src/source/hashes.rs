@@ -74,6 +74,10 @@ impl HashLines {
                     push_id(ids, &id, number);
                 }
                 Ok(None) => {}
+                // It can be read: there is just no fingerprint, as of a text without features.
+                Err((reason @ Reason::NoFeatures, what)) => {
+                    skipped.note(Bad::line(ids.input_name(), number, reason, what), 1);
+                }
                 Err((reason, what)) => {
                     skipped.add(Bad::line(ids.input_name(), number, reason, what))?;
                 }
@@ -107,7 +111,8 @@ fn is_hash(line: &[u8]) -> bool {
         return digits.is_some_and(is_number);
     }
     let Ok(Value::Object(object)) = serde_json::from_slice(line) else { return false };
-    object.get("fingerprint").and_then(Value::as_str).is_some_and(is_number)
+    let print = object.get("fingerprint");
+    print.is_some_and(|print| print.is_null() || print.as_str().is_some_and(is_number))
         && object.keys().all(|key| matches!(key.as_str(), "id" | "fingerprint"))
 }
 
@@ -143,6 +148,9 @@ impl<'a, const WORDS: usize> Item<'a, WORDS> {
     fn parse_json(line: &'a [u8], width: Width) -> Result<Self, Refusal> {
         let object: BTreeMap<String, &RawValue> = serde_json::from_slice(line).unwrap_or_default();
         let digits = object.get("fingerprint");
+        if digits.is_some_and(|digits| digits.get() == "null") {
+            return Err((Reason::NoFeatures, "its fingerprint is null: it has none".to_owned()));
+        }
         let digits = digits.and_then(|digits| serde_json::from_str::<String>(digits.get()).ok());
         let Some(digits) = digits else {
             let what = r#"no fingerprint; write {"id":...,"fingerprint":"0x..."}"#;
@@ -165,7 +173,7 @@ impl<'a, const WORDS: usize> Item<'a, WORDS> {
 fn push_id(ids: &mut Ids, id: &RowId<'_>, line: u64) {
     match id {
         RowId::Place => ids.push_numbers(line, 1),
-        RowId::Number(number) => ids.push_numbers(*number, 1),
+        RowId::Number(number) => ids.push_stated(*number),
         RowId::Given(id) => ids.push_given(id),
         RowId::Numeral(digits) => ids.push_numeral(digits),
     }

@@ -46,6 +46,8 @@ enum First {
     Row(u64),
     /// A number that was given.
     Numeric(u64),
+    /// A number that was given, told apart by the input like a line.
+    Stated(u64),
     /// An index into the given ids.
     Given(u64),
     /// The same, of numbers.
@@ -61,6 +63,7 @@ impl First {
             Self::Number(first) => Self::Number(first.saturating_add(offset)),
             Self::Row(first) => Self::Row(first + offset),
             Self::Numeric(first) => Self::Numeric(first.saturating_add(offset)),
+            Self::Stated(first) => Self::Stated(first.saturating_add(offset)),
             Self::Given(first) => Self::Given(first + offset),
             Self::Numeral(first) => Self::Numeral(first + offset),
             Self::Input(first) => Self::Input(first + offset),
@@ -120,6 +123,11 @@ impl Ids {
         self.extend_run(First::Numeric(number), 1);
     }
 
+    /// The next item has a number for a name, which other inputs may give, too.
+    pub fn push_stated(&mut self, number: u64) {
+        self.extend_run(First::Stated(number), 1);
+    }
+
     /// The next item is the whole input.
     pub fn push_input(&mut self) {
         self.extend_run(First::Input(self.input as u64), 1);
@@ -146,26 +154,44 @@ impl Ids {
         if let (Some(more), Some(beyond)) = (&self.more, position.checked_sub(self.len as u32)) {
             return more.at(beyond);
         }
-        let position = u64::from(position);
-        let after = self.runs.partition_point(|run| run.start <= position);
-        let run = &self.runs[after - 1];
-        match run.first.plus(position - run.start) {
+        let (run, first) = self.find(position);
+        match first {
             First::Given(index) => Id::Given(self.given(index)),
             First::Numeral(index) => Id::Numeral(self.given(index)),
             First::Input(index) => Id::Given(&self.inputs[index as usize]),
             First::Numeric(number) => Id::Number(number),
-            First::Number(number) if self.inputs.len() == 1 => Id::Number(number),
-            First::Number(number) | First::Row(number) => {
+            First::Number(number) | First::Stated(number) if self.inputs.len() == 1 => {
+                Id::Number(number)
+            }
+            First::Number(number) | First::Stated(number) | First::Row(number) => {
                 Id::Line { input: &self.inputs[run.input], number }
             }
         }
     }
 
+    /// What the item at `position` is called wherever it is read; without a name of its own, the
+    /// input and the line or row where it stands.
+    pub fn own(&self, position: u32) -> Result<Id<'_>, (&str, u64)> {
+        let (run, first) = self.find(position);
+        match first {
+            First::Number(line) | First::Row(line) => Err((&self.inputs[run.input], line)),
+            First::Stated(number) => Ok(Id::Number(number)),
+            _ => Ok(self.at(position)),
+        }
+    }
+
+    fn find(&self, position: u32) -> (&Run, First) {
+        let position = u64::from(position);
+        let after = self.runs.partition_point(|run| run.start <= position);
+        let run = &self.runs[after - 1];
+        (run, run.first.plus(position - run.start))
+    }
+
     /// Whether every item goes by a number that fits 63 bits, as a column of numbers needs.
     pub fn are_numbers(&self) -> bool {
         let fits = |run: &Run| match run.first {
-            First::Number(_) if self.inputs.len() > 1 => false,
-            First::Numeric(first) | First::Number(first) => {
+            First::Number(_) | First::Stated(_) if self.inputs.len() > 1 => false,
+            First::Numeric(first) | First::Number(first) | First::Stated(first) => {
                 first <= i64::MAX as u64 - u64::from(u32::MAX)
             }
             _ => false,
@@ -216,5 +242,26 @@ mod tests {
             Id::Given(""),
         ];
         assert_eq!(names, expected);
+    }
+
+    #[test]
+    fn only_given_names_are_of_use_elsewhere() {
+        let mut ids = Ids::new(vec!["a".into(), "b".into()]);
+        ids.push_numbers(1, 1);
+        ids.push_stated(7);
+        ids.push_given("x");
+        ids.start_input(1);
+        ids.push_row(9);
+        ids.push_numeric(4);
+        let own: Vec<_> = (0..5).map(|position| ids.own(position)).collect();
+        let expected = [
+            Err(("a", 1)),
+            Ok(Id::Number(7)),
+            Ok(Id::Given("x")),
+            Err(("b", 9)),
+            Ok(Id::Number(4)),
+        ];
+        assert_eq!(own, expected);
+        assert_eq!(ids.at(1), Id::Line { input: "a", number: 7 });
     }
 }

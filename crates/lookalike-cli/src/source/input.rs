@@ -73,6 +73,11 @@ impl Input {
         Self::new(name, origin, format, relative.into()).with_layout(options)
     }
 
+    /// Whether it has no path by which it could be known again.
+    pub fn is_stream(&self) -> bool {
+        matches!(self.origin, Origin::Stream(_))
+    }
+
     /// Lines of which nothing is known but where they are.
     pub fn lines(name: String, origin: Origin) -> Self {
         Self::new(name, origin, Format::Lines, PathBuf::new())

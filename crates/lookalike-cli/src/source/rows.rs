@@ -89,6 +89,8 @@ pub struct Row<'a> {
     /// When it was last changed, in nanoseconds since 1970, if that is known.
     pub modified: Option<i64>,
     place: Place,
+    /// Whether it says its id, or is a file, which goes by its path.
+    has_name: bool,
 }
 
 /// Where an item stands: a line or row of an input, or all of it.
@@ -128,6 +130,12 @@ impl Row<'_> {
 }
 
 impl Batch<'_> {
+    /// The input and the line or row where an item stands that has no name of its own.
+    pub fn place_of_unnamed(&self, row: &Row<'_>) -> Option<(&str, Option<u64>)> {
+        let Place { input, line } = row.place;
+        (!row.has_name).then(|| (self.inputs[input].name.as_str(), line))
+    }
+
     /// Says that an item of this batch cannot be used after all.
     pub fn refuse(&mut self, row: usize, reason: Reason, what: impl std::fmt::Display) {
         let Place { input, line } = self.rows[row].place;
@@ -502,11 +510,13 @@ impl Reading<'_> {
                 }
                 Ok(Some(found)) => {
                     self.name(&found.id, place);
+                    let is_file = place.line.is_none() && !self.inputs[place.input].is_stream();
+                    let has_name = is_file || !matches!(found.id, RowId::Place);
                     self.seen.extend(seen);
                     self.note_repair(found.repair);
                     self.pages += u64::from(!self.html && found.html == Some(true));
                     let Found { content, keys, modified, .. } = found;
-                    rows.push(Row { content, keys, bytes, modified, place });
+                    rows.push(Row { content, keys, bytes, modified, place, has_name });
                 }
             }
         }

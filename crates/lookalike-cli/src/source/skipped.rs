@@ -34,7 +34,8 @@ pub enum Reason {
     TooLarge,
     Missing,
     NotThere,
-    ThereAlready,
+    Taken,
+    Unfit,
     Input,
 }
 
@@ -57,7 +58,8 @@ impl Reason {
             Self::TooLarge => "too large",
             Self::Missing => "missing rows",
             Self::NotThere => "not there",
-            Self::ThereAlready => "there already",
+            Self::Taken => "id taken",
+            Self::Unfit => "unfit",
             Self::Input => "unreadable input",
         }
     }

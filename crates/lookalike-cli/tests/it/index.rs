@@ -11,6 +11,25 @@ const NEWS: &str = "{\"id\":\"a\",\"text\":\"the ferry to the island leaves at n
 const LATER: &str = "{\"id\":\"d\",\"text\":\"The ferry to the island leaves at nine in the morning, from the north end!\"}\n\
                      {\"id\":\"e\",\"text\":\"something else that is like nothing which was ever said before it\"}\n";
 
+/// A line of `index search` for a match of fingerprints.
+fn found(query: &str, id: &str, distance: u32) -> String {
+    format!(
+        "{{\"query\":\"{query}\",\"match\":\"{id}\",\"distance\":{distance},\"similarity\":null,\
+         \"level\":null}}\n"
+    )
+}
+
+/// The figures of `index add --json` that must add up, and how many records there were.
+fn counts(stderr: &str) -> ([u64; 6], u64) {
+    let last = stderr.lines().rfind(|line| line.starts_with('{')).unwrap_or_default();
+    let summary: serde_json::Value = serde_json::from_str(last).unwrap();
+    let count = |name: &str| summary[name].as_u64().unwrap_or_else(|| panic!("{name}: {last}"));
+    let counts = ["added", "replaced", "present", "near", "taken", "unfit"].map(count);
+    let records = count("items") + count("skipped");
+    assert_eq!(counts.iter().sum::<u64>(), records, "{last}");
+    (counts, records)
+}
+
 /// Everything but how long it took.
 fn summary(stderr: &str) -> String {
     let last = stderr.lines().last().unwrap_or_default();
@@ -35,27 +54,263 @@ fn what_is_added_is_found_again() {
     );
 
     let ran = folder.run("index search seen later.jsonl");
-    assert_eq!(ran.stdout, "{\"query\":\"d\",\"id\":\"a\",\"distance\":0,\"sequence\":0}\n");
+    assert_eq!(ran.stdout, found("d", "a", 0));
     assert_eq!(summary(&ran.stderr), "2 items; 1 match within 33 bits, exact; 1 without any");
     assert_eq!(folder.run("index search seen later.jsonl -o found.jsonl").stdout, "");
     assert_eq!(folder.read("found.jsonl"), ran.stdout);
 }
 
 #[test]
-fn the_same_id_again_is_said_so_and_update_replaces_it() {
+fn the_same_item_again_is_there_already_and_update_replaces_it() {
     let folder = Folder::with("news.jsonl", NEWS);
     folder.run("index add seen news.jsonl");
     let ran = folder.run("index add seen news.jsonl");
-    assert!(ran.stderr.contains("skipped a: an item of this id is there; --update replaces it"));
+    assert_eq!(ran.exit, 0, "{}", ran.stderr);
     assert_eq!(
         summary(&ran.stderr),
-        "0 items (3 skipped: 1 no features, 2 there already); 0 items added; 2 items in the collection"
+        "2 items (1 skipped: 1 no features); 0 items added; 2 there already; 2 items in the collection"
     );
     let ran = folder.run("index add seen news.jsonl --update");
     assert_eq!(
         summary(&ran.stderr),
         "2 items (1 skipped: 1 no features); 0 items added; 2 replaced; 2 items in the collection"
     );
+}
+
+#[test]
+fn an_id_that_is_taken_is_listed_the_rest_is_added_and_the_run_exits_2() {
+    let other = "{\"id\":\"a\",\"text\":\"quite another text under an id that is taken\"}\n";
+    let folder =
+        Folder::with("news.jsonl", NEWS).and("other.jsonl", format!("{other}{LATER}{NEWS}"));
+    folder.run("index add seen news.jsonl");
+    let before = folder.run("index export seen").stdout;
+    let ran = folder.run("index add seen other.jsonl --json");
+    assert_eq!(ran.exit, 2);
+    let listed = "skipped a: this id is taken by an item with another fingerprint; --update \
+                  replaces it";
+    assert!(ran.stderr.contains(listed), "{}", ran.stderr);
+    assert_eq!(counts(&ran.stderr), ([2, 0, 2, 0, 1, 1], 6));
+    let after = folder.run("index export seen").stdout;
+    assert!(after.starts_with(&before) && after.lines().count() == 4, "{after}");
+
+    let ran = folder.run("index add seen other.jsonl --update --json");
+    assert_eq!((ran.exit, counts(&ran.stderr)), (0, ([0, 5, 0, 0, 0, 1], 6)));
+    folder.run("index create copy");
+    let ran = folder.run_with("index import copy -", before + &after);
+    assert_eq!(ran.exit, 0, "{}", ran.stderr);
+    assert!(summary(&ran.stderr).contains("4 items added; 2 there already"), "{}", ran.stderr);
+    let taken = after.replace("\"id\":\"b\"", "\"id\":\"a\"");
+    let ran = folder.run_with("index import copy -", taken);
+    assert_eq!(ran.exit, 2, "{}", ran.stderr);
+    assert!(ran.stderr.contains("line 2: the id a is taken by an item"), "{}", ran.stderr);
+}
+
+const MONDAY: &str = "the ferry to the island leaves at nine in the morning from the north end\n\
+                      boil the potatoes in their skins and slice them as thin as you can\n\
+                      boil the potatoes in their skins and slice them as thin as you can\n";
+
+#[test]
+fn what_tuesday_brings_is_added_though_its_lines_have_mondays_numbers() {
+    let tuesday = "The ferry to the island leaves at ten in the morning from the north end\n\
+                   the school of the town gets a new roof before the winter comes\n\
+                   boil the potatoes in their skins and slice them as thin as you can\n";
+    let folder = Folder::with("mon.txt", MONDAY).and("tue.txt", tuesday);
+    let ran = folder.run("index add seen mon.txt --lines --json");
+    assert_eq!((ran.exit, counts(&ran.stderr)), (0, ([2, 0, 1, 0, 0, 0], 3)));
+    let ran = folder.run("index add seen tue.txt --lines --skip-near --json");
+    assert_eq!((ran.exit, counts(&ran.stderr)), (0, ([1, 0, 1, 1, 0, 0], 3)), "{}", ran.stderr);
+    let lines: Vec<serde_json::Value> =
+        ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let told = |line: &serde_json::Value| {
+        let [id, file, at] = ["id", "file", "line"].map(|name| line[name].to_string());
+        (id.replace('"', ""), file.replace('"', ""), at)
+    };
+    let near = |id: &str, line: &str| (id.to_owned(), "mon.txt".to_owned(), line.to_owned());
+    assert_eq!(lines.iter().map(told).collect::<Vec<_>>(), [near("1", "1"), near("3", "2")]);
+    assert_eq!(lines[1]["distance"], 0);
+
+    // The same again: nothing is new, whatever it is called.
+    let ran = folder.run_with("index add seen - --lines --json", tuesday);
+    assert_eq!(counts(&ran.stderr).0, [1, 0, 2, 0, 0, 0], "{}", ran.stderr);
+    let ran = folder.run("index add seen mon.txt tue.txt --lines --update --json");
+    assert_eq!(counts(&ran.stderr), ([0, 0, 6, 0, 0, 0], 6));
+    let ran = folder.run("index search seen tue.txt --lines --distance 0");
+    let roof = "\"distance\":0,\"similarity\":null,\"level\":null,\"file\":\"tue.txt\",\"line\":2}";
+    assert!(ran.stdout.lines().nth(1).unwrap().ends_with(roof), "{}", ran.stdout);
+    let export = folder.run("index export seen").stdout;
+    assert!(export.contains("\"payload\":{\"file\":\"mon.txt\",\"line\":2}"), "{export}");
+}
+
+#[test]
+fn equal_content_under_several_ids_is_stored_under_each() {
+    let row = |id: u32| format!("{{\"id\":{id},\"text\":\"one text under several ids\"}}\n");
+    let without = "{\"text\":\"one text under several ids\"}\n".repeat(3);
+    let folder = Folder::with("rows.jsonl", row(1) + &row(2) + &without);
+    let ran = folder.run("index add seen rows.jsonl --json");
+    assert_eq!(counts(&ran.stderr), ([3, 0, 2, 0, 0, 0], 5));
+    // Ids of fingerprints, too, are the same whether there is one input or several.
+    let print = |id: u32, bits| format!("{{\"id\":{id},\"fingerprint\":\"{bits}\"}}\n");
+    let folder = Folder::with("a.jsonl", print(1, "0x01") + "{\"fingerprint\":\"0x07\"}\n")
+        .and("b.jsonl", print(2, "0x01") + "{\"fingerprint\":\"0x07\"}\n");
+    let ran = folder.run("index add seen a.jsonl b.jsonl --kind hash --json");
+    assert_eq!(counts(&ran.stderr), ([3, 0, 1, 0, 0, 0], 4), "{}", ran.stderr);
+    let ran = folder.run("index add seen b.jsonl --json");
+    assert_eq!(counts(&ran.stderr), ([0, 0, 2, 0, 0, 0], 2));
+}
+
+#[test]
+fn an_id_that_is_too_long_costs_one_item() {
+    let long =
+        format!("{{\"id\":\"{}\",\"text\":\"a text under a long id\"}}\n", "x".repeat(40_000));
+    let folder = Folder::with("news.jsonl", format!("{long}{NEWS}"));
+    let ran = folder.run("index add seen news.jsonl --json");
+    assert_eq!((ran.exit, counts(&ran.stderr)), (0, ([2, 0, 0, 0, 0, 2], 4)), "{}", ran.stderr);
+    let named = format!("skipped {}...: an id has at most 32767 bytes", "x".repeat(80));
+    assert!(ran.stderr.contains(&named), "{}", ran.stderr);
+    let ran = folder.run("index add seen news.jsonl --strict");
+    assert_eq!(ran.exit, 2, "{}", ran.stderr);
+}
+
+#[test]
+fn no_fingerprint_is_read_as_none() {
+    let rows = "{\"id\":\"a\",\"fingerprint\":\"0xff\"}\n{\"id\":\"b\",\"fingerprint\":null}\n\
+                {\"id\":\"c\",\"fingerprint\":null}\n";
+    let folder = Folder::with("prints.jsonl", rows);
+    let ran = folder.run("pairs prints.jsonl --distance 64");
+    assert_eq!((ran.exit, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
+    assert!(ran.stderr.contains("skipped prints.jsonl:2: its fingerprint is null"));
+    let ran = folder.run("index add seen prints.jsonl --json");
+    assert_eq!((ran.exit, counts(&ran.stderr)), (0, ([1, 0, 0, 0, 0, 2], 3)), "{}", ran.stderr);
+    let ran = folder.run_with("index add seen - --json", "seven\n");
+    assert_eq!(ran.exit, 2, "nothing could be read: {}", ran.stderr);
+    let said = "error: there is no item in what was read: 1 skipped";
+    assert_eq!(ran.stderr.lines().last(), Some(said));
+}
+
+#[test]
+fn a_damaged_record_does_not_block_the_export_of_the_others() {
+    let folder = Folder::with("h.txt", "0xff\tfirst\n0xf0\tsecond\n0x01\tthird\n");
+    folder.run("index add h h.txt");
+    let records = folder.path("h/items.redb");
+    let mut bytes = fs::read(&records).unwrap();
+    for at in 0..bytes.len() - 16 {
+        if &bytes[at..at + 6] == b"second" {
+            bytes[at + 10] ^= 1;
+        }
+    }
+    fs::write(&records, bytes).unwrap();
+    let ran = folder.run("index export h -o all.jsonl");
+    assert_eq!(ran.exit, 2);
+    assert_eq!(
+        ran.stderr,
+        "skipped item \"second\": its record, number 1, differs from its checksum\n\
+         error: h: 1 record damaged and 0 missing; the other 2 are in the export. Restore a backup, \
+         or import the export into a new collection\n"
+    );
+    let export = folder.read("all.jsonl");
+    assert!(export.contains("first") && export.contains("third") && !export.contains("second"));
+    folder.run("index create new --kind hash");
+    assert_eq!(folder.run("index import new all.jsonl").exit, 0);
+}
+
+#[test]
+fn a_model_for_images_is_refused() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("photos")).unwrap();
+    for red in [10, 200] {
+        let photo = image::RgbImage::from_fn(64, 64, |x, y| {
+            image::Rgb([red, (4 * x) as u8, (3 * y) as u8])
+        });
+        photo.save(folder.path(&format!("photos/{red}.png"))).unwrap();
+    }
+    let ran = folder.run("recipes learn photos --recipe hsv -o model");
+    assert_eq!(ran.exit, 0, "{}", ran.stderr);
+    for arguments in ["create seen", "add seen photos"] {
+        folder.run(&format!("index {arguments} --kind image --recipe hsv --model model")).fails(
+            "--model: a collection of images keeps no model; leave --model out, or compare the images \
+             with pairs or dedup, which take one",
+        );
+    }
+    assert!(!folder.path("seen").exists());
+    assert_eq!(folder.run("index add seen photos --recipe hsv").exit, 0);
+    assert_eq!(folder.run("index add seen photos --recipe hsv --model model").exit, 2);
+}
+
+/// Runs a script where a small disk is mounted at `disk`; `None` if this system lets nobody mount.
+#[cfg(target_os = "linux")]
+fn on_a_disk(folder: &Folder, options: &str, script: &str) -> Option<crate::run::Ran> {
+    fs::create_dir_all(folder.path("disk")).unwrap();
+    let script = format!(
+        "mount -t tmpfs -o {options} none disk || exit 99; {script}; code=$?; umount disk; exit $code"
+    );
+    // Root may mount; others may in a world of their own, on most systems.
+    let worlds =
+        [&["sh", "-c"][..], &["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"]];
+    for world in worlds {
+        let mut command = folder.command("");
+        let program = command.get_program().to_owned();
+        let path = std::path::Path::new(&program).parent().unwrap().to_owned();
+        command = std::process::Command::new(world[0]);
+        let paths = format!("{}:{}", path.display(), std::env::var("PATH").unwrap());
+        command.args(&world[1..]).arg(&script).env("PATH", paths);
+        command.current_dir(folder.path("."));
+        let Ok(output) = command.output() else { continue };
+        let ran = crate::run::Ran {
+            exit: output.status.code().unwrap_or(99),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        };
+        if ran.exit != 99 {
+            return Some(ran);
+        }
+    }
+    println!("skipped: this system lets nobody mount a small disk");
+    None
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_says_how_much_was_added() {
+    let lines: String = (0..400_000u64)
+        .map(|n| format!("{}\titem {n}\n", n.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
+        .collect();
+    let folder = Folder::with("h.txt", lines);
+    let script = "head -c 4000000 /dev/zero > disk/ballast; \
+                  lookalike index add disk/seen h.txt --kind hash --quiet; code=$?; \
+                  rm disk/ballast; lookalike index stats disk/seen --json; exit $code";
+    let Some(ran) = on_a_disk(&folder, "size=24m", script) else { return };
+    assert_eq!(ran.exit, 2, "{}", ran.stderr);
+    let stats: serde_json::Value = serde_json::from_str(ran.stdout.trim()).unwrap();
+    let there = stats["items"].as_u64().unwrap();
+    assert!(there >= 1 << 16, "{there}");
+    let grouped = |count: u64| format!("{},{:03}", count / 1000, count % 1000);
+    let said = format!(
+        "stopped: {} items added, {} read but not stored, and nothing after them",
+        grouped(there),
+        grouped(65_536)
+    );
+    assert!(ran.stderr.contains(&said), "{said}\n{}", ran.stderr);
+    assert!(ran.stderr.contains("No space left"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("nothing was changed"), "{}", ran.stderr);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn on_read_only_media_a_collection_is_verified_without_writing() {
+    let folder = Folder::with("h.txt", "0xff\tone\n0xf0\ttwo\n");
+    let script = "lookalike index add disk/h h.txt --quiet && mount -o remount,ro disk && \
+                  lookalike index verify disk/h && lookalike index export disk/h";
+    let Some(ran) = on_a_disk(&folder, "size=8m", script) else { return };
+    assert_eq!(
+        (ran.exit, ran.stderr.as_str()),
+        (
+            0,
+            "note: disk/h/lock: locking: Read-only file system (os error 30); verified without \
+             writing\ndisk/h: 2 items, all as written (unused space in items.redb is checked only \
+             where it can be written)\n"
+        )
+    );
+    assert_eq!(ran.stdout.lines().count(), 2);
 }
 
 #[test]
@@ -79,21 +334,17 @@ fn fingerprints_are_remembered_as_they_are() {
     let ran = folder.run("index add h h.txt --max-distance 5");
     assert_eq!(ran.exit, 0, "{}", ran.stderr);
     let ran = folder.run("index search h --fingerprint 0xfe --distance 4");
-    assert_eq!(
-        ran.stdout,
-        "{\"query\":\"0xfe\",\"id\":\"one\",\"distance\":1,\"sequence\":0}\n\
-         {\"query\":\"0xfe\",\"id\":\"two\",\"distance\":3,\"sequence\":1}\n"
-    );
+    assert_eq!(ran.stdout, found("0xfe", "one", 1) + &found("0xfe", "two", 3));
     let ran = folder.run("index search h --fingerprint 0xfe --limit 1 --quiet");
     assert_eq!((ran.stdout.lines().count(), ran.stderr.as_str()), (1, ""));
-    let ran = folder.run("index remove h one 3 nobody");
+    let ran = folder.run("index remove h one 0x0000000000003039 nobody");
     assert!(ran.stderr.contains("skipped nobody: no such item"), "{}", ran.stderr);
     assert_eq!(
         summary(&ran.stderr),
         "3 items (1 skipped: 1 not there); 2 items removed; 1 item in the collection"
     );
     let ran = folder.run("index search h --fingerprint 0xfe");
-    assert_eq!(ran.stdout, "{\"query\":\"0xfe\",\"id\":\"two\",\"distance\":3,\"sequence\":1}\n");
+    assert_eq!(ran.stdout, found("0xfe", "two", 3));
 }
 
 #[test]

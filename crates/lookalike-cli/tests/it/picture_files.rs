@@ -197,14 +197,14 @@ fn a_collection_knows_pictures_it_has_seen() {
     assert_eq!(ran.exit, 0, "{}", ran.stderr);
     let ran = folder.run("index search seen new/larger.jpg");
     assert!(
-        ran.stdout.starts_with("{\"query\":\"new/larger.jpg\",\"id\":\"old/a.png\","),
+        ran.stdout.starts_with("{\"query\":\"new/larger.jpg\",\"match\":\"old/a.png\","),
         "{}",
         ran.stdout
     );
     assert!(ran.stdout.ends_with(",\"level\":\"copy\"}\n"), "{}", ran.stdout);
     assert_eq!(folder.run("index search seen new/turned.png").stdout, "");
     let ran = folder.run("index search seen new/turned.png --orientations");
-    assert!(ran.stdout.contains("\"id\":\"old/a.png\""), "{}", ran.stdout);
+    assert!(ran.stdout.contains("\"match\":\"old/a.png\""), "{}", ran.stdout);
 
     let ran = folder.run("dedup new --against seen --removed gone.jsonl -o kept");
     assert_eq!(ran.exit, 0, "{}", ran.stderr);
@@ -241,7 +241,7 @@ fn every_command_tells_the_same_distance_of_turned_pictures() {
     let mut found = 0;
     for line in ran.stdout.lines() {
         let line: serde_json::Value = serde_json::from_str(line).unwrap();
-        let (query, id) = (text(&line["query"]), text(&line["id"]));
+        let (query, id) = (text(&line["query"]), text(&line["match"]));
         if query != id {
             let pair = (query.clone().min(id.clone()), query.max(id));
             assert_eq!(Some(&line["distance"].as_u64().unwrap()), pairs.get(&pair), "{pair:?}");
@@ -314,7 +314,7 @@ fn found(folder: &Folder, arguments: &str) -> String {
     let ran = done(folder.run(&format!("index search {arguments}")));
     let line = |line: &str| {
         let found: serde_json::Value = serde_json::from_str(line).unwrap();
-        format!("{} {}", found["id"].as_str().unwrap(), found["level"].as_str().unwrap())
+        format!("{} {}", found["match"].as_str().unwrap(), found["level"].as_str().unwrap())
     };
     ran.stdout.lines().map(line).collect::<Vec<_>>().join(", ")
 }

@@ -94,8 +94,8 @@ pub enum CollectionError {
         /// What the system said.
         source: io::Error,
     },
-    /// The store of the records refused.
-    #[error("{}: {action}: {source}; nothing was changed", path.display())]
+    /// The store of the records refused; nothing was changed.
+    #[error("{}: {action}: {source}", path.display())]
     Store {
         /// The file.
         path: PathBuf,
@@ -103,6 +103,14 @@ pub enum CollectionError {
         action: &'static str,
         /// What it said.
         source: Box<redb::Error>,
+    },
+    /// The store of the records failed, and could not be opened again to see what it holds.
+    #[error(
+        "{source}; whether the last items were stored shows when the collection can be opened again"
+    )]
+    Unsure {
+        /// What went wrong first.
+        source: Box<CollectionError>,
     },
     /// The fingerprints are of another making.
     #[error(
@@ -132,6 +140,14 @@ pub enum CollectionError {
         id: String,
         /// What is wrong with it.
         what: String,
+    },
+    /// A record that is not what was written.
+    #[error("item \"{id}\": its record, number {sequence}, differs from its checksum")]
+    Record {
+        /// Its number in the order of insertion.
+        sequence: u64,
+        /// Its id, shortened, as far as it can be read.
+        id: String,
     },
     /// A line of an export that cannot be read.
     #[error("line {line}: {what}")]

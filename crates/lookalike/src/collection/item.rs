@@ -1,6 +1,6 @@
 //! What goes into a collection, and what comes out?
 
-use crate::Fingerprint;
+use crate::{Fingerprint, hash};
 
 /// An item to be stored.
 ///
@@ -13,7 +13,8 @@ use crate::Fingerprint;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NewItem<'a> {
-    /// The caller's name for it: 1 to 32,767 bytes, unique in a collection.
+    /// The caller's name for it: 1 to 32,767 bytes, unique in a collection. For an item without a
+    /// name there is [`content_id`].
     pub id: &'a str,
     /// Its fingerprints, at least one, of the collection's width. An item is as near as the nearest
     /// of them.
@@ -68,8 +69,22 @@ impl Found {
     }
 }
 
+/// An id for an item that nobody named, from its content: equal content has the same id, whatever
+/// file it comes from. `b3-` and the first 128 bits of the BLAKE3 hash, as `b3sum` prints them.
+///
+/// ```
+/// use lookalike::collection::content_id;
+///
+/// assert_eq!(content_id(b""), "b3-af1349b9f5f9a1a6a0404dea36dcc949");
+/// ```
+pub fn content_id(content: &[u8]) -> String {
+    let [first, second] = hash::content(content).map(u64::swap_bytes);
+    format!("b3-{first:016x}{second:016x}")
+}
+
 /// What became of an item that was to be stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Added {
     /// It is stored.
     New {
@@ -81,8 +96,13 @@ pub enum Added {
         /// Its place in the order of insertion: a new one.
         sequence: u64,
     },
-    /// An item of this id is there already; it stays as it was.
-    Exists {
+    /// An item of this id with the same fingerprints is there already; it stays as it was.
+    Present {
+        /// The place of the one that is there.
+        sequence: u64,
+    },
+    /// The id is taken by an item with other fingerprints; that one stays as it was.
+    Taken {
         /// The place of the one that is there.
         sequence: u64,
     },
@@ -90,6 +110,11 @@ pub enum Added {
     Near {
         /// What is near.
         matches: Vec<Found>,
+    },
+    /// It cannot be stored: its id, fingerprints or payload are not as [`NewItem`] says.
+    Unfit {
+        /// What is wrong with it.
+        why: String,
     },
 }
 

@@ -6,11 +6,18 @@
 use std::{
     io::{self, BufRead, Write},
     ops::ControlFlow,
+    path::Path,
 };
 
 use serde_json::{Map, Value, json};
 
-use super::{Added, Collection, CollectionError, NewItem, StoredItem};
+use super::{
+    About, Added, Collection, CollectionError, NewItem, StoredItem,
+    head::Head,
+    lock::Lock,
+    store::truth_file,
+    truth::{Documents, Truth},
+};
 use crate::{Fingerprint, Width};
 
 /// Lines that are read before they are stored.
@@ -21,10 +28,23 @@ const LINES: usize = 8192;
 pub struct Imported {
     /// Items that were stored.
     pub stored: u64,
-    /// Items whose id was there already.
-    pub existing: u64,
-    /// Lines that could not be read.
+    /// Items that were there already, with the same fingerprints.
+    pub present: u64,
+    /// Items whose id is taken by an item with other fingerprints, which stays.
+    pub taken: u64,
+    /// Lines that cannot be read, or hold no item that can be stored.
     pub refused: u64,
+}
+
+/// What became of the records of an export.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Exported {
+    /// Items that were written.
+    pub written: u64,
+    /// Records that are there, but differ from their checksums.
+    pub damaged: u64,
+    /// Records that should be there and are not.
+    pub missing: u64,
 }
 
 impl Collection {
@@ -42,29 +62,67 @@ impl Collection {
     /// assert_eq!(String::from_utf8(lines)?, format!("{line}\n"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn export(&self, mut output: impl Write) -> Result<(), CollectionError> {
-        let about = self.about();
+    pub fn export(&self, output: impl Write) -> Result<(), CollectionError> {
+        let mut lines = Lines { output, about: self.about(), written: 0 };
         let mut failed = None;
-        let mut first = true;
-        self.for_each(|item| {
-            let mut line = line(&item, about.width);
-            if std::mem::take(&mut first) {
-                line.insert("maker".into(), about.maker.to_string().into());
-                line.insert("bits".into(), about.width.bits().into());
-            }
-            match writeln!(output, "{}", in_order(&line)) {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(error) => {
-                    failed = Some(error);
-                    ControlFlow::Break(())
-                }
+        self.for_each(|item| match lines.write(&item) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                failed = Some(error);
+                ControlFlow::Break(())
             }
         })?;
         failed.map_or(Ok(()), |source| Err(self.io("writing the export", source)))
     }
 
+    /// Writes a line for every record of a folder that can be read, in order of insertion. One that
+    /// differs from its checksum is reported to `on_damaged` and left out. Search tables are not
+    /// needed, and not looked at: this also reads a collection that cannot be opened.
+    pub fn salvage(
+        folder: impl AsRef<Path>,
+        output: impl Write,
+        mut on_damaged: impl FnMut(CollectionError),
+    ) -> Result<Exported, CollectionError> {
+        let folder = folder.as_ref();
+        let file = super::existing(folder)?;
+        let lock = Lock::shared(folder)?;
+        let (truth, lock) = match Truth::open_read_only(&file) {
+            Err(CollectionError::NotClosed { .. }) => {
+                drop(lock);
+                let lock = Lock::exclusive(folder)?;
+                (Truth::open(&file)?, Some(lock))
+            }
+            opened => (opened?, lock),
+        };
+        let Documents { about, state, .. } = truth.documents()?;
+        if let Err(lost) = Head::check(folder, &truth_file(folder), state) {
+            on_damaged(lost);
+        }
+        let mut lines = Lines { output, about: &about, written: 0 };
+        let mut damaged = 0;
+        truth.for_each_readable(
+            about.width.words(),
+            &mut |sequence, record| match lines.write(&record.to_item(sequence)) {
+                Ok(()) => Ok(ControlFlow::Continue(())),
+                Err(source) => {
+                    let action = "writing the export";
+                    Err(CollectionError::Io { path: folder.into(), action, source })
+                }
+            },
+            &mut |error| {
+                damaged += 1;
+                on_damaged(error);
+            },
+        )?;
+        drop(lock);
+        let written = lines.written;
+        let missing = state.items.saturating_sub(written + damaged);
+        Ok(Exported { written, damaged, missing })
+    }
+
     /// Stores the items of an export, after those that are there; sequence numbers are given anew.
-    /// A line that cannot be read is told to `on_refused` and left out.
+    /// A line that cannot be read, and an item whose id is taken, is reported to `on_refused` and
+    /// left out.
     pub fn import(
         &self,
         input: impl BufRead,
@@ -76,7 +134,7 @@ impl Collection {
             let line = line.map_err(|source| self.io("reading the import", source))?;
             if !line.trim().is_empty() {
                 match self.item(&line) {
-                    Ok(item) => items.push(item),
+                    Ok(item) => items.push((number, item)),
                     Err(Refused::Maker(error)) => return Err(error),
                     Err(Refused::Line(what)) => {
                         imported.refused += 1;
@@ -85,24 +143,40 @@ impl Collection {
                 }
             }
             if items.len() == LINES {
-                self.store(&mut items, &mut imported)?;
+                self.store(&mut items, &mut imported, &mut on_refused)?;
             }
         }
-        self.store(&mut items, &mut imported)?;
+        self.store(&mut items, &mut imported, &mut on_refused)?;
         Ok(imported)
     }
 
     fn store(
         &self,
-        items: &mut Vec<StoredItem>,
+        items: &mut Vec<(u64, StoredItem)>,
         imported: &mut Imported,
+        on_refused: &mut impl FnMut(CollectionError),
     ) -> Result<(), CollectionError> {
-        let new: Vec<NewItem<'_>> = items.iter().map(as_new).collect();
-        for added in self.insert_many(&new)? {
-            match added {
-                Added::Exists { .. } => imported.existing += 1,
-                _ => imported.stored += 1,
-            }
+        let new: Vec<NewItem<'_>> = items.iter().map(|(_, item)| as_new(item)).collect();
+        for ((line, item), added) in items.iter().zip(self.insert_many(&new)?) {
+            let what = match added {
+                Added::Present { .. } => {
+                    imported.present += 1;
+                    continue;
+                }
+                Added::Taken { .. } => {
+                    imported.taken += 1;
+                    format!("the id {} is taken by an item with another fingerprint", item.id)
+                }
+                Added::Unfit { why } => {
+                    imported.refused += 1;
+                    why
+                }
+                Added::New { .. } | Added::Replaced { .. } | Added::Near { .. } => {
+                    imported.stored += 1;
+                    continue;
+                }
+            };
+            on_refused(CollectionError::Line { line: *line, what });
         }
         items.clear();
         Ok(())
@@ -119,13 +193,31 @@ impl Collection {
                 return Err(Refused::Maker(CollectionError::Recipe { collection, given }));
             }
         }
-        let item = item(&value, about.width).map_err(Refused::Line)?;
-        super::record::check(&as_new(&item), about.width.bits()).map_err(Refused::Line)?;
-        Ok(item)
+        item(&value, about.width).map_err(Refused::Line)
     }
 
     fn io(&self, action: &'static str, source: io::Error) -> CollectionError {
         CollectionError::Io { path: self.folder().into(), action, source }
+    }
+}
+
+/// An export that is being written.
+struct Lines<'a, W> {
+    output: W,
+    about: &'a About,
+    written: u64,
+}
+
+impl<W: Write> Lines<'_, W> {
+    fn write(&mut self, item: &StoredItem) -> io::Result<()> {
+        let Self { output, about, written } = self;
+        let mut line = line(item, about.width);
+        if *written == 0 {
+            line.insert("maker".into(), about.maker.to_string().into());
+            line.insert("bits".into(), about.width.bits().into());
+        }
+        *written += 1;
+        writeln!(output, "{}", in_order(&line))
     }
 }
 

@@ -58,8 +58,8 @@ use crate::{Fingerprint, Radius, Width};
 pub use about::{About, Maker};
 pub use error::CollectionError;
 pub use groups::FoundGroup;
-pub use item::{Added, Found, NewItem, StoredItem};
-pub use jsonl::Imported;
+pub use item::{Added, Found, NewItem, StoredItem, content_id};
+pub use jsonl::{Exported, Imported};
 use lock::Lock;
 use stage::{Answer, Batch, Wish};
 use store::{Store, check_radius, sync_folder, truth_file};
@@ -208,28 +208,29 @@ impl Collection {
     }
 
     /// Stores an item. If one of its id is there, that one stays as it was. When this returns, the
-    /// item survives whatever happens to the process.
+    /// item survives whatever happens to the process. One that cannot be stored is an error.
     pub fn insert(&self, item: NewItem<'_>) -> Result<Added, CollectionError> {
-        one(self.insert_many(&[item])?)
+        single(&item, self.insert_many(&[item])?)
     }
 
     /// Stores items, all in one step: after a crash all or none are there. Of items with the same
-    /// id the first is stored. Says for each what became of it.
+    /// id the first is stored. Says for each what became of it; one that cannot be stored is
+    /// [`Added::Unfit`] and does not stop the others.
     pub fn insert_many(&self, items: &[NewItem<'_>]) -> Result<Vec<Added>, CollectionError> {
         with_store!(self, store => {
-            added(store.change(Wish::Insert(batch(store, items)?))?)
+            added(store.change(Wish::Insert(batch(store, items)))?)
         })
     }
 
     /// Stores an item, in place of the one of its id if there is any.
     pub fn upsert(&self, item: NewItem<'_>) -> Result<Added, CollectionError> {
-        one(self.upsert_many(&[item])?)
+        single(&item, self.upsert_many(&[item])?)
     }
 
     /// [`upsert`](Self::upsert) for many, all in one step.
     pub fn upsert_many(&self, items: &[NewItem<'_>]) -> Result<Vec<Added>, CollectionError> {
         with_store!(self, store => {
-            added(store.change(Wish::Upsert(batch(store, items)?))?)
+            added(store.change(Wish::Upsert(batch(store, items)))?)
         })
     }
 
@@ -240,7 +241,7 @@ impl Collection {
         item: NewItem<'_>,
         radius: Radius,
     ) -> Result<Added, CollectionError> {
-        one(self.check_and_insert_many(&[item], radius)?)
+        single(&item, self.check_and_insert_many(&[item], radius)?)
     }
 
     /// [`check_and_insert`](Self::check_and_insert) for many, one after the other, in one step.
@@ -252,7 +253,7 @@ impl Collection {
     ) -> Result<Vec<Added>, CollectionError> {
         check_radius(self.about(), radius)?;
         with_store!(self, store => {
-            added(store.change(Wish::InsertUnlessNear(batch(store, items)?, radius))?)
+            added(store.change(Wish::InsertUnlessNear(batch(store, items), radius))?)
         })
     }
 
@@ -411,10 +412,7 @@ fn existing(folder: &Path) -> Result<PathBuf, CollectionError> {
     Err(CollectionError::Missing { path: folder.into(), what: what.to_owned() })
 }
 
-fn batch<const WORDS: usize>(
-    store: &Store<WORDS>,
-    items: &[NewItem<'_>],
-) -> Result<Batch<WORDS>, CollectionError> {
+fn batch<const WORDS: usize>(store: &Store<WORDS>, items: &[NewItem<'_>]) -> Batch<WORDS> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
     Batch::new(items, store.about.width, now as u64, store.token)
 }
@@ -423,6 +421,17 @@ fn added(answer: Answer) -> Result<Vec<Added>, CollectionError> {
     match answer {
         Answer::Added(added) => Ok(added),
         Answer::Removed(_) => Ok(Vec::new()),
+    }
+}
+
+/// What became of the only item.
+fn single(item: &NewItem<'_>, added: Vec<Added>) -> Result<Added, CollectionError> {
+    match one(added)? {
+        Added::Unfit { why: what } => {
+            let id = item.id.chars().take(80).collect();
+            Err(CollectionError::Item { id, what })
+        }
+        added => Ok(added),
     }
 }
 

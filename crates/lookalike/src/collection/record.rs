@@ -16,7 +16,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use super::{StoredItem, item::NewItem};
 use crate::Fingerprint;
 
-/// The longest id: 65,536 of them stay below 4 GiB, which the table of ids relies on.
+/// The longest id, in bytes: 65,536 of them stay below 4 GiB, which the table of ids relies on.
 const MOST_ID: usize = i16::MAX as usize;
 
 /// The longest payload.
@@ -87,6 +87,14 @@ pub fn checksum(record: &[u8], sequence: u64) -> Option<u64> {
     let (checksum, body) = record.split_first_chunk()?;
     let checksum = u64::from_le_bytes(*checksum);
     (xxh3_64_with_seed(body, sequence) == checksum).then_some(checksum)
+}
+
+/// The id in a record that is damaged, as far as it can be read.
+pub fn probable_id(record: &[u8]) -> String {
+    let length = record.get(ID - 2..).and_then(|rest| rest.first_chunk());
+    let length = length.map_or(0, |&length| u16::from_le_bytes(length).into());
+    let id = record.get(ID..).unwrap_or_default();
+    String::from_utf8_lossy(&id[..id.len().min(length)]).chars().take(80).collect()
 }
 
 /// A record that was found whole.

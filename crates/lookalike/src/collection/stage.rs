@@ -11,7 +11,7 @@ use std::{
 };
 
 use super::{
-    Added, CollectionError, Found, NewItem, names, record,
+    Added, Found, NewItem, names, record,
     view::{Place, View},
 };
 use crate::{Fingerprint, IndexError, Radius, Width};
@@ -21,7 +21,8 @@ pub struct Batch<const WORDS: usize> {
     /// Records, one after the other.
     bytes: Vec<u8>,
     prints: Vec<Fingerprint<WORDS>>,
-    items: Vec<Prepared>,
+    /// Each item, or why it cannot be stored.
+    items: Vec<Result<Prepared, String>>,
 }
 
 struct Prepared {
@@ -32,36 +33,39 @@ struct Prepared {
 }
 
 impl<const WORDS: usize> Batch<WORDS> {
-    /// Refuses all if one item cannot be stored.
-    pub fn new(
-        items: &[NewItem<'_>],
-        width: Width,
-        now: u64,
-        seed: u64,
-    ) -> Result<Self, CollectionError> {
+    /// Encodes every item that can be stored.
+    pub fn new(items: &[NewItem<'_>], width: Width, now: u64, seed: u64) -> Self {
         let mut batch =
             Self { bytes: Vec::new(), prints: Vec::new(), items: Vec::with_capacity(items.len()) };
         for item in items {
-            record::check(item, width.bits()).map_err(|what| {
-                let id = item.id.chars().take(80).collect();
-                CollectionError::Item { id, what }
-            })?;
-            batch.push(item, item.inserted.unwrap_or(now), seed);
+            let checked = record::check(item, width.bits());
+            let prepared =
+                checked.map(|()| batch.encoded(item, item.inserted.unwrap_or(now), seed));
+            batch.items.push(prepared);
         }
-        Ok(batch)
+        batch
     }
 
-    fn push(&mut self, item: &NewItem<'_>, inserted: u64, seed: u64) {
+    fn encoded(&mut self, item: &NewItem<'_>, inserted: u64, seed: u64) -> Prepared {
         let (start, first) = (self.bytes.len(), self.prints.len());
         record::encode(item, WORDS, inserted, &mut self.bytes);
         self.prints.extend(item.fingerprints.iter().map(|print| print.resize()));
         let id = start + record::ID..start + record::ID + item.id.len();
-        self.items.push(Prepared {
+        Prepared {
             record: start..self.bytes.len(),
             id,
             hash: names::hash(item.id, seed),
             prints: first..self.prints.len(),
-        });
+        }
+    }
+
+    /// An item that was staged.
+    fn fit(&self, item: u32) -> &Prepared {
+        self.items[item as usize].as_ref().expect("only items that can be stored are staged")
+    }
+
+    fn prints(&self, item: &Prepared) -> &[Fingerprint<WORDS>] {
+        &self.prints[item.prints.clone()]
     }
 
     fn id(&self, item: &Prepared) -> &str {
@@ -140,21 +144,22 @@ impl<'a, const WORDS: usize> Stage<'a, WORDS> {
     pub fn apply(&mut self, wishes: &[Wish<WORDS>]) -> Result<Answer, IndexError> {
         let Some(wish) = wishes.last() else { return Ok(Answer::Added(Vec::new())) };
         match wish {
-            Wish::Insert(batch) => self.add_all(wishes, batch, |_, _, _| None),
+            Wish::Insert(batch) => Ok(self.add_all(wishes, batch, |_, _, _| None)),
             Wish::Upsert(batch) => {
-                let added =
-                    (0..batch.items.len()).map(|item| Ok(self.replace(wishes, batch, item)));
-                Ok(Answer::Added(added.collect::<Result<_, IndexError>>()?))
+                let added = (0..).zip(&batch.items).map(|(number, item)| match item {
+                    Ok(item) => self.replace(wishes, batch, number, item),
+                    Err(why) => Added::Unfit { why: why.clone() },
+                });
+                Ok(Answer::Added(added.collect()))
             }
             Wish::InsertUnlessNear(batch, radius) => {
                 // The view does not change meanwhile: it is asked for all of them at once.
                 let stored = self.view.par_search(&batch.prints, *radius, usize::MAX)?;
-                self.add_all(wishes, batch, |stage, wishes, item| {
-                    let prints = batch.items[item].prints.clone();
-                    let stored = stored[prints.clone()].iter().flatten();
-                    let matches = stage.near(wishes, &batch.prints[prints], stored, *radius);
+                Ok(self.add_all(wishes, batch, |stage, wishes, item| {
+                    let stored = stored[item.prints.clone()].iter().flatten();
+                    let matches = stage.near(wishes, batch.prints(item), stored, *radius);
                     (!matches.is_empty()).then_some(Added::Near { matches })
-                })
+                }))
             }
             Wish::Remove(ids) => {
                 let removed = ids.iter().map(|id| {
@@ -171,41 +176,49 @@ impl<'a, const WORDS: usize> Stage<'a, WORDS> {
         &mut self,
         wishes: &[Wish<WORDS>],
         batch: &Batch<WORDS>,
-        refused: impl Fn(&Self, &[Wish<WORDS>], usize) -> Option<Added>,
-    ) -> Result<Answer, IndexError> {
-        let mut added = Vec::with_capacity(batch.items.len());
-        for (item, prepared) in batch.items.iter().enumerate() {
-            let outcome = match self.find(wishes, batch.id(prepared), prepared.hash) {
-                Some(held) => Added::Exists { sequence: self.sequence(held) },
-                None => match refused(self, wishes, item) {
-                    Some(outcome) => outcome,
-                    None => {
-                        Added::New { sequence: self.stage(wishes.len() - 1, item, prepared.hash) }
-                    }
-                },
+        refused: impl Fn(&Self, &[Wish<WORDS>], &Prepared) -> Option<Added>,
+    ) -> Answer {
+        let added = (0..).zip(&batch.items).map(|(number, item)| {
+            let item = match item {
+                Ok(item) => item,
+                Err(why) => return Added::Unfit { why: why.clone() },
             };
-            added.push(outcome);
-        }
-        Ok(Answer::Added(added))
+            if let Some(held) = self.find(wishes, batch.id(item), item.hash) {
+                let sequence = self.sequence(held);
+                return match self.prints(wishes, held) == batch.prints(item) {
+                    true => Added::Present { sequence },
+                    false => Added::Taken { sequence },
+                };
+            }
+            refused(self, wishes, item).unwrap_or_else(|| Added::New {
+                sequence: self.stage(wishes.len() - 1, number, item.hash),
+            })
+        });
+        Answer::Added(added.collect())
     }
 
-    fn replace(&mut self, wishes: &[Wish<WORDS>], batch: &Batch<WORDS>, item: usize) -> Added {
-        let prepared = &batch.items[item];
-        let held = self.find(wishes, batch.id(prepared), prepared.hash);
+    fn replace(
+        &mut self,
+        wishes: &[Wish<WORDS>],
+        batch: &Batch<WORDS>,
+        number: u32,
+        item: &Prepared,
+    ) -> Added {
+        let held = self.find(wishes, batch.id(item), item.hash);
         held.inspect(|&held| self.remove(held));
-        let sequence = self.stage(wishes.len() - 1, item, prepared.hash);
+        let sequence = self.stage(wishes.len() - 1, number, item.hash);
         match held {
             Some(_) => Added::Replaced { sequence },
             None => Added::New { sequence },
         }
     }
 
-    fn stage(&mut self, wish: usize, item: usize, hash: u64) -> u64 {
+    fn stage(&mut self, wish: usize, item: u32, hash: u64) -> u64 {
         let sequence = self.next;
         self.next += 1;
         let number = self.staged.len() as u32;
         let before = self.by_hash.insert(hash, number).unwrap_or(NONE);
-        let (wish, item) = (wish as u32, item as u32);
+        let wish = wish as u32;
         self.staged.push(Staged { wish, item, sequence, before, gone: false });
         sequence
     }
@@ -232,6 +245,16 @@ impl<'a, const WORDS: usize> Stage<'a, WORDS> {
         }
     }
 
+    fn prints<'b>(&'b self, wishes: &'b [Wish<WORDS>], held: Held) -> &'b [Fingerprint<WORDS>] {
+        match held {
+            Held::Staged(number) => {
+                let (batch, item) = prepared(wishes, &self.staged[number as usize]);
+                batch.prints(item)
+            }
+            Held::Stored(place) => self.view.prints(place),
+        }
+    }
+
     fn remove(&mut self, held: Held) {
         match held {
             Held::Staged(number) => self.staged[number as usize].gone = true,
@@ -254,7 +277,7 @@ impl<'a, const WORDS: usize> Stage<'a, WORDS> {
         let mut found: Vec<Found> = stored.filter(stays).cloned().collect();
         for staged in self.staged.iter().filter(|staged| !staged.gone) {
             let (batch, prepared) = prepared(wishes, staged);
-            let theirs = &batch.prints[prepared.prints.clone()];
+            let theirs = batch.prints(prepared);
             let distances =
                 prints.iter().flat_map(|own| theirs.iter().map(|its| own.distance(its)));
             if let Some(distance) = distances.min().filter(|&distance| radius.contains(distance)) {
@@ -295,7 +318,7 @@ impl Staging {
         let living = self.staged.iter().filter(|staged| !staged.gone);
         living.fold(0u64, |ledger, staged| {
             let Some(batch) = wishes[staged.wish as usize].batch_mut() else { return ledger };
-            let record = batch.items[staged.item as usize].record.clone();
+            let record = batch.fit(staged.item).record.clone();
             ledger.wrapping_add(record::seal(&mut batch.bytes[record], staged.sequence))
         })
     }
@@ -312,7 +335,7 @@ impl Staging {
                 record: &batch.bytes[item.record.clone()],
                 id: batch.id(item),
                 hash: item.hash,
-                prints: &batch.prints[item.prints.clone()],
+                prints: batch.prints(item),
             }
         })
     }
@@ -330,7 +353,7 @@ fn prepared<'a, const WORDS: usize>(
     staged: &Staged,
 ) -> (&'a Batch<WORDS>, &'a Prepared) {
     let batch = wishes[staged.wish as usize].batch().expect("only wishes with items stage any");
-    (batch, &batch.items[staged.item as usize])
+    (batch, batch.fit(staged.item))
 }
 
 impl<const WORDS: usize> Wish<WORDS> {

@@ -196,7 +196,13 @@ impl<const WORDS: usize> Store<WORDS> {
         });
         // From here on the truth may be ahead of the view, until this is set back.
         writer.failed = true;
-        let (state, checksums) = committed?;
+        let (state, checksums) = match committed {
+            Ok(committed) => committed,
+            Err(error) => {
+                self.settle(writer, error, view.state.commits)?;
+                return Ok(answers);
+            }
+        };
         let mut next = View { runs: view.runs.clone(), state };
         for (place, checksum) in staging.removed.iter().zip(checksums) {
             next.runs[place.run].remove(place.item, checksum);
@@ -217,6 +223,20 @@ impl<const WORDS: usize> Store<WORDS> {
         writer.failed = false;
         writer.head = writer.head.take().and_then(|head| head.advance(state));
         Ok(answers)
+    }
+
+    /// After a write that failed: opens the truth again, and sees whether it holds what was written.
+    /// If it does, all is well; if not, nothing was changed.
+    fn settle(
+        &self,
+        writer: &mut Writer,
+        error: CollectionError,
+        commits: u64,
+    ) -> Result<(), CollectionError> {
+        if self.reload(writer).is_err() {
+            return Err(CollectionError::Unsure { source: Box::new(error) });
+        }
+        if self.view().state.commits > commits { Ok(()) } else { Err(error) }
     }
 
     /// Opens the truth again, after a write that failed: it may hold what was written, or not.

@@ -95,7 +95,10 @@ impl Twin {
 
     fn insert(&mut self, item: &NewItem<'_>) -> Added {
         match self.items.get(item.id) {
-            Some(held) => Added::Exists { sequence: held.sequence },
+            Some(held) if held.fingerprints == item.fingerprints => {
+                Added::Present { sequence: held.sequence }
+            }
+            Some(held) => Added::Taken { sequence: held.sequence },
             None => Added::New { sequence: self.put(item) },
         }
     }
@@ -446,4 +449,59 @@ fn records_older_than_what_was_acknowledged_are_refused() {
     assert!(error.contains("1 were acknowledged"), "{error}");
     fs::remove_file(folder.path().join("head")).unwrap();
     assert!(open().unwrap().is_empty());
+}
+
+#[test]
+fn an_item_that_cannot_be_stored_does_not_stop_the_others() {
+    let folder = test_folder();
+    let about = About::given(Width::Bits64, Radius::new(3));
+    let collection = Collection::create(folder.path(), about).unwrap();
+    let (near, far) = ([Fingerprint([1]).resize()], [Fingerprint([u64::MAX]).resize()]);
+    let long = "x".repeat(40_000);
+    let items = [
+        NewItem::new("a", &near),
+        NewItem::new(&long, &near),
+        NewItem::new("empty", &[]),
+        NewItem::new("b", &far),
+        NewItem::new("b", &far),
+        NewItem::new("a", &far),
+    ];
+    let unfit = |why: &str| Added::Unfit { why: why.to_owned() };
+    let too_long = unfit("an id has at most 32767 bytes, this one 40000");
+    let none = unfit("it has no fingerprint");
+    let (present, taken) = (Added::Present { sequence: 1 }, Added::Taken { sequence: 0 });
+    let rest = [too_long, none, Added::New { sequence: 1 }, present, taken];
+    let expected = [&[Added::New { sequence: 0 }][..], &rest].concat();
+    assert_eq!(collection.insert_many(&items).unwrap(), expected);
+
+    let added = collection.check_and_insert_many(&items[1..], Radius::new(3)).unwrap();
+    assert_eq!(
+        added[2..],
+        [1, 1, 0].map(|sequence| match sequence {
+            0 => Added::Taken { sequence },
+            _ => Added::Present { sequence },
+        })
+    );
+    assert_eq!(added[..2], rest[..2]);
+    let replaced = collection.upsert_many(&items[1..4]).unwrap();
+    assert_eq!((&replaced[..2], &replaced[2]), (&rest[..2], &Added::Replaced { sequence: 2 }));
+    let error = collection.insert(items[2]).unwrap_err().to_string();
+    assert_eq!(error, "item \"empty\": it has no fingerprint");
+    collection.verify().unwrap();
+}
+
+#[test]
+fn an_import_lists_ids_that_are_taken() {
+    let folder = test_folder();
+    let about = About::given(Width::Bits64, Radius::new(3));
+    let collection = Collection::create(folder.path(), about).unwrap();
+    collection.insert(NewItem::new("a", &[Fingerprint::ZERO])).unwrap();
+    let line = |id: &str, print| format!("{{\"id\":\"{id}\",\"fingerprint\":\"{print}\"}}\n");
+    let lines = [line("a", "0x0"), line("a", "0x1"), line("b", "0x2"), line("", "0x3")].concat();
+    let mut listed = Vec::new();
+    let imported = collection.import(lines.as_bytes(), |error| listed.push(error.to_string()));
+    let expected = Imported { stored: 1, present: 1, taken: 1, refused: 1 };
+    assert_eq!(imported.unwrap(), expected);
+    let taken = "line 2: the id a is taken by an item with another fingerprint";
+    assert_eq!(listed, [taken, "line 4: the id is empty"]);
 }

@@ -200,6 +200,34 @@ impl Truth {
         refused.map_or(Ok(()), Err)
     }
 
+    /// As [`for_each`](Self::for_each) over all records, but a record that differs from its checksum
+    /// is reported to `on_damaged`, and passed over.
+    pub fn for_each_readable(
+        &self,
+        words: usize,
+        on_record: OnRecord<'_>,
+        on_damaged: &mut dyn FnMut(CollectionError),
+    ) -> Result<(), CollectionError> {
+        let mut refused = None;
+        self.read("reading", |reading| {
+            for entry in reading.open_table(ITEMS)?.range::<u64>(..)? {
+                let (sequence, bytes) = entry?;
+                let (sequence, bytes) = (sequence.value(), bytes.value());
+                let Some(record) = Record::read(bytes, sequence, words) else {
+                    let id = record::probable_id(bytes);
+                    on_damaged(CollectionError::Record { sequence, id });
+                    continue;
+                };
+                if let Err(error) = on_record(sequence, &record) {
+                    refused = Some(error);
+                    break;
+                }
+            }
+            Ok(())
+        })?;
+        refused.map_or(Ok(()), Err)
+    }
+
     /// Copies all records, as they are at this moment, to an empty store.
     pub fn copy_to(&self, copy: Self) -> Result<(), CollectionError> {
         let mut refused = None;

@@ -204,7 +204,8 @@ impl PictureCollection {
     }
 
     /// Stores pictures by their ids. If one of an id is there, that one stays as it was. After a
-    /// crash all or none are there. A picture without a fingerprint is refused, and all with it.
+    /// crash all or none are there. A picture without a fingerprint is [`Added::Unfit`] and does not
+    /// stop the others.
     pub fn insert_many(&self, pictures: &[NewPicture<'_>]) -> Result<Vec<Added>, CollectionError> {
         self.store(pictures, |items| self.whole.insert_many(items))
     }
@@ -212,7 +213,8 @@ impl PictureCollection {
     /// Stores pictures, each in place of the one of its id if there is any.
     pub fn upsert_many(&self, pictures: &[NewPicture<'_>]) -> Result<Vec<Added>, CollectionError> {
         self.store(pictures, |items| {
-            self.remove_from_tables(&items.iter().map(|item| item.id).collect::<Vec<_>>())?;
+            let stored = items.iter().filter(|item| !item.fingerprints.is_empty());
+            self.remove_from_tables(&stored.map(|item| item.id).collect::<Vec<_>>())?;
             self.whole.upsert_many(items)
         })
     }
@@ -309,6 +311,10 @@ impl PictureCollection {
         let stored = pictures.iter().zip(&added).filter(|(_, added)| added.is_stored());
         let stored: Vec<_> = stored.map(|(&picture, _)| picture).collect();
         self.tables.iter().try_for_each(|(table, into)| table.store(into, &stored))?;
+        if added.iter().any(|added| matches!(added, Added::Unfit { .. })) {
+            // It may have been taken out of the tables for nothing.
+            self.set_right()?;
+        }
         Ok(added)
     }
 
@@ -820,16 +826,19 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_that_is_refused_changes_nothing() {
+    fn an_image_without_a_fingerprint_changes_nothing_and_stops_no_other() {
         let folder = test_folder();
         let pictures = create(&folder.path().join("seen"));
         let (digests, query) = (digests(), &queries()[0]);
         let flat = Pixels::gray(64, 64, vec![200; 64 * 64]).unwrap();
         let flat = digested(&search(60), &flat, 99);
         pictures.insert_many(&[("a", &digests[7])]).unwrap();
-        let refused = pictures.upsert_many(&[("a", &digests[8]), ("flat", &flat)]).unwrap_err();
-        assert!(matches!(&refused, CollectionError::Item { id, .. } if id == "flat"), "{refused}");
+        let added =
+            pictures.upsert_many(&[("flat", &flat), ("b", &digests[8]), ("a", &flat)]).unwrap();
+        let unfit = Added::Unfit { why: "it has no fingerprint".to_owned() };
+        assert_eq!(added, [unfit.clone(), Added::New { sequence: 1 }, unfit]);
         assert_eq!(found(&pictures, query), ["a"]);
+        assert!(pictures.tables.iter().all(|(_, table)| table.len() == 2));
     }
 
     #[test]

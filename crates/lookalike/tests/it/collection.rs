@@ -244,6 +244,42 @@ fn a_changed_byte_is_noticed_or_harmless() {
     answers(&path, &items).unwrap();
 }
 
+#[test]
+fn a_damaged_record_is_named_and_the_rest_exported() {
+    let folder = folder();
+    let path = folder.path().join("small");
+    let items = small(&path);
+    let mut whole = Vec::new();
+    let none = |error| panic!("{error}");
+    let exported = Collection::salvage(&path, &mut whole, none).unwrap();
+    assert_eq!((exported.written, exported.damaged, exported.missing), (6, 0, 0));
+    let mut as_ever = Vec::new();
+    Collection::open(&path).unwrap().export(&mut as_ever).unwrap();
+    assert_eq!(whole, as_ever);
+
+    // One that stands in no file of a run: the collection cannot even be opened.
+    let file = path.join("items.redb");
+    let bytes = fs::read(&file).unwrap();
+    let ids = |bytes: &[u8]| bytes.windows(4).enumerate().filter(|(_, it)| it == b"last").count();
+    assert!(ids(&bytes) >= 1);
+    let mut changed = bytes.clone();
+    for at in 0..bytes.len() - 12 {
+        if &bytes[at..at + 4] == b"last" {
+            changed[at + 8] ^= 1;
+        }
+    }
+    fs::write(&file, changed).unwrap();
+    assert!(Collection::open_read_only(&path).is_err());
+    let (mut rest, mut listed) = (Vec::new(), Vec::new());
+    let on_damaged = |error: CollectionError| listed.push(error.to_string());
+    let exported = Collection::salvage(&path, &mut rest, on_damaged).unwrap();
+    assert_eq!((exported.written, exported.damaged, exported.missing), (5, 1, 0));
+    assert_eq!(listed, ["item \"last\": its record, number 6, differs from its checksum"]);
+    let [whole, rest] = [whole, rest].map(|lines| String::from_utf8(lines).unwrap());
+    let expected: Vec<_> = whole.lines().take(items.len() - 1).collect();
+    assert_eq!(rest.lines().collect::<Vec<_>>(), expected);
+}
+
 fn write_byte(file: &Path, at: usize, byte: u8) {
     use std::io::{Seek, SeekFrom};
     let mut file = OpenOptions::new().write(true).open(file).unwrap();

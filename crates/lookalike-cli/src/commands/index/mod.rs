@@ -1,6 +1,7 @@
 //! `lookalike index`: what was seen before? A collection, and all that can be done with it.
 
 mod add;
+mod content;
 mod held;
 mod prints;
 mod search;
@@ -14,7 +15,8 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 use lookalike::{
-    About, Collection, CollectionError, Maker, PicturePreset, Preset, Radius, collection::Stats,
+    About, Collection, CollectionError, Maker, PicturePreset, Preset, Radius,
+    collection::{Exported, Stats},
 };
 use serde_json::json;
 
@@ -23,7 +25,7 @@ use crate::{
         IndexBackupArgs, IndexCommand, IndexCreateArgs, IndexExportArgs, IndexFolderArgs,
         IndexGroupsArgs, IndexImportArgs, IndexRemoveArgs, IndexStatsArgs,
     },
-    report::{Figure, Output, Summary, bytes, counted, grouped, json_line, say},
+    report::{Figure, Output, Summary, bytes, counted, grouped, json_line, say, visible},
     source::{Bad, Bytes, Reason, Skipped},
 };
 
@@ -33,15 +35,15 @@ pub use prints::picture_preset;
 pub fn run(command: IndexCommand) -> Result<ExitCode> {
     match command {
         IndexCommand::Create(args) => create(&args),
-        IndexCommand::Add(args) => add::run(args),
+        IndexCommand::Add(args) => return add::run(args),
         IndexCommand::Remove(args) => remove(&args),
-        IndexCommand::Search(args) => search::run(args),
+        IndexCommand::Search(args) => return search::run(args),
         IndexCommand::Groups(args) => groups(&args),
         IndexCommand::Stats(args) => stats(&args),
         IndexCommand::Verify(args) => verify(&args),
         IndexCommand::Compact(args) => compact(&args),
         IndexCommand::Export(args) => export(&args),
-        IndexCommand::Import(args) => import(&args),
+        IndexCommand::Import(args) => return import(&args),
         IndexCommand::Backup(args) => backup(&args),
     }?;
     Ok(ExitCode::SUCCESS)
@@ -177,16 +179,32 @@ fn stats(args: &IndexStatsArgs) -> Result<()> {
 }
 
 fn verify(args: &IndexFolderArgs) -> Result<()> {
-    let held = Held::open(&args.folder, args.quiet)?;
+    let held = match Held::open(&args.folder, args.quiet) {
+        Err(refused) if cannot_be_written(&refused) => {
+            if !args.quiet {
+                say(&format!("note: {refused}; verified without writing"));
+            }
+            Held::open_to_read(&args.folder, args.quiet)?
+        }
+        held => held?,
+    };
     held.verify()?;
     if !args.quiet {
-        say(&format!(
-            "{}: {}, all as written",
-            args.folder.display(),
-            counted(held.whole().len(), "item")
-        ));
+        let unused = match held.whole().is_read_only() {
+            true => " (unused space in items.redb is checked only where it can be written)",
+            false => "",
+        };
+        let (name, items) = (args.folder.display(), counted(held.whole().len(), "item"));
+        say(&format!("{name}: {items}, all as written{unused}"));
     }
     Ok(())
+}
+
+/// Whether a collection cannot be opened for the only reason that its folder cannot be written.
+fn cannot_be_written(refused: &anyhow::Error) -> bool {
+    let refused = refused.chain().find_map(|cause| cause.downcast_ref::<io::Error>());
+    let kinds = [io::ErrorKind::ReadOnlyFilesystem, io::ErrorKind::PermissionDenied];
+    refused.is_some_and(|refused| kinds.contains(&refused.kind()))
 }
 
 fn compact(args: &IndexFolderArgs) -> Result<()> {
@@ -209,39 +227,52 @@ fn compact(args: &IndexFolderArgs) -> Result<()> {
 }
 
 fn export(args: &IndexExportArgs) -> Result<()> {
-    let collection = open_to_read(&args.folder, false)?;
     let mut output = BufWriter::new(Output::create(&args.output)?);
-    collection.export(&mut output)?;
-    finish(output)
+    let on_damaged = |error: CollectionError| say(&visible(&format!("skipped {error}")));
+    let exported = Collection::salvage(&args.folder, &mut output, on_damaged)?;
+    finish(output)?;
+    let Exported { written, damaged, missing } = exported;
+    ensure!(
+        damaged + missing == 0,
+        "{}: {} damaged and {} missing; the other {} are in the export. Restore a backup, or import \
+         the export into a new collection",
+        args.folder.display(),
+        counted(damaged, "record"),
+        grouped(missing),
+        grouped(written)
+    );
+    Ok(())
 }
 
-fn import(args: &IndexImportArgs) -> Result<()> {
+fn import(args: &IndexImportArgs) -> Result<ExitCode> {
     let start = Instant::now();
     let collection = Collection::open(&args.folder)?;
     tell(collection.notes(), args.talk.quiet);
     let mut skipped = Skipped::unless(false);
-    let (mut stored, mut existing) = (0, 0);
+    let (mut stored, mut present, mut taken) = (0, 0, 0);
     for path in &args.inputs {
         let name = path.display().to_string();
         let on_refused = |error| skipped.note(Bad::item(&name, Reason::Broken, error), 1);
         let imported = collection.import(reader(path)?, on_refused)?;
         stored += imported.stored;
-        existing += imported.existing;
+        present += imported.present;
+        taken += imported.taken;
     }
     // Makes the parts of what came.
     let held = Held::of(collection)?;
     summary(
-        stored + existing,
+        stored + present,
         &skipped,
         start,
         vec![
             figure("added", stored, counted(stored, "item") + " added"),
-            figure("existing", existing, format!("{} there already", grouped(existing))),
+            figure("present", present, format!("{} there already", grouped(present))),
+            Figure { words: None, ..figure("taken", taken, String::new()) },
             left(held.whole()),
         ],
     )
     .say(args.talk);
-    Ok(())
+    Ok(exit_code(taken))
 }
 
 fn backup(args: &IndexBackupArgs) -> Result<()> {
@@ -261,6 +292,22 @@ fn reader(path: &Path) -> Result<Box<dyn BufRead + Send>> {
 
 fn finish(output: BufWriter<Output>) -> Result<()> {
     output.into_inner().map_err(|error| error.into_error())?.finish()
+}
+
+/// Ids that are taken are no success: something the user named is not stored.
+fn exit_code(taken: u64) -> ExitCode {
+    if taken > 0 { ExitCode::from(2) } else { ExitCode::SUCCESS }
+}
+
+/// A run that could read nothing is an error. What has no fingerprint was read.
+fn nothing_read(items: u64, skipped: &Skipped) -> Result<()> {
+    let (read, total) = (items + skipped.count(Reason::NoFeatures), skipped.total());
+    ensure!(
+        read > 0 || total == 0,
+        "there is no item in what was read: {} skipped",
+        grouped(total)
+    );
+    Ok(())
 }
 
 /// How many items there are now.

@@ -7,30 +7,42 @@ use lookalike::{
     About, Fingerprint, Maker, PictureDigest, PicturePreset, PictureSearch, Preset, Recipe, Width,
 };
 
-use super::super::texts::for_each_print;
+use super::{
+    super::texts::{Printed, for_each_print},
+    content::ByContent,
+};
 use crate::{
     args::{
         CacheArgs, IndexMakeArgs, Kind, Matching, PictureArgs, RecipeArgs, RecipeName, RowArgs,
         VerifyArgs,
     },
     config::{Making, PicturesAlike, USUAL_RADIUS, picture_reading},
-    report::{Progress, counted, id_text, say},
+    report::{Progress, id_text, say},
     source::{
-        Fingerprints, Id, Pictures, PrintOptions, RowOptions, Rows, Skipped, guess_kind, path_text,
+        Bad, Fingerprints, Pictures, PrintOptions, Reason, RowOptions, Rows, Skipped, guess_kind,
+        path_text,
     },
 };
 
 /// An item with its fingerprint.
 pub struct Named {
-    pub id: String,
+    /// What it is called among its inputs: its id, or where it stands.
+    pub name: String,
+    /// What it is stored as, if it has no id of its own.
+    pub content: Option<ByContent>,
     pub print: Fingerprint<4>,
     /// All that is known of a picture.
     pub picture: Option<Box<PictureDigest>>,
 }
 
 impl Named {
-    pub fn new(id: String, print: Fingerprint<4>) -> Self {
-        Self { id, print, picture: None }
+    pub fn new(name: String, print: Fingerprint<4>) -> Self {
+        Self { name, content: None, print, picture: None }
+    }
+
+    /// What it is called in the collection.
+    pub fn id(&self) -> &str {
+        self.content.as_ref().map_or(&self.name, |content| &content.id)
     }
 }
 
@@ -56,6 +68,11 @@ pub fn about(make: &IndexMakeArgs, inputs: Option<(&[PathBuf], &RowArgs)>) -> Re
             let pictures = PictureArgs { matching: make.matching, ..PictureArgs::default() };
             let verify = VerifyArgs::default();
             let alike = PicturesAlike::new(&make.recipe, make.max_distance, &verify, pictures)?;
+            ensure!(
+                make.recipe.model.is_none(),
+                "--model: a collection of images keeps no model; leave --model out, or compare the \
+                 images with pairs or dedup, which take one"
+            );
             let PicturePreset { recipe, .. } = alike.preset;
             match make.matching {
                 Matching::Whole => About::pictures(recipe, alike.radius),
@@ -215,7 +232,10 @@ fn read_texts(
     on_items: OnItems<'_>,
 ) -> Result<Vec<String>> {
     for_each_print(&mut rows, recipe, skipped, progress, &mut |prints| {
-        let named = |(id, print): (Id<'_>, _)| Named::new(id_text(id).into_owned(), print);
+        let named = |Printed { id, print, row, place }: Printed<'_>| Named {
+            content: place.map(|place| ByContent::of_row(&row.content, place)),
+            ..Named::new(id_text(id).into_owned(), print)
+        };
         on_items(prints.into_iter().map(named).collect())
     })?;
     Ok(rows.notes().to_vec())
@@ -241,6 +261,7 @@ fn read_words<const WORDS: usize>(
     progress: &Progress,
     on_items: OnItems<'_>,
 ) -> Result<Vec<String>> {
+    let width = source.width;
     let mut prints: Vec<Fingerprint<WORDS>> = Vec::new();
     let ids = source.read(skipped, &mut |piece| {
         progress.read(piece.len());
@@ -249,8 +270,12 @@ fn read_words<const WORDS: usize>(
     })?;
     for (piece, prints) in prints.chunks(PIECE).enumerate() {
         let first = (piece * PIECE) as u32;
-        let items = (first..).zip(prints).map(|(number, print)| {
-            Named::new(id_text(ids.at(number)).into_owned(), print.resize())
+        let items = (first..).zip(prints).map(|(number, print)| match ids.own(number) {
+            Ok(id) => Named::new(id_text(id).into_owned(), print.resize()),
+            Err((file, line)) => Named {
+                content: Some(ByContent::new(print.to_hex(width), (file, Some(line)))),
+                ..Named::new(id_text(ids.at(number)).into_owned(), print.resize())
+            },
         });
         on_items(items.collect())?;
     }
@@ -270,16 +295,16 @@ fn read_pictures(
     progress: &Progress,
     on_items: OnItems<'_>,
 ) -> Result<Vec<String>> {
-    let mut items = Vec::new();
-    let mut flat = 0;
+    let (mut items, mut flat) = (Vec::new(), Vec::new());
     pictures.read(search, skipped, &|| progress.read(1), &mut |item, digest| {
         let most = if digest.parts.is_some() { PIECE_OF_PARTS } else { PIECE };
+        let name = path_text(&item.path);
         match digest.prints.as_ref().map(|prints| prints.upright) {
             Some(upright) => {
-                let (id, picture) = (path_text(&item.path), Some(Box::new(digest)));
-                items.push(Named { id, print: upright, picture });
+                let picture = Some(Box::new(digest));
+                items.push(Named { picture, ..Named::new(name, upright) });
             }
-            None => flat += 1,
+            None => flat.push(name),
         }
         if items.len() >= most {
             on_items(std::mem::take(&mut items))?;
@@ -287,10 +312,9 @@ fn read_pictures(
         Ok(())
     })?;
     on_items(items)?;
-    let mut notes = pictures.notes().to_vec();
-    if flat > 0 {
-        let pictures = counted(flat, "picture");
-        notes.push(format!("note: {pictures} too flat or too small for a fingerprint, left out"));
+    for name in &flat {
+        let what = "too flat or too small, so it has no fingerprint";
+        skipped.note(Bad::item(name, Reason::NoFeatures, what), 1);
     }
-    Ok(notes)
+    Ok(pictures.notes().to_vec())
 }

@@ -3,6 +3,7 @@
 use std::{
     io::{BufWriter, IsTerminal, Write},
     path::Path,
+    process::ExitCode,
     time::Instant,
 };
 
@@ -12,11 +13,11 @@ use lookalike::{
     Radius,
 };
 use rayon::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
-    Held, figure, finish, open_to_read, picture_preset, prints, prints::Named, summary,
-    usual_radius,
+    Held, content::place_of, figure, finish, nothing_read, open_to_read, picture_preset, prints,
+    prints::Named, summary, usual_radius,
 };
 use crate::{
     args::{IndexSearchArgs, Matching, PictureArgs},
@@ -28,7 +29,7 @@ use crate::{
 /// The widest column of a table.
 const WIDEST: usize = 60;
 
-pub fn run(args: IndexSearchArgs) -> Result<()> {
+pub fn run(args: IndexSearchArgs) -> Result<ExitCode> {
     let start = Instant::now();
     let partial = args.pictures.matching == Matching::Partial;
     let held = open(&args.folder, args.pictures, args.talk.quiet)?;
@@ -79,7 +80,8 @@ pub fn run(args: IndexSearchArgs) -> Result<()> {
         figure("without", alone, format!("{} without any", grouped(alone))),
     ];
     summary(queries, &skipped, start, figures).say(args.talk);
-    Ok(())
+    nothing_read(queries, &skipped)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// With the tables of its pictures only if they are asked for.
@@ -149,9 +151,9 @@ impl Searching<'_> {
             self.matches += found.len() as u64;
             self.alone += u64::from(found.is_empty());
             if self.as_table {
-                self.write_table(&item.id, &found)?;
+                self.write_table(&item.name, &found)?;
             } else {
-                self.write_lines(&item.id, &found)?;
+                self.write_lines(&item.name, &found)?;
             }
         }
         Ok(())
@@ -185,11 +187,13 @@ impl Searching<'_> {
         for found in found {
             let mut fields = vec![
                 ("query", json!(query)),
-                ("id", json!(found.id)),
+                ("match", json!(found.id)),
                 ("distance", json!(found.distance)),
-                ("sequence", json!(found.sequence)),
+                // Only fingerprints are compared.
+                ("similarity", Value::Null),
+                ("level", json!(self.level(found.distance))),
             ];
-            fields.extend(self.level(found.distance).map(|level| ("level", json!(level))));
+            fields.extend(place_of(self.held.whole(), &found.id));
             writeln!(self.output, "{}", json_line(&fields))?;
         }
         Ok(())
@@ -204,7 +208,13 @@ impl Searching<'_> {
         }
         for found in found {
             let level = self.level(found.distance).unwrap_or_default();
-            writeln!(self.output, "{:>4} {level:<7} {}", found.distance, short(&found.id))?;
+            let place = place_of(self.held.whole(), &found.id);
+            let word =
+                |(_, it): &(_, Value)| it.as_str().map_or_else(|| it.to_string(), String::from);
+            let place = place.iter().map(word).collect::<Vec<_>>().join(":");
+            let line =
+                format!("{:>4} {level:<7} {}  {}", found.distance, short(&found.id), short(&place));
+            writeln!(self.output, "{}", line.trim_end())?;
         }
         Ok(())
     }

@@ -284,7 +284,7 @@ pub trait Adapter: Send + Sync {
             &folder,
             &format!("index search collection {inputs} {arguments} {resources} --limit 1000000"),
         );
-        Searched { matches: self.listed(&ran.stdout, ["query", "id"]), bytes: ran.stdout }
+        Searched { matches: self.listed(&ran.stdout, ["query", "match"]), bytes: ran.stdout }
     }
 
     /// Adds batches to a collection, one after the other. `ids`: whether their records say their ids.
