@@ -190,7 +190,8 @@ def test_functions_of_yours_make_the_fingerprints_that_are_compared() -> None:
             assert result.pairs[0].distance == distance(recipe.simhash(NINE), recipe.simhash(TEN))
     # Who cuts at commas sees nothing in common.
     assert dedup(texts, tokenizer=lambda text: text.split(",")).removed == []
-    assert dedup([NINE, OTHER], against=[TEN], tokenizer=str.split).removed == [0]
+    against = dedup([NINE, OTHER], against=[TEN], tokenizer=str.split, level="similar")
+    assert against.removed == [0]
 
 
 def test_functions_of_yours_take_rows_of_any_kind(tmp_path: Path) -> None:
@@ -203,7 +204,7 @@ def test_functions_of_yours_take_rows_of_any_kind(tmp_path: Path) -> None:
     lines = tmp_path / "lines.txt"
     lines.write_text("\n".join([NINE, OTHER, TEN]))
     page = tmp_path / "page.html"
-    result = dedup(lines, lines=True, tokenizer=str.split, report=page)
+    result = dedup(lines, lines=True, tokenizer=str.split, level="similar", report=page)
     assert decided(result) == [(3, 1)]
     assert NINE in page.read_text("utf-8")
 

@@ -276,14 +276,10 @@ def test_no_fingerprint_is_never_taken_for_one() -> None:
 def test_strings_of_arrow_data_that_are_not_utf_8_are_refused() -> None:
     offsets = pyarrow.py_buffer(numpy.array([0, 3, 7, 9], dtype=numpy.int32).tobytes())
     bad = pyarrow.StringArray.from_buffers(3, offsets, pyarrow.py_buffer(b"one\xff\xfe\xfdxok"))
-    wild = pyarrow.py_buffer(numpy.array([0, 3, 7, 900], dtype=numpy.int32).tobytes())
-    beyond = pyarrow.StringArray.from_buffers(3, wild, pyarrow.py_buffer(b"one two x"))
-    for column in [bad, beyond]:
-        table = pyarrow.table({"text": column})
-        for read in [
-            lambda column=column: fingerprints(column),
-            lambda column=column: fingerprints(pyarrow.chunked_array([column])),
-            lambda table=table: lookalike.dedup(table),
-        ]:
-            with pytest.raises(ValueError, match="this Arrow data cannot be read"):
-                read()
+    refused = pytest.raises(ValueError, match="this Arrow data cannot be read: .*UTF")
+    with refused:
+        fingerprints(bad)
+    with refused:
+        fingerprints(pyarrow.chunked_array([bad]))
+    with refused:
+        lookalike.dedup(pyarrow.table({"text": bad}))

@@ -29,7 +29,7 @@ CODE = """
         assert list(pickle.loads(pickle.dumps(index))) == [0, 1]
         assert lookalike.distance(prints[0], prints[2]) == 0
     result = lookalike.dedup([{"id": 7, "text": t} for t in texts if t])
-    assert result.kept == [0] and result.groups[0].keep == 7
+    assert result.kept == [1] and result.groups[0].keep == 7
     assert Simhash("hello world").value == 10747039046998140950
     assert Simhash([("a", 300), ("b", 0.5)]).value == Simhash("a").value
     assert simhash_py.find_all([1, 3, 255], 4, 3) == [(1, 3)]
