@@ -12,6 +12,7 @@
 //! acting run and `undo` can put it back without knowing more.
 
 use std::{
+    collections::BTreeSet,
     fs::{self, File, TryLockError},
     io,
     path::{Path, PathBuf},
@@ -170,32 +171,36 @@ pub fn settle(claimed: &Path, home: &Path) -> io::Result<Settled> {
 /// What a run that is alive has put aside is left to it.
 pub fn recover(trees: &[PathBuf], follow_links: bool) -> Vec<Recovered> {
     let mut recovered = Vec::new();
-    for tree in trees {
-        let (root, depth) = match tree.is_dir() {
-            true => (tree.as_path(), usize::MAX),
-            false => (files::folder_of(tree), 1),
-        };
-        let mut entries =
-            WalkDir::new(root).max_depth(depth).follow_links(follow_links).into_iter();
+    let (folders, files): (Vec<&Path>, Vec<&Path>) =
+        trees.iter().map(PathBuf::as_path).partition(|tree| tree.is_dir());
+    for folder in folders {
+        let mut entries = WalkDir::new(folder).follow_links(follow_links).into_iter();
         while let Some(entry) = entries.next() {
             let Ok(entry) = entry else { continue };
             let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
-            if entry.depth() == 0 || !is_hidden || !entry.file_type().is_dir() {
-                continue;
-            }
-            let name = entry.file_name().to_string_lossy();
-            if name.starts_with(PREFIX) && name.ends_with(SUFFIX) && !entry.path_is_symlink() {
+            if entry.depth() > 0 && is_hidden && entry.file_type().is_dir() {
+                entries.skip_current_dir();
                 recover_folder(entry.path(), &mut recovered);
             }
-            if depth > 1 {
-                entries.skip_current_dir();
-            }
+        }
+    }
+    // Many files may be of one folder.
+    let parents: BTreeSet<_> = files.into_iter().map(files::folder_of).collect();
+    for entry in parents.into_iter().filter_map(|folder| folder.read_dir().ok()).flatten() {
+        if let Ok(entry) = entry {
+            recover_folder(&entry.path(), &mut recovered);
         }
     }
     recovered
 }
 
+/// Does nothing to a folder that is not one of stopped runs.
 fn recover_folder(folder: &Path, recovered: &mut Vec<Recovered>) {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let is_ours = name.starts_with(PREFIX) && name.ends_with(SUFFIX);
+    if !is_ours || !folder.symlink_metadata().is_ok_and(|data| data.is_dir()) {
+        return;
+    }
     let handle = File::open(folder);
     if let Ok(handle) = &handle
         && matches!(handle.try_lock(), Err(TryLockError::WouldBlock))

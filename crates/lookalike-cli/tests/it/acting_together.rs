@@ -11,6 +11,8 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
+use rustix::process::{Pid, Signal, kill_process};
+
 use crate::run::Folder;
 
 /// Content that is there twice, once in each of two folders.
@@ -104,6 +106,16 @@ impl Round {
         }
     }
 
+    /// Whoever is asked to stop puts back what it was working on.
+    fn check_nothing_is_put_aside(&self) {
+        for folder in ["t/a", "t/b"].map(|name| self.folder.path(name)) {
+            for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+                let is_empty = || fs::read_dir(entry.path()).unwrap().next().is_none();
+                assert!(entry.file_type().unwrap().is_file() || is_empty(), "{entry:?}");
+            }
+        }
+    }
+
     fn check(&self) {
         let (mut found, mut hidden) = (BTreeSet::new(), Vec::new());
         for name in ["a", "b"] {
@@ -123,6 +135,11 @@ fn look(folder: &Path, found: &mut BTreeSet<Vec<u8>>, hidden: &mut Vec<PathBuf>)
             found.insert(fs::read(entry.path()).unwrap());
         }
     }
+}
+
+fn stop(child: &Child, signal: Signal) {
+    // One that has ended is still there to be waited for.
+    kill_process(Pid::from_child(child), signal).unwrap();
 }
 
 /// How a run ended: its exit code, and what it said. None if it was stopped.
@@ -146,19 +163,23 @@ fn two_runs_that_take_each_others_keepers_lose_nothing_however_they_end() {
         let runs = Round::new(&mut dice, is_apart);
         let commands = COMMANDS[dice.roll(COMMANDS.len())];
         let start = Instant::now();
-        let mut children = [0, 1].map(|run| runs.start(commands[run], run));
+        let children = [0, 1].map(|run| runs.start(commands[run], run));
         // A third of the runs is left to end.
         let deadlines = [0, 1]
             .map(|_| (dice.roll(3) > 0).then(|| usual.mul_f64(dice.roll(1000) as f64 / 800.0)));
+        let signals = [0, 1].map(|_| [Signal::KILL, Signal::INT][dice.roll(2)]);
         let mut order = [0, 1];
         order.sort_by_key(|&run| deadlines[run]);
         for run in order {
             if let Some(deadline) = deadlines[run] {
                 std::thread::sleep(deadline.saturating_sub(start.elapsed()));
-                children[run].kill().unwrap();
+                stop(&children[run], signals[run]);
             }
         }
         let ends = children.map(end);
+        if !signals.contains(&Signal::KILL) {
+            runs.check_nothing_is_put_aside();
+        }
         if ends.iter().all(Option::is_some) {
             usual = start.elapsed();
         }

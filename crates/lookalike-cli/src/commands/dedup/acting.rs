@@ -56,27 +56,22 @@ pub fn secure(args: &DedupArgs) -> Result<Option<Secured>> {
     let searched: Vec<_> = searched(args).cloned().collect();
     let mut left = Vec::new();
     for Recovered { claimed, home, settled } in recover(&searched, args.rows.follow_links) {
-        let path = path_text(&home);
-        match settled {
-            Ok(Settled::Back | Settled::Done) if args.talk.quiet => {}
+        let claimed = path_text(&claimed);
+        let why = match settled {
             Ok(Settled::Back | Settled::Done) => {
-                let path = visible(&path).into_owned();
-                say(&format!("note: brought back {path}, which a stopped run had put aside"));
+                if !args.talk.quiet {
+                    let path = visible(&path_text(&home)).into_owned();
+                    say(&format!("note: brought back {path}, which a stopped run had put aside"));
+                }
+                continue;
             }
-            taken => {
-                let claimed = path_text(&claimed);
-                let why = taken.map_or_else(
-                    |error| format!("a stopped run had put it aside as {claimed}: {error}"),
-                    |_| {
-                        format!(
-                            "a stopped run had put aside another file of this name as {claimed}; \
-                             move it to where it belongs"
-                        )
-                    },
-                );
-                left.push(Left { path: home, why, failed: true });
-            }
-        }
+            Ok(Settled::Taken) => format!(
+                "a stopped run had put aside another file of this name as {claimed}; move it to \
+                 where it belongs"
+            ),
+            Err(error) => format!("a stopped run had put it aside as {claimed}: {error}"),
+        };
+        left.push(Left { path: home, why, failed: true });
     }
     Ok(Some(Secured { _lock: lock, left }))
 }
