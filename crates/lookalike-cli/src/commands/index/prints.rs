@@ -80,6 +80,10 @@ pub fn about(make: &IndexMakeArgs, inputs: Option<(&[PathBuf], &RowArgs)>) -> Re
             }
         }
         Kind::Hash => {
+            ensure!(
+                make.recipe.model.is_none(),
+                "--model: fingerprints are taken as they are; leave --model out"
+            );
             let width = match (make.recipe.bits, inputs) {
                 (Some(bits), _) => bits,
                 (None, Some((paths, _))) => width_of(paths)?,
