@@ -49,6 +49,8 @@ pub enum Deed {
 pub struct Going<'a> {
     pub file: SeenFile<'a>,
     pub keep: SeenFile<'a>,
+    /// The image that a sidecar goes with: if that is left, the sidecar is, too.
+    pub with: Option<&'a Path>,
 }
 
 /// What was done.
@@ -162,7 +164,8 @@ impl<'a> Actor<'a> {
             }
             journal.sync()?;
             for intent in intents {
-                match intent.carry_out(&journal.id, self.reread) {
+                let stays = self.stays_with(&intent.going);
+                match stays.and_then(|()| intent.carry_out(&journal.id, self.reread)) {
                     Ok(()) => self.count(&intent),
                     Err(why) => {
                         journal.did_not(intent.entry.number, &why);
@@ -183,7 +186,8 @@ impl<'a> Actor<'a> {
         let staying = Staying::new(going);
         for batch in going.chunks(BATCH) {
             for intent in self.intend(batch, &staying) {
-                match intent.check(&intent.entry.from, self.reread) {
+                let stays = self.stays_with(&intent.going);
+                match stays.and_then(|()| intent.check(&intent.entry.from, self.reread)) {
                     Ok(()) => {
                         on_entry(&intent.entry)?;
                         self.count(&intent);
@@ -193,6 +197,17 @@ impl<'a> Actor<'a> {
             }
         }
         Ok(self.acted)
+    }
+
+    /// An error for a sidecar whose image was left.
+    fn stays_with(&self, going: &Going<'_>) -> Result<(), String> {
+        let Some(image) = going.with else { return Ok(()) };
+        let place = files::place_of(image).unwrap_or_default();
+        let is_left = |left: &Left| left.path == image || left.path == place;
+        match self.acted.left.iter().any(is_left) {
+            true => Err(format!("stays with {}", path_text(image))),
+            false => Ok(()),
+        }
     }
 
     fn count(&mut self, intent: &Intent<'_>) {
@@ -314,7 +329,7 @@ impl<'a> Actor<'a> {
 /// The first check, before anything is noted: both files are there, as they were. What the file holds,
 /// as SHA-256.
 fn first_look(going: &Going<'_>, staying: &Staying) -> Result<String, String> {
-    let Going { file, keep } = going;
+    let Going { file, keep, .. } = going;
     staying.check(keep)?;
     is_unchanged(keep.path, keep.stamp).map_err(|why| of_keeper(keep, &why))?;
     is_unchanged(file.path, file.stamp)?;
@@ -361,7 +376,7 @@ impl Intent<'_> {
     /// The last check, of the file where it is now, and of its keeper in its place: both are the files
     /// that were read, and say what they said.
     fn check(&self, now: &Path, reread: Reread<'_>) -> Result<(), String> {
-        let Going { file, keep } = self.going;
+        let Going { file, keep, .. } = self.going;
         if self.entry.from == self.entry.keep
             || file.stamp.file.is_some_and(|file| Some(file) == keep.stamp.file)
         {

@@ -29,6 +29,7 @@ mod reader;
 mod records;
 mod rows;
 mod seen;
+mod sidecar;
 mod skipped;
 mod stamp;
 #[cfg(test)]
@@ -49,5 +50,6 @@ pub use path::{path_of_text, path_text};
 pub use pictures::{PictureItem, PictureReading, Pictures, are_pictures, read_picture};
 pub use rows::{Row, RowOptions, Rows};
 pub use seen::{Digest, SeenFile};
+pub use sidecar::Sidecars;
 pub use skipped::{Bad, Reason, Skipped};
 pub use stamp::{FileId, Stamp};

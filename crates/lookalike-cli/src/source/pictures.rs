@@ -4,7 +4,7 @@
 //! there are threads.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashSet},
     ffi::OsStr,
     fs::{self, File},
     io::Read,
@@ -26,6 +26,7 @@ use super::{
     folder::{self, Walk, Walked},
     path::path_text,
     seen::{Digest, SeenFile},
+    sidecar::{Sidecars, is_sidecar},
     stamp::Stamp,
 };
 use crate::report::{FolderOutput, counted, grouped, visible};
@@ -209,10 +210,20 @@ impl Pictures {
         Ok(made)
     }
 
-    /// Copies the pictures for which `keep` is true, and files that could not be read, to a folder.
+    /// Copies the pictures for which `keep` is true, and files that could not be read, to a folder;
+    /// sidecars where their pictures are.
     pub fn write_kept(&self, keep: &dyn Fn(u32) -> bool, output: FolderOutput) -> Result<Kept> {
         let (mut done, mut item) = (Kept::default(), 0);
+        let (gone, beside) = self.sidecars(keep);
+        for (sidecar, relative) in &beside {
+            output
+                .put(relative, |target| super::kept::copy_file(sidecar, target))
+                .with_context(|| format!("{}: cannot be copied", path_text(sidecar)))?;
+        }
         for (file, &is_item) in self.files.iter().zip(&self.items) {
+            if !is_item && gone.contains(&file.path) {
+                continue;
+            }
             let kept = !is_item || keep(item);
             let count = match (is_item, kept) {
                 (false, _) => &mut done.others,
@@ -229,6 +240,33 @@ impl Pictures {
         }
         output.finish()?;
         Ok(done)
+    }
+
+    /// The sidecars of pictures that are not kept; and of those that are kept, where they are not
+    /// listed themselves, with their places in the output folder.
+    fn sidecars(
+        &self,
+        keep: &dyn Fn(u32) -> bool,
+    ) -> (HashSet<PathBuf>, BTreeMap<PathBuf, PathBuf>) {
+        let pictures = self.files.iter().zip(&self.items).filter(|(_, is_item)| **is_item);
+        let (kept, gone): (Vec<_>, Vec<_>) = (0..)
+            .zip(pictures)
+            .map(|(item, (file, _))| (item, file))
+            .partition(|&(item, _)| keep(item));
+        let gone: HashSet<&Path> = gone.iter().map(|(_, file)| file.path.as_path()).collect();
+        let mut finder = Sidecars::default();
+        let all = gone.iter().flat_map(|path| finder.of(path, &|path| gone.contains(path)));
+        let all = all.collect();
+        let listed: HashSet<&Path> = self.files.iter().map(|file| file.path.as_path()).collect();
+        let mut beside = BTreeMap::new();
+        for (_, file) in kept.iter().filter(|(_, file)| file.walked.is_none()) {
+            let found = finder.of(&file.path, &|_| true);
+            for path in found.into_iter().filter(|path| !listed.contains(path.as_path())) {
+                let name = path.file_name().unwrap_or_default();
+                beside.insert(path.clone(), file.relative.with_file_name(name));
+            }
+        }
+        (all, beside)
     }
 
     /// Opens the folder for what is kept, before work starts.
@@ -303,7 +341,9 @@ pub fn are_pictures(paths: &[PathBuf]) -> bool {
     match paths.first() {
         Some(path) if is_stream(path) => false,
         Some(path) if path.is_dir() => {
-            let files = folder::first_files(path, LOOKED_AT);
+            let mut files = folder::first_files(path, LOOKED_AT);
+            // They are as many as the pictures they belong to.
+            files.retain(|file| !is_sidecar(file));
             let pictures = files.iter().filter(|file| starts_like_picture(file)).count();
             2 * pictures > files.len()
         }

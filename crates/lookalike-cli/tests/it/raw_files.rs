@@ -314,3 +314,39 @@ fn dates_of_exif_decide_before_those_of_files_with_and_without_a_cache() {
     }
     assert!(Path::new(&folder.path("c")).exists());
 }
+
+#[test]
+fn sidecars_follow_their_image_and_come_back_with_it() {
+    let (photo, small) = (jpeg(&scene(640, 480, 1), 90), jpeg(&scene(320, 240, 1), 90));
+    let all: [(&str, &[u8]); 8] = [
+        ("large.jpg", &photo),
+        ("large.xmp", b"of the large one"),
+        ("sub/small.jpg", &small),
+        ("sub/small.xmp", b"of the small one"),
+        ("sub/small.jpg.xmp", b"of the small one, too"),
+        ("sub/twin.jpg", &small),
+        ("sub/twin.mov", b"stays, and uses it"),
+        ("sub/twin.xmp", b"of both"),
+    ];
+    let folder = files(&all);
+    let there = || all.map(|(name, _)| folder.path("in").join(name).exists());
+    let after = [true, true, false, false, false, false, true, true];
+    for act in ["--move gone", "--trash"] {
+        let ran = done(folder.run(&format!("dedup in --max-remove 1 {act} --journal j")));
+        assert!(ran.stderr.contains("acted    4 files"), "{}", ran.stderr);
+        assert_eq!(there(), after, "{act}");
+        assert!(act == "--trash" || folder.read("gone/sub/small.xmp") == "of the small one");
+        done(folder.run("undo j"));
+        assert_eq!(there(), [true; 8], "{act}");
+        fs::remove_file(folder.path("j")).unwrap();
+    }
+    done(folder.run("dedup in --max-remove 1 -o kept"));
+    let kept = all.map(|(name, _)| folder.path("kept").join(name).exists());
+    assert_eq!(kept, after);
+    // A file that is named brings its sidecar along.
+    done(folder.run("dedup in/large.jpg in/sub/small.jpg --max-remove 1 -o named"));
+    assert_eq!(folder.read("named/large.xmp"), "of the large one");
+    assert!(!folder.path("named/small.xmp").exists());
+    done(folder.run("dedup in --max-remove 1 --delete"));
+    assert_eq!(there(), after);
+}

@@ -2,7 +2,7 @@
 //! the trash or deleted.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     io::Write,
     path::{Path, PathBuf},
 };
@@ -18,7 +18,7 @@ use crate::{
     },
     args::{ActArgs, DedupArgs},
     report::{Figure, Output, bytes, counted, grouped, say, visible},
-    source::{SeenFile, path_text},
+    source::{Digest, SeenFile, Sidecars, Stamp, path_text},
 };
 
 /// How many files that are left as they are are listed.
@@ -121,12 +121,14 @@ impl Acting {
         Ok(Some(Self { deed, journal }))
     }
 
-    /// Acts on everything that goes. `file` is the file of an item, `reread` how such a file is read.
+    /// Acts on everything that goes. `file` is the file of an item, `reread` how such a file is read;
+    /// `images`: sidecars go with them.
     pub fn run<'a>(
         self,
         groups: &Groups,
         file: &dyn Fn(u32) -> Option<SeenFile<'a>>,
         reread: Reread<'_>,
+        images: bool,
     ) -> Result<Acts> {
         let Self { deed, journal } = self;
         let mut unequal = Vec::new();
@@ -139,6 +141,14 @@ impl Acting {
             .collect::<Option<Vec<_>>>()
             .context("a file that was read is not known any more")?
             .concat();
+        let sidecars = match deed {
+            // A linked image still has its name, and so its sidecar.
+            Deed::Link => HashMap::new(),
+            _ if images => sidecars(&going),
+            _ => HashMap::new(),
+        };
+        let going: Vec<_> =
+            going.into_iter().flat_map(|one| with_sidecars(one, &sidecars)).collect();
         let actor = Actor::new(&deed, reread).with_context(|| format!("--{}", deed.name()))?;
         let dry_run = journal.is_none();
         let (mut acted, journal) = match journal {
@@ -160,7 +170,8 @@ fn rehearse(actor: Actor<'_>, going: &[Going<'_>]) -> Result<Acted> {
 /// Everything in a group goes, for its keeper.
 fn all<'a>(group: &Group, file: &dyn Fn(u32) -> Option<SeenFile<'a>>) -> Option<Vec<Going<'a>>> {
     let keep = file(group.keep)?;
-    group.members.iter().map(|member| Some(Going { file: file(member.item)?, keep })).collect()
+    let going = |item| Some(Going { file: file(item)?, keep, with: None });
+    group.members.iter().map(|member| going(member.item)).collect()
 }
 
 /// As [`all`], but each for the first of the group that says the same. What says something of its own
@@ -176,7 +187,7 @@ fn equal_ones<'a>(
     for member in &group.members {
         let file = file(member.item)?;
         match firsts.get(&file.digest) {
-            Some(&keep) => going.push(Going { file, keep }),
+            Some(&keep) => going.push(Going { file, keep, with: None }),
             None => {
                 firsts.insert(file.digest, file);
                 let why = format!("is alike {}, but not equal", path_text(keeper.path));
@@ -187,6 +198,60 @@ fn equal_ones<'a>(
     // Those for one file follow each other, so that it is looked at once.
     going.sort_by_key(|going| going.keep.path);
     Some(going)
+}
+
+/// A file that goes with an image.
+struct Sidecar {
+    path: PathBuf,
+    relative: PathBuf,
+    stamp: Stamp,
+    digest: Digest,
+}
+
+/// The sidecars of all images that go, by the path of the image; each once.
+fn sidecars(going: &[Going<'_>]) -> HashMap<PathBuf, Vec<Sidecar>> {
+    let names = |going: &Going<'_>| {
+        [going.file.path.to_owned()].into_iter().chain(going.file.links.to_vec())
+    };
+    let all: HashSet<PathBuf> = going.iter().flat_map(names).collect();
+    let (mut finder, mut met, mut found) = (Sidecars::default(), HashSet::new(), HashMap::new());
+    for one in going {
+        let mut own = Vec::new();
+        for name in names(one) {
+            for path in finder.of(&name, &|path| all.contains(path)) {
+                let sidecar = Sidecar::look(&path, one.file.relative);
+                if let Some(sidecar) = sidecar.filter(|_| met.insert(path)) {
+                    own.push(sidecar);
+                }
+            }
+        }
+        found.insert(one.file.path.to_owned(), own);
+    }
+    found
+}
+
+impl Sidecar {
+    /// None if it cannot be read: then it stays.
+    fn look(path: &Path, image: &Path) -> Option<Self> {
+        let stamp = Stamp::of(&path.symlink_metadata().ok()?);
+        let digest = Digest::of_file(path).ok()?;
+        let relative = image.with_file_name(path.file_name()?);
+        Some(Self { path: path.to_owned(), relative, stamp, digest })
+    }
+}
+
+/// A file that goes, and then what goes with it.
+fn with_sidecars<'a>(
+    image: Going<'a>,
+    sidecars: &'a HashMap<PathBuf, Vec<Sidecar>>,
+) -> impl Iterator<Item = Going<'a>> {
+    let own = sidecars.get(image.file.path).map_or(&[][..], Vec::as_slice);
+    let going = move |Sidecar { path, relative, stamp, digest }: &'a Sidecar| {
+        let (stamp, digest) = (*stamp, *digest);
+        let file = SeenFile { path, relative, links: &[], stamp, digest };
+        Going { file, keep: image.keep, with: Some(image.file.path) }
+    };
+    [image].into_iter().chain(own.iter().map(going))
 }
 
 /// A folder within those that are searched would be searched the next time.

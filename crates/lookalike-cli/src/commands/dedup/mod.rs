@@ -153,7 +153,9 @@ impl Done {
             Some(acting) if allowed.is_ok() => {
                 let own = outcome.results.own as u32;
                 let file = |item| source.file(item, own);
-                let mut acts = acting.run(&outcome.decision.groups, &file, source.reread())?;
+                let images = matches!(source, Source::Pictures { .. });
+                let groups = &outcome.decision.groups;
+                let mut acts = acting.run(groups, &file, source.reread(), images)?;
                 secured.into_iter().for_each(|secured| acts.add_left(secured));
                 Some(acts)
             }
