@@ -813,8 +813,10 @@ pub struct WorkArgs {
 /// What two texts must have in common, besides fingerprints within the distance.
 #[derive(clap::Args, Default)]
 pub struct VerifyArgs {
-    /// How alike items must be: copy, near or similar [default: similar for texts, copy for pictures:
-    /// 31, 48 and 72 of the 256 bits of pdq; look at similar pictures before you act]
+    /// How alike items must be: copy, near or similar; of images also part, with --match partial.
+    /// What removes items takes texts from near up (similarity 0.6) and only copies of images (31 of
+    /// the 256 bits of pdq), unless this, --similarity or --distance says otherwise; pairs of every
+    /// level are listed (texts from 0.47 up, images within 52 bits)
     #[arg(long, value_name = "NAME", value_parser = parsed::<Level>)]
     pub level: Option<Level>,
 

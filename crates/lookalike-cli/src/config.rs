@@ -11,8 +11,8 @@ use std::{
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use lookalike::{
     AllPairs, Kernel, Level, Likeness, Model, PictureMethod, PicturePreset, PictureRecipe,
-    PictureSearch, Preset, Radius, Reach, Recipe, RecipeError, Resources, SecondOpinion,
-    Similarity, StopWords, TextSearch, Verify, Width,
+    PictureSearch, Preset, Radius, Reach, Recipe, RecipeError, Resources, Similarity, StopWords,
+    TextSearch, Verify, Width,
 };
 
 use crate::args::{
@@ -230,13 +230,17 @@ impl Alike {
 }
 
 /// When are two pictures alike?
+#[derive(Clone)]
 pub struct PicturesAlike {
     pub preset: &'static PicturePreset,
     pub recipe: PictureRecipe,
     pub radius: Radius,
+    /// How they are compared; parts only if such pairs count.
     pub pictures: PictureArgs,
-    /// Asked for unless the user says how many bits.
-    pub second: Option<SecondOpinion>,
+    /// Whether the user asked for parts.
+    matching: Matching,
+    /// Whether the user says how alike they must be.
+    is_asked: bool,
 }
 
 impl PicturesAlike {
@@ -265,8 +269,10 @@ impl PicturesAlike {
             !partial || preset.recipe.method == PictureMethod::Pdq,
             "--match partial goes with --recipe pdq; leave --recipe out"
         );
-        let second = preset.second.filter(|_| distance.is_none());
-        let pictures = PictureArgs { orientations: pictures.orientations || partial, ..pictures };
+        ensure!(
+            partial || verify.level != Some(Level::Part),
+            "--level part goes with --match partial, which looks for parts"
+        );
         let made = PictureRecipe {
             model: recipe.model.as_deref().map(|path| model_for(path, preset)).transpose()?,
             ..preset.recipe.clone()
@@ -276,10 +282,42 @@ impl PicturesAlike {
                 bail!("--level and --distance both say how near pictures must be; give one")
             }
             (Some(radius), None) => radius,
-            (None, level) => level.map_or(preset.radius(), |level| preset.radius_of(level)),
+            (None, level) => preset.radius_of(level.unwrap_or(Level::Similar)),
         };
         check_radius(radius, preset.recipe.width)?;
-        Ok(Self { preset, recipe: made, radius, pictures, second })
+        // Parts are less alike than all whole pictures.
+        let is_whole = verify.level.is_some_and(|level| level > Level::Part);
+        let pictures = PictureArgs {
+            orientations: pictures.orientations || partial,
+            matching: if is_whole { Matching::Whole } else { pictures.matching },
+        };
+        let matching = if partial { Matching::Partial } else { Matching::Whole };
+        let is_asked = distance.is_some() || verify.level.is_some();
+        Ok(Self { preset, recipe: made, radius, pictures, matching, is_asked })
+    }
+
+    /// How alike pictures must be to be listed, though less alike than what is asked for: every level
+    /// there is.
+    pub fn looking(&self) -> Self {
+        let radius = self.radius.max(self.preset.radius_of(Level::Similar));
+        let pictures = PictureArgs { matching: self.matching, ..self.pictures };
+        Self { radius, pictures, ..self.clone() }
+    }
+
+    /// How alike pictures must be for one of them to be removed: copies, unless the user asks for
+    /// something else; parts only by name.
+    pub fn acting(&self, args: &VerifyArgs) -> Self {
+        let radius = if self.is_asked { self.radius } else { self.preset.radius_of(Level::Copy) };
+        let matching = match args.level {
+            Some(Level::Part) => Matching::Partial,
+            _ => Matching::Whole,
+        };
+        Self { radius, pictures: PictureArgs { matching, ..self.pictures }, ..self.clone() }
+    }
+
+    /// Whether fewer pictures are alike than by these rules.
+    pub fn is_narrower(&self, other: &Self) -> bool {
+        self.radius < other.radius || self.pictures.matching != other.pictures.matching
     }
 
     /// As the recipe has it, if nothing else is said.
@@ -290,31 +328,22 @@ impl PicturesAlike {
     /// When two pictures are alike, in words.
     pub fn words(&self) -> String {
         let turned = if self.pictures.orientations { ", in any orientation" } else { "" };
-        let second = self.second.filter(|second| second.radius > self.radius);
-        let second = second.map_or_else(String::new, |second| {
-            format!(", or within {} if their gradients agree", second.radius)
-        });
         let parts = match self.pictures.matching {
             Matching::Whole => "",
             Matching::Partial => ", or by their parts",
         };
         let bits = self.recipe.width.bits();
-        format!("within {} of {bits} bits{second}{turned}{parts}", self.radius)
+        format!("within {} of {bits} bits{turned}{parts}", self.radius)
     }
 
     /// The library's options for this search.
     pub fn search(&self, work: &Work) -> PictureSearch {
         PictureSearch::new(&self.recipe, self.radius)
-            .second_opinion(self.second)
             .orientations(self.pictures.orientations)
             .partial(self.pictures.matching == Matching::Partial)
             .kernel(work.kernel.unwrap_or_else(Kernel::detect))
     }
 }
-
-/// The level of pictures of which one shows a part of the other: they are farther apart than all
-/// levels of whole pictures.
-pub const PART: &str = Level::Part.name();
 
 fn model_for(path: &Path, preset: &PicturePreset) -> Result<Arc<Model>> {
     let Some(name) = preset.recipe.model_name() else {

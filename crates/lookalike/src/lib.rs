@@ -192,7 +192,7 @@ pub use pictures::{
     Pictures, PicturesFound,
 };
 #[cfg(feature = "image")]
-pub use recipe::{PictureMethod, PicturePreset, PictureQuality, PictureRecipe, SecondOpinion};
+pub use recipe::{PictureMethod, PicturePreset, PictureQuality, PictureRecipe};
 pub use recipe::{Preset, Quality, Recipe, RecipeError, Weighting};
 pub use resources::Resources;
 pub use simhash::simhash;

@@ -30,9 +30,7 @@ use crate::stop_words::StopWords;
 use counter::{Counted, Counter};
 
 #[cfg(feature = "image")]
-pub use picture::{
-    PictureMethod, PicturePreset, PicturePrints, PictureQuality, PictureRecipe, SecondOpinion,
-};
+pub use picture::{PictureMethod, PicturePreset, PicturePrints, PictureQuality, PictureRecipe};
 pub use preset::{Preset, Quality};
 pub use weighting::Weighting;
 use weighting::log_weight;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::{
     args::{CompareArgs, Kind, OutputArgs, WorkArgs},
-    config::{Alike, PART, PicturesAlike, USUAL_RADIUS, Work, check_radius},
+    config::{Alike, PicturesAlike, USUAL_RADIUS, Work, check_radius},
     report::{Output, counted, json_line, say, share_value},
     source::{
         Bad, LineText, LineTexts, Reason, Refusal, Skipped, are_pictures, is_number, parse_within,
@@ -105,7 +105,7 @@ fn compare_pictures(a: &str, b: &str, args: &CompareArgs) -> Result<ExitCode> {
         levels.clone().find(|(radius, _)| radius.contains(closeness.distance))
     });
     let is_alike = search.are_alike(&one, &two);
-    let part = (is_alike && closeness.is_some()).then_some(PART);
+    let part = (is_alike && closeness.is_some()).then_some(Level::Part.name());
     let level = level.map(|(_, level)| level.name()).or(part);
     let verdict = if is_alike { "alike" } else { "different" };
     let orientation = closeness.map(|closeness| closeness.orientation.name());

@@ -74,7 +74,7 @@ fn pictures_are_told_by_content_and_found_in_other_sizes() {
     let ran = photos().run("pairs photos");
     assert_eq!(named(&ran), [pair("a.bmp", "b.jpg")]);
     assert!(
-        ran.stderr.starts_with("reading pictures of 4 files\n4 items; 1 pair within 31"),
+        ran.stderr.starts_with("reading pictures of 4 files\n4 items; 1 pair within 52"),
         "{}",
         ran.stderr
     );
@@ -107,7 +107,7 @@ fn what_rests_on_votes_is_never_called_exact() {
     };
     let whole = summary("--orientations");
     assert_eq!((&whole["exact"], &whole["recall"]), (&true.into(), &1.0.into()));
-    let partial = summary("--match partial");
+    let partial = summary("--match partial --level part");
     assert_eq!((&partial["exact"], &partial["recall"]), (&false.into(), &1.0.into()));
     let ran = folder.run("pairs photos --match partial");
     assert!(
@@ -116,6 +116,36 @@ fn what_rests_on_votes_is_never_called_exact() {
         "{}",
         ran.stderr
     );
+}
+
+#[test]
+fn only_copies_go_unless_more_is_asked_for() {
+    let folder = photos();
+    // Some waves of another scene move more bits than a copy may differ in.
+    let (one, other) = (scene(1), scene(2));
+    let blend = bitmap(320, 240, move |x, y| 0.75 * one(x, y) + 0.25 * other(x, y));
+    fs::write(folder.path("photos/e.bmp"), blend).unwrap();
+    let pairs = folder.run("pairs photos");
+    let all = named(&pairs);
+    assert!(all.contains(&pair("a.bmp", "e.bmp")), "{}", pairs.stdout);
+    assert!(!named(&folder.run("pairs photos --level copy")).contains(&pair("a.bmp", "e.bmp")));
+    let removed = |more: &str| {
+        let ran = folder.run(&format!("dedup photos --removed r.jsonl --force --json {more}"));
+        assert_eq!(ran.exit, 0, "{}", ran.stderr);
+        let told: serde_json::Value =
+            serde_json::from_str(ran.stderr.lines().last().unwrap()).unwrap();
+        (folder.read("r.jsonl").lines().count(), told["looser"].as_u64())
+    };
+    assert_eq!(removed(""), (1, None));
+    assert_eq!(removed("--pairs p.jsonl"), (1, Some(1)));
+    assert_eq!(folder.read("p.jsonl").lines().count(), all.len());
+    assert_eq!(removed("--level similar --pairs p.jsonl"), (2, None));
+    assert_eq!(removed("--distance 52"), (2, None));
+    // The mirrored one is a copy; parts go only by name.
+    assert_eq!(removed("--match partial").0, 2);
+    folder
+        .run("dedup photos --level part")
+        .fails("--level part goes with --match partial, which looks for parts");
 }
 
 #[test]

@@ -238,8 +238,7 @@ impl PictureCollection {
     /// All pictures that `search` takes for alike, nearest first, then in order of insertion, at
     /// most `limit` of them. A distance is that of whole pictures, in the orientation in which they
     /// differ least; of parts it may be beyond the radius. The pictures, and the distances, are those
-    /// of the pairs that the search finds in a batch. (What a second opinion may find beyond the
-    /// radius the collection was made for, is not found.)
+    /// of the pairs that the search finds in a batch.
     ///
     /// Works on all threads of the current rayon pool.
     pub fn search(
@@ -409,9 +408,8 @@ impl PictureCollection {
         query: &PictureDigest,
     ) -> Result<Vec<String>, CollectionError> {
         let Some(prints) = &query.prints else { return Ok(Vec::new()) };
-        let second = search.second.map_or(search.radius, |second| second.radius);
         let looked_at = if search.partial { PictureParts::WORTH_A_LOOK } else { search.radius };
-        let widest = looked_at.max(second).min(self.whole.about().max_radius).max(search.radius);
+        let widest = looked_at.min(self.whole.about().max_radius).max(search.radius);
         let mut found = self.whole.search(&prints.upright, widest, usize::MAX)?;
         if search.orientations {
             let turned = prints.turned.as_deref().map_or(&[][..], |turned| &turned[1..]);
@@ -516,11 +514,7 @@ fn kept(item: &StoredItem) -> PictureDigest {
         height: 0,
         format: PictureFormat::Raw,
         content: hash::content(item.id.as_bytes()),
-        prints: item.fingerprints.first().map(|&upright| PicturePrints {
-            upright,
-            turned: None,
-            gradients: None,
-        }),
+        prints: item.fingerprints.first().map(|&upright| PicturePrints { upright, turned: None }),
         parts: None,
     })
 }
@@ -907,11 +901,7 @@ mod tests {
             height: 480,
             format: PictureFormat::Raw,
             content: [1, 2],
-            prints: Some(PicturePrints {
-                upright: Fingerprint([3, 4, 5, 6]),
-                turned: None,
-                gradients: Some(Fingerprint([7, 8, 9, 10])),
-            }),
+            prints: Some(PicturePrints { upright: Fingerprint([3, 4, 5, 6]), turned: None }),
             parts: None,
         };
         let text = concat!(

@@ -49,11 +49,11 @@ impl PictureDigest {
         bytes.extend([width, height].iter().flat_map(|number| number.to_le_bytes()));
         bytes.extend(content.iter().flat_map(|word| word.to_le_bytes()));
         let turned = prints.as_ref().and_then(|prints| prints.turned.as_deref());
-        let gradients = prints.as_ref().and_then(|prints| prints.gradients);
-        let has = [prints.is_some(), turned.is_some(), gradients.is_some(), parts.is_some()];
+        // Once there were fingerprints of another kind: the third flag.
+        let has = [prints.is_some(), turned.is_some(), false, parts.is_some()];
         bytes.extend(has.map(u8::from));
         let upright = prints.iter().map(|prints| &prints.upright);
-        let all = upright.chain(turned.into_iter().flatten()).chain(&gradients);
+        let all = upright.chain(turned.into_iter().flatten());
         bytes.extend(all.flat_map(|print| print.to_le_bytes()));
         parts.iter().for_each(|parts| parts.write(&mut bytes));
         bytes
@@ -69,7 +69,7 @@ impl PictureDigest {
             place => *PictureFormat::ALL.get(usize::from(place))?,
         };
         let (&has, mut rest) = rest.split_first_chunk::<4>()?;
-        let [has_prints, has_turned, has_gradients, has_parts] = has.map(|flag| flag == 1);
+        let [has_prints, has_turned, has_others, has_parts] = has.map(|flag| flag == 1);
         let mut print = || {
             let (print, after) = rest.split_first_chunk::<32>()?;
             rest = after;
@@ -83,8 +83,10 @@ impl PictureDigest {
             } else {
                 None
             };
-            let gradients = if has_gradients { Some(print()?) } else { None };
-            Some(PicturePrints { upright, turned, gradients })
+            if has_others {
+                print()?;
+            }
+            Some(PicturePrints { upright, turned })
         } else {
             None
         };

@@ -25,7 +25,6 @@ use std::{collections::HashMap, sync::Arc};
 
 use crate::{
     AlikePair, AlikePairs, How, Kernel, PairsError, PictureRecipe, Radius, Resources,
-    SecondOpinion,
     alike::PackedPair,
     extract::image::{Decoder, Limits},
     fragments::Background,
@@ -81,7 +80,6 @@ pub use partial::PictureParts;
 pub struct PictureSearch {
     recipe: PictureRecipe,
     radius: Radius,
-    second: Option<SecondOpinion>,
     orientations: bool,
     partial: bool,
     background: Arc<Background>,
@@ -95,20 +93,12 @@ impl PictureSearch {
         Self {
             recipe: recipe.clone(),
             radius,
-            second: None,
             orientations: false,
             partial: false,
             background: Arc::default(),
             limits: Limits::default(),
             kernel: Kernel::detect(),
         }
-    }
-
-    /// Takes pictures beyond the radius for alike, too, if a second opinion says so.
-    #[must_use]
-    pub fn second_opinion(mut self, second: Option<SecondOpinion>) -> Self {
-        self.second = second;
-        self
     }
 
     /// Looks for cropped, framed and captioned pictures, too, by their parts: takes several times as

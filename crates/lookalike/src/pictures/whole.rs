@@ -2,7 +2,7 @@
 
 use super::{PictureDigest, PictureSearch};
 use crate::{
-    AllPairs, Fingerprint, PairsError, Radius, Resources, Search, StaticIndex, Width,
+    AllPairs, Fingerprint, PairsError, Resources, Search, StaticIndex, Width,
     extract::image::Orientation,
 };
 
@@ -47,7 +47,7 @@ pub(super) fn plan(
         Ok(search.plan(&upright::<WORDS>(digests))?.to_string())
     }
     let digests: Vec<&PictureDigest> = digests.iter().collect();
-    let pairs = AllPairs::new(widest(search)).resources(resources.clone());
+    let pairs = AllPairs::new(search.radius).resources(resources.clone());
     match search.recipe.width {
         Width::Bits32 | Width::Bits64 => plan::<1>(&pairs, &digests),
         Width::Bits128 => plan::<2>(&pairs, &digests),
@@ -55,30 +55,10 @@ pub(super) fn plan(
     }
 }
 
-/// Whether two pictures are alike as a whole: near enough, or, upright, not quite so near and the
-/// second opinion agrees.
+/// Whether two pictures are alike as a whole.
 pub(super) fn are_alike(search: &PictureSearch, one: &PictureDigest, two: &PictureDigest) -> bool {
     let near = search.compare(one, two);
     near.is_some_and(|near| search.radius.contains(near.distance))
-        || second_opinion(search, one, two).unwrap_or(false)
-}
-
-/// What the second opinion says, if there is one.
-fn second_opinion(
-    search: &PictureSearch,
-    one: &PictureDigest,
-    two: &PictureDigest,
-) -> Option<bool> {
-    let (second, one, two) = (search.second?, one.prints.as_ref()?, two.prints.as_ref()?);
-    Some(
-        second.radius.contains(one.upright.distance(&two.upright))
-            && second.gradients.contains(one.gradients?.distance(&two.gradients?)),
-    )
-}
-
-/// Upright pictures farther apart than this are not alike.
-fn widest(search: &PictureSearch) -> Radius {
-    search.second.map_or(search.radius, |second| second.radius.max(search.radius))
 }
 
 fn upright<const WORDS: usize>(digests: &[&PictureDigest]) -> Vec<Fingerprint<WORDS>> {
@@ -104,7 +84,7 @@ fn candidates_in<const WORDS: usize>(
 ) -> Result<Vec<(u32, u32)>, PairsError> {
     let prints = upright::<WORDS>(digests);
     let mut pairs = Vec::new();
-    let upright = AllPairs::new(widest(search)).resources(resources.clone()).run(&prints)?;
+    let upright = AllPairs::new(search.radius).resources(resources.clone()).run(&prints)?;
     upright.for_each(|pair| pairs.push((pair.a, pair.b)));
     if search.orientations {
         let index = StaticIndex::build_with(&prints, search.radius, resources.kernel_to_use())?;
@@ -130,8 +110,8 @@ fn between<const WORDS: usize>(
     let kernel = resources.kernel_to_use();
     let (own, kept) = (upright::<WORDS>(items), upright::<WORDS>(keepers));
     let mut pairs = Vec::new();
-    let index = StaticIndex::build_with(&kept, widest(search), kernel)?;
-    index.par_search_batch(&own, widest(search), |query, found| {
+    let index = StaticIndex::build_with(&kept, search.radius, kernel)?;
+    index.par_search_batch(&own, search.radius, |query, found| {
         pairs.push((query as u32, found.id));
     })?;
     let turnings = if search.orientations { &Orientation::ALL[1..] } else { &[] };

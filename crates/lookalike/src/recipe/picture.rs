@@ -9,7 +9,7 @@ use std::{fmt, num::NonZeroU32, sync::Arc};
 use super::{RecipeError, heaviest};
 use crate::{
     extract::image::{
-        Cosines, Frame, Histogram, Picture, colour, gradients, hsv_features, pdq, pdq_orientations,
+        Cosines, Frame, Histogram, Picture, colour, hsv_features, pdq, pdq_orientations,
         pdq_quality, phash, phash_orientations,
     },
     features::Features,
@@ -57,8 +57,6 @@ pub struct PicturePrints {
     /// [`Orientation::ALL`](crate::extract::image::Orientation::ALL), if they were asked for and the
     /// method can tell them apart.
     pub turned: Option<Box<[Fingerprint<4>; 8]>>,
-    /// Where it gets brighter, as it is shown: a second opinion on pairs that are not quite near.
-    pub gradients: Option<Fingerprint<4>>,
 }
 
 impl PictureMethod {
@@ -98,21 +96,20 @@ impl PictureRecipe {
             PictureMethod::Pdq => {
                 let cosines = Cosines::of(&frame);
                 let turned = orientations.then(|| Box::new(pdq_orientations(&cosines)));
-                let gradients = Some(gradients(&frame));
-                Some(PicturePrints { upright: pdq(&cosines), turned, gradients })
+                Some(PicturePrints { upright: pdq(&cosines), turned })
             }
             PictureMethod::Phash => {
                 let turned = || Box::new(phash_orientations(&frame).map(|print| print.resize()));
                 let turned = orientations.then(turned);
-                Some(PicturePrints { upright: phash(&frame).resize(), turned, gradients: None })
+                Some(PicturePrints { upright: phash(&frame).resize(), turned })
             }
             PictureMethod::Colour => {
                 let upright = colour(&Histogram::of(pixels)).resize();
-                Some(PicturePrints { upright, turned: None, gradients: None })
+                Some(PicturePrints { upright, turned: None })
             }
             PictureMethod::Hsv => {
                 let upright = simhash(&self.hsv_features(&Histogram::of(pixels)))?.resize();
-                Some(PicturePrints { upright, turned: None, gradients: None })
+                Some(PicturePrints { upright, turned: None })
             }
         }
     }
@@ -171,19 +168,6 @@ impl fmt::Display for PictureRecipe {
     }
 }
 
-/// Pictures that are farther apart than copies, but brighten in the same places, are copies, too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SecondOpinion {
-    /// Within how many bits of the fingerprint it is asked for.
-    pub radius: Radius,
-    /// Within how many bits [gradients](crate::extract::image::gradients) must be.
-    pub gradients: Radius,
-}
-
-/// Chosen on labelled photographs (docs/recipes.md).
-const SECOND: u32 = 60;
-const GRADIENTS: u32 = 32;
-
 const fn recipe(method: PictureMethod, width: Width) -> PictureRecipe {
     PictureRecipe { method, model: None, width, version: 1 }
 }
@@ -196,10 +180,8 @@ pub struct PicturePreset {
     pub recipe: PictureRecipe,
     /// Within how many bits two pictures are a copy, near, similar.
     pub levels: [Radius; 3],
-    /// How alike pictures must be, unless the caller says otherwise.
+    /// How alike pictures must be, unless the caller says otherwise; what `quality` is measured at.
     pub level: Level,
-    /// What makes copies of pictures that are farther apart.
-    pub second: Option<SecondOpinion>,
     /// How well it does.
     pub quality: PictureQuality,
     /// What it is good for, on one line.
@@ -230,20 +212,15 @@ impl PicturePreset {
     pub const ALL: &'static [Self] = &[
         Self {
             recipe: recipe(PictureMethod::Pdq, Width::Bits256),
-            levels: [Radius::new(31), Radius::new(48), Radius::new(72)],
+            levels: [Radius::new(31), Radius::new(48), Radius::new(52)],
             level: Level::Copy,
-            second: Some(SecondOpinion {
-                radius: Radius::new(SECOND),
-                gradients: Radius::new(GRADIENTS),
-            }),
-            quality: quality(0.999, 0.0),
+            quality: quality(0.994, 0.0),
             description: "copies of a picture: other size, format, quality, brightness, a watermark",
         },
         Self {
             recipe: recipe(PictureMethod::Phash, Width::Bits64),
             levels: [Radius::new(8), Radius::new(10), Radius::new(12)],
             level: Level::Copy,
-            second: None,
             quality: quality(0.998, 0.8),
             description: "the same in 64 bits, as other tools have it; for fewer than some 10,000 pictures",
         },
@@ -251,7 +228,6 @@ impl PicturePreset {
             recipe: recipe(PictureMethod::Colour, Width::Bits128),
             levels: [Radius::new(8), Radius::new(15), Radius::new(21)],
             level: Level::Similar,
-            second: None,
             quality: quality(0.673, 1796.0),
             description: "pictures of the same colours, however they lie or are cropped; look before you act",
         },
@@ -259,7 +235,6 @@ impl PicturePreset {
             recipe: recipe(PictureMethod::Hsv, Width::Bits128),
             levels: [Radius::new(3), Radius::new(8), Radius::new(14)],
             level: Level::Near,
-            second: None,
             quality: quality(0.434, 1268.0),
             description: "the 15 most telling colours as a SimHash: the original recipe, kept for study",
         },

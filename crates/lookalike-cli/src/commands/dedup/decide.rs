@@ -42,27 +42,24 @@ impl Decision {
         levels: Levels,
         originals: Option<&Originals>,
     ) -> Result<Self> {
-        let groupable = originals.map(|originals| originals.groupable(pairs, order)).transpose()?;
-        let (pairs, spared) = match &groupable {
-            Some((groupable, spared)) => (groupable, *spared),
-            None => (pairs, Spared::default()),
-        };
-        let mut groups = match grouping {
-            Grouping::Star => groups::star(order.len(), order, pairs)?,
-            Grouping::Connected => groups::connected(order.len(), order, pairs)?,
-        };
-        originals.iter().for_each(|originals| originals.spare(&mut groups));
-        Ok(Self { spared, ..Self::new(own, groups, grouping, levels) })
+        let (groups, spared) = group_pairs(order, pairs, grouping, originals)?;
+        Ok(Self::new(own, groups, grouping, levels, spared))
     }
 
     /// All members of groups go. Only the first `own` items can.
-    pub fn new(own: usize, groups: Groups, grouping: Grouping, levels: Levels) -> Self {
+    pub fn new(
+        own: usize,
+        groups: Groups,
+        grouping: Grouping,
+        levels: Levels,
+        spared: Spared,
+    ) -> Self {
         let mut removed = vec![false; own];
         for member in groups.iter().flat_map(|group| &group.members) {
             removed[member.item as usize] = true;
         }
         let tally = Tally::of_members(&groups, levels);
-        Self { groups, grouping, removed, tally, spared: Spared::default() }
+        Self { groups, grouping, removed, tally, spared }
     }
 
     pub fn keeps(&self, item: u32) -> bool {
@@ -103,6 +100,26 @@ impl Decision {
         let least = members.filter_map(|member| member.similarity).min_by(f32::total_cmp);
         (sizes.max().unwrap_or(0), least)
     }
+}
+
+/// Groups by these pairs, and what was left out of them; items are kept in this order.
+pub fn group_pairs(
+    order: &[u32],
+    pairs: &AlikePairs,
+    grouping: Grouping,
+    originals: Option<&Originals>,
+) -> Result<(Groups, Spared)> {
+    let groupable = originals.map(|originals| originals.groupable(pairs, order)).transpose()?;
+    let (pairs, spared) = match &groupable {
+        Some((groupable, spared)) => (groupable, *spared),
+        None => (pairs, Spared::default()),
+    };
+    let mut groups = match grouping {
+        Grouping::Star => groups::star(order.len(), order, pairs)?,
+        Grouping::Connected => groups::connected(order.len(), order, pairs)?,
+    };
+    originals.iter().for_each(|originals| originals.spare(&mut groups));
+    Ok((groups, spared))
 }
 
 impl Tally {

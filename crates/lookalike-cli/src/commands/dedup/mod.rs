@@ -4,6 +4,7 @@ mod acting;
 mod answer;
 mod decide;
 mod keep;
+mod matching;
 mod originals;
 mod outputs;
 mod page;
@@ -20,11 +21,7 @@ use std::{
 
 use anyhow::{Result, bail, ensure};
 use arrow_array::RecordBatch;
-use lookalike::{
-    AlikePairs, Collection, LostWords, PairsError, PictureSearch, PicturesFound, Resources,
-    Similarity, TextFound, Texts,
-    groups::{self, Groups},
-};
+use lookalike::{AlikePairs, Collection, LostWords, TextFound, groups::Groups};
 use serde_json::{Value, json};
 
 use super::{
@@ -46,6 +43,7 @@ use acting::{Acting, Acts, Secured, deed};
 pub use answer::{Answer, Given, Id, Make, Unmade};
 use decide::{Decision, Tally};
 use keep::Preference;
+use matching::{Grouped, Matching, PictureAlikes, TextAlikes};
 use originals::Originals;
 use outputs::Outputs;
 use page::{Page, Shown};
@@ -261,9 +259,10 @@ fn search_texts(
     };
     let ReadTexts { texts, ids, own, items } =
         work.on_threads(|| source.read(&alike, work, &mut on_row))?;
-    let matching = TextMatching { own, preference: &preference, args, work, on_beat };
-    let (matched, found, seconds) =
-        work.on_threads(|| matching.run(texts, [&alike, &looking].map(similarity)))?;
+    let texts = TextAlikes::new(texts, &alike, &looking);
+    let matching =
+        Matching { own, items, preference: &preference, originals: None, args, work, on_beat };
+    let (matched, found, seconds) = work.on_threads(|| matching.run(texts))?;
     let told = Told {
         recipe: format!("{}{}", alike.recipe, if make.is_some() { ", own functions" } else { "" }),
         alike: alike.words(),
@@ -279,108 +278,6 @@ fn search_texts(
     Ok(Found { results, source, preference, outputs, acting, rows: numbers })
 }
 
-fn similarity(alike: &Alike) -> Option<Similarity> {
-    alike.likeness.verify.map(|verify| verify.similarity)
-}
-
-/// Who is asked which texts are alike, and for what.
-struct TextMatching<'a> {
-    own: usize,
-    preference: &'a Preference,
-    args: &'a DedupArgs,
-    work: &'a Work,
-    on_beat: &'a (dyn Fn() + Sync),
-}
-
-impl TextMatching<'_> {
-    /// Decides at the similarity the texts were collected for, then looks at a lesser one if that was
-    /// asked for.
-    fn run(
-        &self,
-        mut texts: Texts,
-        [acting, looking]: [Option<Similarity>; 2],
-    ) -> Result<(Grouped, TextFound, f64)> {
-        let (mut pairs, groups, found, mut seconds) = self.decide(&texts)?;
-        let is_removed = flags(texts.len(), &groups);
-        let lost = texts.lost_words(&|item| is_removed[item as usize])?;
-        let mut looser = None;
-        if looking < acting {
-            pairs = None;
-            looking.iter().for_each(|&looking| texts.set_similarity(looking));
-            if self.args.pairs.is_some() || self.args.report.is_some() {
-                let (groups, more) = self.look(&texts, &is_removed)?;
-                (looser, seconds) = (Some(groups), seconds + more);
-            }
-        }
-        if self.args.pairs.is_some() && pairs.is_none() {
-            let (found, more) = self.search(|with| texts.pairs(with))?;
-            (pairs, seconds) = (Some(found.pairs), seconds + more);
-        }
-        let pairs = match pairs {
-            Some(pairs) if self.args.against.is_some() => Ok(pairs.crossing(self.own)?),
-            Some(pairs) => Ok(pairs),
-            None => Err(find_pairs(texts)),
-        };
-        Ok((Grouped { groups, looser, lost, pairs }, found, seconds))
-    }
-
-    /// Who goes, and for whom; with the pairs, if chains of them decide.
-    fn decide(&self, texts: &Texts) -> Result<(Option<AlikePairs>, Groups, TextFound, f64)> {
-        let (pairs, groups, found, seconds) = match (&self.args.against, self.args.group) {
-            (Some(_), _) => {
-                let (found, seconds) = self.search(|with| texts.against(self.own, with))?;
-                (None, found.groups, found.found, seconds)
-            }
-            (None, Grouping::Star) => {
-                let order = self.preference.order()?;
-                let (found, seconds) = self.search(|with| texts.stars(&order, with))?;
-                (None, found.groups, found.found, seconds)
-            }
-            (None, Grouping::Connected) => {
-                let order = self.preference.order()?;
-                let (found, seconds) = self.search(|with| texts.pairs(with))?;
-                let groups = groups::connected(self.own, &order, &found.pairs)?;
-                (Some(found.pairs), groups, found.found, seconds)
-            }
-        };
-        Ok((pairs, groups, found, seconds))
-    }
-
-    /// What stays beside a keeper that it is less alike.
-    fn look(&self, texts: &Texts, is_removed: &[bool]) -> Result<(Groups, f64)> {
-        let stays = |item: &u32| !is_removed[*item as usize];
-        if self.args.against.is_none() {
-            let order: Vec<u32> = self.preference.order()?.into_iter().filter(stays).collect();
-            let (found, seconds) = self.search(|with| texts.stars(&order, with))?;
-            return Ok((found.groups, seconds));
-        }
-        let (found, seconds) = self.search(|with| texts.against(self.own, with))?;
-        let mut groups = found.groups;
-        groups.iter_mut().for_each(|group| group.members.retain(|member| stays(&member.item)));
-        groups.retain(|group| !group.members.is_empty());
-        Ok((groups, seconds))
-    }
-
-    fn search<T>(
-        &self,
-        run: impl FnOnce(&Resources<'_>) -> Result<T, PairsError>,
-    ) -> Result<(T, f64)> {
-        super::search(self.work, self.args.talk, self.on_beat, run)
-    }
-}
-
-fn find_pairs(texts: Texts) -> FindPairs {
-    Box::new(move |with| Ok(texts.pairs(with)?.pairs))
-}
-
-/// Which items go.
-fn flags(items: usize, groups: &Groups) -> Vec<bool> {
-    let mut flags = vec![false; items];
-    let members = groups.iter().flat_map(|group| &group.members);
-    members.for_each(|member| flags[member.item as usize] = true);
-    flags
-}
-
 fn search_pictures(
     args: &DedupArgs,
     given: Given<'_>,
@@ -388,6 +285,7 @@ fn search_pictures(
     skipped: &mut Skipped,
 ) -> Result<Found> {
     let alike = PicturesAlike::new(&args.recipe, args.distance, &args.verify, args.pictures)?;
+    let (looking, alike) = (alike.looking(), alike.acting(&args.verify));
     if given.rows.is_some() || given.against.is_some() {
         bail!("pictures are read from files and folders, not from rows");
     }
@@ -411,22 +309,26 @@ fn search_pictures(
         talk: args.talk,
         on_beat: given.on_beat,
     };
-    let search = alike.search(work);
+    // What is only looked at may need more of a picture.
+    let is_looked_at = args.pairs.is_some() || args.report.is_some();
+    let search = if is_looked_at { looking.search(work) } else { alike.search(work) };
     let ReadPictures { pictures, ids, items, own: count } =
         work.on_threads(|| source.read(&search))?;
     let mut preference = Preference::new(args, Kind::Image);
     items[..count].iter().try_for_each(|item| preference.note_picture(item))?;
     let originals = Originals::of(&items);
-    let matching = PictureMatching {
+    let further = alike.is_narrower(&looking).then(|| looking.search(work));
+    let pictures = PictureAlikes::new(pictures, alike.search(work), further);
+    let matching = Matching {
         own: count,
-        // Which RAW files may go depends on pairs.
-        by_pairs: args.pairs.is_some() || args.group == Grouping::Connected || originals.have_raw(),
+        items: items.len(),
         preference: &preference,
+        originals: Some(&originals),
         args,
         work,
         on_beat: given.on_beat,
     };
-    let (matches, found) = work.on_threads(|| matching.run(pictures, search))?;
+    let (matched, found, _) = work.on_threads(|| matching.run(pictures))?;
     let how = pictures::how_words(&found);
     let mut figures = pictures::figures(&found, &alike);
     figures.push(Figure { name: "found", value: json!(found.plan), words: Some(how.clone()) });
@@ -436,47 +338,14 @@ fn search_pictures(
         how,
         figures,
         levels: Levels::Distance(alike.preset.levels),
-        scale: page::picture_scale(&alike),
+        scale: page::picture_scale(&alike, &looking),
         shown: true,
     };
-    let originals = Some(originals);
-    let results = Results { matches, ids, own: count, items: items.len(), originals, told };
+    let matches = Matches::Grouped(matched);
+    let all = items.len();
+    let results = Results { matches, ids, own: count, items: all, originals: None, told };
     let source = Source::Pictures { own, others, items };
     Ok(Found { results, source, preference, outputs, acting, rows: Vec::new() })
-}
-
-/// Who is asked which pictures are alike, and for what.
-struct PictureMatching<'a> {
-    own: usize,
-    /// Whether groups are made of all pairs.
-    by_pairs: bool,
-    preference: &'a Preference,
-    args: &'a DedupArgs,
-    work: &'a Work,
-    on_beat: &'a (dyn Fn() + Sync),
-}
-
-impl PictureMatching<'_> {
-    /// Finds groups of pictures, or all pairs.
-    fn run(
-        &self,
-        pictures: lookalike::Pictures,
-        search: PictureSearch,
-    ) -> Result<(Matches, PicturesFound)> {
-        let Self { own, by_pairs, preference, args, work, on_beat } = *self;
-        if by_pairs {
-            let (found, _) =
-                super::search(work, args.talk, on_beat, |with| pictures.pairs(&search, with))?;
-            return Ok((Matches::Pairs(found.pairs), found.found));
-        }
-        let order = if args.against.is_some() { Vec::new() } else { preference.order()? };
-        let (found, _) = super::search(work, args.talk, on_beat, |with| match args.against {
-            Some(_) => pictures.against(&search, own, with),
-            None => pictures.stars(&search, &order, with),
-        })?;
-        let find: FindPairs = Box::new(move |with| Ok(pictures.pairs(&search, with)?.pairs));
-        Ok((Matches::Grouped(Grouped::new(found.groups, find)), found.found))
-    }
 }
 
 /// The rows of these files; or those a program handed over, under the name of the file.
@@ -589,24 +458,6 @@ enum Matches {
     Grouped(Grouped),
 }
 
-/// Groups at the level at which items are removed, and what else is known.
-struct Grouped {
-    groups: Groups,
-    /// Items that stay, around a kept one that they are less alike; if that was asked for.
-    looser: Option<Groups>,
-    /// How many words are lost, where words are compared.
-    lost: Option<LostWords>,
-    /// All pairs, with `--against` those that cross over; or how to find them.
-    pairs: Result<AlikePairs, FindPairs>,
-}
-
-impl Grouped {
-    /// Groups alone.
-    fn new(groups: Groups, find: FindPairs) -> Self {
-        Self { groups, looser: None, lost: None, pairs: Err(find) }
-    }
-}
-
 impl Default for Matches {
     fn default() -> Self {
         Self::Pairs(AlikePairs::default())
@@ -644,8 +495,8 @@ impl Outcome {
         let own = results.own;
         let levels = results.told.levels;
         let pairs = match std::mem::take(&mut results.matches) {
-            Matches::Grouped(Grouped { groups, looser, lost, pairs }) => {
-                let decision = Decision::new(own, groups, args.group, levels);
+            Matches::Grouped(Grouped { groups, spared, looser, lost, pairs }) => {
+                let decision = Decision::new(own, groups, args.group, levels, spared);
                 let tally = pairs.as_ref().ok().map(|pairs| Tally::of_pairs(pairs, levels));
                 let tally = tally.transpose()?;
                 return Ok(Self { results, pairs, tally, decision, looser, lost });

@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use super::{keep::pixels, thumbnail::thumbnail};
 use crate::{
     args::Matching,
-    config::{Alike, PART, PicturesAlike},
+    config::{Alike, PicturesAlike},
     report::{
         Output, bytes, grouped,
         html::{
@@ -245,17 +245,16 @@ fn picture(item: &PictureItem, bytes: usize) -> Picture {
     }
 }
 
-/// On what scale pictures are compared.
-pub fn picture_scale(alike: &PicturesAlike) -> Scale {
+/// On what scale pictures are compared that are removed; with names for all that are looked at.
+pub fn picture_scale(alike: &PicturesAlike, looking: &PicturesAlike) -> Scale {
     let levels = Level::WHOLE.iter().zip(alike.preset.levels);
     let levels = levels.map(|(level, radius)| Reach { name: level.name(), within: radius.bits() });
     let bits = alike.recipe.width.bits();
-    let part = Reach { name: PART, within: bits };
-    let is_partial = alike.pictures.matching == Matching::Partial;
-    let second = alike.second.map_or(0, |second| second.radius.bits());
+    let has_parts = |alike: &PicturesAlike| alike.pictures.matching == Matching::Partial;
+    let part = has_parts(looking).then_some(Reach { name: Level::Part.name(), within: bits });
     // Pictures that share parts are as far apart as strangers: half of all bits, give or take.
-    let widest = if is_partial { bits * 5 / 8 } else { alike.radius.bits().max(second) };
-    Scale::Distance { radius: widest, levels: levels.chain(is_partial.then_some(part)).collect() }
+    let widest = if has_parts(alike) { bits * 5 / 8 } else { alike.radius.bits() };
+    Scale::Distance { radius: widest, levels: levels.chain(part).collect() }
 }
 
 /// On what scale texts are compared.

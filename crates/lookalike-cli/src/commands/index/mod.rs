@@ -15,7 +15,7 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 use lookalike::{
-    About, Collection, CollectionError, Maker, PicturePreset, Preset, Radius,
+    About, Collection, CollectionError, Level, Maker, Preset, Radius,
     collection::{Exported, Stats},
 };
 use serde_json::json;
@@ -67,13 +67,23 @@ fn tell(notes: &[String], quiet: bool) {
     }
 }
 
-/// The radius of a search: what was asked for, else the recipe's, else the widest.
+/// Within how many bits items are near enough to act on: what was asked for, else the recipe's, of
+/// pictures that of copies, else the widest.
 pub fn usual_radius(about: &About, asked: Option<Radius>) -> Radius {
+    radius_at(about, asked, Level::Copy)
+}
+
+/// Within how many bits items are listed: as [`usual_radius`], but of pictures down to the level similar.
+pub fn looking_radius(about: &About, asked: Option<Radius>) -> Radius {
+    radius_at(about, asked, Level::Similar)
+}
+
+fn radius_at(about: &About, asked: Option<Radius>, level: Level) -> Radius {
     let of_recipe = match &about.maker {
         Maker::Text(recipe) => {
             Preset::ALL.iter().find(|preset| preset.recipe == *recipe).map(|preset| preset.radius)
         }
-        maker => picture_preset(maker).ok().map(PicturePreset::radius),
+        maker => picture_preset(maker).ok().map(|preset| preset.radius_of(level)),
     };
     asked.unwrap_or_else(|| of_recipe.unwrap_or(about.max_radius).min(about.max_radius))
 }

@@ -16,12 +16,12 @@ use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use super::{
-    Held, content::place_of, figure, finish, nothing_read, open_to_read, picture_preset, prints,
-    prints::Named, summary, usual_radius,
+    Held, content::place_of, figure, finish, looking_radius, nothing_read, open_to_read,
+    picture_preset, prints, prints::Named, summary,
 };
 use crate::{
     args::{IndexSearchArgs, Matching, PictureArgs},
-    config::{PART, on_threads},
+    config::on_threads,
     report::{Output, Progress, grouped, json_line, say},
     source::Skipped,
 };
@@ -34,13 +34,12 @@ pub fn run(args: IndexSearchArgs) -> Result<ExitCode> {
     let partial = args.pictures.matching == Matching::Partial;
     let held = open(&args.folder, args.pictures, args.talk.quiet)?;
     let collection = held.whole();
-    let radius = usual_radius(collection.about(), args.distance);
+    let radius = looking_radius(collection.about(), args.distance);
     let mut skipped = Skipped::unless(args.rows.strict);
     let as_table = args.output.file().is_none() && std::io::stdout().is_terminal();
     let mut searching = Searching {
         held: &held,
         partial,
-        asked: args.distance,
         radius,
         limit: args.limit,
         output: BufWriter::new(Output::create(&args.output)?),
@@ -126,8 +125,6 @@ struct Searching<'a> {
     held: &'a Held,
     /// Pictures are looked for by their parts, too.
     partial: bool,
-    /// The distance that the user asked for.
-    asked: Option<Radius>,
     radius: Radius,
     limit: usize,
     output: BufWriter<Output>,
@@ -171,9 +168,7 @@ impl Searching<'_> {
         preset: &PicturePreset,
         items: &[Named],
     ) -> Result<Vec<Vec<Found>>> {
-        let second = preset.second.filter(|_| self.partial && self.asked.is_none());
         let search = PictureSearch::new(&preset.recipe, self.radius)
-            .second_opinion(second)
             .orientations(true)
             .partial(self.partial);
         let of_item = |item: &Named| match &item.picture {
@@ -223,7 +218,7 @@ impl Searching<'_> {
     fn level(&self, distance: u32) -> Option<&'static str> {
         let preset = self.pictures?;
         let level = Level::WHOLE.iter().find(|level| preset.radius_of(**level).contains(distance));
-        level.map(|level| level.name()).or(self.partial.then_some(PART))
+        level.map(|level| level.name()).or(self.partial.then_some(Level::Part.name()))
     }
 }
 

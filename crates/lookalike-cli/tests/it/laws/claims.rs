@@ -31,10 +31,6 @@ fn breach(why: &str, law: impl FnOnce() -> Outcome) {
 const UNVERIFIED: &str = "collections of texts compare `bare` fingerprints and verify nothing \
                           (commands/index, dedup/seen.rs)";
 const REFUSED: &str = "dedup takes no collection of hashes for --against (dedup/prints.rs)";
-const SECOND_OPINION: &str = "the second opinion makes copies of images that are 32 to 60 bits apart \
-                              (pictures/whole.rs)";
-const NO_SECOND_OPINION: &str =
-    "collections ask for no second opinion (index/search.rs, dedup/seen.rs)";
 const NO_PARTS: &str = "dedup ignores the parts that a collection keeps (dedup/seen.rs)";
 const FLAT: &str = "collections hold no images without a fingerprint, which pairs finds equal by \
                     their content (index/prints.rs)";
@@ -132,10 +128,6 @@ claims! {
         against_a_collection_is_against_its_file: NO_PARTS,
     ];
     images_of_a_template: Images::Upright, image::blends(), [
-        search_finds_what_compare_calls_alike_with_its_figures: NO_SECOND_OPINION,
-        a_strict_threshold_filters_the_pairs_of_a_loose_one: SECOND_OPINION,
-        searching_a_collection_finds_the_pairs_between_the_two_sets: NO_SECOND_OPINION,
-        against_a_collection_is_against_its_file: NO_SECOND_OPINION,
     ];
     flat_images: Images::Upright, image::flat(), [
         search_finds_what_compare_calls_alike_with_its_figures: FLAT,

@@ -33,12 +33,14 @@ impl Adapter for Images {
             (Command::Pairs, Self::Partial) => {
                 "--kind image --cache none --equal all --match partial"
             }
-            (Command::Dedup | Command::DedupAgainst, Self::Upright) => "--kind image --cache none",
+            (Command::Dedup | Command::DedupAgainst, Self::Upright) => {
+                "--kind image --cache none --level similar"
+            }
             (Command::Dedup | Command::DedupAgainst, Self::AnyOrientation) => {
-                "--kind image --cache none --orientations"
+                "--kind image --cache none --orientations --level similar"
             }
             (Command::Dedup | Command::DedupAgainst, Self::Partial) => {
-                "--kind image --cache none --match partial"
+                "--kind image --cache none --match partial --level part"
             }
             (Command::Add, Self::Upright | Self::AnyOrientation) => "--kind image",
             (Command::Add, Self::Partial) => "--kind image --match partial",
@@ -49,16 +51,12 @@ impl Adapter for Images {
     }
 
     fn thresholds(&self) -> [Threshold; 2] {
-        let copy: fn(&Figures) -> bool = match self {
-            Self::Upright | Self::AnyOrientation => {
-                |figures| distance(figures).is_some_and(|distance| distance <= 31)
-            }
-            // Parts are farther apart than all levels, and no threshold is asked of them.
-            Self::Partial => {
-                |figures| distance(figures).is_none_or(|distance| distance <= 31 || distance > 72)
-            }
+        let loosest = match self {
+            Self::Upright | Self::AnyOrientation => "--level similar",
+            Self::Partial => "--level part",
         };
-        [("--level similar", |_| true), ("--level copy", copy)]
+        let is_copy = |figures: &Figures| distance(figures).is_some_and(|distance| distance <= 31);
+        [(loosest, |_| true), ("--level copy", is_copy)]
     }
 
     fn write(&self, folder: &Folder, name: &str, records: &[&Item], _: bool) -> String {

@@ -16,7 +16,6 @@
 //! | `cosine.rs` | Which waves is a square made of, and what do turning and mirroring change? |
 //! | `pdq.rs` | The 256-bit fingerprint of a whole picture. |
 //! | `phash.rs` | The 64-bit one. |
-//! | `gradient.rs` | Where does it get brighter? A second opinion. |
 //! | `hsv.rs` | Which colours does it have? |
 //! | `raw.rs` | What does a RAW file look like? |
 //! | `metadata.rs` | When was it taken, and was it changed since? |
@@ -27,7 +26,6 @@
 mod cosine;
 mod decode;
 mod frame;
-mod gradient;
 mod hsv;
 mod jpeg;
 mod local;
@@ -46,7 +44,6 @@ mod tests;
 pub use cosine::{Cosines, Orientation};
 pub use decode::{DecodeError, Decoder, Limits, PictureFormat};
 pub use frame::{Frame, Part};
-pub use gradient::gradients;
 pub use hsv::{BINS, Histogram, colour, hsv_features};
 pub use local::{Gray, LOCAL_SIDE, fragments};
 pub use metadata::facts;
