@@ -186,10 +186,9 @@ pub fn recover(trees: &[PathBuf], follow_links: bool) -> Vec<Recovered> {
     }
     // Many files may be of one folder.
     let parents: BTreeSet<_> = files.into_iter().map(files::folder_of).collect();
-    for entry in parents.into_iter().filter_map(|folder| folder.read_dir().ok()).flatten() {
-        if let Ok(entry) = entry {
-            recover_folder(&entry.path(), &mut recovered);
-        }
+    let entries = parents.into_iter().filter_map(|folder| folder.read_dir().ok()).flatten();
+    for entry in entries.flatten() {
+        recover_folder(&entry.path(), &mut recovered);
     }
     recovered
 }

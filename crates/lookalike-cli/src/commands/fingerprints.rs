@@ -108,17 +108,17 @@ impl PrintSource<'_> {
             ids = ids.followed_by(more);
         }
         let wanted = if search.is_planned() { Wanted::Pairs } else { wanted };
-        let collected = match wanted {
-            Wanted::Pairs => Err(collector),
-            Wanted::Stars(_) | Wanted::Against => collector.into_prints(),
+        let prints = match wanted {
+            Wanted::Pairs => None,
+            Wanted::Stars(_) | Wanted::Against => collector.take_prints(),
         };
-        let (matches, plan, spilled) = match collected {
-            Err(collector) => {
+        let (matches, plan, spilled) = match prints {
+            None => {
                 let found = collector.finish()?;
                 let matches = PrintMatches::Pairs(AlikePairs::from(&found));
                 (matches, found.plan().to_string(), found.spilled())
             }
-            Ok(prints) => {
+            Some(prints) => {
                 let pairs = search.all_pairs(work, &on_progress);
                 let groups = match wanted {
                     Wanted::Stars(order) => pairs.stars(&prints, &order(own)?)?,

@@ -289,9 +289,9 @@ impl<const WORDS: usize> Collector<'_, WORDS> {
         self.len() == 0
     }
 
-    /// Everything pushed; or the collector again, if it did not fit into memory.
-    pub fn into_prints(self) -> Result<Vec<Fingerprint<WORDS>>, Self> {
-        if self.spill.is_some() { Err(self) } else { Ok(self.prints) }
+    /// Takes out everything pushed; nothing, if it did not fit into memory.
+    pub fn take_prints(&mut self) -> Option<Vec<Fingerprint<WORDS>>> {
+        self.spill.is_none().then(|| std::mem::take(&mut self.prints))
     }
 
     /// Finds the pairs of everything pushed.

@@ -62,10 +62,10 @@ impl<'a> Classes<'a> {
         let (mut nearest, found) = search(&keepers, &entries)?;
         // An item that equals one of the others belongs to it, unless an earlier one is alike.
         let rank = |entry: usize| firsts[self.entries[entry] as usize];
-        for entry in 0..nearest.len() {
-            let joined = nearest[entry].and_then(|near: Nearest| rank(near.keeper as usize));
+        for (entry, nearest) in nearest.iter_mut().enumerate() {
+            let joined = nearest.and_then(|near: Nearest| rank(near.keeper as usize));
             if rank(entry).is_some_and(|equal| joined.is_none_or(|joined| equal < joined)) {
-                nearest[entry] = None;
+                *nearest = None;
             }
         }
         let star = Star { classes: self, firsts, nearest };
