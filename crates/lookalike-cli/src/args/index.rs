@@ -181,9 +181,9 @@ pub struct IndexSearchArgs {
     #[command(flatten)]
     pub pictures: PictureArgs,
 
-    /// At most so many matches of each item
-    #[arg(long, value_name = "N", default_value_t = 100)]
-    pub limit: usize,
+    /// List at most N matches of each item, the nearest [default: all]
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
 
     #[command(flatten)]
     pub output: OutputArgs,

@@ -41,7 +41,7 @@ pub fn run(args: IndexSearchArgs) -> Result<ExitCode> {
         held: &held,
         partial,
         radius,
-        limit: args.limit,
+        limit: args.limit.unwrap_or(usize::MAX),
         output: BufWriter::new(Output::create(&args.output)?),
         as_table,
         pictures: picture_preset(&collection.about().maker).ok(),

@@ -282,7 +282,7 @@ pub trait Adapter: Send + Sync {
         let arguments = self.arguments(Command::Search);
         let ran = succeed(
             &folder,
-            &format!("index search collection {inputs} {arguments} {resources} --limit 1000000"),
+            &format!("index search collection {inputs} {arguments} {resources}"),
         );
         Searched { matches: self.listed(&ran.stdout, ["query", "match"]), bytes: ran.stdout }
     }
