@@ -106,7 +106,8 @@ impl<const WORDS: usize> Fingerprint<WORDS> {
         (0..count).fold(0, |number, i| number | u64::from(self.bit(start + i)) << i)
     }
 
-    /// Reads a fingerprint as a person writes one: `0x` hex, `0b` binary, or decimal.
+    /// Reads a fingerprint as a person writes one: `0x` hex, `0b` binary, or decimal. As many digits 0
+    /// and 1 as the width has bits are binary, too.
     ///
     /// ```
     /// use lookalike::{Fingerprint, Width};
@@ -115,12 +116,15 @@ impl<const WORDS: usize> Fingerprint<WORDS> {
     /// assert_eq!(print, Fingerprint::parse("255", Width::Bits64).unwrap());
     /// assert_eq!(print, Fingerprint::parse("0b11111111", Width::Bits32).unwrap());
     /// assert!(Fingerprint::<1>::parse("4294967296", Width::Bits32).is_err());
+    /// let digits = "00000000000000000000000011111111";
+    /// assert_eq!(print, Fingerprint::parse(digits, Width::Bits32).unwrap());
     /// ```
     pub fn parse(text: &str, width: Width) -> Result<Self, FingerprintError> {
         let text = text.trim();
         let (digits, radix) = match text.get(..2) {
             Some("0x" | "0X") => (&text[2..], 16),
             Some("0b" | "0B") => (&text[2..], 2),
+            _ if is_binary(text, width) => (text, 2),
             _ => (text, 10),
         };
         if digits.is_empty() {
@@ -316,6 +320,11 @@ pub enum FingerprintError {
         /// The number of segments asked for.
         parts: u32,
     },
+}
+
+/// Whether this is one digit 0 or 1 for every bit.
+fn is_binary(text: &str, width: Width) -> bool {
+    text.len() == width.bits() as usize && text.bytes().all(|digit| matches!(digit, b'0' | b'1'))
 }
 
 #[cfg(test)]
