@@ -77,10 +77,6 @@ pub struct PairsArgs {
     #[arg(long)]
     pub plan: bool,
 
-    /// Fingerprints: go on without those that cannot be read; they are counted and listed
-    #[arg(long)]
-    pub skip_bad: bool,
-
     #[command(flatten)]
     pub rows: RowArgs,
 
@@ -199,10 +195,6 @@ pub struct DedupArgs {
     /// What the input holds; guessed if left out
     #[arg(long)]
     pub kind: Option<Kind>,
-
-    /// Fingerprints: go on without those that cannot be read; they are counted, listed and kept
-    #[arg(long)]
-    pub skip_bad: bool,
 
     #[command(flatten)]
     pub rows: RowArgs,
@@ -472,9 +464,18 @@ pub struct CompareArgs {
     #[command(flatten)]
     pub pictures: PictureArgs,
 
-    /// With --stdin: go on after lines that cannot be read; their result is "-", tab, skipped
+    /// Files are web pages, whatever their names: take their main text
     #[arg(long)]
-    pub skip_bad: bool,
+    pub html: bool,
+
+    /// Of web pages, compare all of the markup, not the main text
+    #[arg(long, conflicts_with = "html")]
+    pub markup: bool,
+
+    /// With --stdin: stop at the first line that cannot be read; without it, the result of such a line
+    /// is "-", tab, skipped
+    #[arg(long)]
+    pub strict: bool,
 
     /// No notes; errors only
     #[arg(long, short)]
@@ -686,6 +687,12 @@ pub struct RecipeArgs {
 }
 
 impl RecipeArgs {
+    /// The files that are read for it, if they are files.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        let lists = self.stop_words.as_deref().map(Path::new);
+        self.model.as_deref().into_iter().chain(lists.filter(|list| list.is_file()))
+    }
+
     /// Whether the user said nothing at all.
     pub fn is_default(&self) -> bool {
         let Self { recipe, features, stop_words, weights, model, top, hash, seed, bits } = self;
@@ -760,9 +767,14 @@ pub struct RowArgs {
     #[arg(long)]
     pub format: Option<Format>,
 
-    /// Texts are web pages: take their main text, without menus, footers and the like
+    /// All texts are web pages, fields of rows included: take their main text, without menus, footers
+    /// and the like. HTML files and pages of web archives are read so in any case
     #[arg(long)]
     pub html: bool,
+
+    /// Of HTML files and pages of web archives, take all of the markup, not the main text
+    #[arg(long, conflicts_with = "html")]
+    pub markup: bool,
 
     /// Follow symbolic links in folders; without it they are left out, and counted
     #[arg(long)]

@@ -223,6 +223,17 @@ impl Alike {
         near.into_iter().chain(similar).collect::<Vec<_>>().join(", ")
     }
 
+    /// What options of the recipe do, if they do not decide.
+    pub fn note(&self) -> Option<String> {
+        let verify = self.likeness.verify.filter(|_| self.likeness.radius.is_none())?;
+        (self.recipe.name == "own").then(|| {
+            format!(
+                "note: texts are compared by {verify}; --features, --bits and the like only change \
+                 fingerprints, which decide with --no-verify or --distance"
+            )
+        })
+    }
+
     /// The library's options for this search.
     pub fn search(&self) -> TextSearch {
         TextSearch::new(&self.recipe, self.likeness).reach(self.reach)

@@ -12,8 +12,8 @@ use crate::{
     config::{Alike, PicturesAlike, USUAL_RADIUS, Work, check_radius},
     report::{Output, counted, json_line, say, share_value},
     source::{
-        Bad, LineText, LineTexts, Reason, Refusal, Skipped, are_pictures, is_number, parse_within,
-        read_picture, read_text,
+        Bad, LineText, LineTexts, Reason, Refusal, Skipped, are_pictures, common_binary_width,
+        is_number, looks_like_path, parse_within, read_picture, read_text,
     },
 };
 
@@ -41,7 +41,8 @@ impl Comparison {
             let alike = Alike::new(&args.recipe, args.distance, &args.verify)?;
             return Ok(Self::Texts(Box::new(Texts { search: alike.search(), alike })));
         }
-        let width = args.recipe.bits.unwrap_or(Width::Bits64);
+        let binary = common_binary_width(args.a.as_deref().into_iter().chain(args.b.as_deref()));
+        let width = args.recipe.bits.or(binary).unwrap_or(Width::Bits64);
         let radius = args.distance.unwrap_or(USUAL_RADIUS);
         check_radius(radius, width)?;
         Ok(Self::Fingerprints { width, radius })
@@ -138,6 +139,10 @@ fn compare_pictures(a: &str, b: &str, args: &CompareArgs) -> Result<ExitCode> {
 }
 
 fn compare_two(a: &str, b: &str, args: &CompareArgs) -> Result<ExitCode> {
+    let are_some_there = [a, b].iter().any(|name| Path::new(name).exists());
+    if args.kind != Some(Kind::Hash) && !are_some_there {
+        [a, b].into_iter().try_for_each(check_there)?;
+    }
     let kind = args.kind.unwrap_or_else(|| match are_pictures(&[a.into(), b.into()]) {
         true => Kind::Image,
         false => guess([a, b].into_iter()),
@@ -151,7 +156,8 @@ fn compare_two(a: &str, b: &str, args: &CompareArgs) -> Result<ExitCode> {
         say(&format!("comparing {}", if files { "the texts of two files" } else { name(kind) }));
     }
     let closeness = if files {
-        let [a, b] = [a, b].map(|name| read_text(Path::new(name)).map_err(|bad| bad.error()));
+        let read = |name| read_text(Path::new(name), args.html, args.markup);
+        let [a, b] = [a, b].map(|name| read(name).map_err(Bad::error));
         comparison.compare(&a?, &b?)
     } else {
         comparison.compare(a, b)
@@ -204,7 +210,7 @@ impl Comparison {
 /// Compares the two columns of every line; each line gets its answer.
 fn compare_lines(args: &CompareArgs) -> Result<ExitCode> {
     let mut output = Output::create(&OutputArgs { output: None, force: false })?;
-    let mut skipped = Skipped::new(args.skip_bad);
+    let mut skipped = Skipped::unless(args.strict);
     let mut lines = LineTexts::open(Path::new("-")).map_err(Bad::error)?;
     let mut piece = lines.next_piece();
     let kind = args.kind.unwrap_or_else(|| guess(columns(&piece)));
@@ -263,6 +269,15 @@ fn columns(piece: &[LineText]) -> impl Iterator<Item = &str> {
 fn guess<'a>(items: impl Iterator<Item = &'a str>) -> Kind {
     let (numbers, others): (Vec<_>, Vec<_>) = items.partition(|item| is_number(item));
     if numbers.len() > others.len() { Kind::Hash } else { Kind::Text }
+}
+
+/// Refuses the name of a file that is not there: it is no text.
+fn check_there(name: &str) -> Result<()> {
+    ensure!(
+        !looks_like_path(name),
+        "{name}: no such file; check the name, or compare it as a text with --stdin"
+    );
+    Ok(())
 }
 
 /// Whether two texts are given by file names. One file and one text is more likely a slip.

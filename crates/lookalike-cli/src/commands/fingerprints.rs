@@ -10,7 +10,7 @@ use super::FindPairs;
 use crate::{
     args::TalkArgs,
     config::{Search, UNWATCHED, Work},
-    report::Progress,
+    report::{Progress, tell_notes},
     source::{Fingerprints, Ids, Skipped},
 };
 
@@ -101,6 +101,7 @@ impl PrintSource<'_> {
             })
         };
         let mut ids = read(self.prints, self.skipped)?;
+        tell_notes(self.talk, ids.repeated_note().iter());
         let (own, mut items) = (ids.len() as usize, ids.len() as usize);
         if let Some(others) = self.others {
             let more = self.skipped.of_others(|skipped| read(others, skipped))?;

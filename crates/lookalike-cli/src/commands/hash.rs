@@ -1,6 +1,11 @@
 //! `lookalike hash`: what is the fingerprint of each of these texts or pictures?
 
-use std::{io::Write, path::Path, process::ExitCode, time::Instant};
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    time::Instant,
+};
 
 use anyhow::{Context, Result, bail};
 use lookalike::{Radius, Recipe};
@@ -10,7 +15,7 @@ use super::texts::{Printed, for_each_print};
 use crate::{
     args::{HashArgs, Kind, PictureArgs, VerifyArgs, WorkArgs},
     config::{Making, PicturesAlike, Work, on_threads, picture_reading},
-    report::{Figure, Output, Progress, Summary, json_id, refuse_twice, say},
+    report::{Figure, Output, Progress, Summary, check_places, json_id, say},
     source::{Bad, Id, Pictures, Reason, RowOptions, Rows, Skipped, are_pictures, path_text},
 };
 
@@ -83,6 +88,7 @@ fn texts(args: HashArgs, start: Instant) -> Result<ExitCode> {
     let items = on_threads(args.threads, || {
         write_all(&mut rows, &recipe, &mut output, &mut skipped, &progress)
     })?;
+    skipped.check_some(items, 0)?;
     output.finish()?;
     skipped.finish_list()?;
     progress.clear();
@@ -94,7 +100,8 @@ fn texts(args: HashArgs, start: Instant) -> Result<ExitCode> {
 }
 
 fn skipped(args: &HashArgs) -> Result<Skipped> {
-    refuse_twice([args.output.place()].into_iter().chain(args.skipped.as_deref()))?;
+    let inputs = args.inputs.iter().map(PathBuf::as_path).chain(args.recipe.files());
+    check_places([args.output.place()].into_iter().chain(args.skipped.as_deref()), inputs)?;
     Skipped::unless(args.rows.strict).listed_in(args.skipped.as_deref(), args.output.force)
 }
 

@@ -1,6 +1,6 @@
 //! `lookalike pairs`: which texts or fingerprints of these inputs are alike?
 
-use std::{path::Path, process::ExitCode, time::Instant};
+use std::{path::PathBuf, process::ExitCode, time::Instant};
 
 use anyhow::{Result, ensure};
 use lookalike::{
@@ -17,8 +17,8 @@ use crate::{
     args::{Kind, OutputArgs, PairsArgs, TalkArgs},
     config::{Alike, PicturesAlike, Search, UNWATCHED, Work, picture_reading, refuse_blocks},
     report::{
-        Figure, Levels, Output, PairWriter, Summary, TableFile, bytes, counted, json_line,
-        refuse_twice, say,
+        Figure, Levels, Output, PairWriter, Summary, TableFile, bytes, check_places, counted,
+        json_line, say,
     },
     source::{Fingerprints, Ids, Pictures, PrintOptions, RowOptions, Rows, Skipped, guess_kind},
 };
@@ -33,13 +33,16 @@ pub fn run(args: PairsArgs) -> Result<ExitCode> {
 }
 
 fn fingerprints(args: PairsArgs, start: Instant) -> Result<ExitCode> {
-    let mut skipped = Skipped::new(args.skip_bad);
-    skipped = listed(skipped, args.skipped.as_deref(), &args.output)?;
-    let options =
-        PrintOptions { kind: args.kind, bits: args.recipe.bits, ..PrintOptions::default() };
+    let mut skipped = listed(&args)?;
+    let work = Work::new(args.search.work)?;
+    let options = PrintOptions {
+        kind: args.kind,
+        bits: args.recipe.bits,
+        memory: work.memory,
+        ..PrintOptions::default()
+    };
     let mut prints = Fingerprints::open(&args.inputs, &options, &mut skipped)?;
     let search = Search::new(args.search.distance, args.search.blocks, prints.width)?;
-    let work = Work::new(args.search.work)?;
     if args.kind.is_none() && !args.talk.quiet {
         say(&format!("reading {}", prints.what()));
     }
@@ -74,10 +77,10 @@ fn texts(args: PairsArgs, start: Instant) -> Result<ExitCode> {
     );
     refuse_blocks(args.search.blocks, "texts")?;
     let alike = Alike::new(&args.recipe, args.search.distance, &args.verify)?;
+    let mut skipped = listed(&args)?;
     let work = Work::new(args.search.work)?;
-    let mut skipped = Skipped::unless(args.rows.strict);
-    skipped = listed(skipped, args.skipped.as_deref(), &args.output)?;
-    let options = RowOptions { temp: work.temp.clone(), ..RowOptions::from(&args.rows) };
+    let options =
+        RowOptions { temp: work.temp.clone(), memory: work.memory, ..RowOptions::from(&args.rows) };
     let mut rows = Rows::open(&args.inputs, options, &mut skipped)?;
     let report = Report::open(args.output, args.equal.into(), args.talk)?;
     let source = TextSource {
@@ -90,6 +93,7 @@ fn texts(args: PairsArgs, start: Instant) -> Result<ExitCode> {
     };
     let ((TextPairs { pairs, found, .. }, seconds), ids) = work.on_threads(|| {
         let read = source.read(&alike, &work, &mut |_, _| Ok(()))?;
+        let work = texts::left(&work, read.items);
         announce(&read.texts, &work, args.talk)?;
         let pairs =
             super::search(&work, args.talk, &|| {}, |resources| read.texts.pairs(resources))?;
@@ -129,9 +133,8 @@ fn pictures(args: PairsArgs, start: Instant) -> Result<ExitCode> {
     refuse_blocks(args.search.blocks, "pictures")?;
     let alike =
         PicturesAlike::new(&args.recipe, args.search.distance, &args.verify, args.pictures)?;
+    let mut skipped = listed(&args)?;
     let work = Work::new(args.search.work)?;
-    let mut skipped = Skipped::unless(args.rows.strict);
-    skipped = listed(skipped, args.skipped.as_deref(), &args.output)?;
     let mut pictures =
         Pictures::open(&args.inputs, &picture_reading(&args.cache, &args.rows), &mut skipped)?;
     let report = Report::open(args.output, args.equal.into(), args.talk)?;
@@ -165,10 +168,12 @@ fn pictures(args: PairsArgs, start: Instant) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is skipped is listed where the user says.
-fn listed(skipped: Skipped, file: Option<&Path>, output: &OutputArgs) -> Result<Skipped> {
-    refuse_twice([output.place()].into_iter().chain(file))?;
-    skipped.listed_in(file, output.force)
+/// Checks where everything goes. What is skipped is listed where the user says.
+fn listed(args: &PairsArgs) -> Result<Skipped> {
+    let PairsArgs { inputs, skipped, output, rows, recipe, .. } = args;
+    let inputs = inputs.iter().map(PathBuf::as_path).chain(recipe.files());
+    check_places([output.place()].into_iter().chain(skipped.as_deref()), inputs)?;
+    Skipped::unless(rows.strict).listed_in(skipped.as_deref(), output.force)
 }
 
 /// Every pair, what the items are called, and what else there is to tell.
@@ -252,6 +257,7 @@ impl Report {
         let words = format!("{} {within}", counted(written, "pair"));
         let mut figures = vec![
             Figure { name: "pairs", value: json!(written), words: Some(words) },
+            silent("duplicate_ids", json!(ids.repeated().0)),
             Figure {
                 name: "equal_groups",
                 value: json!(groups),

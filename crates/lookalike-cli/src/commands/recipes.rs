@@ -1,7 +1,7 @@
 //! `lookalike recipes`: which presets are there, and what is each good for? `learn` makes the
 //! corpus model that some of them need.
 
-use std::{process::ExitCode, sync::Arc};
+use std::{path::PathBuf, process::ExitCode, sync::Arc};
 
 use anyhow::{Result, bail};
 use lookalike::{Learner, Model, PicturePreset, PictureQuality, Preset, extract::image::Decoder};
@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::{
     args::{LearnArgs, OutputArgs, RecipeName, RecipesArgs, RecipesCommand},
     config::recipe,
-    report::{Output, counted, json_line, say},
+    report::{Output, check_places, counted, json_line, say},
     source::{Cache, PictureReading, Pictures, RowOptions, Rows, Skipped},
 };
 
@@ -121,8 +121,7 @@ fn learn_pictures(args: &LearnArgs, preset: &PicturePreset) -> Result<()> {
     let Some(name) = preset.recipe.model_name() else {
         bail!("--recipe {} needs no model; hsv takes one", preset.recipe.name())
     };
-    let output = OutputArgs { output: Some(args.output.clone()), force: args.force };
-    let mut output = Output::create(&output)?;
+    let mut output = output(args)?;
     let mut skipped = Skipped::unless(args.rows.strict);
     let reading =
         PictureReading { follow_links: args.rows.follow_links, cache: Arc::new(Cache::none()) };
@@ -145,13 +144,19 @@ fn learn_pictures(args: &LearnArgs, preset: &PicturePreset) -> Result<()> {
     Ok(())
 }
 
+/// Opens the place of the model, which must be no input.
+fn output(args: &LearnArgs) -> Result<Output> {
+    let inputs = args.inputs.iter().map(PathBuf::as_path).chain(args.recipe.files());
+    check_places([args.output.as_path()], inputs)?;
+    Output::create(&OutputArgs { output: Some(args.output.clone()), force: args.force })
+}
+
 fn learn(args: LearnArgs) -> Result<()> {
     if let Some(RecipeName::Picture(preset)) = args.recipe.recipe {
         return learn_pictures(&args, preset);
     }
     let recipe = recipe(&args.recipe)?;
-    let output = OutputArgs { output: Some(args.output.clone()), force: args.force };
-    let mut output = Output::create(&output)?;
+    let mut output = output(&args)?;
     let mut learner = Learner::new(&recipe);
     let mut skipped = Skipped::unless(args.rows.strict);
     let mut rows = Rows::open(&args.inputs, RowOptions::from(&args.rows), &mut skipped)?;

@@ -1,6 +1,6 @@
 //! Which texts of some rows are alike? The part that `dedup` and `pairs` share: reading and searching.
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use lookalike::{Fingerprint, How, Item, Recipe, TextFound, Texts};
 use rayon::prelude::*;
 use serde_json::json;
@@ -12,9 +12,32 @@ use super::{
 use crate::{
     args::TalkArgs,
     config::{Alike, UNWATCHED, Work},
-    report::{Figure, Progress, id_text, introduce, tell_notes},
+    report::{Figure, Progress, counted, id_text, introduce, tell_notes},
     source::{Content, Id, Ids, Reason, Row, Rows, Skipped},
 };
+
+/// What stays in memory of each text, however long it is: its fingerprint, its name, its place.
+const PER_TEXT: u64 = 128;
+
+/// What a run may take beside its memory limit, and does not need for itself.
+const SPARE: u64 = 38 << 20;
+
+/// The smallest memory limit for so many texts, which may take three quarters of it.
+fn memory_needed(texts: u64) -> u64 {
+    (texts * PER_TEXT).saturating_sub(SPARE).div_ceil(3) * 4
+}
+
+fn fits(work: &Work, texts: u64) -> bool {
+    work.memory.is_none_or(|memory| memory_needed(texts) <= memory)
+}
+
+/// What so many texts leave for a search among them.
+pub fn left(work: &Work, texts: usize) -> Work {
+    let left = |memory: u64| memory.saturating_sub(texts as u64 * PER_TEXT).max(memory / 4).max(1);
+    let mut work = work.clone();
+    work.memory = work.memory.map(left);
+    work
+}
 
 /// Texts that were read, and what they are called.
 pub struct ReadTexts {
@@ -87,10 +110,16 @@ impl TextSource<'_> {
         let on_beat = self.on_beat;
         let resources = work.resources(UNWATCHED);
         let mut collector = alike.search().collector(&resources);
+        let mut count = 0;
         let mut read = |rows: &mut Rows, skipped: &mut Skipped, on_row: OnRow<'_>, is_other| {
             rows.read(skipped, &mut |batch| {
                 on_beat();
                 progress.read(batch.rows.len());
+                count += batch.rows.len() as u64;
+                if !fits(work, count) {
+                    // The rest is counted only, to say what it takes.
+                    return Ok(());
+                }
                 let mut items = Vec::with_capacity(batch.rows.len());
                 for (number, row) in (batch.first..).zip(&batch.rows) {
                     let id = batch.ids.at(number);
@@ -114,8 +143,14 @@ impl TextSource<'_> {
             ids = ids.followed_by(more);
         }
         progress.clear();
+        ensure!(
+            fits(work, count),
+            "--memory is too small for {}; use at least --memory {}M",
+            counted(count, "text"),
+            memory_needed(count).div_ceil(1 << 20)
+        );
         let others = self.others.as_ref().map_or(&[][..], |others| others.notes());
-        tell_notes(self.talk, self.rows.notes().iter().chain(others));
+        tell_notes(self.talk, alike.note().iter().chain(self.rows.notes()).chain(others));
         let items = collector.len();
         Ok(ReadTexts { texts: collector.finish()?, ids, own, items })
     }

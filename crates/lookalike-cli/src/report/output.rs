@@ -9,8 +9,8 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 use tempfile::{NamedTempFile, TempDir};
 
-use super::partial::Partial;
-use crate::args::OutputArgs;
+use super::partial::{PREFIX, Partial, RANDOM, SUFFIX};
+use crate::{args::OutputArgs, source::Stamp};
 
 /// An open place for data. A file is written under another name until [`finish`](Self::finish).
 pub struct Output {
@@ -93,6 +93,8 @@ impl Write for Output {
 impl Place {
     fn open(target: &Path, replace: bool) -> Result<Self> {
         let name = target.display();
+        let is_folder = target.as_os_str().as_encoded_bytes().ends_with(b"/");
+        ensure!(!is_folder, "{name}: is the name of a folder; name a file in it");
         match target.metadata() {
             Ok(found) if found.is_dir() => bail!("{name}: is a folder; name a file in it"),
             Ok(found) if !found.is_file() => {
@@ -106,7 +108,7 @@ impl Place {
         }
         let folder = folder_of(target)?;
         let make = || with_usual_permissions(&mut temporary()).tempfile_in(folder);
-        let (file, partial) = Partial::create(make, NamedTempFile::path)
+        let (file, partial) = Partial::claim(folder, make, NamedTempFile::path)
             .with_context(|| format!("{name}: cannot write into {}", folder.display()))?;
         Ok(Self::File { file, target: target.to_owned(), replace, partial })
     }
@@ -126,7 +128,7 @@ impl FolderOutput {
         }
         let folder = folder_of(target)?;
         let (folder, partial) =
-            Partial::create(|| temporary().tempdir_in(folder), TempDir::path)
+            Partial::claim(folder, || temporary().tempdir_in(folder), TempDir::path)
                 .with_context(|| format!("{name}: cannot write into {}", folder.display()))?;
         Ok(Self { folder, target: target.to_owned(), partial })
     }
@@ -148,14 +150,79 @@ impl FolderOutput {
     }
 }
 
-/// Two outputs cannot go to one place.
-pub fn refuse_twice<'a>(outputs: impl IntoIterator<Item = &'a Path>) -> Result<()> {
-    let mut outputs: Vec<_> = outputs.into_iter().collect();
-    outputs.sort();
-    if let Some(twice) = outputs.windows(2).find(|two| two[0] == two[1]) {
-        bail!("{}: two outputs of one name; give each its own", twice[0].display());
+/// Two outputs cannot go to one place, and none may replace what is read, whatever it is called.
+pub fn check_places<'a>(
+    outputs: impl IntoIterator<Item = &'a Path>,
+    inputs: impl IntoIterator<Item = &'a Path>,
+) -> Result<()> {
+    let outputs: Vec<_> = outputs.into_iter().map(Target::of).collect();
+    for (number, target) in outputs.iter().enumerate() {
+        let is_twice = outputs[..number].iter().any(|other| other.is(target));
+        ensure!(
+            !is_twice,
+            "{}: two outputs share this path; give each its own",
+            target.path.display()
+        );
+    }
+    for input in inputs.into_iter().filter(|input| *input != Path::new("-")) {
+        let input = Target::of(input);
+        for target in &outputs {
+            let name = target.path.display();
+            ensure!(
+                !target.replaces(&input),
+                "{name}: is an input, and never replaced; name another"
+            );
+            ensure!(
+                !target.lies_in(&input),
+                "{name}: is in {}, which is read, so it is never replaced; name another",
+                input.path.display()
+            );
+        }
     }
     Ok(())
+}
+
+/// A path and what is there.
+struct Target<'a> {
+    path: &'a Path,
+    /// Without links.
+    real: PathBuf,
+    data: Option<fs::Metadata>,
+}
+
+impl<'a> Target<'a> {
+    fn of(path: &'a Path) -> Self {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok();
+        let new = || Some(folder?.join(path.file_name()?));
+        let real = path.canonicalize().ok().or_else(new).unwrap_or_else(|| path.to_owned());
+        Self { path, real, data: path.metadata().ok() }
+    }
+
+    /// Whether both are one file.
+    fn is(&self, other: &Self) -> bool {
+        let file = |target: &Self| {
+            let data = target.data.as_ref().filter(|data| data.is_file());
+            data.and_then(|data| Stamp::of(data).file)
+        };
+        let same_file = file(self).is_some_and(|one| file(other) == Some(one));
+        self.path == other.path || self.real == other.real || same_file
+    }
+
+    /// Devices and pipes are not replaced.
+    fn replaces(&self, input: &Self) -> bool {
+        self.is(input) && self.data.as_ref().is_some_and(|data| data.is_file() || data.is_dir())
+    }
+
+    /// Whether this is a file in that folder that may be an item; hidden ones are none.
+    fn lies_in(&self, folder: &Self) -> bool {
+        let is_folder = folder.data.as_ref().is_some_and(fs::Metadata::is_dir);
+        let is_file = self.data.as_ref().is_some_and(fs::Metadata::is_file);
+        let within = self.real.strip_prefix(&folder.real);
+        let is_shown =
+            |path: &Path| path.iter().all(|name| !name.as_encoded_bytes().starts_with(b"."));
+        is_folder && is_file && within.is_ok_and(is_shown)
+    }
 }
 
 /// The folder in which `target` will appear.
@@ -174,7 +241,7 @@ fn folder_of(target: &Path) -> Result<&Path> {
 /// A name that tells what is left behind if the machine goes down.
 fn temporary() -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".lookalike-").suffix(".partial");
+    builder.prefix(PREFIX).rand_bytes(RANDOM).suffix(SUFFIX);
     builder
 }
 

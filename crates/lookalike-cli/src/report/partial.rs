@@ -3,7 +3,9 @@
 
 use std::{
     collections::BTreeMap,
-    fs, io,
+    ffi::OsStr,
+    fs::{self, File},
+    io,
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
 };
@@ -18,9 +20,16 @@ enum Stopped {
     PutBack(PathBuf),
 }
 
+/// What outputs are called until they are complete: this, as many random letters, and this.
+pub const PREFIX: &str = ".lookalike-";
+pub const RANDOM: usize = 6;
+pub const SUFFIX: &str = ".partial";
+
 /// Something that is not complete, for as long as this lives.
 pub struct Partial {
     path: PathBuf,
+    /// Locked while this process lives, so that others can tell what is left behind.
+    _lock: Option<File>,
 }
 
 impl Partial {
@@ -34,7 +43,26 @@ impl Partial {
         let made = make()?;
         let path = path(&made).to_owned();
         partials.insert(path.clone(), Stopped::Removed);
-        Ok((made, Self { path }))
+        Ok((made, Self { path, _lock: None }))
+    }
+
+    /// As [`create`](Self::create), for an output in this folder: removes what runs that were killed
+    /// left there, and lets others tell that this one is alive.
+    pub fn claim<T>(
+        folder: &Path,
+        make: impl Fn() -> io::Result<T>,
+        path: impl Fn(&T) -> &Path,
+    ) -> io::Result<(T, Self)> {
+        remove_stale(folder);
+        loop {
+            let (made, mut partial) = Self::create(&make, &path)?;
+            // Where there are no locks, nothing is removed either.
+            partial._lock = File::open(&partial.path).ok().filter(|file| file.lock().is_ok());
+            // Another run may have taken it for stale before it was locked.
+            if partial.path.exists() {
+                return Ok((made, partial));
+            }
+        }
     }
 
     /// Renames a file to a path that nobody else uses; a signal puts it back.
@@ -42,7 +70,7 @@ impl Partial {
         let mut partials = lock();
         fs::rename(home, path)?;
         partials.insert(path.to_owned(), Stopped::PutBack(home.to_owned()));
-        Ok(Self { path: path.to_owned() })
+        Ok(Self { path: path.to_owned(), _lock: None })
     }
 
     /// Puts something into a folder, which no signal removes meanwhile.
@@ -50,6 +78,25 @@ impl Partial {
         let _held = lock();
         put(&self.path)
     }
+}
+
+/// Removes incomplete outputs of processes that are gone.
+fn remove_stale(folder: &Path) {
+    let Ok(entries) = folder.read_dir() else { return };
+    for entry in entries.flatten().filter(|entry| is_partial(&entry.file_name())) {
+        let path = entry.path();
+        let Ok(file) = File::open(&path) else { continue };
+        if file.try_lock().is_ok() {
+            let _ = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path));
+        }
+    }
+}
+
+fn is_partial(name: &OsStr) -> bool {
+    let random = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX));
+    random.is_some_and(|random| {
+        random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    })
 }
 
 impl Drop for Partial {

@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::{Result, bail};
 
-use super::{Bad, pack, path::path_text};
+use super::{Bad, charset, pack, path::path_text};
 
 /// How much of the content is read ahead, to tell what it is.
 const AHEAD: usize = 1 << 12;
@@ -31,30 +31,52 @@ impl Bytes {
     pub fn open(path: &Path) -> Result<Self, Bad> {
         let name = name_of(path);
         let reader = open_packed(path).map_err(|what| Bad::input(&name, what))?;
-        Self::unpack(name, reader, AHEAD)
+        Self::unpack(name, reader, AHEAD, None)
     }
 
-    /// Unpacks a stream that is called `name`, and reads `ahead` bytes of what comes out.
+    /// Unpacks a stream that is called `name` within `memory`, and reads `ahead` bytes of what comes
+    /// out.
     pub fn unpack(
         name: String,
         mut packed: impl Read + Send + 'static,
         ahead: usize,
+        memory: Option<u64>,
     ) -> Result<Self, Bad> {
         let read_failed = |error| Bad::input(&name, pack::unreadable(&error));
         let mut magic = Vec::new();
         (&mut packed).take(pack::MAGIC as u64).read_to_end(&mut magic).map_err(read_failed)?;
         let packed = Cursor::new(magic.clone()).chain(packed);
-        let mut reader = pack::unpack(&magic, packed).map_err(|what| Bad::input(&name, what))?;
+        let reader =
+            pack::unpack(&magic, packed, memory).map_err(|what| Bad::input(&name, what))?;
+        let bytes = Self::ahead(name, reader, ahead)?;
+        Ok(Self { packed: !bytes.start.starts_with(&magic), ..bytes })
+    }
+
+    /// The same bytes, if they are text: UTF-16 with a byte order mark as UTF-8.
+    pub fn into_text(self) -> Result<Self, Bad> {
+        if !charset::is_wide(&self.start) {
+            return Ok(self);
+        }
+        let ahead = self.start.len();
+        let bytes = Self::ahead(self.name, charset::Narrowed::new(self.reader), ahead)?;
+        Ok(Self { packed: self.packed, ..bytes })
+    }
+
+    fn ahead(
+        name: String,
+        mut reader: impl Read + Send + 'static,
+        ahead: usize,
+    ) -> Result<Self, Bad> {
+        let read_failed = |error| Bad::input(&name, pack::unreadable(&error));
         let mut start = Vec::new();
         // A failure is told in its turn, behind what came before it.
         let failed = match (&mut reader).take(ahead as u64).read_to_end(&mut start) {
             Err(error) if start.is_empty() => return Err(read_failed(error)),
             read => Failure(read.err()),
         };
-        let packed = !start.starts_with(&magic);
         let reader = Cursor::new(start.clone()).chain(failed).chain(reader);
         let reader = Box::new(BufReader::with_capacity(BUFFER, reader));
-        Ok(Self { name, start, packed, reader })
+        Ok(Self { name, start, packed: false, reader })
     }
 
     pub fn name(&self) -> &str {
@@ -96,7 +118,7 @@ pub fn stdin_ahead() -> Result<Bytes, Bad> {
     let name = name_of(Path::new("-"));
     let ahead = io::stdin().lock().fill_buf().map(<[u8]>::to_vec);
     let ahead = ahead.map_err(|error| Bad::input(&name, pack::unreadable(&error)))?;
-    Bytes::unpack(name, Cursor::new(ahead), AHEAD)
+    Bytes::unpack(name, Cursor::new(ahead), AHEAD, None)
 }
 
 /// Whether this is standard input, a pipe or a device: read once, and never looked into before.

@@ -2,10 +2,13 @@
 //! UTF-8. What is no UTF-8 is in an encoding from before: a detector tells which. Bytes are never
 //! dropped or made equal, so that no two texts are taken for one because neither can be read.
 
-use std::borrow::Cow;
+use std::{
+    borrow::Cow,
+    io::{self, BufRead, Read},
+};
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
-use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
+use encoding_rs::{Decoder, Encoding, UTF_8, WINDOWS_1252};
 
 /// How far into a page its encoding may be declared; browsers look no further.
 const DECLARED_WITHIN: usize = 1024;
@@ -137,9 +140,74 @@ fn declared(start: &[u8]) -> Option<&'static Encoding> {
     Some(if encoding.is_ascii_compatible() { encoding } else { UTF_8 })
 }
 
+/// Whether bytes start with the mark of UTF-16.
+pub fn is_wide(start: &[u8]) -> bool {
+    start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff")
+}
+
+/// Reads UTF-16 with a byte order mark as UTF-8 without one.
+pub struct Narrowed<R> {
+    wide: R,
+    /// None at the end.
+    decoder: Option<Decoder>,
+    text: Vec<u8>,
+    at: usize,
+}
+
+impl<R: BufRead> Narrowed<R> {
+    /// The mark tells the order of bytes.
+    pub fn new(wide: R) -> Self {
+        Self { wide, decoder: Some(UTF_8.new_decoder()), text: Vec::new(), at: 0 }
+    }
+
+    /// Decodes some more.
+    fn fill(&mut self) -> io::Result<()> {
+        while self.at == self.text.len()
+            && let Some(decoder) = &mut self.decoder
+        {
+            let bytes = self.wide.fill_buf()?;
+            let is_last = bytes.is_empty();
+            let most = decoder.max_utf8_buffer_length(bytes.len()).unwrap_or(0);
+            self.text.resize(most, 0);
+            let (_, read, written, _) = decoder.decode_to_utf8(bytes, &mut self.text, is_last);
+            self.wide.consume(read);
+            self.text.truncate(written);
+            self.at = 0;
+            if is_last {
+                self.decoder = None;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<R: BufRead> Read for Narrowed<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.fill()?;
+        let read = (&self.text[self.at..]).read(buffer)?;
+        self.at += read;
+        Ok(read)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn wide_text_is_narrowed_however_it_arrives() {
+        let text = "\u{feff}één 🦊\r\nzwei";
+        for order in [u16::to_le_bytes, u16::to_be_bytes] {
+            let wide: Vec<u8> = text.encode_utf16().flat_map(order).collect();
+            assert!(is_wide(&wide));
+            for piece in 1..5 {
+                let mut narrow = String::new();
+                let wide = io::BufReader::with_capacity(piece, wide.as_slice());
+                Narrowed::new(wide).read_to_string(&mut narrow).unwrap();
+                assert_eq!(narrow, &text[3..]);
+            }
+        }
+    }
 
     #[test]
     fn marks_decide_before_anything_else() {

@@ -66,6 +66,8 @@ pub enum Value<'a> {
     /// The same, as it stands in JSON.
     Numeral(&'a str),
     Features(Vec<(String, f64)>),
+    /// A list of texts alone, which may be features or pieces of one text.
+    Texts(Vec<String>),
     Other(&'static str),
 }
 
@@ -154,6 +156,10 @@ impl Wanted {
         let content = match values.text {
             Some(Value::Text(text)) => Content::Text(text),
             Some(Value::Features(features)) => Content::Features(features),
+            Some(Value::Texts(texts)) if is_features(&self.text) => {
+                Content::Features(texts.into_iter().map(|text| (text, 1.0)).collect())
+            }
+            Some(Value::Texts(_)) => return Err((Reason::WrongType, list_of_texts(&self.text))),
             Some(Value::Null) => {
                 return Err((Reason::NoField, format!("the field {} is null", self.text)));
             }
@@ -173,6 +179,19 @@ impl Wanted {
         let how = "write a text, or a list of [feature, weight]";
         (Reason::WrongType, format!("the field {} is {what}; {how}", self.text))
     }
+}
+
+/// Whether a list of texts in this field is one of features.
+pub fn is_features(field: &str) -> bool {
+    field.rsplit('.').next() == Some("features")
+}
+
+/// What to say of a list of texts in a field that is not said to hold features.
+pub fn list_of_texts(field: &str) -> String {
+    format!(
+        "the field {field} is a list of texts; join them to one text, or call the field features if \
+         each is a feature"
+    )
 }
 
 /// What to say if rows have these columns, but not the one that was asked for.
@@ -195,7 +214,7 @@ pub fn row_id(value: Value<'_>) -> RowId<'_> {
         Value::Unsigned(number) => RowId::Number(number),
         Value::Number(_, text) => RowId::Given(text.into()),
         Value::Numeral(digits) => RowId::Numeral(digits.into()),
-        Value::Null | Value::Features(_) | Value::Other(_) => RowId::Place,
+        Value::Null | Value::Features(_) | Value::Texts(_) | Value::Other(_) => RowId::Place,
     }
 }
 
@@ -205,7 +224,7 @@ fn key(value: Value<'_>) -> Option<Key> {
         Value::Unsigned(number) => Some(Key::Number(number as f64)),
         Value::Number(number, _) => Some(Key::Number(number)),
         Value::Numeral(digits) => digits.parse().ok().map(Key::Number),
-        Value::Null | Value::Features(_) | Value::Other(_) => None,
+        Value::Null | Value::Features(_) | Value::Texts(_) | Value::Other(_) => None,
     }
 }
 

@@ -5,7 +5,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use lookalike::{Fingerprint, Width};
 
 use super::{
@@ -59,6 +59,8 @@ pub struct PrintOptions {
     pub again: bool,
     /// The folder for temporary files, if not the system's.
     pub temp: Option<PathBuf>,
+    /// The memory limit, if there is one.
+    pub memory: Option<u64>,
 }
 
 impl Fingerprints {
@@ -69,14 +71,26 @@ impl Fingerprints {
         for path in paths {
             match Opened::new(path, options) {
                 Ok(input) => opened.push(input),
-                Err(bad) if paths.len() == 1 => return Err(bad.error()),
-                Err(bad) => skipped.add(bad)?,
+                // A wrong name is a mistake; what is there but damaged does not stop the others.
+                Err(bad) if paths.len() > 1 && (path.exists() || is_stream(path)) => {
+                    skipped.add(bad)?;
+                }
+                Err(bad) => return Err(bad.error()),
             }
         }
-        if opened.is_empty() {
-            bail!("none of the inputs can be read");
-        }
+        Self::of(opened, options, skipped)
+    }
+
+    /// Fingerprints in memory, as they would lie in a file.
+    pub fn of_bytes(bytes: &[u8], skipped: &mut Skipped) -> Result<Self> {
+        let options = PrintOptions { kind: Some(Kind::Hash), ..PrintOptions::default() };
+        let opened = Opened::of("input".to_owned(), Origin::bytes(bytes), &options);
+        Self::of(vec![opened.map_err(Bad::error)?], &options, skipped)
+    }
+
+    fn of(mut opened: Vec<Opened>, options: &PrintOptions, skipped: &mut Skipped) -> Result<Self> {
         let width = common_width(&mut opened, options.bits, skipped)?;
+        skipped.check_some(opened.len() as u64, 0)?;
         let array = opened.first().and_then(|first| first.content.array()).cloned();
         let (inputs, contents) =
             opened.into_iter().map(|opened| (opened.input, opened.content)).unzip();
@@ -105,6 +119,7 @@ impl Fingerprints {
         skipped: &mut Skipped,
         on_piece: OnPiece<'_, WORDS>,
     ) -> Result<Ids> {
+        let before = skipped.total();
         let mut ids = Ids::new(self.inputs.iter().map(|input| input.name.clone()).collect());
         let contents = self.contents.get_mut().unwrap_or_else(PoisonError::into_inner);
         for (number, content) in std::mem::take(contents).into_iter().enumerate() {
@@ -117,6 +132,7 @@ impl Fingerprints {
                 Content::Npy(rows) => rows.read(&mut ids, items, skipped, on_piece)?,
             }
         }
+        skipped.check_some(ids.len(), before)?;
         Ok(ids)
     }
 }
@@ -144,7 +160,7 @@ pub fn guess_kind(paths: &[PathBuf], rows: &RowArgs, otherwise: Kind) -> Kind {
 }
 
 fn kind_of(bytes: Result<Bytes, Bad>, otherwise: Kind) -> Kind {
-    match bytes {
+    match bytes.and_then(Bytes::into_text) {
         Ok(bytes) if npy::is_npy(bytes.start()) => Kind::Hash,
         Ok(bytes) => match looks_like_hashes(bytes.start()) {
             Some(true) => Kind::Hash,
@@ -157,9 +173,12 @@ fn kind_of(bytes: Result<Bytes, Bad>, otherwise: Kind) -> Kind {
 
 impl Opened {
     fn new(path: &Path, options: &PrintOptions) -> Result<Self, Bad> {
-        let origin = Origin::new(path, options.again, options.temp.as_deref())?;
-        let name = name_of(path);
-        let bytes = origin.open(&name)?;
+        let origin = Origin::new(path, options.again, options.temp.as_deref(), options.memory)?;
+        Self::of(name_of(path), origin, options)
+    }
+
+    fn of(name: String, origin: Origin, options: &PrintOptions) -> Result<Self, Bad> {
+        let bytes = origin.open_text(&name)?;
         let content = if npy::is_npy(bytes.start()) {
             Content::Npy(NpyRows::open(bytes)?)
         } else {

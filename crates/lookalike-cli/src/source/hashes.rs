@@ -187,6 +187,9 @@ fn parse<const WORDS: usize>(digits: &[u8], width: Width) -> Result<Fingerprint<
         return Ok(print);
     }
     let text = String::from_utf8_lossy(digits);
+    if binary_width(digits).is_some_and(|binary| binary != width) {
+        return Err((Reason::OtherWidth, too_wide(&text, width)));
+    }
     Fingerprint::parse(&text, width).map_err(|error| match error {
         FingerprintError::TooWide { .. } => (Reason::TooWide, too_wide(&text, width)),
         _ => (Reason::NotANumber, not_a_number(&text)),
@@ -195,7 +198,16 @@ fn parse<const WORDS: usize>(digits: &[u8], width: Width) -> Result<Fingerprint<
 
 /// As [`parse`], for a width that is known only when the program runs.
 pub fn parse_within(text: &str, width: Width) -> Result<Fingerprint<4>, Refusal> {
-    let print = parse(text.trim().as_bytes(), Width::Bits256)?;
+    let text = text.trim();
+    match binary_width(text.as_bytes()) {
+        Some(binary) if binary != width => return Err((Reason::OtherWidth, too_wide(text, width))),
+        Some(_) => {
+            let unfit = |_| (Reason::NotANumber, not_a_number(text));
+            return Fingerprint::parse(text, width).map_err(unfit);
+        }
+        None => {}
+    }
+    let print = parse(text.as_bytes(), Width::Bits256)?;
     if bits_used(&print) > width.bits() {
         return Err((Reason::TooWide, too_wide(text, width)));
     }
@@ -232,6 +244,13 @@ fn unchecked<const RADIX: u32>(digits: &[u8]) -> Option<u64> {
 }
 
 fn too_wide(text: &str, width: Width) -> String {
+    if let Some(binary) = binary_width(text.as_bytes()) {
+        let (bits, shown) = (binary.bits(), shortened(text));
+        return format!(
+            "{shown} has {bits} binary digits, not {}; use --bits {bits}",
+            width.bits()
+        );
+    }
     let fits = |print| Width::ALL.into_iter().find(|width| width.bits() >= bits_used(&print));
     let fitting = Fingerprint::parse(text, Width::Bits256).ok().and_then(fits);
     let remedy = fitting.map_or_else(
@@ -290,9 +309,6 @@ fn not_hashes(start: &[u8], kind: Option<Kind>) -> Option<String> {
     if start.starts_with(ZIP) {
         return Some("is a zip or .npz archive; save one array with numpy.save".to_owned());
     }
-    if start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff") {
-        return Some("is UTF-16 text; save it as UTF-8".to_owned());
-    }
     let what = match kind {
         Some(Kind::Hash) => return None,
         Some(Kind::Text | Kind::Image) => "is text, as --kind says".to_owned(),
@@ -313,11 +329,32 @@ fn text_line(start: &[u8]) -> Option<String> {
     (count * 2 > sample.len()).then(|| String::from_utf8_lossy(first).into_owned())
 }
 
-/// The width a line of `lookalike hash` tells by its number of hex digits.
+/// The width a line of `lookalike hash` tells by its number of hex digits, and lines of digits 0 and 1
+/// by theirs.
 fn stated_width(start: &[u8]) -> Option<Width> {
+    let binary = |line| columns(line).and_then(|(digits, _)| binary_width(digits));
+    let mut widths = first_lines(start).take(SAMPLE).map(binary);
+    if let Some(Some(width)) = widths.next()
+        && widths.all(|other| other == Some(width))
+    {
+        return Some(width);
+    }
     let line = first_lines(start).next().filter(|line| line.starts_with(b"{"))?;
     let object: Value = serde_json::from_slice(line).ok()?;
     width_of_hex(object["fingerprint"].as_str()?)
+}
+
+/// The width of which these are all bits, as digits 0 and 1.
+fn binary_width(digits: &[u8]) -> Option<Width> {
+    let is_binary = digits.iter().all(|digit| matches!(digit, b'0' | b'1'));
+    Width::from_bits(digits.len() as u32).ok().filter(|_| is_binary)
+}
+
+/// The width of these fingerprints if each is written with a digit 0 or 1 for every bit.
+pub fn common_binary_width<'a>(texts: impl IntoIterator<Item = &'a str>) -> Option<Width> {
+    let mut widths = texts.into_iter().map(|text| binary_width(text.trim().as_bytes()));
+    let width = widths.next()??;
+    widths.all(|other| other == Some(width)).then_some(width)
 }
 
 fn width_of_hex(text: &str) -> Option<Width> {

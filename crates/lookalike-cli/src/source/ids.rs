@@ -3,6 +3,10 @@
 //! Items are known elsewhere by position, 0, 1, 2 ... over all inputs; [`Ids`] turns a position
 //! back into what the user calls the item.
 
+use lookalike::FeatureHash;
+
+use crate::report::{grouped, id_text, visible};
+
 /// The name of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Id<'a> {
@@ -199,6 +203,81 @@ impl Ids {
         self.runs.iter().all(fits) && self.more.as_ref().is_none_or(|more| more.are_numbers())
     }
 
+    /// Whether any item has a name of its own.
+    pub fn are_some_given(&self) -> bool {
+        let is_given = |run: &Run| {
+            matches!(run.first, First::Given(_) | First::Numeral(_) | First::Numeric(_))
+        };
+        self.runs.iter().any(is_given)
+    }
+
+    /// How many items have a name that an earlier one was given, and one such name. Texts count as the
+    /// same if 64 bits of their hashes are.
+    pub fn repeated(&self) -> (u64, Option<Id<'_>>) {
+        let (numbers, number) = self.repeated_numbers();
+        let (texts, text) = self.repeated_texts();
+        (numbers + texts, text.map(|position| self.at(position)).or(number.map(Id::Number)))
+    }
+
+    /// The run's end, in positions.
+    fn end(&self, run: usize) -> u64 {
+        self.runs.get(run + 1).map_or(self.len, |next| next.start)
+    }
+
+    /// Of names that are numbers: they come in ranges.
+    fn repeated_numbers(&self) -> (u64, Option<u64>) {
+        let range = |(number, run): (usize, &Run)| match run.first {
+            First::Numeric(first) => {
+                Some((first, first.saturating_add(self.end(number) - run.start)))
+            }
+            _ => None,
+        };
+        let mut ranges: Vec<_> = self.runs.iter().enumerate().filter_map(range).collect();
+        ranges.sort_unstable();
+        let (mut count, mut one, mut beyond) = (0, None, 0);
+        for (first, end) in ranges {
+            if first < beyond {
+                count += end.min(beyond) - first;
+                one = one.or(Some(first));
+            }
+            beyond = beyond.max(end);
+        }
+        (count, one)
+    }
+
+    /// Of names that are text, and the position of the first that comes again.
+    fn repeated_texts(&self) -> (u64, Option<u32>) {
+        let is_text = |run: &Run| matches!(run.first, First::Given(_) | First::Numeral(_));
+        let runs = self.runs.iter().enumerate().filter(|(_, run)| is_text(run));
+        let hash =
+            |position: u64| (FeatureHash::Xxh3.hash(0, self.text(position)), position as u32);
+        let positions = runs.flat_map(|(number, run)| run.start..self.end(number));
+        let mut hashes: Vec<(u64, u32)> = positions.map(hash).collect();
+        hashes.sort_unstable();
+        let again = || hashes.windows(2).filter(|two| two[0].0 == two[1].0).map(|two| two[1].1);
+        (again().count() as u64, again().min())
+    }
+
+    /// The name at a position, which must be text.
+    fn text(&self, position: u64) -> &[u8] {
+        match self.at(position as u32) {
+            Id::Given(text) | Id::Numeral(text) => text.as_bytes(),
+            Id::Number(_) | Id::Line { .. } => b"",
+        }
+    }
+
+    /// The same in words, if there are any.
+    pub fn repeated_note(&self) -> Option<String> {
+        let (count, first) = self.repeated();
+        let name = visible(&id_text(first?)).into_owned();
+        let have = if count == 1 {
+            "1 item has".to_owned()
+        } else {
+            format!("{} items have", grouped(count))
+        };
+        Some(format!("note: {have} an id that an earlier item has, the first \"{name}\""))
+    }
+
     fn given(&self, index: u64) -> &str {
         let index = index as usize;
         let start = if index == 0 { 0 } else { self.ends[index - 1] };
@@ -209,6 +288,23 @@ impl Ids {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_that_come_again_are_counted() {
+        let mut ids = Ids::new(vec!["a".into()]);
+        ["x", "y", "x", "x"].iter().for_each(|id| ids.push_given(id));
+        [7, 8, 7].iter().for_each(|&number| ids.push_numeric(number));
+        ids.push_row(1);
+        assert_eq!(ids.repeated(), (3, Some(Id::Given("x"))));
+        let mut numbers = Ids::new(vec!["a".into()]);
+        [5, 6, 7, 1, 2, 6].iter().for_each(|&number| numbers.push_numeric(number));
+        assert_eq!(numbers.repeated(), (1, Some(Id::Number(6))));
+        let mut lines = Ids::new(vec!["a".into(), "b".into()]);
+        lines.push_numbers(1, 10);
+        lines.start_input(1);
+        lines.push_numbers(1, 10);
+        assert_eq!(lines.repeated(), (0, None));
+    }
 
     #[test]
     fn consecutive_lines_share_one_run() {

@@ -4,6 +4,7 @@
 use std::{
     fs::File,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use arrow_array::RecordBatch;
@@ -14,10 +15,11 @@ use super::{
     Bad, Reason,
     bytes::name_of,
     charset, csv,
-    field::{Found, Outcome, Wanted},
-    jsonl,
-    origin::Origin,
-    parquet::{self, Table},
+    field::{Content, Found, Outcome, Wanted},
+    html, jsonl,
+    origin::{Origin, Place},
+    pack,
+    parquet::{self, Content as TableContent, Table},
     reader,
     records::{Split, SplitLines, without_end, without_mark},
     rows::RowOptions,
@@ -37,7 +39,11 @@ pub struct Input {
     /// Of text that is no UTF-8, by the beginning of a file of rows.
     encoding: Option<&'static Encoding>,
     /// What came out of a packed table, or from standard input.
-    copy: Option<File>,
+    copy: Option<Arc<File>>,
+    /// The memory limit, if there is one.
+    pub memory: Option<u64>,
+    /// Fields that the user named and its columns do not have.
+    pub missing: Vec<String>,
     /// Where a kept file goes in the output folder.
     pub relative: PathBuf,
     /// Other names of the same file, found on the way.
@@ -46,15 +52,15 @@ pub struct Input {
 
 impl Input {
     /// A file that is one text, found in a folder.
-    pub fn text(path: &Path, relative: &Path) -> Self {
-        Self::new(name_of(path), Origin::file(path), Format::Text, relative.to_owned())
+    pub fn text(path: &Path, relative: &Path, memory: Option<u64>) -> Self {
+        Self::new(name_of(path), Origin::file(path, memory), Format::Text, relative.to_owned())
     }
 
     /// A file the user named, or one of a folder of tables. A guess comes with a note.
     pub fn file(path: &Path, options: &RowOptions) -> Result<(Self, Option<String>), Bad> {
         let name = name_of(path);
         super::bytes::open_file(path).map_err(|what| Bad::input(&name, what))?;
-        let origin = Origin::file(path);
+        let origin = Origin::file(path, options.memory);
         let format = match options.format.or_else(|| Format::of_name(path)) {
             Some(format) => format,
             None => Format::of_content(&origin.start(&name)?, false),
@@ -65,8 +71,10 @@ impl Input {
 
     /// Standard input or a pipe.
     pub fn stream(path: &Path, options: &RowOptions) -> Result<(Self, Option<String>), Bad> {
-        let (name, origin) =
-            (name_of(path), Origin::new(path, options.again, options.temp.as_deref())?);
+        let (name, origin) = (
+            name_of(path),
+            Origin::new(path, options.again, options.temp.as_deref(), options.memory)?,
+        );
         let start = origin.start(&name)?;
         let format = options.format.unwrap_or_else(|| Format::of_content(&start, true));
         let relative = path.file_name().filter(|_| name != "stdin").unwrap_or("stdin".as_ref());
@@ -75,7 +83,7 @@ impl Input {
 
     /// Whether it has no path by which it could be known again.
     pub fn is_stream(&self) -> bool {
-        matches!(self.origin, Origin::Stream(_))
+        matches!(self.origin.place, Place::Stream(_))
     }
 
     /// Lines of which nothing is known but where they are.
@@ -90,17 +98,37 @@ impl Input {
         options: &RowOptions,
     ) -> Result<(Self, Option<String>), Bad> {
         let relative = PathBuf::from(&name);
-        Self::new(name, Origin::Memory(batches), Format::Parquet, relative).with_layout(options)
+        Self::new(name, Origin::rows(batches), Format::Parquet, relative).with_layout(options)
+    }
+
+    /// Bytes of this format.
+    pub fn bytes(bytes: &[u8], format: Format, options: &RowOptions) -> Result<Self, Bad> {
+        let input = Self::new("input".to_owned(), Origin::bytes(bytes), format, PathBuf::new());
+        input.with_layout(options).map(|(input, _)| input)
     }
 
     fn new(name: String, origin: Origin, format: Format, relative: PathBuf) -> Self {
         let (wanted, header, columns, encoding, copy) = (None, None, None, None, None);
-        let links = Vec::new();
-        Self { name, origin, format, wanted, header, columns, encoding, copy, relative, links }
+        let (links, missing, memory) = (Vec::new(), Vec::new(), None);
+        Self {
+            name,
+            origin,
+            format,
+            wanted,
+            header,
+            columns,
+            encoding,
+            copy,
+            memory,
+            missing,
+            relative,
+            links,
+        }
     }
 
     /// Looks where the wanted fields stand.
     fn with_layout(mut self, options: &RowOptions) -> Result<(Self, Option<String>), Bad> {
+        self.memory = options.memory;
         let choose = |columns: &[String]| {
             let (text, id) = (options.field.as_deref(), options.id.as_deref());
             Wanted::choose(text, id, &options.keys, columns)
@@ -135,6 +163,7 @@ impl Input {
                 let (wanted, note) = choose(&header.columns);
                 let columns =
                     csv::Columns::of(&header, &wanted).map_err(|what| bad(&self.name, what))?;
+                self.missing = options.missing(|name| header.columns.contains(name));
                 self.columns = Some(Box::new(columns));
                 self.header = Some(Box::new(header));
                 (wanted, note)
@@ -147,6 +176,11 @@ impl Input {
                 if !parquet::has(&schema, &wanted.text) {
                     return Err(bad(&self.name, super::field::no_field(&wanted.text, &columns)));
                 }
+                if parquet::is_list_of_texts(&schema, &wanted.text) {
+                    let what = super::field::list_of_texts(&wanted.text);
+                    return Err(Bad::item(&self.name, Reason::WrongType, what));
+                }
+                self.missing = options.missing(|name| parquet::has(&schema, name));
                 (wanted, note)
             }
         };
@@ -156,29 +190,31 @@ impl Input {
 
     /// The columns of a table, which is unpacked for it if need be.
     fn schema(&mut self, temp: Option<&Path>) -> Result<SchemaRef, Bad> {
-        let packed = match &self.origin {
-            Origin::File(_) => self.origin.open(&self.name)?.is_packed(),
-            Origin::Stream(_) => true,
-            Origin::Memory(batches) => {
+        let packed = match &self.origin.place {
+            Place::File(_) => self.origin.open(&self.name)?.is_packed(),
+            Place::Stream(_) => true,
+            Place::Bytes(_) => false,
+            Place::Rows(batches) => {
                 return Ok(batches
                     .first()
                     .map_or_else(|| Schema::empty().into(), RecordBatch::schema));
             }
         };
         if packed {
-            self.copy = Some(self.origin.seekable(&self.name, temp)?);
+            self.copy = Some(Arc::new(self.origin.seekable(&self.name, temp)?));
         }
         Ok(self.table()?.schema().clone())
     }
 
     /// Opens a Parquet file.
     pub fn table(&self) -> Result<Table, Bad> {
-        let file = match &self.copy {
-            Some(copy) => copy.try_clone().map_err(|error| Bad::input(&self.name, error))?,
+        let content = match (&self.copy, &self.origin.place) {
+            (Some(copy), _) => TableContent::File(Arc::clone(copy)),
+            (_, Place::Bytes(bytes)) => TableContent::Memory(bytes.clone()),
             // It is not packed, so nothing is copied.
-            None => self.origin.seekable(&self.name, None)?,
+            _ => TableContent::File(Arc::new(self.origin.seekable(&self.name, None)?)),
         };
-        Table::open(file).map_err(|what| Bad::input(&self.name, what))
+        Table::open(content, self.memory).map_err(|what| Bad::input(&self.name, what))
     }
 
     /// What a record of this input is.
@@ -214,14 +250,31 @@ impl Input {
 }
 
 /// The text of a whole file.
-pub fn parse_file(content: &[u8], is_html: bool) -> Found<'_> {
+pub fn parse_file(content: &[u8], is_page: bool) -> Found<'_> {
     let (text, repair) =
-        if is_html { charset::decode_page(content, None) } else { charset::decode(content) };
-    Found::text(text, repair)
+        if is_page { charset::decode_page(content, None) } else { charset::decode(content) };
+    Found { html: Some(is_page), ..Found::text(text, repair) }
 }
 
-/// The text of one file.
-pub fn read_text(path: &Path) -> Result<String, Bad> {
-    let content = reader::read_text(&Origin::file(path), &name_of(path))?;
-    Ok(charset::decode(&content).0.into_owned())
+/// Whether a file is a web page, by its name or by how it begins.
+pub fn is_page(name: &str, content: &[u8]) -> bool {
+    let name = pack::unpacked_name(name).to_ascii_lowercase();
+    let by_name = [".html", ".htm", ".xhtml"].iter().any(|ending| name.ends_with(ending));
+    let content = without_mark(content).trim_ascii_start();
+    let begins = |with: &[u8]| {
+        content.get(..with.len()).is_some_and(|start| start.eq_ignore_ascii_case(with))
+    };
+    by_name || begins(b"<!doctype html") || begins(b"<html")
+}
+
+/// The text of one file, as [`Rows`](super::Rows) read it.
+pub fn read_text(path: &Path, html: bool, markup: bool) -> Result<String, Bad> {
+    let name = name_of(path);
+    let content = reader::read_text(&Origin::file(path, None), &name)?;
+    let is_page = html || is_page(&name, &content);
+    match parse_file(&content, is_page).content {
+        Content::Text(text) if is_page && !markup => Ok(html::main_text(&text)),
+        Content::Text(text) => Ok(text.into_owned()),
+        Content::Features(_) => Ok(String::new()),
+    }
 }

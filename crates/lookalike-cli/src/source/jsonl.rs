@@ -292,6 +292,12 @@ impl<'de> Visitor<'de> for AnyValue {
 
 /// `[["feature", 2.5], "feature"]`: a feature without a weight counts once.
 fn features_of_list(list: Vec<Json>) -> Value<'static> {
+    let text = |element: &Json| element.as_str().map(str::to_owned);
+    if !list.is_empty()
+        && let Some(texts) = list.iter().map(text).collect()
+    {
+        return Value::Texts(texts);
+    }
     let feature = |element: Json| match element {
         Json::String(name) => Some((name, 1.0)),
         Json::Array(mut pair) if pair.len() == 2 => {

@@ -10,7 +10,7 @@ use super::{
     Bad, Fingerprints, Rows,
     input::Input,
     npy::{Header, NpyRows},
-    origin::Origin,
+    origin::Place,
     pack,
     parquet::TableWriter,
     reader::{Extent, Piece, each_piece},
@@ -80,13 +80,30 @@ impl Rows {
     fn write_table(&self, choice: &mut Choice<'_>, output: Output) -> Result<()> {
         let table = self.inputs[0].table().map_err(Bad::error)?;
         let mut writer = TableWriter::like(&table, output)?;
-        each_piece(&self.inputs, Extent::All, |piece| {
-            let Piece::Rows { batch, .. } = piece else { return Ok(()) };
-            let keep: Result<Vec<_>> = (0..batch.num_rows()).map(|_| choice.next()).collect();
-            writer.write(&batch, keep?).context(FAILED)
+        each_piece(&self.inputs, Extent::All, |piece| match piece {
+            Piece::Rows { input, before, batch } => {
+                let rows = before..before + batch.num_rows() as u64;
+                let keep = rows.map(|row| match self.is_lost(input, row) {
+                    // It could not be read then, and is no item.
+                    true => Ok(false),
+                    false => choice.next(),
+                });
+                writer.write(&batch, keep.collect::<Result<Vec<_>>>()?).context(FAILED)
+            }
+            Piece::Lost { input, before, rows, bad } => {
+                let is_new = (before..before + rows).any(|row| !self.is_lost(input, row));
+                if is_new { Err(bad.error().context(FAILED)) } else { Ok(()) }
+            }
+            Piece::Failed(bad, _) | Piece::Refused(bad) => Err(bad.error().context(FAILED)),
+            Piece::Records { .. } | Piece::Files(_) => Ok(()),
         })?;
         choice.check_end()?;
         writer.finish().context(FAILED)?.finish()
+    }
+
+    /// Whether this row could not be read.
+    fn is_lost(&self, input: usize, row: u64) -> bool {
+        self.lost.iter().any(|lost| lost.input == input && lost.rows.contains(&row))
     }
 
     fn write_folder(&self, choice: &mut Choice<'_>, output: FolderOutput) -> Result<()> {
@@ -337,9 +354,9 @@ pub fn copy_file(path: &Path, target: &Path) -> io::Result<()> {
 }
 
 fn copy(input: &Input, target: &Path) -> io::Result<()> {
-    match &input.origin {
-        Origin::File(path) => copy_file(path, target),
-        Origin::Stream(_) | Origin::Memory(_) => {
+    match &input.origin.place {
+        Place::File(path) => copy_file(path, target),
+        Place::Stream(_) | Place::Bytes(_) | Place::Rows(_) => {
             if let Some(folder) = target.parent() {
                 fs::create_dir_all(folder)?;
             }

@@ -84,7 +84,7 @@ pub struct LineText {
 
 impl LineTexts {
     pub fn open(path: &Path) -> Result<Self, Bad> {
-        let bytes = Bytes::open(path)?;
+        let bytes = Bytes::open(path)?.into_text()?;
         let name = bytes.name().to_owned();
         Ok(Self { name, lines: Some(Lines::new(bytes.into_reader(), LONGEST_TEXT)) })
     }

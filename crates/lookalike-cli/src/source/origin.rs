@@ -6,7 +6,7 @@
 
 use std::{
     fs::File,
-    io::{self, Read, Seek, SeekFrom, Write},
+    io::{self, Cursor, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
 };
@@ -21,11 +21,19 @@ use super::{
 /// How much of an input is read ahead, to tell what its rows look like.
 const AHEAD: usize = 1 << 20;
 
-pub enum Origin {
+pub struct Origin {
+    pub place: Place,
+    /// The most memory that unpacking may take.
+    memory: Option<u64>,
+}
+
+pub enum Place {
     File(PathBuf),
     Stream(Stream),
+    /// Bytes, in memory.
+    Bytes(bytes::Bytes),
     /// Rows of columns, in memory.
-    Memory(Vec<RecordBatch>),
+    Rows(Vec<RecordBatch>),
 }
 
 /// Standard input or a pipe, opened already, and what was read from it so far.
@@ -37,52 +45,74 @@ pub struct Stream {
 impl Origin {
     /// A file, or what [`is_stream`] is. `again`: it will be read a second time, and if it is a stream
     /// is kept in the folder `temp` for it.
-    pub fn new(path: &Path, again: bool, temp: Option<&Path>) -> Result<Self, Bad> {
+    pub fn new(
+        path: &Path,
+        again: bool,
+        temp: Option<&Path>,
+        memory: Option<u64>,
+    ) -> Result<Self, Bad> {
         if !is_stream(path) {
-            return Ok(Self::file(path));
+            return Ok(Self::file(path, memory));
         }
         let name = name_of(path);
         let failed = |error: io::Error| Bad::input(&name, not_kept(&error));
         let spool = if again { Some(nameless(temp).map_err(failed)?) } else { None };
         let copy = spool.as_ref().map(File::try_clone).transpose().map_err(failed)?;
         let reader = open_packed(path).map_err(|what| Bad::input(&name, what))?;
-        let fresh = Mutex::new(Some(Bytes::unpack(name, Tee { reader, copy }, AHEAD)?));
-        Ok(Self::Stream(Stream { fresh, spool }))
+        let fresh = Bytes::unpack(name, Tee { reader, copy }, AHEAD, memory)?;
+        let fresh = Mutex::new(Some(fresh.into_text()?));
+        Ok(Self { place: Place::Stream(Stream { fresh, spool }), memory })
     }
 
-    pub fn file(path: &Path) -> Self {
-        Self::File(path.to_owned())
+    pub fn file(path: &Path, memory: Option<u64>) -> Self {
+        Self { place: Place::File(path.to_owned()), memory }
     }
 
-    /// The first bytes of what is inside.
+    pub fn rows(batches: Vec<RecordBatch>) -> Self {
+        Self { place: Place::Rows(batches), memory: None }
+    }
+
+    pub fn bytes(bytes: &[u8]) -> Self {
+        Self { place: Place::Bytes(bytes::Bytes::copy_from_slice(bytes)), memory: None }
+    }
+
+    /// The first bytes of what is inside, as text if it is text.
     pub fn start(&self, name: &str) -> Result<Vec<u8>, Bad> {
-        match self {
-            Self::File(_) => Ok(self.open(name)?.start().to_vec()),
-            Self::Stream(stream) => {
+        match &self.place {
+            Place::File(_) | Place::Bytes(_) => Ok(self.open_text(name)?.start().to_vec()),
+            Place::Stream(stream) => {
                 let fresh = stream.fresh.lock().unwrap_or_else(PoisonError::into_inner);
                 Ok(fresh.as_ref().map_or_else(Vec::new, |bytes| bytes.start().to_vec()))
             }
-            Self::Memory(_) => Ok(Vec::new()),
+            Place::Rows(_) => Ok(Vec::new()),
         }
     }
 
     /// Everything that is inside, from its beginning.
     pub fn open(&self, name: &str) -> Result<Bytes, Bad> {
-        match self {
-            Self::File(path) => {
+        match &self.place {
+            Place::File(path) => {
                 let file = open_file(path).map_err(|what| Bad::input(name, what))?;
-                Bytes::unpack(name.to_owned(), file, AHEAD)
+                Bytes::unpack(name.to_owned(), file, AHEAD, self.memory)
             }
-            Self::Stream(stream) => stream.open(name),
-            Self::Memory(_) => Err(Bad::input(name, "has rows, but no bytes")),
+            Place::Stream(stream) => stream.open(name, self.memory),
+            Place::Bytes(bytes) => {
+                Bytes::unpack(name.to_owned(), Cursor::new(bytes.clone()), AHEAD, self.memory)
+            }
+            Place::Rows(_) => Err(Bad::input(name, "has rows, but no bytes")),
         }
+    }
+
+    /// The same as text: UTF-16 with a byte order mark as UTF-8.
+    pub fn open_text(&self, name: &str) -> Result<Bytes, Bad> {
+        self.open(name)?.into_text()
     }
 
     /// A file that can be read in any order: the input itself, or a nameless copy of what is inside, in
     /// the folder `temp`.
     pub fn seekable(&self, name: &str, temp: Option<&Path>) -> Result<File, Bad> {
         let bytes = self.open(name)?;
-        if let (Self::File(path), false) = (self, bytes.is_packed()) {
+        if let (Place::File(path), false) = (&self.place, bytes.is_packed()) {
             return open_file(path).map_err(|what| Bad::input(name, what));
         }
         let copied = || -> io::Result<File> {
@@ -95,7 +125,7 @@ impl Origin {
 }
 
 impl Stream {
-    fn open(&self, name: &str) -> Result<Bytes, Bad> {
+    fn open(&self, name: &str, memory: Option<u64>) -> Result<Bytes, Bad> {
         let fresh = self.fresh.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(bytes) = fresh {
             return Ok(bytes);
@@ -105,7 +135,7 @@ impl Stream {
             self.spool.as_ref().ok_or_else(|| failed(io::Error::other("it was not kept")))?;
         let mut copy = spool.try_clone().map_err(failed)?;
         copy.seek(SeekFrom::Start(0)).map_err(failed)?;
-        Bytes::unpack(name.to_owned(), copy, AHEAD)
+        Bytes::unpack(name.to_owned(), copy, AHEAD, memory)
     }
 }
 

@@ -1,9 +1,20 @@
 //! Rows of Parquet files: read column by column, written back with everything they came with.
+//!
+//! Texts are read as views into the pages they lie in, so that a million rows that name one long text
+//! of a dictionary take no more memory than the text. Damage costs a group of rows, never the run.
 
-use std::{fs::File, io::Write, sync::Arc};
+mod pages;
+
+use std::{
+    fs::File,
+    io::{Read, Seek, SeekFrom, Write},
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
 
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, RecordBatch,
+    Array, ArrayRef, BinaryArray, BinaryViewArray, BooleanArray, LargeBinaryArray,
+    LargeStringArray, RecordBatch, StringArray, StringViewArray,
     cast::AsArray,
     types::{
         Date32Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
@@ -11,41 +22,147 @@ use arrow_array::{
         TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
     },
 };
-use arrow_schema::{DataType, Schema, SchemaRef, TimeUnit};
+use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit};
+use bytes::Bytes;
 use parquet::{
     arrow::{
         ARROW_SCHEMA_META_KEY, ArrowWriter, ProjectionMask,
         arrow_reader::{
-            ArrowReaderMetadata, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+            ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
+            ParquetRecordBatchReaderBuilder,
         },
     },
     errors::ParquetError,
-    file::{metadata::ParquetMetaData, properties::WriterProperties},
+    file::{
+        metadata::{ParquetMetaData, RowGroupMetaData},
+        properties::WriterProperties,
+        reader::{ChunkReader, Length},
+    },
 };
 
 use super::{
     charset::{self, Repair},
-    field::{Outcome, Value, Values, Wanted},
+    field::{Outcome, Value, Values, Wanted, is_features},
     records::BLOCK,
 };
+use crate::report;
+use pages::Pages;
 
 /// What every file starts with.
 pub const MAGIC: &[u8] = b"PAR1";
 
-/// Rows are read in batches of at most this many.
+/// Rows are read in batches of at most this many,
 const MOST: usize = 1 << 13;
+
+/// that take about this many bytes.
+const BATCH_BYTES: u64 = 8 << 20;
+
+/// The largest page without a memory limit.
+const LARGEST_PAGE: u64 = 1 << 30;
+
+/// What a value takes besides its bytes: a view and two levels.
+const VALUE_BYTES: u64 = 20;
+
+/// Where a table lies.
+#[derive(Clone)]
+pub enum Content {
+    File(Arc<File>),
+    Memory(Bytes),
+}
+
+impl Length for Content {
+    fn len(&self) -> u64 {
+        match self {
+            Self::File(file) => Length::len(&**file),
+            Self::Memory(bytes) => bytes.len() as u64,
+        }
+    }
+}
+
+impl ChunkReader for Content {
+    type T = Box<dyn Read>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
+        match self {
+            Self::File(file) => {
+                let mut file = file.try_clone()?;
+                file.seek(SeekFrom::Start(start))?;
+                Ok(Box::new(file))
+            }
+            Self::Memory(bytes) => Ok(Box::new(bytes.get_read(start)?)),
+        }
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
+        match self {
+            Self::File(file) => file.get_bytes(start, length),
+            Self::Memory(bytes) => bytes.get_bytes(start, length),
+        }
+    }
+}
 
 /// An open file.
 pub struct Table {
-    file: File,
+    content: Content,
     metadata: ArrowReaderMetadata,
+    /// Texts as views, wherever they are.
+    viewed: ArrowReaderMetadata,
+    /// The same, of columns that can be turned back: such as are texts and nothing else.
+    kept: ArrowReaderMetadata,
+    /// The memory limit, if there is one.
+    memory: Option<u64>,
+}
+
+/// Why a group of rows cannot be read.
+pub enum Unread {
+    Damaged(String),
+    /// It can, with more memory.
+    TooLarge(String),
+}
+
+/// The rows of one group, some at a time.
+pub struct Batches(Option<ParquetRecordBatchReader>);
+
+impl Iterator for Batches {
+    type Item = Result<RecordBatch, String>;
+
+    /// After a failure there is nothing more.
+    fn next(&mut self) -> Option<Self::Item> {
+        let reader = self.0.as_mut()?;
+        let next = guarded(|| match reader.next() {
+            None => Ok(None),
+            Some(batch) => batch.map(Some).map_err(|error| damaged(&error)),
+        });
+        if !matches!(next, Ok(Some(_))) {
+            // What panicked may panic again when it is let go.
+            let reader = self.0.take();
+            let _ = guarded(|| Ok(drop(reader)));
+        }
+        next.transpose()
+    }
+}
+
+/// Decoders of damaged data may panic; here that is one more way to fail.
+fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    // What it worked on is not used again after a panic.
+    let done = report::without_panic_message(|| catch_unwind(AssertUnwindSafe(work)));
+    done.unwrap_or_else(|_| Err(damaged(&"its content makes no sense")))
 }
 
 impl Table {
-    pub fn open(file: File) -> Result<Self, String> {
-        let metadata = ArrowReaderMetadata::load(&file, Default::default())
-            .map_err(|error| format!("is not a whole Parquet file: {error}"))?;
-        Ok(Self { file, metadata })
+    pub fn open(content: Content, memory: Option<u64>) -> Result<Self, String> {
+        let failed = |error: ParquetError| format!("is not a whole Parquet file: {error}");
+        guarded(|| {
+            let metadata = ArrowReaderMetadata::load(&content, ArrowReaderOptions::default())
+                .map_err(failed)?;
+            let viewed = with_views(&metadata, &viewed);
+            let kept = with_views(&metadata, &|kind| match kind {
+                DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,
+                DataType::Binary | DataType::LargeBinary => DataType::BinaryView,
+                other => other.clone(),
+            });
+            Ok(Self { content, metadata, viewed, kept, memory })
+        })
     }
 
     pub fn schema(&self) -> &SchemaRef {
@@ -62,20 +179,28 @@ impl Table {
     }
 
     /// The rows of one group, of the columns that `wanted` needs; of all columns without it.
-    pub fn batches(
-        &self,
-        group: usize,
-        wanted: Option<&Wanted>,
-    ) -> Result<ParquetRecordBatchReader, String> {
-        let failed = |error: std::io::Error| format!("cannot be read: {error}");
-        let file = self.file.try_clone().map_err(failed)?;
+    pub fn batches(&self, group: usize, wanted: Option<&Wanted>) -> Result<Batches, Unread> {
+        let metadata = if wanted.is_some() { &self.viewed } else { &self.kept };
         let mask = wanted.map_or_else(ProjectionMask::all, |wanted| self.mask(wanted));
-        ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone())
-            .with_batch_size(self.batch_rows())
+        let sizes = guarded(|| {
+            self.sizes(self.metadata().row_group(group), &mask, metadata.schema())
+                .map_err(|error| damaged(&error))
+        })
+        .map_err(Unread::Damaged)?;
+        self.check(&sizes)?;
+        let rows = (BATCH_BYTES / sizes.per_row.max(1)).clamp(1, MOST as u64) as usize;
+        let reader = guarded(|| {
+            ParquetRecordBatchReaderBuilder::new_with_metadata(
+                self.content.clone(),
+                metadata.clone(),
+            )
+            .with_batch_size(rows)
             .with_projection(mask)
             .with_row_groups(vec![group])
             .build()
             .map_err(|error| damaged(&error))
+        });
+        reader.map(|reader| Batches(Some(reader))).map_err(Unread::Damaged)
     }
 
     fn mask(&self, wanted: &Wanted) -> ProjectionMask {
@@ -96,12 +221,143 @@ impl Table {
         ProjectionMask::roots(self.metadata.parquet_schema(), roots)
     }
 
-    /// So many rows make about a block.
-    fn batch_rows(&self) -> usize {
-        let groups = self.metadata().row_groups();
-        let bytes: i64 = groups.iter().map(|group| group.total_byte_size()).sum();
-        let rows = self.metadata().file_metadata().num_rows().max(1);
-        (BLOCK as i64 / (bytes / rows).max(1)).clamp(1, MOST as i64) as usize
+    /// How large the columns of a group are once they are decoded.
+    fn sizes(
+        &self,
+        group: &RowGroupMetaData,
+        mask: &ProjectionMask,
+        schema: &Schema,
+    ) -> Result<Sizes, ParquetError> {
+        let mut sizes = Sizes::default();
+        let rows = group.num_rows().max(1) as u64;
+        for (leaf, column) in group.columns().iter().enumerate() {
+            if !mask.leaf_included(leaf) {
+                continue;
+            }
+            let pages = Pages::of(&self.content, column)?;
+            let root = self.metadata.parquet_schema().get_column_root_idx(leaf);
+            let is_view = schema.fields().get(root).is_some_and(|field| is_view(field.data_type()));
+            let is_nested = column.column_descr().max_rep_level() > 0;
+            let value = match is_view {
+                true => pages.per_value,
+                false => pages.per_value.max(pages.dictionary),
+            };
+            let in_row = (column.num_values().max(0) as u64).div_ceil(rows).max(1);
+            sizes.per_row += (value + VALUE_BYTES).saturating_mul(in_row);
+            sizes.page = sizes.page.max(pages.largest);
+            if is_nested {
+                // All values of a page may be those of one row.
+                sizes.page = sizes.page.max(pages.most_values.saturating_mul(VALUE_BYTES));
+            }
+        }
+        Ok(sizes)
+    }
+
+    fn check(&self, sizes: &Sizes) -> Result<(), Unread> {
+        let largest = self.memory.map_or(LARGEST_PAGE, |memory| memory / PAGES_IN_MEMORY);
+        if sizes.page <= largest.min(LARGEST_PAGE) {
+            return Ok(());
+        }
+        let size = report::bytes(sizes.page);
+        Err(match self.memory {
+            Some(_) if sizes.page <= LARGEST_PAGE => Unread::TooLarge(format!(
+                "--memory is too small for a page of {size}; use at least --memory {}M",
+                (sizes.page * PAGES_IN_MEMORY).div_ceil(1 << 20)
+            )),
+            _ => Unread::Damaged(format!("states a page of {size}, more than is ever written")),
+        })
+    }
+}
+
+/// A page as it lies in the file and as it is decoded, and those of other columns.
+const PAGES_IN_MEMORY: u64 = 4;
+
+#[derive(Default)]
+struct Sizes {
+    page: u64,
+    per_row: u64,
+}
+
+/// The same table with columns of these types, if it can be read so.
+fn with_views(
+    metadata: &ArrowReaderMetadata,
+    change: &dyn Fn(&DataType) -> DataType,
+) -> ArrowReaderMetadata {
+    let schema = metadata.schema();
+    let fields: Fields = schema.fields().iter().map(|field| changed(field, change)).collect();
+    let schema = Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()));
+    let options = ArrowReaderOptions::default().with_schema(schema);
+    ArrowReaderMetadata::try_new(metadata.metadata().clone(), options)
+        .unwrap_or_else(|_| metadata.clone())
+}
+
+fn changed(field: &FieldRef, change: &dyn Fn(&DataType) -> DataType) -> FieldRef {
+    Arc::new(Field::clone(field).with_data_type(change(field.data_type())))
+}
+
+/// The type that texts of this type are read as, wherever they are in it.
+fn viewed(kind: &DataType) -> DataType {
+    match kind {
+        DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,
+        DataType::Binary | DataType::LargeBinary => DataType::BinaryView,
+        DataType::Dictionary(_, values) if is_view(&viewed(values)) => viewed(values),
+        DataType::List(item) => DataType::List(changed(item, &viewed)),
+        DataType::LargeList(item) => DataType::LargeList(changed(item, &viewed)),
+        DataType::Map(entries, sorted) => DataType::Map(changed(entries, &viewed), *sorted),
+        DataType::Struct(fields) => {
+            DataType::Struct(fields.iter().map(|field| changed(field, &viewed)).collect())
+        }
+        other => other.clone(),
+    }
+}
+
+/// Whether texts of a column lie in its pages and are not copied.
+fn is_view(kind: &DataType) -> bool {
+    match kind {
+        DataType::Utf8View | DataType::BinaryView => true,
+        DataType::List(item) | DataType::LargeList(item) | DataType::Map(item, _) => {
+            is_view(item.data_type())
+        }
+        DataType::Struct(fields) => fields.iter().all(|field| is_view(field.data_type())),
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Binary | DataType::LargeBinary => false,
+        DataType::Dictionary(..) => false,
+        // Numbers have no dictionary of long values.
+        _ => true,
+    }
+}
+
+/// Cuts a batch into pieces of about a block, by the length of its texts.
+pub fn pieces(batch: &RecordBatch) -> Vec<RecordBatch> {
+    let (mut pieces, mut first, mut bytes) = (Vec::new(), 0, 0);
+    for row in 0..batch.num_rows() {
+        let length: usize = batch.columns().iter().map(|column| length(column, row)).sum();
+        if row > first && bytes + length > BLOCK {
+            pieces.push(batch.slice(first, row - first));
+            (first, bytes) = (row, 0);
+        }
+        bytes += length;
+    }
+    pieces.push(batch.slice(first, batch.num_rows() - first));
+    pieces
+}
+
+/// The bytes of the longest text of a batch.
+pub fn longest(batch: &RecordBatch) -> usize {
+    let rows = 0..batch.num_rows();
+    let columns = batch.columns().iter();
+    columns.flat_map(|column| rows.clone().map(move |row| length(column, row))).max().unwrap_or(0)
+}
+
+/// The bytes of a text in memory; small things count nothing.
+fn length(column: &ArrayRef, row: usize) -> usize {
+    match column.data_type() {
+        DataType::Utf8View => column.as_string_view().views()[row] as u32 as usize,
+        DataType::BinaryView => column.as_binary_view().views()[row] as u32 as usize,
+        DataType::Utf8 => column.as_string::<i32>().value_length(row) as usize,
+        DataType::LargeUtf8 => column.as_string::<i64>().value_length(row) as usize,
+        DataType::Binary => column.as_binary::<i32>().value_length(row) as usize,
+        DataType::LargeBinary => column.as_binary::<i64>().value_length(row) as usize,
+        _ => 0,
     }
 }
 
@@ -117,6 +373,21 @@ pub fn has(schema: &Schema, path: &str) -> bool {
         let Some((_, field)) = fields.find(name) else { return false };
         let DataType::Struct(inner) = field.data_type() else { return false };
         (fields, path) = (inner, rest);
+    }
+}
+
+/// Whether this column holds lists of texts, and is not said to hold features.
+pub fn is_list_of_texts(schema: &Schema, path: &str) -> bool {
+    let list = schema.field_with_name(path).map(|field| field.data_type());
+    let Ok(DataType::List(item) | DataType::LargeList(item)) = list else { return false };
+    is_text(item.data_type()) && !is_features(path)
+}
+
+fn is_text(kind: &DataType) -> bool {
+    match kind {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
+        DataType::Dictionary(_, values) => is_text(values),
+        _ => false,
     }
 }
 
@@ -175,7 +446,23 @@ fn inside(column: &ArrayRef, path: &str) -> Option<ArrayRef> {
 /// A column whose values stand for themselves, not for entries of a dictionary.
 fn plain(column: &ArrayRef) -> ArrayRef {
     let taken = column.as_any_dictionary_opt().and_then(|dictionary| {
-        arrow_select::take::take(dictionary.values(), dictionary.keys(), None).ok()
+        // Views: however often a long text is named, it is there once.
+        let values: ArrayRef = match dictionary.values().data_type() {
+            DataType::Utf8 => {
+                Arc::new(StringViewArray::from(dictionary.values().as_string::<i32>()))
+            }
+            DataType::LargeUtf8 => {
+                Arc::new(StringViewArray::from(dictionary.values().as_string::<i64>()))
+            }
+            DataType::Binary => {
+                Arc::new(BinaryViewArray::from(dictionary.values().as_binary::<i32>()))
+            }
+            DataType::LargeBinary => {
+                Arc::new(BinaryViewArray::from(dictionary.values().as_binary::<i64>()))
+            }
+            _ => dictionary.values().clone(),
+        };
+        arrow_select::take::take(&values, dictionary.keys(), None).ok()
     });
     taken.unwrap_or_else(|| column.clone())
 }
@@ -286,12 +573,18 @@ fn features(array: &ArrayRef, row: usize) -> Value<'static> {
         _ => None,
     };
     let features: Option<Vec<_>> = (0..list.len()).map(feature).collect();
+    if let (None, Some(features)) = (&weights, &features)
+        && is_text(names.data_type())
+    {
+        return Value::Texts(features.iter().map(|(name, _)| name.clone()).collect());
+    }
     features.map_or(Value::Other("a list, but not of {feature, weight}"), Value::Features)
 }
 
 /// Writes rows as the tables they come from have them.
 pub struct TableWriter<W: Write + Send> {
     writer: ArrowWriter<W>,
+    schema: SchemaRef,
 }
 
 impl<W: Write + Send> TableWriter<W> {
@@ -312,16 +605,37 @@ impl<W: Write + Send> TableWriter<W> {
         }
         let writer =
             ArrowWriter::try_new(output, table.schema().clone(), Some(properties.build()))?;
-        Ok(Self { writer })
+        Ok(Self { writer, schema: table.schema().clone() })
     }
 
     /// Writes the rows of a batch that are to be kept.
     pub fn write(&mut self, batch: &RecordBatch, keep: Vec<bool>) -> Result<(), ParquetError> {
         let kept = arrow_select::filter::filter_record_batch(batch, &BooleanArray::from(keep))?;
-        self.writer.write(&kept)
+        let columns = kept.columns().iter().zip(self.schema.fields());
+        let columns = columns.map(|(column, field)| turned_back(column, field.data_type()));
+        self.writer.write(&RecordBatch::try_new(self.schema.clone(), columns.collect())?)
     }
 
     pub fn finish(self) -> Result<W, ParquetError> {
         self.writer.into_inner()
+    }
+}
+
+/// Texts as the type they came in.
+fn turned_back(column: &ArrayRef, kind: &DataType) -> ArrayRef {
+    match (column.data_type(), kind) {
+        (DataType::Utf8View, DataType::Utf8) => {
+            Arc::new(column.as_string_view().iter().collect::<StringArray>())
+        }
+        (DataType::Utf8View, DataType::LargeUtf8) => {
+            Arc::new(column.as_string_view().iter().collect::<LargeStringArray>())
+        }
+        (DataType::BinaryView, DataType::Binary) => {
+            Arc::new(column.as_binary_view().iter().collect::<BinaryArray>())
+        }
+        (DataType::BinaryView, DataType::LargeBinary) => {
+            Arc::new(column.as_binary_view().iter().collect::<LargeBinaryArray>())
+        }
+        _ => column.clone(),
     }
 }

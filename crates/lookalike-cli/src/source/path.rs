@@ -14,6 +14,29 @@ pub fn path_text(path: &Path) -> String {
     }
 }
 
+/// Endings of files that people name on a command line.
+const ENDINGS: [&str; 52] = [
+    "txt", "text", "md", "rst", "log", "html", "htm", "xhtml", "xml", "json", "jsonl", "ndjson",
+    "csv", "tsv", "parquet", "warc", "wet", "npy", "pdf", "doc", "docx", "odt", "tex", "gz", "zst",
+    "bz2", "xz", "jpg", "jpeg", "png", "gif", "webp", "bmp", "tif", "tiff", "heic", "avif", "jxl",
+    "cr2", "cr3", "nef", "arw", "dng", "raf", "orf", "rw2", "py", "rs", "c", "cpp", "js", "java",
+];
+
+/// Whether a text is more likely the name of a file than a text: one word with the ending of a file, or
+/// one that leads into a folder.
+pub fn looks_like_path(text: &str) -> bool {
+    if text.contains(char::is_whitespace) || text.contains("://") {
+        return false;
+    }
+    let path = Path::new(text);
+    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    let has_ending = ENDINGS.contains(&ending.to_ascii_lowercase().as_str());
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    has_ending
+        || ["/", "./", "../", "~/"].iter().any(|start| text.starts_with(start))
+        || folder.is_some_and(Path::is_dir)
+}
+
 /// The path that was written as this text.
 pub fn path_of_text(text: &str) -> PathBuf {
     if looks_escaped(text) { unescaped(text) } else { PathBuf::from(text) }

@@ -11,16 +11,25 @@ use super::{
     Bad, Reason,
     format::not_text,
     input::Input,
-    origin::Origin,
+    origin::{Origin, Place},
     pack,
-    parquet::damaged,
+    parquet::{Batches, Unread, damaged, longest, pieces},
     records::{BLOCK, Block, Blocks, Failed, LONGEST, MOST},
     stamp::Stamp,
 };
-use crate::{args::Format, report::counted};
+use crate::{
+    args::Format,
+    report::{self, counted},
+};
 
 /// How many pieces wait at most.
 const QUEUE: usize = 4;
+
+/// What a record takes while its features are made, for each byte it has.
+const PER_BYTE: u64 = 8;
+
+/// What any run may take beside its memory limit.
+const SPARE: u64 = 64 << 20;
 
 /// Some of what was read.
 pub enum Piece {
@@ -28,6 +37,10 @@ pub enum Piece {
     Records { input: usize, block: Block },
     /// Rows of one input, and how many come before them.
     Rows { input: usize, before: u64, batch: RecordBatch },
+    /// Rows of one input that cannot be read, and how many come before them.
+    Lost { input: usize, before: u64, rows: u64, bad: Bad },
+    /// The run cannot go on.
+    Refused(Bad),
     /// Files, one text each.
     Files(Vec<TextFile>),
     /// An input, or some of it, cannot be read: so many items, or one whose size nobody knows.
@@ -109,8 +122,25 @@ impl Reader {
         }
     }
 
+    /// Refuses a record whose features would not fit the memory limit.
+    fn check(&mut self, input: &Input, bytes: usize) -> Result<(), Gone> {
+        let needed = (bytes as u64 * PER_BYTE).saturating_sub(SPARE);
+        let Some(_) = input.memory.filter(|&memory| needed > memory) else { return Ok(()) };
+        let what = format!(
+            "--memory is too small for a record of {}; use at least --memory {}M",
+            report::bytes(bytes as u64),
+            needed.div_ceil(1 << 20)
+        );
+        self.send(Piece::Refused(Bad::input(&input.name, what)))?;
+        Err(Gone)
+    }
+
     fn records(&mut self, number: usize, input: &Input) -> Result<(), Gone> {
-        let bytes = match input.origin.open(&input.name) {
+        let opened = match input.format {
+            Format::Warc => input.origin.open(&input.name),
+            _ => input.origin.open_text(&input.name),
+        };
+        let bytes = match opened {
             Ok(bytes) => bytes,
             Err(bad) => return self.send(Piece::Failed(bad, 1)),
         };
@@ -118,7 +148,11 @@ impl Reader {
         loop {
             match blocks.next() {
                 Ok(None) => return Ok(()),
-                Ok(Some(block)) => self.send(Piece::Records { input: number, block })?,
+                Ok(Some(block)) => {
+                    let longest = (0..block.records.len()).map(|record| block.record(record).len());
+                    self.check(input, longest.max().unwrap_or(0))?;
+                    self.send(Piece::Records { input: number, block })?;
+                }
                 Err(Failed { line, what }) => {
                     let what = format!("the rest {what}");
                     let bad = Bad::line(&input.name, line, Reason::Input, what);
@@ -129,7 +163,7 @@ impl Reader {
     }
 
     fn table(&mut self, number: usize, input: &Input, extent: Extent) -> Result<(), Gone> {
-        if let Origin::Memory(batches) = &input.origin {
+        if let Place::Rows(batches) = &input.origin.place {
             return self.batches(number, batches);
         }
         let table = match input.table() {
@@ -139,33 +173,51 @@ impl Reader {
         let wanted = input.wanted.as_ref().filter(|_| extent == Extent::Wanted);
         let mut before = 0;
         for (group, rows) in table.group_rows().into_iter().enumerate() {
-            let mut read = 0;
-            let batches = table.batches(group, wanted);
-            let batches =
-                batches.map(|batches| batches.map(|batch| batch.map_err(|e| damaged(&e))));
-            let failed = match batches {
-                Err(what) => Some(what),
-                Ok(mut batches) => loop {
-                    match batches.next() {
-                        None => break None,
-                        Some(Err(what)) => break Some(what),
-                        Some(Ok(batch)) => {
-                            let first = before + read;
-                            read += batch.num_rows() as u64;
-                            self.send(Piece::Rows { input: number, before: first, batch })?;
-                        }
-                    }
-                },
+            let (read, failed) = match table.batches(group, wanted) {
+                Ok(batches) => self.group(number, input, before, batches)?,
+                Err(Unread::Damaged(what)) => (0, Some(what)),
+                Err(Unread::TooLarge(what)) => {
+                    let bad = Bad::input(&input.name, what);
+                    self.send(Piece::Refused(bad))?;
+                    return Err(Gone);
+                }
             };
-            if let Some(what) = failed {
-                let lost = rows.saturating_sub(read);
+            let lost = rows.saturating_sub(read);
+            let cut = (lost > 0).then(|| damaged(&"it ends before its last row"));
+            if let Some(what) = failed.or(cut) {
+                let before = before + read;
                 let what = format!("{what}; {} skipped", counted(lost, "row"));
-                let bad = Bad::line(&input.name, before + read + 1, Reason::Input, what);
-                self.send(Piece::Failed(bad, lost))?;
+                let bad = Bad::line(&input.name, before + 1, Reason::Input, what);
+                self.send(Piece::Lost { input: number, before, rows: lost, bad })?;
             }
-            before += rows;
+            before = before.saturating_add(rows);
         }
         Ok(())
+    }
+
+    /// The rows of one group: how many, and what stopped them if anything did.
+    fn group(
+        &mut self,
+        input: usize,
+        from: &Input,
+        before: u64,
+        batches: Batches,
+    ) -> Result<(u64, Option<String>), Gone> {
+        let mut read = 0;
+        for batch in batches {
+            match batch {
+                Err(what) => return Ok((read, Some(what))),
+                Ok(batch) => {
+                    for batch in pieces(&batch) {
+                        self.check(from, longest(&batch))?;
+                        let first = before + read;
+                        read += batch.num_rows() as u64;
+                        self.send(Piece::Rows { input, before: first, batch })?;
+                    }
+                }
+            }
+        }
+        Ok((read, None))
     }
 
     /// Rows that are there already, in pieces small enough to share out.
@@ -174,9 +226,11 @@ impl Reader {
         for batch in batches {
             for first in (0..batch.num_rows()).step_by(MOST) {
                 let batch = batch.slice(first, MOST.min(batch.num_rows() - first));
-                let rows = batch.num_rows() as u64;
-                self.send(Piece::Rows { input: number, before, batch })?;
-                before += rows;
+                for batch in pieces(&batch) {
+                    let rows = batch.num_rows() as u64;
+                    self.send(Piece::Rows { input: number, before, batch })?;
+                    before += rows;
+                }
             }
         }
         Ok(())
@@ -184,6 +238,7 @@ impl Reader {
 
     fn file(&mut self, number: usize, input: &Input) -> Result<(), Gone> {
         let file = read_file(number, input);
+        self.check(input, file.content.as_ref().map_or(0, Vec::len))?;
         self.bytes += file.content.as_ref().map_or(0, Vec::len);
         self.files.push(file);
         if self.bytes >= BLOCK || self.files.len() >= MOST { self.send_files() } else { Ok(()) }
@@ -192,9 +247,9 @@ impl Reader {
 
 fn read_file(number: usize, input: &Input) -> TextFile {
     // Before the content, so that a change while it is read is noticed later.
-    let stamp = match &input.origin {
-        Origin::File(path) => path.metadata().ok().as_ref().map(Stamp::of),
-        Origin::Stream(_) | Origin::Memory(_) => None,
+    let stamp = match &input.origin.place {
+        Place::File(path) => path.metadata().ok().as_ref().map(Stamp::of),
+        Place::Stream(_) | Place::Bytes(_) | Place::Rows(_) => None,
     };
     let content = read_text(&input.origin, &input.name);
     let read = content.as_ref().map_or(0, |content| content.len() as u64);

@@ -5,6 +5,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    ops::Range,
     path::{Path, PathBuf},
 };
 
@@ -19,7 +20,8 @@ use super::{
     field::{Content, Found, Key, Outcome, RowId},
     folder::{Walk, Walked},
     html,
-    input::{Input, parse_file},
+    input::{Input, is_page, parse_file},
+    origin::Place as Origin,
     parquet::Columns,
     path::path_text,
     reader::{Extent, Piece, TextFile, each_piece},
@@ -42,8 +44,10 @@ pub struct RowOptions {
     pub id: Option<String>,
     /// The fields to order rows by.
     pub keys: Vec<String>,
-    /// Texts are web pages; their main text is wanted.
+    /// All texts are web pages; their main text is wanted.
     pub html: bool,
+    /// Of web pages, everything is wanted, not their main text.
+    pub markup: bool,
     /// Everything will be read a second time, to write what is kept.
     pub again: bool,
     /// The folder for temporary files, if not the system's.
@@ -52,6 +56,15 @@ pub struct RowOptions {
     pub follow_links: bool,
     /// Files will be acted on: notes how each was when it was read.
     pub watch: bool,
+    /// The memory limit, if there is one.
+    pub memory: Option<u64>,
+}
+
+impl RowOptions {
+    /// The fields that the user named, but for that of the text, that are not there.
+    pub(super) fn missing(&self, has: impl Fn(&String) -> bool) -> Vec<String> {
+        self.id.iter().chain(&self.keys).filter(|name| !has(name)).cloned().collect()
+    }
 }
 
 impl From<&RowArgs> for RowOptions {
@@ -61,6 +74,7 @@ impl From<&RowArgs> for RowOptions {
             field: args.field.clone(),
             id: args.id.clone(),
             html: args.html,
+            markup: args.markup,
             follow_links: args.follow_links,
             ..Self::default()
         }
@@ -75,8 +89,16 @@ pub struct Rows {
     walk: Walk,
     /// Which records were items, once they are read.
     pub(super) items: Items,
+    /// Rows of tables that could not be read, and so are no records.
+    pub(super) lost: Vec<Lost>,
     /// How each item was, if they are files and are watched.
     pub(super) seen: Vec<Seen>,
+}
+
+/// Rows of one table that follow each other.
+pub(super) struct Lost {
+    pub input: usize,
+    pub rows: Range<u64>,
 }
 
 /// One item.
@@ -171,6 +193,30 @@ impl Rows {
             counted(paths.len() as u64, "input"),
             skipped.lines().next().unwrap_or_default()
         );
+        rows.check_fields()?;
+        Ok(rows)
+    }
+
+    /// Refuses a field that is known to be in no input.
+    fn check_fields(&self) -> Result<()> {
+        let is_missing = |name: &&String| {
+            self.inputs.iter().all(|input| input.missing.contains(name)) && !self.inputs.is_empty()
+        };
+        let RowOptions { id, keys, .. } = &self.options;
+        if let Some(name) = id.iter().find(is_missing) {
+            bail!("--id {name}: no input has a column of that name");
+        }
+        if let Some(name) = keys.iter().find(is_missing) {
+            bail!("--keep {name}: no input has a column of that name");
+        }
+        Ok(())
+    }
+
+    /// Bytes of one format, as a file would hold them.
+    pub fn of_bytes(bytes: &[u8], format: Format, options: RowOptions) -> Result<Self> {
+        let input = Input::bytes(bytes, format, &options).map_err(Bad::error)?;
+        let mut rows = Self::none(options);
+        rows.push((input, None));
         Ok(rows)
     }
 
@@ -183,9 +229,9 @@ impl Rows {
     }
 
     fn none(options: RowOptions) -> Self {
-        let (inputs, notes, seen) = (Vec::new(), Vec::new(), Vec::new());
+        let (inputs, notes, lost, seen) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let walk = Walk::new(options.follow_links);
-        Self { inputs, options, notes, walk, items: Items::default(), seen }
+        Self { inputs, options, notes, walk, items: Items::default(), lost, seen }
     }
 
     /// What is read, in words.
@@ -208,12 +254,14 @@ impl Rows {
     /// Reads every item in order.
     pub fn read(&mut self, skipped: &mut Skipped, on_batch: OnBatch<'_>) -> Result<Ids> {
         let names = self.inputs.iter().map(|input| input.name.clone()).collect();
-        let without_before = skipped.count(Reason::NoField);
+        let (without_before, before) = (skipped.count(Reason::NoField), skipped.total());
         let mut reading = Reading {
             inputs: &self.inputs,
             html: self.options.html,
+            markup: self.options.markup,
             ids: Ids::new(names),
             items: Items::default(),
+            lost: Vec::new(),
             seen: Vec::new(),
             // A second reading changes nothing of how they were at the first.
             watch: self.options.watch && self.seen.is_empty(),
@@ -224,7 +272,7 @@ impl Rows {
             pages: 0,
         };
         each_piece(&self.inputs, Extent::Wanted, |piece| reading.take(piece, skipped, on_batch))?;
-        let Reading { ids, items, seen, broken, detected, pages, .. } = reading;
+        let Reading { ids, items, lost, seen, broken, detected, pages, .. } = reading;
         let without = skipped.count(Reason::NoField) - without_before;
         if let Some(field) = self.options.field.as_ref().filter(|_| ids.len() == 0 && without > 0) {
             bail!(
@@ -233,7 +281,13 @@ impl Rows {
                 skipped.lines().next().unwrap_or_default().trim_start_matches("skipped ")
             );
         }
+        // Rows that a program holds are all there, whatever they say.
+        if !self.inputs.iter().any(|input| matches!(input.origin.place, Origin::Rows(_))) {
+            skipped.check_some(ids.len(), before)?;
+        }
+        self.check_ids(&ids)?;
         self.items = items;
+        self.lost = lost;
         if self.seen.is_empty() {
             self.seen = seen;
         }
@@ -241,11 +295,24 @@ impl Rows {
         if pages > 0 {
             let are = if pages == 1 { "text is a web page" } else { "texts are web pages" };
             self.notes.push(format!(
-                "note: {} {are}, read with all markup; --html takes the main text",
+                "note: {} {are}, compared by the main text; --markup keeps the markup",
                 grouped(pages)
             ));
         }
+        self.notes.extend(ids.repeated_note());
         Ok(ids)
+    }
+
+    /// Refuses an id that no row of JSON has; of tables it is known before.
+    fn check_ids(&self, ids: &Ids) -> Result<()> {
+        let Some(id) = &self.options.id else { return Ok(()) };
+        let only_json = self.inputs.iter().all(|input| input.format == Format::Jsonl);
+        ensure!(
+            !only_json || ids.len() == 0 || ids.are_some_given(),
+            "--id {id}: none of {} has a field of that name",
+            counted(ids.len(), "row")
+        );
+        Ok(())
     }
 
     fn push(&mut self, (input, note): (Input, Option<String>)) {
@@ -284,9 +351,9 @@ impl Rows {
         };
         let tables = files.iter().filter(is_table).count();
         if tables == 0 {
-            self.inputs.extend(
-                files.iter().map(|file| Input::text(file, file.strip_prefix(path).unwrap_or(file))),
-            );
+            self.inputs.extend(files.iter().map(|file| {
+                Input::text(file, file.strip_prefix(path).unwrap_or(file), self.options.memory)
+            }));
             for (first, link) in links {
                 if let Some(input) = self.inputs.get_mut(first) {
                     input.links.push(link);
@@ -369,8 +436,10 @@ fn encoding_notes(broken: u64, detected: &BTreeMap<&'static str, u64>) -> Vec<St
 struct Reading<'a> {
     inputs: &'a [Input],
     html: bool,
+    markup: bool,
     ids: Ids,
     items: Items,
+    lost: Vec<Lost>,
     seen: Vec<Seen>,
     watch: bool,
     /// The row of the current input last read, from 1.
@@ -380,7 +449,7 @@ struct Reading<'a> {
     broken: u64,
     /// Texts in encodings that were detected, by name.
     detected: BTreeMap<&'static str, u64>,
-    /// Web pages that were read with all their markup.
+    /// Web pages that were told as such, and give their main text.
     pages: u64,
 }
 
@@ -397,6 +466,11 @@ impl Reading<'_> {
     fn take(&mut self, piece: Piece, skipped: &mut Skipped, on_batch: OnBatch<'_>) -> Result<()> {
         match piece {
             Piece::Failed(bad, items) => skipped.add_many(bad, items),
+            Piece::Lost { input, before, rows, bad } => {
+                self.lost.push(Lost { input, rows: before..before.saturating_add(rows) });
+                skipped.add_many(bad, rows)
+            }
+            Piece::Refused(bad) => Err(bad.error()),
             Piece::Records { input, block } => {
                 let parsed = self.parse_block(input, &block);
                 self.settle(parsed, skipped, on_batch)
@@ -449,7 +523,8 @@ impl Reading<'_> {
     fn parse_file<'b>(&self, file: &'b TextFile) -> Parsed<'b> {
         let outcome = match &file.content {
             Ok(content) => {
-                let found = parse_file(content, self.html);
+                let is_page = self.html || is_page(&self.inputs[file.input].name, content);
+                let found = parse_file(content, is_page);
                 self.shown(Ok(Some(Found { modified: file.modified(), ..found })))
             }
             Err(_) => Ok(None),
@@ -464,12 +539,12 @@ impl Reading<'_> {
         Parsed { place, bytes: file.bytes, outcome, seen }
     }
 
-    /// Takes the main text of web pages, if it is wanted.
+    /// Takes the main text of web pages, unless all of them is wanted.
     fn shown<'b>(&self, outcome: Outcome<'b>) -> Outcome<'b> {
         let Some(mut found) = outcome? else { return Ok(None) };
         if let Content::Text(text) = &found.content
-            && self.html
-            && found.html != Some(false)
+            && !self.markup
+            && found.html.unwrap_or(self.html)
         {
             found.content = Content::Text(html::main_text(text).into());
         }
@@ -514,7 +589,8 @@ impl Reading<'_> {
                     let has_name = is_file || !matches!(found.id, RowId::Place);
                     self.seen.extend(seen);
                     self.note_repair(found.repair);
-                    self.pages += u64::from(!self.html && found.html == Some(true));
+                    let is_told = !self.html && !self.markup;
+                    self.pages += u64::from(is_told && found.html == Some(true));
                     let Found { content, keys, modified, .. } = found;
                     rows.push(Row { content, keys, bytes, modified, place, has_name });
                 }

@@ -4,7 +4,12 @@ use std::path::{Path, PathBuf};
 
 use lookalike::hash;
 
-use super::{Bad, Rows, origin::Origin, reader, stamp::Stamp};
+use super::{
+    Bad, Rows,
+    origin::{Origin, Place},
+    reader,
+    stamp::Stamp,
+};
 use crate::args::Format;
 
 /// What a file said, in 128 bits: enough to see that it says something else.
@@ -42,7 +47,7 @@ impl Digest {
 
     /// What a file says now, read as it was read when it became an item.
     pub fn of_text(path: &Path) -> Result<Self, Bad> {
-        let content = reader::read_text(&Origin::file(path), &super::path_text(path))?;
+        let content = reader::read_text(&Origin::file(path, None), &super::path_text(path))?;
         Ok(Self::of(&content))
     }
 }
@@ -50,8 +55,9 @@ impl Digest {
 impl Rows {
     /// The first input that is no file of its own, if there is one: it holds rows, or is a stream.
     pub fn no_file(&self) -> Option<&str> {
-        let is_file =
-            |format, origin: &Origin| format == Format::Text && matches!(origin, Origin::File(_));
+        let is_file = |format, origin: &Origin| {
+            format == Format::Text && matches!(origin.place, Place::File(_))
+        };
         let other = self.inputs.iter().find(|input| !is_file(input.format, &input.origin));
         other.map(|input| input.name.as_str())
     }
@@ -61,7 +67,7 @@ impl Rows {
     pub fn seen(&self, item: u32) -> Option<SeenFile<'_>> {
         let seen = self.seen.get(item as usize)?;
         let input = &self.inputs[seen.input];
-        let Origin::File(path) = &input.origin else { return None };
+        let Place::File(path) = &input.origin.place else { return None };
         Some(SeenFile {
             path,
             relative: &input.relative,

@@ -2,9 +2,9 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, ensure};
 
-use crate::report::{SkippedRow, SkippedWriter, visible};
+use crate::report::{SkippedRow, SkippedWriter, counted, visible};
 
 /// Something that cannot be used: where, why, and what to do about it.
 #[derive(Debug)]
@@ -125,17 +125,9 @@ impl Skipped {
     /// How many skipped items are listed one by one.
     pub const LISTED: usize = 20;
 
-    /// `go_on` is `--skip-bad`; without it the first bad item is an error.
-    pub fn new(go_on: bool) -> Self {
-        Self::stopping((!go_on).then_some("or --skip-bad to go on without it"))
-    }
-
     /// Goes on, unless it is to be `--strict`.
     pub fn unless(strict: bool) -> Self {
-        Self::stopping(strict.then_some("--strict stops at the first; without it, it is skipped"))
-    }
-
-    fn stopping(stop: Option<&'static str>) -> Self {
+        let stop = strict.then_some("--strict stops at the first; without it, it is skipped");
         let (counts, others) = (BTreeMap::new(), BTreeMap::new());
         Self { stop, counts, others, listed: Vec::new(), listable: 0, list: List::None }
     }
@@ -221,6 +213,19 @@ impl Skipped {
     /// As [`counts`](Self::counts), of the set that the input is held against.
     pub fn counts_of_others(&self) -> impl Iterator<Item = (Reason, u64)> {
         self.others.iter().map(|(&reason, &count)| (reason, count))
+    }
+
+    /// Refuses to go on without a single item if that is because all was skipped: there were `before`
+    /// skipped items before the reading, and now there are more.
+    pub fn check_some(&self, items: u64, before: u64) -> Result<()> {
+        let skipped = self.total() - before;
+        ensure!(
+            items > 0 || skipped == 0,
+            "nothing could be read: {} skipped; the first: {}",
+            counted(skipped, "record"),
+            self.listed.first().map_or("", String::as_str)
+        );
+        Ok(())
     }
 
     /// One line for each of the first cases, and how many more there are.

@@ -649,10 +649,13 @@ fn pages_of_an_archive_give_their_main_text_if_that_is_wanted() {
     let html = RowOptions { html: true, ..options() };
     let seen = read_all(std::slice::from_ref(&path), html);
     assert_eq!(seen.items, ["\"http://x/\" café"]);
-    let raw = read_all(&[path], options());
+    let plain = read_all(std::slice::from_ref(&path), options());
+    assert_eq!(plain.items, ["\"http://x/\" café"]);
+    let note = "note: 1 text is a web page, compared by the main text; --markup keeps the markup";
+    assert_eq!(plain.notes, [note]);
+    let raw = read_all(&[path], RowOptions { markup: true, ..options() });
     assert_eq!(raw.items, ["\"http://x/\" <nav>Home</nav><p>café</p>"]);
-    let note = "note: 1 text is a web page, read with all markup; --html takes the main text";
-    assert_eq!(raw.notes, [note]);
+    assert!(raw.notes.is_empty());
 }
 
 #[test]
@@ -674,6 +677,70 @@ fn a_damaged_group_of_rows_costs_its_own_rows_only() {
     let ends: Vec<_> = seen.items.iter().filter_map(|item| item.rsplit(':').next()).collect();
     assert_eq!(ends, ["3\" three", "4\" four", "5\" five", "6\" six"]);
     assert!(seen.skipped[0].contains("2 rows skipped"), "{:?}", seen.skipped);
+}
+
+/// A table that names one text of nearly a megabyte in each of many rows.
+fn bomb(rows: usize) -> RecordBatch {
+    let text = "some words ".repeat(80_000);
+    let schema = Schema::new(vec![Field::new("text", DataType::Utf8, false)]);
+    let column = StringArray::from(vec![text.as_str(); rows]);
+    RecordBatch::try_new(Arc::new(schema), vec![Arc::new(column)]).unwrap()
+}
+
+#[test]
+fn a_long_text_of_a_dictionary_is_in_memory_once_however_many_rows_name_it() {
+    let corpus = Corpus::new();
+    let path = corpus.write("a.parquet", as_parquet(&bomb(500)));
+    let limited = RowOptions { memory: Some(64 << 20), ..options() };
+    let mut skipped = Skipped::unless(true);
+    let mut rows = Rows::open(std::slice::from_ref(&path), limited, &mut skipped).unwrap();
+    let (mut places, mut most) = (std::collections::BTreeSet::new(), 0);
+    rows.read(&mut skipped, &mut |batch| {
+        places.extend(batch.rows.iter().map(|row| row.text().as_ptr() as usize));
+        most = most.max(batch.rows.len());
+        Ok(())
+    })
+    .unwrap();
+    assert!(places.len() <= 2, "{places:?}");
+    assert!(most <= 2, "{most} at once");
+    let output = corpus.path("kept.parquet");
+    let kept = keep_even(&[path], options(), &output).unwrap();
+    assert_eq!((kept.kept, kept.removed), (250, 250));
+    let file = fs::File::open(output).unwrap();
+    let written = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+    assert_eq!(written.schema().field(0).data_type(), &DataType::Utf8);
+}
+
+#[test]
+fn damage_in_a_table_costs_rows_and_never_the_run() {
+    let corpus = Corpus::new();
+    let whole = as_parquet(&table());
+    for at in 0..whole.len() {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 0x81;
+        let path = corpus.write("a.parquet", damaged);
+        let mut skipped = Skipped::unless(false);
+        let Ok(mut rows) = Rows::open(&[path], options(), &mut skipped) else { continue };
+        let mut items = 0;
+        let read = rows.read(&mut skipped, &mut |batch| {
+            items += batch.rows.len() as u64;
+            Ok(())
+        });
+        if read.is_ok() && skipped.total() < 100 {
+            assert_eq!(items + skipped.total(), TEXTS.len() as u64, "byte {at}");
+        }
+    }
+}
+
+#[test]
+fn twenty_thousand_empty_members_take_no_time() {
+    let corpus = Corpus::new();
+    let path = corpus.path("a.bz2");
+    let bytes = [pack_one("bz2", b"").repeat(20_000), pack_one("bz2", b"one\n")].concat();
+    fs::write(&path, [&bytes[..], &pack_one("bz2", b"").repeat(3)].concat()).unwrap();
+    assert_eq!(unpacked(&path), b"one\n");
+    fs::write(&path, pack_one("bz2", b"")).unwrap();
+    assert_eq!(unpacked(&path), b"");
 }
 
 #[test]
@@ -748,7 +815,11 @@ proptest::proptest! {
             let mut skipped = Skipped::unless(false);
             let options = RowOptions { format: Some(format), html, ..options() };
             let Ok(mut rows) = Rows::open(&[path], options, &mut skipped) else { continue };
-            rows.read(&mut skipped, &mut |_| Ok(())).unwrap();
+            if rows.read(&mut skipped, &mut |_| Ok(())).is_err() {
+                // Nothing in it could be read.
+                proptest::prop_assert!(skipped.total() > 0);
+                continue;
+            }
             if format != Format::Text {
                 let target = OutputArgs { output: Some(corpus.path("kept")), force: true };
                 let output = rows.open_kept(&target).unwrap();

@@ -5,12 +5,12 @@ use crate::{
     run::Folder,
 };
 
-const GO_ON: &str = " (or --skip-bad to go on without it)";
+const STOPS: &str = " (--strict stops at the first; without it, it is skipped)";
 
 /// Something in the input is bad; the rest could do without it.
 #[track_caller]
 fn refused(content: impl AsRef<[u8]>, arguments: &str, message: &str) {
-    unusable(content, arguments, &format!("{message}{GO_ON}"));
+    unusable(content, &format!("{arguments} --strict"), &format!("{message}{STOPS}"));
 }
 
 /// The only input cannot be read at all: there is nothing to go on with.
@@ -70,9 +70,9 @@ fn endless_lines_are_not_kept_in_memory() {
 }
 
 #[test]
-fn bad_lines_are_skipped_counted_and_listed_if_the_user_says_so() {
+fn bad_lines_are_skipped_counted_and_listed() {
     Folder::with("a", "1\nx\n3\n99999999999999999999\n\n0\tzero\n")
-        .run("pairs a --skip-bad --distance 1")
+        .run("pairs a --distance 1")
         .is(r#"
         exit 0
         {"a":1,"b":3,"distance":1,"similarity":null,"level":null}
@@ -87,7 +87,7 @@ fn bad_lines_are_skipped_counted_and_listed_if_the_user_says_so() {
 #[test]
 fn the_list_of_skipped_lines_ends_after_twenty() {
     let text = "x\n".repeat(1_000) + "1\n";
-    let ran = Folder::with("a", text).run("pairs a --kind hash --skip-bad");
+    let ran = Folder::with("a", text).run("pairs a --kind hash");
     let lines: Vec<_> = ran.stderr.lines().collect();
     assert_eq!(lines.len(), 23);
     assert!(lines[19].starts_with("skipped a:20: \"x\""), "{}", lines[19]);
@@ -115,12 +115,12 @@ fn all_that_is_skipped_is_listed_in_a_file() {
             "a.jsonl,25,1,without the field,no field text; name one with --field: id"
         );
     }
-    let ran = folder.run("dedup --kind hash b --skip-bad --skipped -");
+    let ran = folder.run("dedup --kind hash b --skipped -");
     assert!(ran.stdout.starts_with(r#"{"file":"b","line":1,"items":1,"reason":"not a number","#));
     for command in ["dedup -o - a.jsonl", "pairs a.jsonl", "hash a.jsonl"] {
         folder
             .run(&format!("{command} --skipped -"))
-            .fails("-: two outputs of one name; give each its own");
+            .fails("-: two outputs share this path; give each its own");
     }
     assert_eq!(folder.run("dedup a.jsonl --skipped t.csv --dry-run").exit, 0);
     assert_eq!(folder.names(), ["a.jsonl", "b", "s.csv"]);
@@ -129,7 +129,8 @@ fn all_that_is_skipped_is_listed_in_a_file() {
 #[test]
 fn text_is_told_apart_from_fingerprints() {
     let ran = Folder::new().run_with("pairs - --kind hash", "The quick\nbrown fox\n");
-    assert!(ran.exit == 2 && ran.stderr.contains("stdin:1: \"The quick\""), "{}", ran.stderr);
+    let nothing = "nothing could be read: 2 records skipped; the first: stdin:1: \"The quick\"";
+    assert!(ran.exit == 2 && ran.stderr.contains(nothing), "{}", ran.stderr);
     let ran = Folder::new().run_with("pairs -", "The quick\nbrown fox\n");
     assert!(ran.exit == 0 && ran.stderr.starts_with("reading text"), "{}", ran.stderr);
     let folder =
@@ -205,13 +206,14 @@ fn widths_that_do_not_go_together_are_named() {
     let narrow = npy(1, "<u8", "(2,)", &words(&[1, 2]));
     let wide = npy(1, "<u8", "(1, 2)", &words(&[1, 2]));
     let folder = Folder::with("a.npy", narrow).and("b.npy", wide);
-    folder.run("pairs a.npy b.npy").fails(&format!(
-        "b.npy: holds fingerprints of 128 bits, but a.npy has 64; search each width by itself{GO_ON}"
+    folder.run("pairs a.npy b.npy --strict").fails(&format!(
+        "b.npy: holds fingerprints of 128 bits, but a.npy has 64; search each width by itself{STOPS}"
     ));
-    folder.run("pairs b.npy --bits 64").fails(&format!(
-        "b.npy: holds fingerprints of 128 bits, but --bits has 64; leave --bits out{GO_ON}"
-    ));
-    let ran = folder.run("pairs a.npy b.npy --skip-bad");
+    folder.run("pairs b.npy --bits 64").fails(
+        "nothing could be read: 1 record skipped; the first: b.npy: holds fingerprints of 128 bits, \
+         but --bits has 64; leave --bits out",
+    );
+    let ran = folder.run("pairs a.npy b.npy");
     assert!(ran.stderr.contains("2 items (1 skipped: 1 unreadable input)"), "{}", ran.stderr);
 }
 
@@ -220,10 +222,9 @@ fn inputs_that_cannot_be_opened_are_named() {
     let folder = Folder::with("a", "1\n3\n");
     folder.run("pairs b").fails("b: no such file; check the name");
     folder.run("pairs . --kind hash").fails(".: is a folder; name the files in it");
-    folder.run("pairs a b").fails(&format!("b: no such file; check the name{GO_ON}"));
+    folder.run("pairs a b").fails("b: no such file; check the name");
+    folder.run("pairs b a").fails("b: no such file; check the name");
     folder.run("pairs - -").fails("-: standard input can be read once only; give - once");
-    assert_eq!(folder.run("pairs b a --skip-bad").pairs(), "1-2:1");
-    folder.run("pairs b c --skip-bad").fails("none of the inputs can be read");
 }
 
 #[test]
@@ -238,12 +239,181 @@ fn foreign_and_damaged_packings_are_named() {
         "pairs a",
         "a: is a zip or .npz archive; save one array with numpy.save",
     );
-    unusable(b"\xff\xfe1\0\n\0", "pairs a --kind hash", "a: is UTF-16 text; save it as UTF-8");
     for damaged in [b"\x1f\x8b\x08\0garbage".as_slice(), b"BZh91AYgarbage", b"\xfd7zXZ\0garbage"] {
         let ran = Folder::with("a", damaged).run("pairs a");
         assert_eq!(ran.exit, 2);
         assert!(ran.stderr.contains("a: cannot be read: "), "{}", ran.stderr);
     }
+}
+
+fn utf16(text: &str) -> Vec<u8> {
+    format!("\u{feff}{text}").encode_utf16().flat_map(u16::to_le_bytes).collect()
+}
+
+#[test]
+fn utf_16_with_its_mark_is_read_in_every_text_format() {
+    let text = |line: &str| utf16(&line.replace('|', "the same seven words are in both rows"));
+    let folder = Folder::with("a.jsonl", text("{\"text\":\"|\"}\n{\"text\":\"|\"}\n"))
+        .and("a.csv", text("id,text\r\n1,|\r\n2,|\r\n"))
+        .and("a.tsv", text("id\ttext\n1\t|\n2\t|\n"))
+        .and("a.txt", text("|\n|\n"))
+        .and("hashes", text("1\n3\n"));
+    for input in ["a.jsonl", "a.csv", "a.tsv", "--lines a.txt"] {
+        let ran = folder.run(&format!("pairs {input}"));
+        assert_eq!((ran.exit, ran.stdout.lines().count()), (0, 1), "{input}: {}", ran.stderr);
+    }
+    assert_eq!(folder.run("pairs hashes").pairs(), "1-2:1");
+    let ran = folder.run_with("compare --stdin", utf16("one two\tone two\n"));
+    assert_eq!(ran.stdout, "0\talike\n", "{}", ran.stderr);
+    let ran = folder.run("dedup a.jsonl -o -");
+    assert_eq!(ran.stdout, "{\"text\":\"the same seven words are in both rows\"}\n");
+}
+
+#[test]
+fn a_run_that_could_read_nothing_fails_and_writes_nothing() {
+    let folder = Folder::with("a.jsonl", "{\"body\":1}\n[]\n")
+        .and("b.txt", b"%PDF-1.4\n\0")
+        .and("good.jsonl", "{\"text\":\"some words\"}\n")
+        .and("empty.jsonl", "");
+    let names = folder.names();
+    for command in [
+        "dedup a.jsonl -o out.jsonl",
+        "dedup b.txt -o out",
+        "pairs a.jsonl -o out.jsonl",
+        "hash a.jsonl -o out.jsonl",
+        "dedup good.jsonl --against a.jsonl -o out.jsonl",
+    ] {
+        let ran = folder.run(command);
+        assert_eq!(ran.exit, 2, "{command}");
+        assert!(ran.stderr.contains("error: nothing could be read: "), "{command}: {}", ran.stderr);
+        assert_eq!(folder.names(), names, "{command}");
+    }
+    assert_eq!(folder.run("pairs empty.jsonl").exit, 0);
+}
+
+#[test]
+fn an_output_never_replaces_what_is_read() {
+    let rows = "{\"text\":\"some words\"}\n";
+    let folder = Folder::with("a.jsonl", rows).and("b.jsonl", rows);
+    std::fs::create_dir(folder.path("in")).unwrap();
+    std::fs::write(folder.path("in/c.txt"), "some words").unwrap();
+    std::fs::hard_link(folder.path("a.jsonl"), folder.path("hard.jsonl")).unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("a.jsonl", folder.path("soft.jsonl")).unwrap();
+    for (command, target) in [
+        ("dedup a.jsonl -o", "a.jsonl"),
+        ("dedup a.jsonl -o", "./a.jsonl"),
+        ("dedup a.jsonl -o", "in/../a.jsonl"),
+        ("dedup a.jsonl -o", "hard.jsonl"),
+        #[cfg(unix)]
+        ("dedup a.jsonl -o", "soft.jsonl"),
+        ("dedup b.jsonl --against a.jsonl --groups", "a.jsonl"),
+        ("dedup a.jsonl --report", "a.jsonl"),
+        ("dedup a.jsonl --skipped", "a.jsonl"),
+        ("pairs a.jsonl -o", "a.jsonl"),
+        ("hash a.jsonl -o", "a.jsonl"),
+    ] {
+        let message = format!("{target}: is an input, and never replaced; name another");
+        folder.run(&format!("{command} {target} --force")).fails(&message);
+    }
+    folder
+        .run("pairs in -o in/c.txt --force")
+        .fails("in/c.txt: is in in, which is read, so it is never replaced; name another");
+    folder.run("dedup a.jsonl -o x/").fails("x/: is the name of a folder; name a file in it");
+    folder.run("dedup a.jsonl -o in").fails("in: is a folder; name a file in it");
+    assert_eq!(folder.read("a.jsonl"), rows);
+}
+
+#[test]
+fn a_field_that_no_row_has_is_an_error_before_or_after_reading() {
+    let folder = Folder::with("a.csv", "id,text\n1,some words\n")
+        .and("a.jsonl", "{\"id\":1,\"text\":\"some words\"}\n");
+    folder.run("pairs a.csv --id key").fails("--id key: no input has a column of that name");
+    folder
+        .run("dedup a.csv --keep score:desc")
+        .fails("--keep score: no input has a column of that name");
+    folder.run("pairs a.jsonl --id key").fails("--id key: none of 1 row has a field of that name");
+    assert_eq!(folder.run("pairs a.csv a.jsonl --id id").exit, 0);
+}
+
+#[test]
+fn ids_that_come_again_are_counted() {
+    let folder = Folder::with("a.csv", "id,text\nx,one two\ny,three four\nx,five six\n");
+    for command in ["pairs a.csv", "dedup a.csv"] {
+        let ran = folder.run(command);
+        let note = "note: 1 item has an id that an earlier item has, the first \"x\"\n";
+        assert!(ran.stderr.contains(note), "{}", ran.stderr);
+        let ran = folder.run(&format!("{command} --json --quiet"));
+        assert!(ran.stderr.contains("\"duplicate_ids\":1,"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_list_of_texts_is_features_only_in_a_field_of_that_name() {
+    let folder = Folder::with("a.jsonl", "{\"text\":[\"one\",\"two\"]}\n{\"text\":\"x\"}\n")
+        .and("b.jsonl", "{\"features\":[\"one\",\"two\"]}\n");
+    let ran = folder.run("hash a.jsonl");
+    let said = "skipped a.jsonl:1: the field text is a list of texts; join them to one text, or call \
+                the field features if each is a feature\n";
+    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    assert_eq!(folder.run("hash b.jsonl --field features").stdout.lines().count(), 1);
+}
+
+#[test]
+fn html_files_are_compared_by_their_main_text() {
+    let page = |text: &str| format!("<!doctype html><nav>Home News Shop</nav><p>{text}</p>");
+    let folder = Folder::with("a.html", page("one two three four five six"))
+        .and("b.txt", "one two three four five six")
+        .and("c", page("seven eight nine ten eleven twelve"));
+    let ran = folder.run("pairs a.html b.txt c");
+    assert_eq!(ran.stdout.lines().count(), 1, "{}", ran.stdout);
+    let note =
+        "note: 2 texts are web pages, compared by the main text; --markup keeps the markup\n";
+    assert!(ran.stderr.contains(note), "{}", ran.stderr);
+    assert_eq!(folder.run("compare a.html b.txt").exit, 0);
+    let ran = folder.run("pairs a.html b.txt c --markup");
+    assert_eq!((ran.exit, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
+    assert_eq!(folder.run("compare a.html b.txt --markup").exit, 1);
+}
+
+#[test]
+fn what_a_killed_run_left_is_removed_by_the_next_one() {
+    let folder = Folder::with("a", "1\n3\n").and(".lookalike-abc123.partial", "half");
+    std::fs::create_dir(folder.path(".lookalike-XYZ789.partial")).unwrap();
+    let alive = std::fs::File::create(folder.path(".lookalike-alive1.partial")).unwrap();
+    alive.lock().unwrap();
+    let folder = folder.and(".lookalike-7-1.partial", "of a journal");
+    assert_eq!(folder.run("pairs a -o b.jsonl").exit, 0);
+    let left = [".lookalike-7-1.partial", ".lookalike-alive1.partial", "a", "b.jsonl"];
+    assert_eq!(folder.names(), left);
+}
+
+#[test]
+fn windows_larger_than_the_memory_limit_are_refused() {
+    // A frame that states a window of 2 GiB: descriptor 0, exponent 21.
+    let frame = [0x28, 0xb5, 0x2f, 0xfd, 0x00, 21 << 3, 0x11, 0x00, 0x00, b'1', b'\n'];
+    let folder = Folder::with("a.zst", frame);
+    let ran = folder.run("pairs a.zst --kind hash --memory 300M");
+    let message =
+        "a.zst: cannot be unpacked within --memory: its window is too large; use --memory 4G";
+    assert!(ran.exit == 2 && ran.stderr.contains(message), "{}", ran.stderr);
+}
+
+#[test]
+fn a_memory_limit_too_small_for_the_texts_names_one_that_works() {
+    let folder = Folder::with("a.txt", "word\n".repeat(400_000));
+    for command in ["pairs", "dedup"] {
+        folder
+            .run(&format!("{command} --lines a.txt --memory 1M"))
+            .fails("--memory is too small for 400,000 texts; use at least --memory 15M");
+    }
+}
+
+#[test]
+fn a_zstd_file_may_begin_with_a_frame_to_be_skipped() {
+    let skipped = [0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3];
+    let file = [skipped.as_slice(), &zstd::encode_all(&b"1\n3\n"[..], 0).unwrap()].concat();
+    assert_eq!(Folder::with("a", file).run("pairs a").pairs(), "1-2:1");
 }
 
 #[test]

@@ -86,9 +86,9 @@ fn every_line_of_standard_input_gets_its_answer() {
 }
 
 #[test]
-fn bad_lines_stop_the_run_with_their_number() {
+fn bad_lines_stop_a_strict_run_with_their_number() {
     let folder = Folder::new();
-    let go_on = "(or --skip-bad to go on without it)";
+    let stops = "(--strict stops at the first; without it, it is skipped)";
     for (line, message) in [
         ("7", "1 columns; write two items with one tab between them"),
         ("7\t8\t9", "3 columns; write two items with one tab between them"),
@@ -99,18 +99,19 @@ fn bad_lines_stop_the_run_with_their_number() {
             "99999999999999999999 does not fit into 64 bits; use --bits 128",
         ),
     ] {
-        let ran = folder.run_with("compare --stdin --kind hash", format!("1\t1\n{line}\n"));
+        let ran =
+            folder.run_with("compare --stdin --strict --kind hash", format!("1\t1\n{line}\n"));
         assert_eq!(ran.exit, 2);
-        assert_eq!(ran.stderr, format!("error: stdin:2: {message} {go_on}\n"));
+        assert_eq!(ran.stderr, format!("error: stdin:2: {message} {stops}\n"));
     }
-    let ran = folder.run_with("compare --stdin --kind text", "a b\t\n");
+    let ran = folder.run_with("compare --stdin --strict --kind text", "a b\t\n");
     let message = "an empty text has no fingerprint";
-    assert_eq!(ran.stderr, format!("error: stdin:1: {message} {go_on}\n"));
+    assert_eq!(ran.stderr, format!("error: stdin:1: {message} {stops}\n"));
 }
 
 #[test]
 fn skipped_lines_keep_the_answers_in_step() {
-    Folder::new().run_with("compare --stdin --skip-bad", "1\t1\n2\n3\t0\n").is("
+    Folder::new().run_with("compare --stdin", "1\t1\n2\n3\t0\n").is("
         exit 0
         0\talike
         -\tskipped
@@ -119,6 +120,35 @@ fn skipped_lines_keep_the_answers_in_step() {
         comparing fingerprints
         skipped stdin:2: 1 columns; write two items with one tab between them
         1 line skipped");
+}
+
+#[test]
+fn the_name_of_a_file_that_is_not_there_is_no_text() {
+    let missing = "no such file; check the name, or compare it as a text with --stdin";
+    for name in ["nosuch1.txt", "no/such.jpg", "/no/such", "./such"] {
+        compare(&[name, "nosuch2.txt"]).fails(&format!("{name}: {missing}"));
+        compare(&["--kind", "text", name, "b"]).fails(&format!("{name}: {missing}"));
+    }
+    let ran = Folder::new().run_with("compare --stdin --kind text", "a.txt b\ta.txt b\n");
+    assert_eq!((ran.exit, ran.stdout.as_str()), (0, "0\talike\n"));
+    assert_eq!(compare(&["http://example.org/a", "and/or"]).exit, 1);
+}
+
+#[test]
+fn as_many_binary_digits_as_the_width_has_bits_are_bits() {
+    for bits in [32, 64, 128, 256] {
+        let (zeros, one) = ("0".repeat(bits), "0".repeat(bits - 1) + "1");
+        let ran = compare(&[&zeros, &one]);
+        assert_eq!(ran.exit, 0, "{}", ran.stderr);
+        assert!(
+            ran.stdout.starts_with(&format!("distance    1 of {bits} bits\n")),
+            "{}",
+            ran.stdout
+        );
+    }
+    compare(&["--kind", "hash", "--bits", "256", &"1".repeat(64), &"0".repeat(128)]).fails(
+        "1111111111111111111111111111111111111111... has 64 binary digits, not 256; use --bits 64",
+    );
 }
 
 #[test]

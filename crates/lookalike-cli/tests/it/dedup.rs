@@ -462,7 +462,7 @@ fn outputs_are_never_overwritten_unless_asked() {
     assert_eq!(folder.read("out.jsonl"), "mine");
     assert_eq!(folder.run("dedup in.jsonl -o out.jsonl --force").exit, 0);
     let ran = folder.run("dedup in.jsonl --pairs x.csv --groups x.csv");
-    ran.fails("x.csv: two outputs of one name; give each its own");
+    ran.fails("x.csv: two outputs share this path; give each its own");
 }
 
 #[test]

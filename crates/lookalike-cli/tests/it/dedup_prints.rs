@@ -78,7 +78,7 @@ fn the_kind_is_guessed_where_all_is_clear() {
     for (input, what) in [
         ("a", "fingerprints of 64 bits\nitems    5"),
         ("b.npy", "fingerprints of 64 bits\nitems    5"),
-        ("c.jsonl", "fingerprints of 64 bits\nitems    2"),
+        ("c.jsonl", "fingerprints of 64 bits\nnote: 1 item has an id that an earlier item has"),
         ("text.txt", "texts, one a file of text.txt\nitems    1"),
         ("rows.jsonl", "JSON lines of rows.jsonl\nitems    1"),
         ("empty.jsonl", "JSON lines of empty.jsonl\nitems    0"),
@@ -281,24 +281,22 @@ fn a_million_equal_fingerprints_take_no_pairs() {
 }
 
 #[test]
-fn what_cannot_be_read_stops_the_run_or_stays_as_it_is() {
+fn what_cannot_be_read_stops_a_strict_run_or_stays_as_it_is() {
     let folder = Folder::with("in", "255\nx\n254\n").and("b", "7\n");
-    folder.run("dedup in --kind hash -o out").fails(
-        "in:2: \"x\" is not a number; write a fingerprint as decimal, 0x hex or 0b binary (or \
-         --skip-bad to go on without it)",
+    folder.run("dedup in --kind hash -o out --strict").fails(
+        "in:2: \"x\" is not a number; write a fingerprint as decimal, 0x hex or 0b binary (--strict \
+         stops at the first; without it, it is skipped)",
     );
-    let ran = folder.run("dedup in --skip-bad -o -");
+    let ran = folder.run("dedup in -o -");
     assert_eq!((ran.exit, ran.stdout.as_str()), (0, "255\nx\n"), "{}", ran.stderr);
     assert!(ran.stderr.contains("skipped in:2: \"x\" is not a number"), "{}", ran.stderr);
     assert!(ran.stderr.contains("items    2 (1 skipped: 1 not a number)"), "{}", ran.stderr);
-    folder
-        .run("dedup b c -o out")
-        .fails("c: no such file; check the name (or --skip-bad to go on without it)");
+    folder.run("dedup b c -o out").fails("c: no such file; check the name");
     folder.run("dedup --kind hash c").fails("c: no such file; check the name");
     folder.run("dedup --kind hash . -o out").fails(".: is a folder; name the files in it");
     let cut = npy(1, "<u8", "(9,)", &words(&NUMBERS));
     let folder = folder.and("cut.npy", cut).and("empty", "");
-    let ran = folder.run("dedup cut.npy --skip-bad -o cut2.npy");
+    let ran = folder.run("dedup cut.npy -o cut2.npy");
     assert_eq!(ran.exit, 0, "{}", ran.stderr);
     assert!(ran.stderr.contains("items    5 (4 skipped: 4 missing rows)"), "{}", ran.stderr);
     assert_eq!(fs::read(folder.path("cut2.npy")).unwrap()[128..], words(&[NUMBERS[0], NUMBERS[2]]));

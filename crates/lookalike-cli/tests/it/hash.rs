@@ -83,17 +83,17 @@ fn written_fingerprints_of_two_widths_do_not_meet() {
     let folder = Folder::with("a.txt", "one two three\n");
     folder.run("hash a.txt -o a.jsonl");
     folder.run("hash a.txt -o b.jsonl --bits 64");
-    folder.run("pairs a.jsonl b.jsonl").fails(
+    folder.run("pairs a.jsonl b.jsonl --strict --kind hash").fails(
         "b.jsonl: holds fingerprints of 64 bits, but a.jsonl has 128; \
-         search each width by itself (or --skip-bad to go on without it)",
+         search each width by itself (--strict stops at the first; without it, it is skipped)",
     );
     let both = folder.read("a.jsonl") + &folder.read("b.jsonl") + "{\"id\":3}\n";
-    let ran = folder.run_with("pairs -", &both);
+    let ran = folder.run_with("pairs - --strict", &both);
     ran.fails(
         "stdin:2: a fingerprint of 64 bits among such of 128; \
-         search each width by itself (or --skip-bad to go on without it)",
+         search each width by itself (--strict stops at the first; without it, it is skipped)",
     );
-    let ran = folder.run_with("pairs - --skip-bad", &both);
+    let ran = folder.run_with("pairs -", &both);
     assert!(ran.stderr.contains("(2 skipped: 1 not a number, 1 other width)"), "{}", ran.stderr);
 }
 

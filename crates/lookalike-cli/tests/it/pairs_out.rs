@@ -116,7 +116,7 @@ fn a_file_is_replaced_only_if_the_user_says_so() {
 #[test]
 fn a_run_that_fails_leaves_no_file() {
     let folder = Folder::with("a", "1\n3\nno number\n");
-    assert_eq!(folder.run("pairs a -o p.csv").exit, 2);
+    assert_eq!(folder.run("pairs a -o p.csv --strict").exit, 2);
     assert_eq!(folder.names(), ["a"]);
 }
 
@@ -174,7 +174,7 @@ fn a_closed_pipe_ends_the_run_quietly() {
 
 #[test]
 fn the_summary_is_one_line_of_json_if_asked_for() {
-    let ran = Folder::with("a", "1\n1\nx\n").run("pairs a --kind hash --json --quiet --skip-bad");
+    let ran = Folder::with("a", "1\n1\nx\n").run("pairs a --kind hash --json --quiet");
     let summary: serde_json::Value = serde_json::from_str(&ran.stderr).unwrap();
     assert_eq!(summary["items"], 2);
     assert_eq!(summary["skipped"], 1);

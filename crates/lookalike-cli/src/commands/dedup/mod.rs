@@ -102,10 +102,8 @@ impl Done {
         }
         let secured = acting::secure(&args)?;
         let work = Work::new(std::mem::take(&mut args.work))?;
-        let skipped = match kind {
-            Kind::Hash => Skipped::new(args.skip_bad),
-            Kind::Text | Kind::Image => Skipped::unless(args.rows.strict),
-        };
+        outputs::check(&args)?;
+        let skipped = Skipped::unless(args.rows.strict);
         let list = args.skipped.as_deref().filter(|_| !args.dry_run);
         let mut skipped = skipped.listed_in(list, args.force)?;
         let collection = args.against.as_deref().filter(|path| Collection::is_at(path));
@@ -260,8 +258,16 @@ fn search_texts(
     let ReadTexts { texts, ids, own, items } =
         work.on_threads(|| source.read(&alike, work, &mut on_row))?;
     let texts = TextAlikes::new(texts, &alike, &looking);
-    let matching =
-        Matching { own, items, preference: &preference, originals: None, args, work, on_beat };
+    let left = &texts::left(work, items);
+    let matching = Matching {
+        own,
+        items,
+        preference: &preference,
+        originals: None,
+        args,
+        work: left,
+        on_beat,
+    };
     let (matched, found, seconds) = work.on_threads(|| matching.run(texts))?;
     let told = Told {
         recipe: format!("{}{}", alike.recipe, if make.is_some() { ", own functions" } else { "" }),
@@ -368,7 +374,8 @@ fn options(args: &DedupArgs, work: &Work) -> RowOptions {
     let keys = args.keep.as_ref().map_or_else(Vec::new, KeepRules::fields);
     let again = reads_again(args);
     let watch = deed(&args.act).is_some();
-    RowOptions { keys, again, watch, temp: work.temp.clone(), ..RowOptions::from(&args.rows) }
+    let (temp, memory) = (work.temp.clone(), work.memory);
+    RowOptions { keys, again, watch, temp, memory, ..RowOptions::from(&args.rows) }
 }
 
 /// Whether the input is read a second time, to show or to copy what is in it.
@@ -629,6 +636,7 @@ impl Outcome {
             silent("largest_group", json!(largest)),
             silent("least_similarity", json!(least)),
             told("removed", json!(removed), removed_words),
+            silent("duplicate_ids", json!(self.results.ids.repeated().0)),
             silent("removed_by_level", by_level(&decision.tally)),
             told(
                 "kept",

@@ -9,7 +9,7 @@ use super::decide::Decision;
 use crate::{
     args::{DedupArgs, Grouping, OutputArgs},
     report::{
-        GroupWriter, Levels, Output, PairWriter, RemovedRow, RemovedWriter, TableFile, refuse_twice,
+        GroupWriter, Levels, Output, PairWriter, RemovedRow, RemovedWriter, TableFile, check_places,
     },
     source::{Ids, Kept, KeptOutput},
 };
@@ -43,9 +43,6 @@ impl Outputs {
         if args.dry_run {
             return Ok(Self::default());
         }
-        let DedupArgs { output, pairs, groups, removed, report, skipped, .. } = args;
-        let all = [output, pairs, groups, removed, report, skipped];
-        refuse_twice(all.into_iter().flatten().map(PathBuf::as_path))?;
         let table = |path: &Option<PathBuf>| -> Result<Option<Table>> {
             let Some(path) = path else { return Ok(None) };
             let place = place(path, args.force);
@@ -109,6 +106,18 @@ impl Outputs {
         pair_writer.map(PairWriter::finish).transpose()?;
         Ok(kept)
     }
+}
+
+/// Refuses outputs that would replace each other, or anything that is read.
+pub fn check(args: &DedupArgs) -> Result<()> {
+    if args.dry_run {
+        return Ok(());
+    }
+    let DedupArgs { output, pairs, groups, removed, report, skipped, act, .. } = args;
+    let all = [output, pairs, groups, removed, report, skipped, &act.journal];
+    let read = args.inputs.iter().chain(&args.against).map(PathBuf::as_path);
+    let outputs = all.into_iter().flatten().map(PathBuf::as_path);
+    check_places(outputs, read.chain(args.recipe.files()))
 }
 
 fn place(path: &Path, force: bool) -> OutputArgs {

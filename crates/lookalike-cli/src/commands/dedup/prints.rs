@@ -40,6 +40,7 @@ pub fn search(
         bits: args.recipe.bits,
         again: reads_again(args),
         temp: work.temp.clone(),
+        memory: work.memory,
     };
     let mut own = Fingerprints::open(&args.inputs, &options, skipped)?;
     let mut others = open_others(args, own.width, skipped)?;
@@ -132,7 +133,7 @@ fn refuse_other_options(args: &DedupArgs) -> Result<()> {
     let VerifyArgs { level, similarity, measure, no_verify: _, exact: _, recall: _ } = &args.verify;
     let PictureArgs { orientations, matching } = args.pictures;
     let CacheArgs { cache } = &args.cache;
-    let RowArgs { field, id, lines, format, html, follow_links, strict: _ } = &args.rows;
+    let RowArgs { field, id, lines, format, html, markup, follow_links, strict: _ } = &args.rows;
     let given = [
         ("--report", args.report.is_some()),
         ("--recipe", recipe.is_some()),
@@ -154,6 +155,7 @@ fn refuse_other_options(args: &DedupArgs) -> Result<()> {
         ("--lines", *lines),
         ("--format", format.is_some()),
         ("--html", *html),
+        ("--markup", *markup),
         ("--follow-links", *follow_links),
     ];
     let Some((name, _)) = given.iter().find(|(_, given)| *given) else { return Ok(()) };

@@ -2,6 +2,7 @@
 
 use std::{
     io::{BufWriter, Write},
+    path::PathBuf,
     process::ExitCode,
     time::Instant,
 };
@@ -17,7 +18,7 @@ use super::{
 use crate::{
     args::{IndexAddArgs, Matching, PictureArgs},
     config::on_threads,
-    report::{Figure, Output, Progress, Summary, counted, grouped, json_line, say},
+    report::{Figure, Output, Progress, Summary, check_places, counted, grouped, json_line, say},
     source::{Bad, Reason, Skipped},
 };
 
@@ -28,6 +29,8 @@ const COMMIT_FEW: usize = 1 << 11;
 
 pub fn run(args: IndexAddArgs) -> Result<ExitCode> {
     let start = Instant::now();
+    let inputs = args.inputs.iter().map(PathBuf::as_path);
+    check_places([args.output.place()], inputs.chain([args.folder.as_path()]))?;
     let held = open_or_create(&args)?;
     let mut skipped = Skipped::unless(args.rows.strict);
     let about = held.whole().about();

@@ -108,7 +108,7 @@ fn width_of(paths: &[PathBuf]) -> Result<Width> {
          use --bits"
     );
     let options = PrintOptions { kind: Some(Kind::Hash), ..PrintOptions::default() };
-    Ok(Fingerprints::open(paths, &options, &mut Skipped::new(true))?.width)
+    Ok(Fingerprints::open(paths, &options, &mut Skipped::unless(false))?.width)
 }
 
 /// Refuses what the user says of a collection that is there, if it is of something else.

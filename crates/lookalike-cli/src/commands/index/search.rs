@@ -2,7 +2,7 @@
 
 use std::{
     io::{BufWriter, IsTerminal, Write},
-    path::Path,
+    path::{Path, PathBuf},
     process::ExitCode,
     time::Instant,
 };
@@ -22,7 +22,7 @@ use super::{
 use crate::{
     args::{IndexSearchArgs, Matching, PictureArgs},
     config::on_threads,
-    report::{Output, Progress, grouped, json_line, say},
+    report::{Output, Progress, check_places, grouped, json_line, say},
     source::Skipped,
 };
 
@@ -31,6 +31,8 @@ const WIDEST: usize = 60;
 
 pub fn run(args: IndexSearchArgs) -> Result<ExitCode> {
     let start = Instant::now();
+    let inputs = args.inputs.iter().map(PathBuf::as_path);
+    check_places([args.output.place()], inputs.chain([args.folder.as_path()]))?;
     let partial = args.pictures.matching == Matching::Partial;
     let held = open(&args.folder, args.pictures, args.talk.quiet)?;
     let collection = held.whole();

@@ -376,7 +376,7 @@ pub fn compare_lines(adapter: &dyn Adapter, pairs: &[(&Item, &Item)]) -> Vec<Clo
     let line = |(a, b): &(&Item, &Item)| format!("{}\t{}\n", a.text(), b.text());
     let (arguments, threshold) = (adapter.arguments(Command::Compare), adapter.threshold());
     let ran = folder.run_with(
-        &format!("compare --stdin --skip-bad {arguments} {threshold}"),
+        &format!("compare --stdin {arguments} {threshold}"),
         pairs.iter().map(line).collect::<String>(),
     );
     assert_eq!((ran.exit, ran.stdout.lines().count()), (0, pairs.len()), "{}", ran.stderr);

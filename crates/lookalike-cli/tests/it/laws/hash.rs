@@ -22,8 +22,8 @@ impl Adapter for Narrow {
     fn arguments(&self, command: Command) -> &'static str {
         match command {
             Command::Compare => "--kind hash",
-            Command::Pairs => "--kind hash --equal all --skip-bad",
-            Command::Dedup | Command::DedupAgainst => "--kind hash --skip-bad",
+            Command::Pairs => "--kind hash --equal all",
+            Command::Dedup | Command::DedupAgainst => "--kind hash",
             Command::Hash => unreachable!("fingerprints are not hashed again"),
             Command::Add => "--kind hash",
             Command::Search => "",
@@ -74,8 +74,8 @@ impl Adapter for Wide {
     fn arguments(&self, command: Command) -> &'static str {
         match command {
             Command::Compare => "--kind hash --bits 256",
-            Command::Pairs => "--kind hash --bits 256 --equal all --skip-bad",
-            Command::Dedup | Command::DedupAgainst => "--kind hash --bits 256 --skip-bad",
+            Command::Pairs => "--kind hash --bits 256 --equal all",
+            Command::Dedup | Command::DedupAgainst => "--kind hash --bits 256",
             Command::Hash => unreachable!("fingerprints are not hashed again"),
             Command::Add => "--kind hash --bits 256 --max-distance 31",
             Command::Search => "",
