@@ -136,7 +136,10 @@ impl Iterator for Batches {
         if !matches!(next, Ok(Some(_))) {
             // What panicked may panic again when it is let go.
             let reader = self.0.take();
-            let _ = guarded(|| Ok(drop(reader)));
+            let _ = guarded(|| {
+                drop(reader);
+                Ok(())
+            });
         }
         next.transpose()
     }

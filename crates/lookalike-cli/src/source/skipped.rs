@@ -118,7 +118,7 @@ enum List {
     None,
     /// Nowhere, though it could be asked for.
     Offered,
-    File(SkippedWriter),
+    File(Box<SkippedWriter>),
 }
 
 impl Skipped {
@@ -135,7 +135,7 @@ impl Skipped {
     /// Lists everything in this file, which is `--skipped`; without one, says that it can be had.
     pub fn listed_in(self, file: Option<&Path>, force: bool) -> Result<Self> {
         let list = match file {
-            Some(file) => List::File(SkippedWriter::create(file, force)?),
+            Some(file) => List::File(Box::new(SkippedWriter::create(file, force)?)),
             None => List::Offered,
         };
         Ok(Self { list, ..self })

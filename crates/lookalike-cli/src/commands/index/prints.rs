@@ -162,7 +162,7 @@ pub fn picture_preset(maker: &Maker) -> Result<&'static PicturePreset> {
 
 /// Inputs of a collection's kind.
 pub enum Source {
-    Texts(Rows, Recipe),
+    Texts(Box<Rows>, Recipe),
     Hashes(Fingerprints),
     Pictures(Pictures, PictureSearch),
 }
@@ -177,7 +177,8 @@ impl Source {
     ) -> Result<Self> {
         Ok(match &about.maker {
             Maker::Text(recipe) => {
-                Self::Texts(Rows::open(paths, RowOptions::from(rows), skipped)?, recipe.clone())
+                let rows = Rows::open(paths, RowOptions::from(rows), skipped)?;
+                Self::Texts(Box::new(rows), recipe.clone())
             }
             maker if *maker == Maker::GIVEN => {
                 let options = PrintOptions {
@@ -216,7 +217,7 @@ impl Source {
         on_items: OnItems<'_>,
     ) -> Result<()> {
         let notes = match self {
-            Self::Texts(rows, recipe) => read_texts(rows, &recipe, skipped, progress, on_items)?,
+            Self::Texts(rows, recipe) => read_texts(*rows, &recipe, skipped, progress, on_items)?,
             Self::Hashes(prints) => read_hashes(prints, skipped, progress, on_items)?,
             Self::Pictures(pictures, search) => {
                 read_pictures(pictures, &search, skipped, progress, on_items)?

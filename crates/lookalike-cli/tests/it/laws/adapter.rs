@@ -280,10 +280,8 @@ pub trait Adapter: Send + Sync {
         self.add(&folder, "stored", stored, true);
         let inputs = self.write(&folder, "queries", queries, true);
         let arguments = self.arguments(Command::Search);
-        let ran = succeed(
-            &folder,
-            &format!("index search collection {inputs} {arguments} {resources}"),
-        );
+        let ran =
+            succeed(&folder, &format!("index search collection {inputs} {arguments} {resources}"));
         Searched { matches: self.listed(&ran.stdout, ["query", "match"]), bytes: ran.stdout }
     }
 
