@@ -17,7 +17,7 @@ use crate::{
 pub fn image(bytes: &[u8]) {
     for preset in ["pdq", "colour"] {
         let recipe = &PicturePreset::named(preset).expect("the preset exists").recipe;
-        let decoder = Decoder { colour: preset == "colour", ..Decoder::default() };
+        let decoder = Decoder { colour: preset == "colour", frames: true, ..Decoder::default() };
         // As a file whose content leaves open what it is, and as one whose extension tells.
         for extension in [None, Some("nef")] {
             if let Ok(picture) = decoder.decode_unguarded(bytes, extension) {

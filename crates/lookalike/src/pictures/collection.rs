@@ -21,7 +21,10 @@ use serde_json::{Value, json};
 use super::{PictureDigest, PictureParts, PictureSearch};
 use crate::{
     About, Added, Collection, CollectionError, Fingerprint, Found, Maker, NewItem, PictureRecipe,
-    Radius, StoredItem, Width, extract::image::PictureFormat, fragments::FragmentSearch, hash,
+    Radius, StoredItem, Width,
+    extract::image::{Frames, PictureFormat},
+    fragments::FragmentSearch,
+    hash,
     recipe::PicturePrints,
 };
 
@@ -514,6 +517,7 @@ fn kept(item: &StoredItem) -> PictureDigest {
         height: 0,
         format: PictureFormat::Raw,
         content: hash::content(item.id.as_bytes()),
+        frames: Frames::default(),
         prints: item.fingerprints.first().map(|&upright| PicturePrints { upright, turned: None }),
         parts: None,
     })
@@ -901,6 +905,7 @@ mod tests {
             height: 480,
             format: PictureFormat::Raw,
             content: [1, 2],
+            frames: Frames::default(),
             prints: Some(PicturePrints { upright: Fingerprint([3, 4, 5, 6]), turned: None }),
             parts: None,
         };

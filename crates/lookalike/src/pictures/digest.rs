@@ -3,7 +3,7 @@
 use super::{PictureParts, PictureSearch, partial, whole};
 use crate::{
     Fingerprint,
-    extract::image::{DecodeError, Orientation, Picture, PictureFormat},
+    extract::image::{DecodeError, Frames, Orientation, Picture, PictureFormat},
     hash,
     recipe::PicturePrints,
 };
@@ -20,6 +20,8 @@ pub struct PictureDigest {
     pub format: PictureFormat,
     /// The [identity](hash::content) of the bytes of the file: equal files are equal pictures.
     pub content: [u64; 2],
+    /// Its further frames or pages.
+    pub frames: Frames,
     /// Its fingerprints; `None` if it is too flat or too small to have any.
     pub prints: Option<PicturePrints>,
     /// Its parts, if they were asked for.
@@ -28,7 +30,7 @@ pub struct PictureDigest {
 
 /// Raised whenever a digest of the same file may hold something else, though the recipe is the same:
 /// another decoder, another form of [`PictureDigest::to_bytes`].
-pub(super) const DIGEST_VERSION: u32 = 4;
+pub(super) const DIGEST_VERSION: u32 = 5;
 
 impl PictureDigest {
     /// The digest as bytes, for whoever keeps digests. They go by
@@ -43,7 +45,7 @@ impl PictureDigest {
     /// assert_eq!(PictureDigest::from_bytes(&digest.to_bytes()), Some(digest));
     /// ```
     pub fn to_bytes(&self) -> Vec<u8> {
-        let Self { width, height, format, content, prints, parts } = self;
+        let Self { width, height, format, content, frames, prints, parts } = self;
         let format = PictureFormat::ALL.iter().position(|one| one == format);
         let mut bytes = vec![format.map_or(u8::MAX, |place| place as u8)];
         bytes.extend([width, height].iter().flat_map(|number| number.to_le_bytes()));
@@ -51,10 +53,16 @@ impl PictureDigest {
         let turned = prints.as_ref().and_then(|prints| prints.turned.as_deref());
         // Once there were fingerprints of another kind: the third flag.
         let has = [prints.is_some(), turned.is_some(), false, parts.is_some()];
-        bytes.extend(has.map(u8::from));
+        let mut has = has.map(u8::from);
+        // Whatever has no further frames is written as it was before there were any.
+        has[0] |= u8::from(frames.more > 0) << 1;
+        bytes.extend(has);
         let upright = prints.iter().map(|prints| &prints.upright);
         let all = upright.chain(turned.into_iter().flatten());
         bytes.extend(all.flat_map(|print| print.to_le_bytes()));
+        if frames.more > 0 {
+            frames.write(&mut bytes);
+        }
         parts.iter().for_each(|parts| parts.write(&mut bytes));
         bytes
     }
@@ -69,7 +77,8 @@ impl PictureDigest {
             place => *PictureFormat::ALL.get(usize::from(place))?,
         };
         let (&has, mut rest) = rest.split_first_chunk::<4>()?;
-        let [has_prints, has_turned, has_others, has_parts] = has.map(|flag| flag == 1);
+        let has_frames = has[0] & 2 != 0;
+        let [has_prints, has_turned, has_others, has_parts] = has.map(|flag| flag & 1 != 0);
         let mut print = || {
             let (print, after) = rest.split_first_chunk::<32>()?;
             rest = after;
@@ -90,9 +99,12 @@ impl PictureDigest {
         } else {
             None
         };
+        let (frames, rest) =
+            if has_frames { Frames::read(rest)? } else { (Frames::default(), rest) };
         let parts = if has_parts { Some(PictureParts::read(rest)?) } else { None };
         let content = [word(9)?, word(17)?];
-        Some(Self { width: number(1)?, height: number(5)?, format, content, prints, parts })
+        let (width, height) = (number(1)?, number(5)?);
+        Some(Self { width, height, format, content, frames, prints, parts })
     }
 }
 
@@ -101,7 +113,8 @@ impl PictureDigest {
 #[non_exhaustive]
 pub struct PictureCloseness {
     /// Bits in which their fingerprints differ, in the orientation in which they differ least. The
-    /// same whichever picture is the first.
+    /// same whichever picture is the first. Files whose further frames or pages do not
+    /// [agree](Frames::agree) are never nearer than similar, whatever their first ones look like.
     pub distance: u32,
     /// How the second one must be turned to lie as the first does.
     pub orientation: Orientation,
@@ -115,6 +128,14 @@ impl PictureSearch {
         if one.content == two.content {
             return Some(upright(0));
         }
+        let least = if one.frames.agree(&two.frames) { 0 } else { self.recipe.beyond_near() };
+        let near = self.compare_first(one, two)?;
+        Some(PictureCloseness { distance: near.distance.max(least), ..near })
+    }
+
+    /// How near their first frames are.
+    fn compare_first(&self, one: &PictureDigest, two: &PictureDigest) -> Option<PictureCloseness> {
+        let upright = |distance| PictureCloseness { distance, orientation: Orientation::UPRIGHT };
         let (one, two) = (one.prints.as_ref()?, two.prints.as_ref()?);
         let upright = upright(one.upright.distance(&two.upright));
         if !self.orientations {
@@ -167,6 +188,7 @@ impl PictureSearch {
             height: picture.height,
             format: picture.format,
             content: hash::content(content),
+            frames: picture.frames.clone(),
             prints: self.recipe.prints(picture, self.orientations),
             parts: self.partial.then(|| PictureParts::of(picture)),
         }

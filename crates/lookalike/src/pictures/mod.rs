@@ -140,7 +140,8 @@ impl PictureSearch {
 
     /// What decodes pictures for this search.
     pub fn decoder(&self) -> Decoder {
-        Decoder { limits: self.limits, colour: self.recipe.method.needs_colour() }
+        let colour = self.recipe.method.needs_colour();
+        Decoder { limits: self.limits, colour, frames: true }
     }
 
     /// All that decides what a digest holds, for whoever keeps digests: another text means that kept

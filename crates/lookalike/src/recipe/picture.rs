@@ -126,6 +126,12 @@ impl PictureRecipe {
         heaviest(weighted.into_iter(), HSV_TOP)
     }
 
+    /// The smallest distance at which two images are no more than similar.
+    pub(crate) fn beyond_near(&self) -> u32 {
+        let preset = PicturePreset::ALL.iter().find(|preset| preset.recipe.method == self.method);
+        preset.map_or(0, |preset| preset.levels[1].bits() + 1)
+    }
+
     /// The hashes of the colours a picture has: what a [`Model`] for `hsv` is learned from.
     pub fn colour_hashes(&self, picture: &Picture) -> Vec<u64> {
         let mut hashes = Vec::new();

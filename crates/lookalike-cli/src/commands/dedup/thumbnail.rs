@@ -4,7 +4,7 @@
 use std::{ffi::OsStr, fs::File, io::Read, path::Path};
 
 use image::{ExtendedColorType, codecs::jpeg::JpegEncoder};
-use lookalike::extract::image::{Decoder, Limits, Pixels};
+use lookalike::extract::image::{Decoder, Pixels};
 
 /// Sides to try, the longer one in pixels, and the quality that goes with each: a large picture is
 /// looked at, a small one is glanced at.
@@ -21,7 +21,7 @@ const LARGEST: u64 = 1 << 30;
 pub fn thumbnail(path: &Path, bytes: usize) -> Option<Vec<u8>> {
     let mut content = Vec::new();
     File::open(path).ok()?.take(LARGEST).read_to_end(&mut content).ok()?;
-    let decoder = Decoder { limits: Limits::default(), colour: true };
+    let decoder = Decoder { colour: true, ..Decoder::default() };
     let extension = path.extension().and_then(OsStr::to_str);
     fitted(&decoder.decode_named(&content, extension).ok()?.pixels, bytes)
 }

@@ -4,10 +4,14 @@
 //! and gives a reason for all that it cannot read. A file can claim any size in a few bytes, so the
 //! limits are checked against what its header says.
 
-use std::{fmt, io::Cursor, panic::AssertUnwindSafe};
+use std::{
+    fmt,
+    io::{Cursor, Read, Seek},
+    panic::AssertUnwindSafe,
+};
 
 use image::{
-    DynamicImage, ImageDecoder, ImageError,
+    AnimationDecoder, DynamicImage, ImageDecoder, ImageError,
     codecs::{
         bmp::BmpDecoder, gif::GifDecoder, jpeg::JpegDecoder, png::PngDecoder, tiff::TiffDecoder,
         webp::WebPDecoder,
@@ -16,10 +20,13 @@ use image::{
 };
 
 use super::{
-    Orientation, Picture, Pixels,
+    Frames, Orientation, Picture, Pixels,
+    container::{Contents, contents},
     jpeg::{self, Scaled},
+    memory,
     metadata::Metadata,
     raw::{self, NoPreview, Raw},
+    tiff::{Directory, Page},
 };
 
 /// The formats of pictures.
@@ -256,6 +263,8 @@ pub struct Decoder {
     pub limits: Limits,
     /// Whether colours are wanted; without them, decoding may be faster.
     pub colour: bool,
+    /// Whether further frames and pages are looked at, not only counted.
+    pub frames: bool,
 }
 
 impl Decoder {
@@ -264,6 +273,9 @@ impl Decoder {
     ///
     /// Of a RAW file, the largest preview is decoded; its width and height are those of the sensor
     /// data.
+    ///
+    /// A file that ends too early or is damaged is an error. Bytes behind the end of an image mean
+    /// nothing; nor does the lack of the last marker of a JPEG whose pixels are all there.
     pub fn decode(&self, bytes: &[u8]) -> Result<Picture, DecodeError> {
         self.decode_named(bytes, None)
     }
@@ -299,7 +311,19 @@ impl Decoder {
                 |format| DecodeError::NotRead { format },
             )
         })?;
-        self.decode_as(format, bytes)
+        let contents = contents(format, bytes)?;
+        let mut picture = self.decode_as(format, bytes)?;
+        picture.frames = Frames::counted(contents.more);
+        if self.frames && contents.more > 0 {
+            self.look_at_frames(format, bytes, &contents, &mut picture)?;
+        }
+        Ok(picture)
+    }
+
+    /// How many bytes decoding a file takes at most, besides the file itself, by its header; `None`
+    /// if that is not one that can be decoded.
+    pub fn memory(&self, file: &mut (impl Read + Seek)) -> Option<u64> {
+        memory::needed(file, self.colour)
     }
 
     fn decode_as(&self, format: PictureFormat, bytes: &[u8]) -> Result<Picture, DecodeError> {
@@ -340,7 +364,74 @@ impl Decoder {
         let is_upright = (width >= height) == (preview.width >= preview.height);
         let swap = if is_turned { !is_upright } else { turn.transposes() };
         let (width, height) = if swap { (height, width) } else { (width, height) };
-        Ok(Picture { width, height, format, pixels: preview.pixels.turned(turn) })
+        let pixels = preview.pixels.turned(turn);
+        Ok(Picture { width, height, format, pixels, frames: Frames::default() })
+    }
+
+    /// Describes all frames but the one that was decoded, if they are not too many.
+    fn look_at_frames(
+        &self,
+        format: PictureFormat,
+        bytes: &[u8],
+        contents: &Contents,
+        picture: &mut Picture,
+    ) -> Result<(), DecodeError> {
+        let more = contents.more;
+        if format == PictureFormat::Tiff {
+            let pages = contents.pages.get(1..).unwrap_or(&[]);
+            let area = |page: &Directory| u64::from(page.width).saturating_mul(page.height.into());
+            let pixels = pages.iter().map(area).fold(0, u64::saturating_add);
+            if Frames::are_few(more, pixels) {
+                for page in pages {
+                    let decoder = TiffDecoder::new(Page::new(bytes, page.offset));
+                    let page =
+                        self.read(format, decoder.map_err(|error| reason(format, error))?)?;
+                    picture.frames.describe(&page.pixels);
+                }
+            }
+            return Ok(());
+        }
+        let area = u64::from(picture.width) * u64::from(picture.height);
+        if !Frames::are_few(more, area.saturating_mul(more.into())) {
+            return Ok(());
+        }
+        let failed = |error| reason(format, error);
+        let frames = self.animation(format, bytes).map_err(failed)?;
+        for frame in frames.into_iter().flatten().skip(usize::from(contents.starts_animation)) {
+            let frame = DynamicImage::ImageRgba8(frame.map_err(failed)?.into_buffer());
+            let pixels = pixels(frame).ok_or_else(|| broken(format, "a frame has no pixels"))?;
+            picture.frames.describe(&pixels);
+            if picture.frames.described() == more as usize {
+                return Ok(());
+            }
+        }
+        Err(broken(format, "frames are missing"))
+    }
+
+    /// All frames of an animation as they are shown, one after the other; none of other files.
+    fn animation<'a>(
+        &self,
+        format: PictureFormat,
+        bytes: &'a [u8],
+    ) -> Result<Option<image::Frames<'a>>, ImageError> {
+        let input = Cursor::new(bytes);
+        let limits = self.image_limits();
+        Ok(match format {
+            PictureFormat::Gif => {
+                let mut decoder = GifDecoder::new(input)?;
+                decoder.set_limits(limits)?;
+                Some(decoder.into_frames())
+            }
+            PictureFormat::WebP => {
+                let mut decoder = WebPDecoder::new(input)?;
+                decoder.set_limits(limits)?;
+                Some(decoder.into_frames())
+            }
+            PictureFormat::Png => {
+                Some(PngDecoder::with_limits(input, limits)?.apng()?.into_frames())
+            }
+            _ => None,
+        })
     }
 
     fn read(
@@ -389,7 +480,8 @@ fn shown(
 ) -> Picture {
     let swap = orientation.transposes();
     let (width, height) = if swap { (height, width) } else { (width, height) };
-    Picture { width, height, format, pixels: pixels.turned(orientation) }
+    let frames = Frames::default();
+    Picture { width, height, format, pixels: pixels.turned(orientation), frames }
 }
 
 /// Gray or coloured bytes; what is transparent is white.
@@ -461,7 +553,15 @@ pub enum DecodeError {
         /// What it is.
         format: PictureFormat,
     },
-    /// It is not what it starts like, or uses something that is not supported.
+    /// It may be intact, but no decoder is built in for what it uses.
+    #[error("unsupported {format}: {what}; convert it to JPEG, PNG or WebP")]
+    Unsupported {
+        /// What it is.
+        format: PictureFormat,
+        /// What it uses.
+        what: String,
+    },
+    /// It is not what it starts like.
     #[error("broken {format}: {what}")]
     Broken {
         /// What it starts like.
@@ -485,14 +585,15 @@ fn reason(format: PictureFormat, error: ImageError) -> DecodeError {
         return DecodeError::CutOff { format };
     }
     // Decoders repeat the format, and may tell much: one line is enough.
+    let is_unsupported = matches!(error, ImageError::Unsupported(_));
     let what = match &error {
         ImageError::Decoding(cause) => {
             std::error::Error::source(cause).map_or_else(|| cause.to_string(), ToString::to_string)
         }
         error => error.to_string(),
     };
-    let what = what.lines().next().unwrap_or_default();
-    broken(format, what.chars().take(120).collect::<String>())
+    let what = what.lines().next().unwrap_or_default().chars().take(120).collect::<String>();
+    if is_unsupported { DecodeError::Unsupported { format, what } } else { broken(format, what) }
 }
 
 fn ends_early(error: &ImageError) -> bool {

@@ -1,37 +1,126 @@
 //! How is a JPEG decoded at no larger a size than is needed, and without colours that nobody asked for?
 //!
 //! A JPEG is made of blocks of 8 x 8 frequencies. Its lowest N x N of them are the block at N/8 of its
-//! size (ITU-T T.81 has the format). For N = 1 that is one number a block: all others are skipped,
-//! not decoded, and of a progressive file only the scans that hold it are read. What is left is the
-//! walk through the Huffman codes, several at a step.
+//! size (ITU-T T.81 has the format). For N = 1 that is one number a block: all others are read, but
+//! not kept. What is left is the walk through the Huffman codes, several at a step.
 //!
-//! Plain files are decoded: 8 bits, Huffman codes, gray or YCbCr. Of anything else, and of small
-//! pictures in colour, [`decode`] says [`Scaled::Other`], and a complete decoder must have a look.
+//! Files of 8 bits with Huffman codes, gray or YCbCr, are decoded. Of small images in colour and of
+//! progressive ones in full size, [`decode`] says [`Scaled::Other`]: a complete decoder must have a
+//! look. That decoder shows gray where something is missing, so every scan is walked through here
+//! first: an image is intact if the bits of all its blocks are there and make sense.
+//!
+//! | file | question |
+//! |---|---|
+//! | `scan.rs` | How are the blocks of a scan read? |
+//! | `bits.rs` | How do bits become numbers? |
+
+mod bits;
+mod scan;
+#[cfg(test)]
+mod tests;
 
 use std::sync::LazyLock;
 
+use self::{
+    bits::{Bits, Codes, Fault},
+    scan::{Content, Part, Scan},
+};
 use super::{DecodeError, Orientation, PictureFormat, Pixels};
 
 /// The shorter side of what is decoded is not made shorter than this.
 const SHORTEST: usize = 256;
 
+/// More bytes than this between a scan and the next marker are damage, unless they are all the same.
+/// Some cameras leave a few.
+const PADDING: usize = 16;
+
+/// Encoders write a dozen of them; a hundred thousand can be claimed in a small file.
+const MOST_SCANS: usize = 200;
+
+/// The level of a coefficient that no scan has said anything of.
+const UNKNOWN: u8 = u8::MAX;
+
 /// What came of it.
 pub(super) enum Scaled {
     /// Pixels, before they are turned; and width and height of the file's picture.
     Decoded { pixels: Pixels, width: u32, height: u32, orientation: Orientation },
-    /// Not for this decoder.
+    /// Intact, but not for this decoder.
     Other,
 }
 
 /// Decodes a file at the smallest scale at which its shorter side keeps [`SHORTEST`] pixels, or as it
 /// is.
 pub(super) fn decode(bytes: &[u8], pixels: u64, colour: bool) -> Result<Scaled, DecodeError> {
-    let mut decoder = Decoder::new(bytes, colour);
-    match decoder.run(pixels) {
-        Ok(()) => Ok(decoder.finish()),
+    let read = |purpose| {
+        let mut decoder = Decoder::new(bytes, purpose);
+        decoder.run(pixels).map(|()| decoder)
+    };
+    let decoded = match read(Purpose::Pixels { colour }) {
+        Err(Stop::Other) => match read(Purpose::Check) {
+            Ok(checked) if checked.has_separate_scans() => read(Purpose::Separate),
+            Ok(_) => return Ok(Scaled::Other),
+            Err(stop) => Err(stop),
+        },
+        read => read,
+    };
+    match decoded {
+        Ok(decoder) => Ok(decoder.finish()),
         Err(Stop::Other) => Ok(Scaled::Other),
         Err(Stop::Failed(error)) => Err(error),
     }
+}
+
+/// How many bytes decoding takes at most, by the header of the frame.
+pub(super) fn memory(
+    header: &[u8],
+    progressive: bool,
+    colour: bool,
+    is_rgb: bool,
+    file: u64,
+) -> Option<u64> {
+    let [_, h1, h2, w1, w2, count, rest @ ..] = header else { return None };
+    let (width, height) = (number(&[*w1, *w2]), number(&[*h1, *h2]));
+    let parts = rest.as_chunks::<3>().0;
+    let is_finest = |part: &[u8; 3]| {
+        parts.iter().all(|other| part[1] >> 4 >= other[1] >> 4 && part[1] & 15 >= other[1] & 15)
+    };
+    let side = scale(width, height);
+    let is_other = is_rgb
+        || parts.first().is_none_or(|part| part[0] == b'R' || !is_finest(part))
+        || *count == 4
+        || progressive && side > 1
+        || colour && side == 8;
+    let pixels = (width.next_multiple_of(32) * height.next_multiple_of(32)) as u64;
+    let count = u64::from(*count);
+    // Of each block of a progressive file, which coefficients are set.
+    let set = if progressive { pixels / 64 * 8 * count } else { 0 };
+    let decoded = if is_other {
+        // Coefficients and planes, or those of the complete decoder and its copy of the file; red,
+        // green and blue, and the same turned.
+        pixels * (3 * count + 6) + file
+    } else {
+        let kept = if colour { count } else { 1 };
+        pixels / 64 * (side * side) as u64 * (3 + 2) * kept
+    };
+    Some(set + decoded)
+}
+
+/// The side of a block after scaling.
+fn scale(width: usize, height: usize) -> usize {
+    let scaled = |side: usize| (width.min(height) * side).div_ceil(8);
+    [1, 2, 4].into_iter().find(|&side| scaled(side) >= SHORTEST).unwrap_or(8)
+}
+
+/// What a file is read for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    /// Pixels, in colour if it is wanted; [`Stop::Other`] where another decoder makes better ones.
+    Pixels { colour: bool },
+    /// Pixels of a sequential file with a scan for each component, in full colour: the complete
+    /// decoder mixes them up.
+    Separate,
+    /// To see that all of it is there.
+    Check,
 }
 
 /// Why decoding ends before its time.
@@ -44,16 +133,12 @@ fn broken(what: &str) -> Stop {
     Stop::Failed(DecodeError::Broken { format: PictureFormat::Jpeg, what: what.to_owned() })
 }
 
-fn cut_off() -> Stop {
-    Stop::Failed(DecodeError::CutOff { format: PictureFormat::Jpeg })
+fn unsupported(what: &str) -> Stop {
+    Stop::Failed(DecodeError::Unsupported { format: PictureFormat::Jpeg, what: what.to_owned() })
 }
 
-/// What is wrong with a block. Blocks are many: it fits a register.
-#[derive(Clone, Copy)]
-enum Fault {
-    UnknownCode,
-    RunsOver,
-    Difference,
+fn cut_off() -> Stop {
+    Stop::Failed(DecodeError::CutOff { format: PictureFormat::Jpeg })
 }
 
 impl From<Fault> for Stop {
@@ -69,7 +154,7 @@ impl From<Fault> for Stop {
 struct Decoder<'a> {
     bytes: &'a [u8],
     at: usize,
-    colour: bool,
+    purpose: Purpose,
     /// By number; zigzag order.
     quantisers: [[u16; 64]; 4],
     /// For the constant, for the others; by number.
@@ -80,6 +165,7 @@ struct Decoder<'a> {
     orientation: Orientation,
     /// What an Adobe marker says of the colours.
     transform: Option<u8>,
+    scans: usize,
 }
 
 /// The picture, as its header describes it.
@@ -89,12 +175,10 @@ struct Frame {
     progressive: bool,
     /// Pixels of a side of a block, after scaling: 1, 2, 4 or 8.
     side: usize,
-    /// Blocks of the first component in a unit, from left to right and top to bottom.
+    /// Blocks of the finest component in a unit, from left to right and top to bottom.
     across: usize,
     down: usize,
     components: Vec<Component>,
-    /// Scans of the constant that were read, by component.
-    seen: Vec<bool>,
 }
 
 struct Component {
@@ -110,72 +194,85 @@ struct Component {
     used_rows: usize,
     /// Whether its pixels are wanted.
     wanted: bool,
-    /// The lowest `side * side` coefficients of each block.
+    /// Coefficients of a block that are kept.
+    size: usize,
+    /// The lowest of each block.
     coefficients: Vec<i16>,
-}
-
-/// A scan's share of a component.
-#[derive(Clone, Copy)]
-struct Part {
-    component: usize,
-    constant: usize,
-    others: usize,
+    /// Of a progressive file: which coefficients of each block are not zero. Zigzag order.
+    set: Vec<u64>,
+    /// How many bits of each coefficient are still to come; [`UNKNOWN`] if none has come yet.
+    levels: [u8; 64],
 }
 
 impl<'a> Decoder<'a> {
-    fn new(bytes: &'a [u8], colour: bool) -> Self {
+    fn new(bytes: &'a [u8], purpose: Purpose) -> Self {
         Self {
             bytes,
             at: 2,
-            colour,
+            purpose,
             quantisers: [[0; 64]; 4],
             codes: Default::default(),
             frame: None,
             restart: 0,
             orientation: Orientation::UPRIGHT,
             transform: None,
+            scans: 0,
         }
     }
 
-    /// Reads all that is needed.
+    /// Reads all of it.
     fn run(&mut self, pixels: u64) -> Result<(), Stop> {
         loop {
-            match self.marker() {
-                // All of a sequential picture is there; of a progressive one, something is missing.
-                None if self.is_complete() && !self.is_progressive() => return Ok(()),
-                None => return Err(cut_off()),
-                Some(0xD9) if self.is_complete() => return Ok(()),
-                Some(0xD9) => return Err(broken("it ends without a picture")),
-                Some(0xC0..=0xC2) => {
-                    let progressive = self.bytes[self.at - 1] == 0xC2;
+            let Some(marker) = self.marker() else {
+                // Without its last marker, a file is intact if nothing else is missing.
+                return if self.is_finished() { Ok(()) } else { Err(cut_off()) };
+            };
+            match marker {
+                // An encoder may leave out fine detail of a progressive file.
+                0xD9 if self.has_every_component() => return Ok(()),
+                0xD9 => return Err(broken("it ends without a picture")),
+                0xC0..=0xC2 => {
                     let segment = self.segment()?;
-                    self.read_frame(segment, progressive, pixels)?;
+                    self.read_frame(segment, marker == 0xC2, pixels)?;
                 }
-                Some(0xC4) => self.read_codes()?,
-                Some(0xC3 | 0xC5..=0xC7 | 0xC9..=0xCF) => return Err(Stop::Other),
-                Some(0xDB) => self.read_quantisers()?,
-                Some(0xDD) => {
+                0xC4 => self.read_codes()?,
+                0xDB => self.read_quantisers()?,
+                0xDD => {
                     let segment = self.segment()?;
                     self.restart = segment.get(..2).map_or(0, number);
                 }
-                Some(0xDA) => self.read_scan()?,
-                Some(0xE1) => self.read_exif()?,
-                Some(0xEE) => self.read_adobe()?,
-                Some(0x01 | 0xD0..=0xD8) => {}
-                Some(_) => {
+                0xDA => self.read_scan()?,
+                0xE1 => self.read_exif()?,
+                0xEE => self.read_adobe()?,
+                0x01 | 0xD0..=0xD8 => {}
+                _ => {
+                    if let Some(process) = other_process(marker) {
+                        return Err(unsupported(process));
+                    }
                     self.segment()?;
                 }
             }
         }
     }
 
-    /// Whether every component was decoded.
-    fn is_complete(&self) -> bool {
-        self.frame.as_ref().is_some_and(|frame| frame.seen.iter().all(|seen| *seen))
+    fn components(&self) -> &[Component] {
+        self.frame.as_ref().map_or(&[], |frame| &frame.components)
     }
 
-    fn is_progressive(&self) -> bool {
-        self.frame.as_ref().is_some_and(|frame| frame.progressive)
+    /// Whether there is something of every component.
+    fn has_every_component(&self) -> bool {
+        let components = self.components();
+        !components.is_empty() && components.iter().all(|part| part.levels[0] != UNKNOWN)
+    }
+
+    /// Whether every bit of every coefficient was there.
+    fn is_finished(&self) -> bool {
+        let components = self.components();
+        !components.is_empty() && components.iter().all(|part| part.levels == [0; 64])
+    }
+
+    fn has_separate_scans(&self) -> bool {
+        self.scans > 1 && self.frame.as_ref().is_some_and(|frame| !frame.progressive)
     }
 
     /// The next marker; what lies before it is passed over.
@@ -208,39 +305,72 @@ impl<'a> Decoder<'a> {
     fn read_frame(&mut self, segment: &[u8], progressive: bool, limit: u64) -> Result<(), Stop> {
         let [precision, h1, h2, w1, w2, count, rest @ ..] = segment else { return Err(cut_off()) };
         let (height, width) = (number(&[*h1, *h2]), number(&[*w1, *w2]));
-        if self.frame.is_some() || *precision != 8 || !matches!(count, 1 | 3) || width * height == 0
-        {
-            return Err(Stop::Other);
+        match (precision, height, count) {
+            _ if self.frame.is_some() => return Err(broken("a second frame")),
+            (12, ..) => return Err(unsupported("values of 12 bits")),
+            (8, 0, _) => return Err(unsupported("a height that comes after the image")),
+            (8, _, 1 | 3 | 4) if width > 0 => {}
+            (8, _, 2) => return Err(unsupported("two components")),
+            _ => return Err(broken("an impossible frame")),
         }
         let (w, h) = (width as u32, height as u32);
         if u64::from(w) * u64::from(h) > limit {
             return Err(Stop::Failed(DecodeError::TooManyPixels { width: w, height: h, limit }));
         }
-        let scaled = |side: usize| (width.min(height) * side).div_ceil(8);
-        let side = [1, 2, 4].into_iter().find(|&side| scaled(side) >= SHORTEST).unwrap_or(8);
+        let parts = rest.as_chunks::<3>().0;
+        let parts = parts.get(..usize::from(*count)).ok_or_else(|| broken("a short frame"))?;
+        let side = scale(width, height);
         // Beyond the constant, a progressive file says everything bit by bit. In full size, colours
         // that were stored at half of it must be spread smoothly.
-        if progressive && side > 1 || self.colour && side == 8 {
-            return Err(Stop::Other);
-        }
-        if rest.len() < 3 * usize::from(*count) {
-            return Err(Stop::Other);
-        }
-        let parts = rest.as_chunks::<3>().0.iter().take(usize::from(*count));
-        let factors = |sampling: u8| (usize::from(sampling >> 4), usize::from(sampling & 15));
-        let (across, down) = parts.clone().map(|part| factors(part[1])).next().unwrap_or((1, 1));
-        let (units_across, units_down) =
-            (width.div_ceil(8 * across.max(1)), height.div_ceil(8 * down.max(1)));
-        let mut components = Vec::new();
-        for (position, &[id, sampling, quantiser]) in parts.enumerate() {
-            let (own_across, own_down) = factors(sampling);
-            let fits = (1..=across).contains(&own_across) && (1..=down).contains(&own_down);
-            if !fits || across > 4 || down > 4 || quantiser > 3 {
-                return Err(Stop::Other);
+        let is_other = |colour| progressive && side > 1 || colour && side == 8 || parts.len() == 4;
+        // Red, green and blue as they are: brightness would need all of them.
+        let is_rgb = parts[0][0] == b'R' && self.transform.is_none();
+        match self.purpose {
+            Purpose::Pixels { colour } if is_other(colour) || is_rgb => return Err(Stop::Other),
+            Purpose::Separate if parts.len() == 4 => {
+                return Err(unsupported("four components in separate scans"));
             }
-            let (columns, rows) = (units_across * own_across, units_down * own_down);
-            let wanted = position == 0 || self.colour;
-            let size = if wanted { columns * rows * side * side } else { 0 };
+            _ => {}
+        }
+        let frame = self.frame(width, height, progressive, side, parts)?;
+        self.frame = Some(frame);
+        Ok(())
+    }
+
+    fn frame(
+        &self,
+        width: usize,
+        height: usize,
+        progressive: bool,
+        side: usize,
+        parts: &[[u8; 3]],
+    ) -> Result<Frame, Stop> {
+        let factors = |sampling: u8| (usize::from(sampling >> 4), usize::from(sampling & 15));
+        let sizes = parts.iter().map(|part| factors(part[1]));
+        if !sizes.clone().all(|(across, down)| (1..=4).contains(&across) && (1..=4).contains(&down))
+        {
+            return Err(broken("impossible sampling"));
+        }
+        let across = sizes.clone().map(|(across, _)| across).max().unwrap_or(1);
+        let down = sizes.map(|(_, down)| down).max().unwrap_or(1);
+        if matches!(self.purpose, Purpose::Pixels { .. }) && factors(parts[0][1]) != (across, down)
+        {
+            return Err(Stop::Other);
+        }
+        let mut components = Vec::new();
+        for (position, &[id, sampling, quantiser]) in parts.iter().enumerate() {
+            if quantiser > 3 {
+                return Err(broken("an unknown table of quantisers"));
+            }
+            let (own_across, own_down) = factors(sampling);
+            let columns = width.div_ceil(8 * across) * own_across;
+            let rows = height.div_ceil(8 * down) * own_down;
+            let wanted = match self.purpose {
+                Purpose::Pixels { colour } => position == 0 || colour,
+                Purpose::Separate => true,
+                Purpose::Check => false,
+            };
+            let size = if wanted { side * side } else { 0 };
             components.push(Component {
                 id,
                 across: own_across,
@@ -251,17 +381,13 @@ impl<'a> Decoder<'a> {
                 used_columns: (width * own_across).div_ceil(8 * across),
                 used_rows: (height * own_down).div_ceil(8 * down),
                 wanted,
-                coefficients: vec![0; size],
+                size,
+                coefficients: vec![0; columns * rows * size],
+                set: vec![0; if progressive { columns * rows } else { 0 }],
+                levels: [UNKNOWN; 64],
             });
         }
-        // Red, green and blue as they are: brightness would need all of them.
-        if *count == 3 && components[0].id == b'R' && self.transform.is_none() {
-            return Err(Stop::Other);
-        }
-        let seen = vec![false; components.len()];
-        self.frame =
-            Some(Frame { width, height, progressive, side, across, down, components, seen });
-        Ok(())
+        Ok(Frame { width, height, progressive, side, across, down, components })
     }
 
     fn read_quantisers(&mut self) -> Result<(), Stop> {
@@ -318,8 +444,8 @@ impl<'a> Decoder<'a> {
         if segment.starts_with(b"Adobe") {
             self.transform = segment.get(11).copied();
         }
-        match self.transform {
-            Some(0) => Err(Stop::Other),
+        match (self.transform, self.purpose) {
+            (Some(0), Purpose::Pixels { .. }) => Err(Stop::Other),
             _ => Ok(()),
         }
     }
@@ -328,14 +454,14 @@ impl<'a> Decoder<'a> {
         let header = self.segment()?;
         let Some(frame) = &mut self.frame else { return Err(broken("a scan before its frame")) };
         let count = usize::from(*header.first().ok_or_else(cut_off)?);
-        let [first, _, bits] =
+        let [first, last, bits] =
             *header.get(1 + 2 * count..).and_then(|rest| rest.first_chunk()).ok_or_else(cut_off)?;
-        if count > 4 {
-            return Err(broken("a scan of too many components"));
+        if !(1..=4).contains(&count) {
+            return Err(broken("a scan of an impossible number of components"));
         }
-        if frame.progressive && first > 0 {
-            // The next marker is looked for by whoever called.
-            return Ok(());
+        self.scans += 1;
+        if self.scans > MOST_SCANS {
+            return Err(broken("too many scans"));
         }
         let mut parts = Vec::new();
         for &[id, tables] in header[1..1 + 2 * count].as_chunks::<2>().0 {
@@ -344,16 +470,32 @@ impl<'a> Decoder<'a> {
             let (constant, others) = (usize::from(tables >> 4) & 3, usize::from(tables) & 3);
             parts.push(Part { component, constant, others });
         }
+        let content = if frame.progressive {
+            content(first, last, bits, count)?
+        } else {
+            Content::Sequential
+        };
+        for part in &parts {
+            let component = &mut frame.components[part.component];
+            match content {
+                Content::Sequential => component.levels = [0; 64],
+                _ => component.advance(first, last, bits)?,
+            }
+        }
         let mut reader = Bits::new(&self.bytes[self.at..]);
         let scan = Scan { codes: &self.codes, parts: &parts, restart: self.restart };
-        match (frame.progressive, bits >> 4) {
-            (false, _) => scan.run(frame, &mut reader, &Sequential),
-            (true, 0) => scan.run(frame, &mut reader, &FirstBits(bits & 15)),
-            (true, _) => scan.run(frame, &mut reader, &NextBit(bits & 15)),
-        }?;
-        parts.iter().for_each(|part| frame.seen[part.component] = true);
+        scan.run(frame, &mut reader, content)?;
         self.at += reader.at;
-        Ok(())
+        self.check_end_of_scan()
+    }
+
+    /// Damage in the middle of a scan makes codes longer or shorter, so some bytes are left over.
+    fn check_end_of_scan(&self) -> Result<(), Stop> {
+        let rest = self.bytes.get(self.at..).unwrap_or(&[]);
+        let is_marker = |two: &[u8]| two[0] == 0xFF && !matches!(two[1], 0x00 | 0xD0..=0xD7 | 0xFF);
+        let left = &rest[..rest.windows(2).position(is_marker).unwrap_or(rest.len())];
+        let is_uniform = left.windows(2).all(|two| two[0] == two[1]);
+        if left.len() <= PADDING || is_uniform { Ok(()) } else { Err(broken("a scan is too long")) }
     }
 
     /// Turns coefficients into pixels.
@@ -368,6 +510,10 @@ impl<'a> Decoder<'a> {
             .map(|component| component.plane(frame.side, &self.quantisers[component.quantiser]))
             .collect();
         let stride = |component: &Component| component.columns * frame.side;
+        let is_rgb = match self.transform {
+            None => frame.components[0].id == b'R',
+            Some(transform) => transform == 0,
+        };
         let pixels = match planes.as_slice() {
             [luma, blue, red] => {
                 let mut bytes = Vec::with_capacity(width * height * 3);
@@ -377,9 +523,10 @@ impl<'a> Decoder<'a> {
                         let at = |plane: &[u8], part: &Component| {
                             let column = x * part.across / frame.across;
                             let row = y * part.down / frame.down;
-                            i32::from(plane[row * stride(part) + column])
+                            plane[row * stride(part) + column]
                         };
-                        bytes.extend(rgb(at(luma, y_part), at(blue, blue_part), at(red, red_part)));
+                        let values = [at(luma, y_part), at(blue, blue_part), at(red, red_part)];
+                        bytes.extend(if is_rgb { values } else { rgb(values) });
                     }
                 }
                 Pixels::rgb(width, height, bytes)
@@ -404,13 +551,68 @@ impl<'a> Decoder<'a> {
     }
 }
 
+/// What a marker says if it starts a frame that nobody here decodes.
+fn other_process(marker: u8) -> Option<&'static str> {
+    match marker {
+        0xC3 => Some("lossless JPEG"),
+        0xC5..=0xC7 | 0xCD..=0xCF | 0xDE => Some("hierarchical JPEG"),
+        0xC9 | 0xCA | 0xCC => Some("arithmetic coding"),
+        0xCB => Some("lossless JPEG with arithmetic coding"),
+        0xF7 => Some("JPEG-LS"),
+        _ => None,
+    }
+}
+
+/// What the header of a progressive scan announces.
+fn content(first: u8, last: u8, bits: u8, components: usize) -> Result<Content, Stop> {
+    let (high, low) = (bits >> 4, bits & 15);
+    match (first, last, high) {
+        _ if low > 13 || high > 13 => Err(broken("a scan of impossible bits")),
+        (0, 0, 0) => Ok(Content::ConstantFirst(low)),
+        (0, 0, _) => Ok(Content::ConstantNext(low)),
+        (1..=63, 1..=63, _) if first <= last && components == 1 => {
+            let (first, last) = (first.into(), last.into());
+            let is_first = high == 0;
+            let next = Content::OthersNext(first, last);
+            Ok(if is_first { Content::OthersFirst(first, last) } else { next })
+        }
+        _ => Err(broken("a scan of impossible coefficients")),
+    }
+}
+
+impl Component {
+    /// The coefficients of a block that are kept; none if its pixels are not wanted.
+    #[inline]
+    fn kept(&mut self, block: usize) -> &mut [i16] {
+        &mut self.coefficients[block * self.size..(block + 1) * self.size]
+    }
+
+    /// Notes which bits of which coefficients a progressive scan holds. Each bit comes once, the upper
+    /// ones first: if not, a scan is missing.
+    fn advance(&mut self, first: u8, last: u8, bits: u8) -> Result<(), Stop> {
+        let (high, low) = (bits >> 4, bits & 15);
+        for level in &mut self.levels[usize::from(first)..=usize::from(last)] {
+            let follows = match *level {
+                UNKNOWN => high == 0,
+                level => high == level && low + 1 == level,
+            };
+            if !follows {
+                return Err(broken("a scan is missing"));
+            }
+            *level = low;
+        }
+        Ok(())
+    }
+}
+
 /// Two bytes as a number.
 fn number(bytes: &[u8]) -> usize {
     bytes.iter().fold(0, |number, &byte| number << 8 | usize::from(byte))
 }
 
 /// In 16 bits after the point, as JFIF defines it.
-fn rgb(luma: i32, blue: i32, red: i32) -> [u8; 3] {
+fn rgb(values: [u8; 3]) -> [u8; 3] {
+    let [luma, blue, red] = values.map(i32::from);
     let (blue, red) = (blue - 128, red - 128);
     let byte = |value: i32| ((value + (1 << 15)) >> 16).clamp(0, 255) as u8;
     let luma = luma << 16;
@@ -565,499 +767,4 @@ fn waves_to_values(waves: &[Lanes; 8]) -> [Lanes; 8] {
         }
     }
     values
-}
-
-/// How a block is read from the bits of a scan.
-trait ReadBlock {
-    /// Reads a block of a component; `kept` are its coefficients, none if they are not wanted.
-    fn read(
-        &self,
-        bits: &mut Bits<'_>,
-        part: &PartCodes<'_>,
-        before: &mut i32,
-        kept: &mut [i16],
-    ) -> Result<(), Fault>;
-
-    /// Whether codes of the other coefficients are needed.
-    fn needs_others(&self) -> bool {
-        false
-    }
-}
-
-/// All coefficients of a block after each other.
-struct Sequential;
-
-/// The upper bits of the constant; so many follow.
-struct FirstBits(u8);
-
-/// One more bit of the constant.
-struct NextBit(u8);
-
-impl ReadBlock for Sequential {
-    fn needs_others(&self) -> bool {
-        true
-    }
-
-    #[inline]
-    fn read(
-        &self,
-        bits: &mut Bits<'_>,
-        part: &PartCodes<'_>,
-        before: &mut i32,
-        kept: &mut [i16],
-    ) -> Result<(), Fault> {
-        *before = before.wrapping_add(bits.difference(part.constants)?);
-        if let Some(constant) = kept.first_mut() {
-            *constant = *before as i16;
-        }
-        match (kept.len(), &part.skips) {
-            (0 | 1, Some(skips)) => skips.pass(bits, part.others),
-            (0 | 1, None) => pass_from(1, bits, part.others),
-            (4, _) => read_others::<2>(bits, part.others, kept),
-            (16, _) => read_others::<4>(bits, part.others, kept),
-            _ => read_others::<8>(bits, part.others, kept),
-        }
-    }
-}
-
-/// Reads all coefficients but the constant, and keeps those of the lowest frequencies.
-fn read_others<const SIDE: usize>(
-    bits: &mut Bits<'_>,
-    others: &Codes,
-    kept: &mut [i16],
-) -> Result<(), Fault> {
-    let mut at = 1;
-    while at < 64 {
-        bits.fill();
-        let symbol = others.symbol(bits)?;
-        let (run, size) = (usize::from(symbol >> 4), u32::from(symbol & 15));
-        if size == 0 {
-            if run < 15 {
-                break;
-            }
-            at += 16;
-            continue;
-        }
-        at += run;
-        let value = bits.signed(size);
-        let place = usize::from(*ZIGZAG.get(at).ok_or(Fault::RunsOver)?);
-        if place / 8 < SIDE && place % 8 < SIDE {
-            kept[place / 8 * SIDE + place % 8] = value as i16;
-        }
-        at += 1;
-    }
-    Ok(())
-}
-
-/// Passes over all coefficients from this one on.
-fn pass_from(mut at: u32, bits: &mut Bits<'_>, others: &Codes) -> Result<(), Fault> {
-    while at < 64 {
-        bits.fill();
-        let symbol = others.symbol(bits)?;
-        let (run, size) = (symbol >> 4, symbol & 15);
-        if size == 0 && run < 15 {
-            break;
-        }
-        bits.drop(size.into());
-        at += u32::from(run) + 1;
-    }
-    if at > 64 { Err(Fault::RunsOver) } else { Ok(()) }
-}
-
-/// What the next bits of a scan say of coefficients that nobody wants: several codes at one look.
-struct Skips(Box<[Skip; 1 << Self::LOOKED_UP]>);
-
-/// As many codes as start in some bits, with the values behind them.
-#[derive(Clone, Copy, Default)]
-struct Skip {
-    /// All bits of them; 0 if not even one code fits.
-    bits: u8,
-    /// Coefficients they stand for; with [`Skip::END`] if they end a block.
-    coefficients: u8,
-}
-
-impl Skip {
-    const END: u8 = 128;
-
-    fn of(codes: &Codes, window: u64) -> Self {
-        let mut skip = Self::default();
-        while u32::from(skip.bits) < Skips::LOOKED_UP {
-            // Bits beyond the window are not known; a code must end within it.
-            let entry = codes.short[((window << skip.bits) >> (64 - LOOKED_UP)) as usize];
-            let end = u32::from(skip.bits) + u32::from(entry >> 8);
-            let (run, size) = (entry as u8 >> 4, entry as u8 & 15);
-            if entry == 0 || end > Skips::LOOKED_UP || skip.coefficients + run + 1 > 64 {
-                break;
-            }
-            skip.bits = end as u8 + size;
-            if size == 0 && run < 15 {
-                skip.coefficients |= Self::END;
-                break;
-            }
-            skip.coefficients += run + 1;
-        }
-        skip
-    }
-}
-
-impl Skips {
-    const LOOKED_UP: u32 = 12;
-
-    /// Worth its making if there are that many blocks.
-    const BLOCKS: usize = 1 << 13;
-
-    fn of(codes: &Codes) -> Self {
-        let mut skips = Box::new([Skip::default(); 1 << Self::LOOKED_UP]);
-        for (window, skip) in (0_u64..).zip(skips.iter_mut()) {
-            *skip = Skip::of(codes, window << (64 - Self::LOOKED_UP));
-        }
-        Self(skips)
-    }
-
-    /// Passes over all coefficients but the constant.
-    #[inline]
-    fn pass(&self, bits: &mut Bits<'_>, others: &Codes) -> Result<(), Fault> {
-        let mut at = 1;
-        while at < 64 {
-            bits.fill();
-            let Skip { bits: length, coefficients } = self.0[bits.peek(Self::LOOKED_UP) as usize];
-            let after = at + u32::from(coefficients & !Skip::END);
-            let ends = coefficients & Skip::END != 0;
-            // The last coefficient ends a block, too: what comes then is not of it.
-            if length == 0 || after > 64 - u32::from(ends) {
-                return pass_from(at, bits, others);
-            }
-            bits.drop(length.into());
-            if ends {
-                break;
-            }
-            at = after;
-        }
-        Ok(())
-    }
-}
-
-impl ReadBlock for FirstBits {
-    fn read(
-        &self,
-        bits: &mut Bits<'_>,
-        part: &PartCodes<'_>,
-        before: &mut i32,
-        kept: &mut [i16],
-    ) -> Result<(), Fault> {
-        *before = before.wrapping_add(bits.difference(part.constants)?);
-        kept.iter_mut().for_each(|constant| *constant = (*before << self.0.min(13)) as i16);
-        Ok(())
-    }
-}
-
-impl ReadBlock for NextBit {
-    fn read(
-        &self,
-        bits: &mut Bits<'_>,
-        _: &PartCodes<'_>,
-        _: &mut i32,
-        kept: &mut [i16],
-    ) -> Result<(), Fault> {
-        bits.fill();
-        let bit = bits.take(1) as i16;
-        kept.iter_mut().for_each(|constant| *constant |= bit << self.0.min(13));
-        Ok(())
-    }
-}
-
-/// A scan, ready to be read.
-struct Scan<'a> {
-    codes: &'a [[Option<Box<Codes>>; 4]; 2],
-    parts: &'a [Part],
-    restart: usize,
-}
-
-/// The codes of a scan's share of a component.
-struct PartCodes<'a> {
-    component: usize,
-    /// Its blocks in a unit, from left to right and top to bottom.
-    across: usize,
-    down: usize,
-    constants: &'a Codes,
-    others: &'a Codes,
-    /// Made where most coefficients are passed over.
-    skips: Option<Skips>,
-}
-
-impl Scan<'_> {
-    fn run(
-        &self,
-        frame: &mut Frame,
-        bits: &mut Bits<'_>,
-        how: &impl ReadBlock,
-    ) -> Result<(), Stop> {
-        let none = Codes::none();
-        let parts = self.part_codes(frame, &none, how.needs_others())?;
-        let (columns, rows) = match self.parts {
-            [part] => {
-                let component = &frame.components[part.component];
-                (component.used_columns, component.used_rows)
-            }
-            _ => (frame.width.div_ceil(8 * frame.across), frame.height.div_ceil(8 * frame.down)),
-        };
-        let size = frame.side * frame.side;
-        let mut before = [0_i32; 4];
-        let mut until_restart = self.restart;
-        for top in 0..rows {
-            for left in 0..columns {
-                if self.restart > 0 {
-                    if until_restart == 0 {
-                        bits.restart()?;
-                        before = [0; 4];
-                        until_restart = self.restart;
-                    }
-                    until_restart -= 1;
-                }
-                for (part, before) in parts.iter().zip(&mut before) {
-                    let component = &mut frame.components[part.component];
-                    for row in top * part.down..(top + 1) * part.down {
-                        for column in left * part.across..(left + 1) * part.across {
-                            let kept = if component.wanted {
-                                let from = (row * component.columns + column) * size;
-                                &mut component.coefficients[from..from + size]
-                            } else {
-                                &mut []
-                            };
-                            how.read(bits, part, before, kept)?;
-                        }
-                    }
-                }
-                if bits.is_over() {
-                    return Err(if bits.at + 1 >= bits.bytes.len() {
-                        cut_off()
-                    } else {
-                        broken("a scan ends too early")
-                    });
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn part_codes<'a>(
-        &'a self,
-        frame: &Frame,
-        none: &'a Codes,
-        needs_others: bool,
-    ) -> Result<Vec<PartCodes<'a>>, Stop> {
-        let alone = self.parts.len() == 1;
-        let codes = |part: &Part| {
-            let component = &frame.components[part.component];
-            let (across, down) = if alone { (1, 1) } else { (component.across, component.down) };
-            let others = match self.codes[1][part.others].as_deref() {
-                Some(others) => others,
-                None if needs_others => return Err(broken("a scan without codes")),
-                None => none,
-            };
-            let passes = needs_others && (frame.side == 1 || !component.wanted);
-            let worth = passes && component.columns * component.rows >= Skips::BLOCKS;
-            Ok(PartCodes {
-                component: part.component,
-                across,
-                down,
-                constants: self.codes[0][part.constant].as_deref().unwrap_or(none),
-                others,
-                skips: worth.then(|| Skips::of(others)),
-            })
-        };
-        self.parts.iter().map(codes).collect()
-    }
-}
-
-/// How many bits of a code are looked up at once.
-const LOOKED_UP: u32 = 11;
-
-/// A table of Huffman codes.
-struct Codes {
-    /// By the next bits: the length of the code that starts so, and its symbol; 0 for longer ones.
-    short: [u16; 1 << LOOKED_UP],
-    /// By length: one more than the largest code, left-aligned in 16 bits.
-    ends: [u32; 17],
-    /// By length: what is added to a code to get its place among the symbols.
-    offsets: [i32; 17],
-    symbols: Vec<u8>,
-}
-
-impl Codes {
-    fn none() -> Self {
-        Self { short: [0; 1 << LOOKED_UP], ends: [0; 17], offsets: [0; 17], symbols: Vec::new() }
-    }
-
-    /// `None` if there are more codes of a length than it has room for.
-    fn new(counts: &[u8; 16], symbols: &[u8]) -> Option<Self> {
-        let mut codes = Self::none();
-        codes.symbols = symbols.to_vec();
-        let (mut code, mut place) = (0_u32, 0_usize);
-        for (length, &count) in (1_u32..).zip(counts) {
-            codes.offsets[length as usize] = place as i32 - code as i32;
-            for _ in 0..count {
-                if code >> length != 0 {
-                    return None;
-                }
-                if length <= LOOKED_UP {
-                    let first = (code << (LOOKED_UP - length)) as usize;
-                    let entry = (length as u16) << 8 | u16::from(symbols[place]);
-                    codes.short[first..first + (1 << (LOOKED_UP - length))].fill(entry);
-                }
-                code += 1;
-                place += 1;
-            }
-            codes.ends[length as usize] = code << (16 - length);
-            code <<= 1;
-        }
-        Some(codes)
-    }
-
-    /// The next symbol. There must be 16 bits.
-    #[inline]
-    fn symbol(&self, bits: &mut Bits<'_>) -> Result<u8, Fault> {
-        let entry = self.short[bits.peek(LOOKED_UP) as usize];
-        if entry != 0 {
-            bits.drop(u32::from(entry >> 8));
-            return Ok(entry as u8);
-        }
-        self.long_symbol(bits)
-    }
-
-    #[cold]
-    fn long_symbol(&self, bits: &mut Bits<'_>) -> Result<u8, Fault> {
-        let next = bits.peek(16) as u32;
-        let length = (1..=16_u32).find(|&length| next < self.ends[length as usize]);
-        let length = length.ok_or(Fault::UnknownCode)?;
-        let place = (next >> (16 - length)) as i32 + self.offsets[length as usize];
-        bits.drop(length);
-        let symbol = usize::try_from(place).ok().and_then(|place| self.symbols.get(place));
-        symbol.copied().ok_or(Fault::UnknownCode)
-    }
-}
-
-/// The bits of a scan, up to the next marker; zeros from there on.
-struct Bits<'a> {
-    bytes: &'a [u8],
-    at: usize,
-    /// The next bits, from the most significant one on.
-    bits: u64,
-    /// How many of them there are.
-    count: u32,
-    /// How many of them are not in the scan.
-    added: u32,
-}
-
-impl<'a> Bits<'a> {
-    fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0, bits: 0, count: 0, added: 0 }
-    }
-
-    /// Makes sure that there are 32 bits or more: a code and a value have 31 at most.
-    #[inline]
-    fn fill(&mut self) {
-        if self.count >= 32 {
-            return;
-        }
-        if let Some(&next) = self.bytes.get(self.at..).and_then(|rest| rest.first_chunk::<8>()) {
-            let next = u64::from_be_bytes(next);
-            // A byte of all ones is a marker, or stands for itself with a zero behind it.
-            let inverted = !next;
-            let zeros =
-                inverted.wrapping_sub(0x0101_0101_0101_0101) & !inverted & 0x8080_8080_8080_8080;
-            if zeros == 0 {
-                // Bits beyond the whole bytes are those that will be added next: no harm in them.
-                self.bits |= next >> self.count;
-                let whole = (64 - self.count) / 8;
-                self.at += whole as usize;
-                self.count += 8 * whole;
-                return;
-            }
-        }
-        self.fill_slowly();
-    }
-
-    fn fill_slowly(&mut self) {
-        // What was added beyond the whole bytes must not be added twice in another place.
-        self.bits &= !(u64::MAX.checked_shr(self.count).unwrap_or(0));
-        while self.count <= 56 {
-            let byte = match self.bytes.get(self.at) {
-                Some(0xFF) if self.bytes.get(self.at + 1) == Some(&0) => {
-                    self.at += 2;
-                    0xFF
-                }
-                Some(&byte) if byte != 0xFF => {
-                    self.at += 1;
-                    byte
-                }
-                _ => {
-                    self.added += 8;
-                    0
-                }
-            };
-            self.bits |= u64::from(byte) << (56 - self.count);
-            self.count += 8;
-        }
-    }
-
-    #[inline]
-    fn peek(&self, count: u32) -> u64 {
-        self.bits >> (64 - count)
-    }
-
-    #[inline]
-    fn drop(&mut self, count: u32) {
-        self.bits <<= count;
-        self.count -= count;
-    }
-
-    #[inline]
-    fn take(&mut self, count: u32) -> u64 {
-        let bits = self.peek(count);
-        self.drop(count);
-        bits
-    }
-
-    /// A number of so many bits, 1 to 15, whose upper half stands for positive ones.
-    #[inline]
-    fn signed(&mut self, size: u32) -> i32 {
-        let value = self.take(size) as i32;
-        if value < 1 << (size - 1) { value - (1 << size) + 1 } else { value }
-    }
-
-    /// By how much a constant differs from the one before.
-    #[inline]
-    fn difference(&mut self, codes: &Codes) -> Result<i32, Fault> {
-        self.fill();
-        match u32::from(codes.symbol(self)?) {
-            0 => Ok(0),
-            size @ 1..=15 => Ok(self.signed(size)),
-            _ => Err(Fault::Difference),
-        }
-    }
-
-    /// Whether bits were used that are not there.
-    fn is_over(&self) -> bool {
-        self.added > self.count
-    }
-
-    /// Goes on behind the marker that says so.
-    fn restart(&mut self) -> Result<(), Stop> {
-        if self.is_over() {
-            return Err(cut_off());
-        }
-        (self.bits, self.count, self.added) = (0, 0, 0);
-        let rest = self.bytes.get(self.at..).unwrap_or(&[]);
-        let marker = rest
-            .windows(2)
-            .take(16)
-            .position(|two| two[0] == 0xFF && matches!(two[1], 0xD0..=0xD7));
-        match marker {
-            Some(offset) => self.at += offset + 2,
-            None if rest.len() < 2 => return Err(cut_off()),
-            None => return Err(broken("a restart is missing")),
-        }
-        Ok(())
-    }
 }

@@ -11,6 +11,10 @@
 //! |---|---|
 //! | `decode.rs` | What is in these bytes, and may we decode it? |
 //! | `jpeg.rs` | How is a JPEG decoded at an eighth of its size? |
+//! | `tiff.rs` | Which pages does a TIFF have, and how is one of them read? |
+//! | `container.rs` | Is a file there to its end, and how many frames does it hold? |
+//! | `memory.rs` | How much memory does decoding a file take? |
+//! | `frames.rs` | What do further frames show? |
 //! | `picture.rs` | What are pixels, and how are they turned? |
 //! | `frame.rs` | How does a picture of any size become 64 x 64 numbers? |
 //! | `cosine.rs` | Which waves is a square made of, and what do turning and mirroring change? |
@@ -23,14 +27,17 @@
 //! | `local.rs` | What is in its parts, and where? |
 //! | `overlap.rs` | Do two pictures show the same where they overlap? |
 
+mod container;
 mod cosine;
 mod decode;
 mod frame;
+mod frames;
 mod hsv;
 mod jpeg;
 mod local;
 #[cfg(test)]
 mod made;
+mod memory;
 mod metadata;
 mod overlap;
 mod pdq;
@@ -40,10 +47,12 @@ mod raw;
 mod tags;
 #[cfg(test)]
 mod tests;
+mod tiff;
 
 pub use cosine::{Cosines, Orientation};
 pub use decode::{DecodeError, Decoder, Limits, PictureFormat};
 pub use frame::{Frame, Part};
+pub use frames::Frames;
 pub use hsv::{BINS, Histogram, colour, hsv_features};
 pub use local::{Gray, LOCAL_SIDE, fragments};
 pub use metadata::facts;

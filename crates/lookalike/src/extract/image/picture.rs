@@ -1,6 +1,6 @@
 //! What are pixels, and how are they turned?
 
-use super::{Orientation, PictureFormat};
+use super::{Frames, Orientation, PictureFormat};
 
 /// A decoded picture. Its pixels stand as a viewer shows them, and may be fewer than the file has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +14,8 @@ pub struct Picture {
     pub format: PictureFormat,
     /// The pixels, reduced where the decoder could.
     pub pixels: Pixels,
+    /// What else the file shows.
+    pub frames: Frames,
 }
 
 impl Picture {
@@ -27,7 +29,7 @@ impl Picture {
     /// ```
     pub fn of_pixels(pixels: Pixels) -> Self {
         let (width, height) = (pixels.width as u32, pixels.height as u32);
-        Self { width, height, format: PictureFormat::Raw, pixels }
+        Self { width, height, format: PictureFormat::Raw, pixels, frames: Frames::default() }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::Cursor;
 
-use image::{DynamicImage, GrayImage, ImageFormat, RgbImage};
+use image::{DynamicImage, GrayImage, ImageFormat, RgbImage, RgbaImage, codecs::gif::GifEncoder};
 
 use super::*;
 
@@ -23,8 +23,9 @@ const FORMATS: [(ImageFormat, PictureFormat); 6] = [
     (ImageFormat::Tiff, PictureFormat::Tiff),
 ];
 
+/// Below the guard: a panic is one.
 fn decode(bytes: &[u8]) -> Result<Picture, DecodeError> {
-    Decoder::default().decode(bytes)
+    Decoder { frames: true, ..Decoder::default() }.decode_unguarded(bytes, None)
 }
 
 fn crc(bytes: &[u8]) -> u32 {
@@ -80,26 +81,179 @@ fn a_comment_larger_than_any_picture_is_passed_over_or_refused() {
         content.extend([0x00, 0xFF, 0xFF, 0x00, 0x00]);
         content.extend(std::iter::repeat_n(0, 0xFFFF));
     }
-    let decoder = Decoder { limits: Limits { pixels: 64, bytes: 1 << 20 }, colour: false };
-    let _ = decoder.decode(&png(8, 8, &chunk(b"zTXt", &content)));
+    let limits = Limits { pixels: 64, bytes: 1 << 20 };
+    let decoder = Decoder { limits, ..Decoder::default() };
+    let _ = decoder.decode_unguarded(&png(8, 8, &chunk(b"zTXt", &content)), None);
 }
 
 #[test]
-fn files_cut_off_anywhere_are_refused_or_decoded_but_never_panic() {
-    for (format, _) in FORMATS {
-        let bytes = encoded(format);
-        for length in (0..bytes.len()).step_by(7) {
-            let _ = decode(&bytes[..length]);
+fn a_file_of_any_format_that_is_cut_off_anywhere_is_refused() {
+    let mut files: Vec<_> = FORMATS.iter().map(|&(format, _)| encoded(format)).collect();
+    files.extend([gif(&[1, 2, 3]), apng(&[1, 2, 3], true), webp(&[1, 2, 3]), tiff(&[1, 2, 3])]);
+    for bytes in files {
+        let whole = decode(&bytes).unwrap();
+        assert_eq!(decode(&[&bytes[..], b"trailing bytes"].concat()).as_ref(), Ok(&whole));
+        // The last marker of a JPEG says nothing that was not known.
+        let end = if whole.format == PictureFormat::Jpeg { 2 } else { 0 };
+        for length in 0..bytes.len() - end {
+            let cut = decode(&bytes[..length]);
+            assert!(cut.is_err(), "{:?}, {length} of {}", whole.format, bytes.len());
         }
-        let half = decode(&bytes[..bytes.len() / 2]);
-        // A bitmap or a GIF may show what is there.
-        if matches!(format, ImageFormat::Png | ImageFormat::WebP) {
-            assert!(half.is_err(), "{format:?}");
+        for length in bytes.len() - end..bytes.len() {
+            assert_eq!(decode(&bytes[..length]).as_ref(), Ok(&whole), "{:?}", whole.format);
         }
     }
     assert_eq!(decode(b""), Err(DecodeError::Empty));
     let page = decode(b"<html><body>not found").unwrap_err();
     assert_eq!(page.to_string(), "not a picture (starts with \"<html><b\")");
+}
+
+/// A picture that is another one for each number.
+fn scene(number: u32) -> RgbaImage {
+    let value = |x: f32, y: f32, wave: u32| {
+        let phase = (number * (wave + 3)) as f32;
+        (120.0 + 50.0 * (x / 5.0 + phase).sin() + 60.0 * (y * phase / 40.0).cos()) as u8
+    };
+    RgbaImage::from_fn(64, 64, |x, y| {
+        let [red, green, blue] = [0, 1, 2].map(|wave| value(x as f32, y as f32, wave));
+        image::Rgba([red, green, blue, 255])
+    })
+}
+
+fn gif(scenes: &[u32]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut encoder = GifEncoder::new_with_speed(&mut bytes, 30);
+    scenes.iter().for_each(|&number| {
+        encoder.encode_frame(image::Frame::new(scene(number))).unwrap();
+    });
+    drop(encoder);
+    bytes
+}
+
+/// The first scene is a frame of the animation, or stands for it.
+fn apng(scenes: &[u32], starts_animation: bool) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, 64, 64);
+    encoder.set_color(png::ColorType::Rgba);
+    let animated = scenes.len() - usize::from(!starts_animation);
+    encoder.set_animated(animated as u32, 0).unwrap();
+    encoder.set_sep_def_img(!starts_animation).unwrap();
+    let mut writer = encoder.write_header().unwrap();
+    scenes.iter().for_each(|&number| writer.write_image_data(&scene(number)).unwrap());
+    writer.finish().unwrap();
+    bytes
+}
+
+fn webp(scenes: &[u32]) -> Vec<u8> {
+    let still = |&number: &u32| {
+        let mut bytes = Cursor::new(Vec::new());
+        scene(number).write_to(&mut bytes, ImageFormat::WebP).unwrap();
+        bytes.into_inner()[12..].to_vec()
+    };
+    animation_of_webp([64, 64], &scenes.iter().map(still).collect::<Vec<_>>())
+}
+
+fn tiff(scenes: &[u32]) -> Vec<u8> {
+    let mut bytes = Cursor::new(Vec::new());
+    let mut encoder = ::tiff::encoder::TiffEncoder::new(&mut bytes).unwrap();
+    for &number in scenes {
+        let page = DynamicImage::ImageRgba8(scene(number)).into_rgb8();
+        encoder.write_image::<::tiff::encoder::colortype::RGB8>(64, 64, &page).unwrap();
+    }
+    bytes.into_inner()
+}
+
+#[test]
+fn further_frames_and_pages_decide_whether_files_agree() {
+    let kinds: [&dyn Fn(&[u32]) -> Vec<u8>; 5] =
+        [&gif, &|scenes| apng(scenes, true), &|scenes| apng(scenes, false), &webp, &tiff];
+    for (kind, file) in kinds.iter().enumerate() {
+        let frames = |scenes: &[u32]| decode(&file(scenes)).unwrap().frames;
+        let all = frames(&[1, 2, 3, 4]);
+        assert_eq!(all.more, 3, "{kind}");
+        assert!(all.agree(&all) && all.agree(&frames(&[9, 2, 3, 4])), "{kind}");
+        for others in [&[1, 2, 3][..], &[1, 2, 3, 4, 4], &[1, 2, 3, 5], &[1, 3, 2, 4], &[1, 2]] {
+            let other = frames(others);
+            assert!(!all.agree(&other) && !other.agree(&all), "{kind}: {others:?}");
+        }
+        // The same in another format; 256 colours make a GIF a little different.
+        let is_gif = kind == 0;
+        assert!(is_gif || all.agree(&decode(&webp(&[1, 2, 3, 4])).unwrap().frames), "{kind}");
+        let mut bytes = Vec::new();
+        all.write(&mut bytes);
+        bytes.push(7);
+        assert_eq!(Frames::read(&bytes), Some((all, &[7][..])));
+    }
+    assert!(Frames::default().agree(&Frames::default()));
+}
+
+#[test]
+fn flat_frames_agree_only_if_they_are_equal() {
+    let page = |light: u8| {
+        let mut bytes = Cursor::new(Vec::new());
+        let mut encoder = ::tiff::encoder::TiffEncoder::new(&mut bytes).unwrap();
+        for light in [100, light] {
+            let flat = vec![light; 64 * 64];
+            encoder.write_image::<::tiff::encoder::colortype::Gray8>(64, 64, &flat).unwrap();
+        }
+        decode(&bytes.into_inner()).unwrap().frames
+    };
+    assert!(page(7).agree(&page(7)));
+    assert!(!page(7).agree(&page(8)));
+}
+
+#[test]
+fn of_too_many_frames_nothing_but_their_number_is_known() {
+    let many = |last: u32| {
+        let scenes: Vec<u32> = (0..300).map(|at| if at == 299 { last } else { 1 }).collect();
+        decode(&tiff(&scenes)).unwrap().frames
+    };
+    let (one, two) = (many(1), many(2));
+    assert_eq!((one.more, two.more), (299, 299));
+    assert!(!one.agree(&two) && !one.agree(&one));
+}
+
+#[test]
+fn a_damaged_chunk_of_a_png_is_noticed() {
+    let bytes = apng(&[1, 2], true);
+    let places =
+        bytes.windows(4).enumerate().filter(|(_, kind)| *kind == b"IDAT" || *kind == b"fdAT");
+    for (at, _) in places {
+        let mut damaged = bytes.clone();
+        damaged[at + 20] ^= 1;
+        assert!(decode(&damaged).is_err(), "{at}");
+    }
+}
+
+#[test]
+fn a_tiff_whose_pages_go_round_in_circles_is_refused() {
+    let mut bytes = tiff(&[1, 2]);
+    let first: [u8; 4] = bytes[4..8].try_into().unwrap();
+    let directory = u32::from_le_bytes(first) as usize;
+    let entries = u16::from_le_bytes([bytes[directory], bytes[directory + 1]]) as usize;
+    let next = directory + 2 + 12 * entries;
+    bytes[next..next + 4].copy_from_slice(&first);
+    let error = decode(&bytes).unwrap_err();
+    assert_eq!(error.to_string(), "broken TIFF: its pages have no end");
+}
+
+#[test]
+fn the_header_tells_what_decoding_takes() {
+    let mut files: Vec<_> = FORMATS.iter().map(|&(format, _)| encoded(format)).collect();
+    files.extend([gif(&[1, 2]), apng(&[1, 2], true), webp(&[1, 2]), tiff(&[1, 2]), large_jpeg()]);
+    for bytes in files {
+        let picture = decode(&bytes).unwrap();
+        for colour in [false, true] {
+            let decoder = Decoder { colour, ..Decoder::default() };
+            let memory = decoder.memory(&mut Cursor::new(&bytes)).unwrap();
+            let pixels = u64::from(picture.width) * u64::from(picture.height);
+            let least = (1 << 20) + pixels;
+            assert!((least..least + 40 * pixels).contains(&memory), "{}", picture.format);
+        }
+    }
+    let claimed = Decoder::default().memory(&mut Cursor::new(png(100_000, 100_000, b"")));
+    assert!(claimed.is_some_and(|bytes| bytes > 10_000_000_000));
+    assert_eq!(Decoder::default().memory(&mut Cursor::new(b"<html>")), None);
 }
 
 #[test]
@@ -309,15 +463,25 @@ fn an_animation_larger_than_any_picture_is_refused_at_once() {
 }
 
 /// An animation that shows the same picture again and again; `frame` is the chunk of a still one.
-fn animated_webp([width, height]: [u32; 2], frame: &[u8], frames: usize) -> Vec<u8> {
+fn animated_webp(size: [u32; 2], frame: &[u8], frames: usize) -> Vec<u8> {
+    animation_of_webp(size, &vec![frame.to_vec(); frames])
+}
+
+fn animation_of_webp([width, height]: [u32; 2], frames: &[Vec<u8>]) -> Vec<u8> {
     let small = |number: u32| number.to_le_bytes()[..3].to_vec();
     let chunk = |name: &[u8], content: &[u8]| {
         [name, &(content.len() as u32).to_le_bytes(), content].concat()
     };
     let canvas = [&[0x02, 0, 0, 0][..], &small(width - 1), &small(height - 1)].concat();
-    // The last byte says that a frame replaces what was there, and is not mixed with it.
-    let place = [small(0), small(0), small(47), small(39), small(100), vec![2]].concat();
-    let shown = chunk(b"ANMF", &[&place, frame].concat()).repeat(frames);
+    let shown = |frame: &Vec<u8>| {
+        // Width and height of the frame's own picture: lossless ones have it behind a signature.
+        let bits = u32::from_le_bytes(frame[9..13].try_into().unwrap());
+        let (width, height) = (bits & 0x3FFF, bits >> 14 & 0x3FFF);
+        // The last byte says that a frame replaces what was there, and is not mixed with it.
+        let place = [small(0), small(0), small(width), small(height), small(100), vec![2]].concat();
+        chunk(b"ANMF", &[&place, &frame[..]].concat())
+    };
+    let shown: Vec<u8> = frames.iter().flat_map(shown).collect();
     let body = [b"WEBP", &chunk(b"VP8X", &canvas)[..], &chunk(b"ANIM", &[0; 6]), &shown].concat();
     chunk(b"RIFF", &body)
 }
