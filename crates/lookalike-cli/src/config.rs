@@ -18,7 +18,7 @@ use lookalike::{
 use crate::args::{
     CacheArgs, Matching, PictureArgs, RecipeArgs, RecipeName, RowArgs, VerifyArgs, WorkArgs,
 };
-use crate::source::{Cache, PictureReading, usual_cache};
+use crate::source::{Budget, Cache, PictureReading, usual_cache};
 
 /// The radius for fingerprints of which nothing else is known.
 pub const USUAL_RADIUS: Radius = Radius::new(3);
@@ -404,13 +404,14 @@ fn text_preset(args: &RecipeArgs) -> Result<&'static Preset> {
 }
 
 /// How pictures are read: with the cache that was asked for, or the usual one.
-pub fn picture_reading(cache: &CacheArgs, rows: &RowArgs) -> PictureReading {
+pub fn picture_reading(cache: &CacheArgs, rows: &RowArgs, memory: Option<u64>) -> PictureReading {
     let path = cache.cache.clone().or_else(usual_cache);
     let cache = match path {
         Some(path) if path != Path::new("none") => Cache::open(&path),
         _ => Cache::none(),
     };
-    PictureReading { follow_links: rows.follow_links, cache: Arc::new(cache) }
+    let memory = Arc::new(Budget::new(memory));
+    PictureReading { follow_links: rows.follow_links, cache: Arc::new(cache), memory }
 }
 
 /// The recipe that was asked for, its model included; not yet checked.

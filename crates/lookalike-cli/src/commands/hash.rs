@@ -35,8 +35,8 @@ fn pictures(args: HashArgs, start: Instant) -> Result<ExitCode> {
     let alike = PicturesAlike::new(&args.recipe, None, &VerifyArgs::default(), options)?;
     check_ending(args.output.file())?;
     let mut skipped = skipped(&args)?;
-    let mut pictures =
-        Pictures::open(&args.inputs, &picture_reading(&args.cache, &args.rows), &mut skipped)?;
+    let reading = picture_reading(&args.cache, &args.rows, None);
+    let mut pictures = Pictures::open(&args.inputs, &reading, &mut skipped)?;
     let mut output = Output::create(&args.output)?;
     if !args.talk.quiet {
         say(&format!("reading {}", pictures.what()));

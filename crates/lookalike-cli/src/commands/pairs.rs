@@ -135,8 +135,8 @@ fn pictures(args: PairsArgs, start: Instant) -> Result<ExitCode> {
         PicturesAlike::new(&args.recipe, args.search.distance, &args.verify, args.pictures)?;
     let mut skipped = listed(&args)?;
     let work = Work::new(args.search.work)?;
-    let mut pictures =
-        Pictures::open(&args.inputs, &picture_reading(&args.cache, &args.rows), &mut skipped)?;
+    let reading = picture_reading(&args.cache, &args.rows, work.memory);
+    let mut pictures = Pictures::open(&args.inputs, &reading, &mut skipped)?;
     let report = Report::open(args.output, args.equal.into(), args.talk)?;
     let source = PictureSource {
         pictures: &mut pictures,

@@ -123,8 +123,8 @@ fn learn_pictures(args: &LearnArgs, preset: &PicturePreset) -> Result<()> {
     };
     let mut output = output(args)?;
     let mut skipped = Skipped::unless(args.rows.strict);
-    let reading =
-        PictureReading { follow_links: args.rows.follow_links, cache: Arc::new(Cache::none()) };
+    let (cache, memory) = (Arc::new(Cache::none()), Arc::default());
+    let reading = PictureReading { follow_links: args.rows.follow_links, cache, memory };
     let pictures = Pictures::open(&args.inputs, &reading, &mut skipped)?;
     let decoder = Decoder { colour: true, ..Decoder::default() };
     let hashes = pictures.sampled(args.sample, &mut skipped, &|bytes| {

@@ -3,6 +3,7 @@
 //! [`Fingerprints`] or [`Rows`] are all inputs of one command; [`Ids`] remembers what items are
 //! called, [`Skipped`] what could not be read. Nothing here knows what items are read for.
 
+mod budget;
 mod bytes;
 mod cache;
 mod charset;
@@ -36,6 +37,7 @@ mod stamp;
 mod tests;
 mod warc;
 
+pub use budget::Budget;
 pub use bytes::Bytes;
 pub use cache::{Cache, usual_cache};
 pub use field::{Content, Key};

@@ -1,13 +1,13 @@
 //! Which pictures do the inputs of a command hold? Files told by their content, digested in parallel.
 //!
 //! A picture is decoded, digested and let go on one thread: never more of them are in memory than
-//! there are threads.
+//! there are threads, nor more than fit the memory limit.
 
 use std::{
     collections::{BTreeMap, HashSet},
     ffi::OsStr,
     fs::{self, File},
-    io::Read,
+    io::{BufReader, Read, Seek},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -21,6 +21,7 @@ use rayon::prelude::*;
 
 use super::{
     Bad, Ids, Kept, Reason, Skipped,
+    budget::Budget,
     bytes::{is_stream, name_of},
     cache::{Before, Cache},
     folder::{self, Walk, Walked},
@@ -50,13 +51,15 @@ pub struct PictureReading {
     pub follow_links: bool,
     /// What was made of files before.
     pub cache: Arc<Cache>,
+    /// What decoding may take.
+    pub memory: Arc<Budget>,
 }
 
 /// The files of one command that may be pictures.
 pub struct Pictures {
     files: Vec<PictureFile>,
     walk: Walk,
-    cache: Arc<Cache>,
+    reading: PictureReading,
     notes: Vec<String>,
     /// Which files were pictures, once they are read.
     items: Vec<bool>,
@@ -98,10 +101,17 @@ impl Pictures {
         reading: &PictureReading,
         skipped: &mut Skipped,
     ) -> Result<Self> {
+        if let Some(limit) = reading.memory.too_small() {
+            bail!(
+                "--memory {} is too little to decode images; the smallest that works is {}",
+                size_words(limit),
+                size_words(Budget::LEAST)
+            );
+        }
         let mut pictures = Self {
             files: Vec::new(),
             walk: Walk::new(reading.follow_links),
-            cache: Arc::clone(&reading.cache),
+            reading: reading.clone(),
             notes: reading.cache.note().map(str::to_owned).into_iter().collect(),
             items: Vec::new(),
         };
@@ -153,7 +163,7 @@ impl Pictures {
             let looked: Vec<_> = batch
                 .par_iter()
                 .map(|file| {
-                    let digested = digest(file, search, &self.cache, &recipe);
+                    let digested = digest(file, search, &self.reading, &recipe);
                     on_file();
                     digested
                 })
@@ -195,8 +205,13 @@ impl Pictures {
         let looked: Vec<_> = chosen
             .par_iter()
             .map(|file| {
-                let bytes = read(file).map_err(|(reason, what)| (*file, reason, what))?;
-                look(&bytes).map_err(|error| (*file, reason(&error), error.to_string()))
+                let decoder = Decoder { colour: true, ..Decoder::default() };
+                let look =
+                    |bytes: &[u8]| look(bytes).map_err(|error| (reason(&error), error.to_string()));
+                let looked = File::open(&file.path)
+                    .map_err(unreadable)
+                    .and_then(|opened| with_content(&opened, decoder, &self.reading.memory, look));
+                looked.map_err(|(reason, what)| (*file, reason, what))
             })
             .collect();
         let mut made = Vec::new();
@@ -366,7 +381,9 @@ pub fn read_picture(
 ) -> Result<(PictureItem, PictureDigest), Bad> {
     let (path, name, links) = (path.to_owned(), name_of(path), Vec::new());
     let file = PictureFile { path, name, relative: PathBuf::new(), walked: None, links };
-    let digested = digest(&file, search, &Cache::none(), "");
+    let (cache, memory) = (Arc::new(Cache::none()), Arc::default());
+    let reading = PictureReading { follow_links: false, cache, memory };
+    let digested = digest(&file, search, &reading, "");
     digested.map_err(|(reason, what)| Bad::item(&file.name, reason, what))
 }
 
@@ -374,10 +391,10 @@ pub fn read_picture(
 fn digest(
     file: &PictureFile,
     search: &PictureSearch,
-    cache: &Cache,
+    reading: &PictureReading,
     recipe: &str,
 ) -> Result<(PictureItem, PictureDigest), (Reason, String)> {
-    let unreadable = |error| (Reason::Input, format!("cannot be read: {error}"));
+    let PictureReading { cache, memory, .. } = reading;
     let looked;
     let data = match &file.walked {
         Some(data) => data,
@@ -391,14 +408,15 @@ fn digest(
     {
         return Ok((item(file, data, facts, &digest), digest));
     }
-    let mut opened = File::open(&file.path).map_err(unreadable)?;
+    let opened = File::open(&file.path).map_err(unreadable)?;
     let data = opened.metadata().map_err(unreadable)?;
     let before = Before::of(&data);
-    let content = read_content(&mut opened, data.len())?;
     let extension = file.path.extension().and_then(OsStr::to_str);
-    let digest = search.digest_named(&content, extension);
-    let digest = digest.map_err(|error| (reason(&error), error.to_string()))?;
-    let facts = facts(&content, digest.format, (digest.width, digest.height));
+    let (facts, digest) = with_content(&opened, search.decoder(), memory, |content| {
+        let digest = search.digest_named(content, extension);
+        let digest = digest.map_err(|error| (reason(&error), error.to_string()))?;
+        Ok((facts(content, digest.format, (digest.width, digest.height)), digest))
+    })?;
     if let Ok(after) = opened.metadata() {
         cache.put(&file.path, recipe, &before, &after, &to_bytes(&facts, &digest));
     }
@@ -436,29 +454,47 @@ fn from_bytes(bytes: &[u8]) -> Option<(Facts, PictureDigest)> {
     Some((facts, digest))
 }
 
-fn read(file: &PictureFile) -> Result<Vec<u8>, (Reason, String)> {
-    let unreadable = |error| (Reason::Input, format!("cannot be read: {error}"));
-    let mut opened = File::open(&file.path).map_err(unreadable)?;
-    let size = opened.metadata().map_err(unreadable)?.len();
-    read_content(&mut opened, size)
+fn unreadable(error: std::io::Error) -> (Reason, String) {
+    (Reason::Input, format!("cannot be read: {error}"))
 }
 
-/// The bytes of a file that starts like a picture.
-fn read_content(file: &mut File, size: u64) -> Result<Vec<u8>, (Reason, String)> {
-    let unreadable = |error| (Reason::Input, format!("cannot be read: {error}"));
+/// Looks at the bytes of a file that starts like a picture, once there is memory to decode it.
+fn with_content<T>(
+    mut file: &File,
+    decoder: Decoder,
+    memory: &Budget,
+    look: impl FnOnce(&[u8]) -> Result<T, (Reason, String)>,
+) -> Result<T, (Reason, String)> {
+    let size = file.metadata().map_err(unreadable)?.len();
     if size > LARGEST {
         return Err((Reason::TooLarge, format!("{size} bytes, more than the {LARGEST} allowed")));
     }
-    let mut content = Vec::with_capacity(size as usize + 1);
     // What is no picture is not read to its end.
-    file.take(64).read_to_end(&mut content).map_err(unreadable)?;
-    if !content.is_empty() && PictureFormat::of_content(&content).is_none() {
-        let refused = Decoder::default().decode(&content).err();
+    let mut start = Vec::new();
+    file.take(64).read_to_end(&mut start).map_err(unreadable)?;
+    if !start.is_empty() && PictureFormat::of_content(&start).is_none() {
+        let refused = decoder.decode(&start).err();
         let refused = refused.map(|error| (reason(&error), error.to_string()));
         return Err(refused.unwrap_or((Reason::NotAPicture, String::new())));
     }
+    let decoding = decoder.memory(&mut BufReader::new(file)).unwrap_or(0);
+    // What decoders refuse anyway is not waited for.
+    let decoding = if decoding > 8 * decoder.limits.bytes { 0 } else { decoding };
+    let needed = size + decoding;
+    let _share = memory.take(needed).map_err(|limit| {
+        let (needed, limit) = (size_words(needed), size_words(limit));
+        let what = format!("takes {needed} to decode, more than --memory {limit} allows");
+        (Reason::TooLarge, format!("{what}; use --memory {needed} or more"))
+    })?;
+    file.rewind().map_err(unreadable)?;
+    let mut content = Vec::with_capacity(size as usize + 1);
     file.take(LARGEST).read_to_end(&mut content).map_err(unreadable)?;
-    Ok(content)
+    look(&content)
+}
+
+/// A size as `--memory` takes it, rounded up.
+fn size_words(bytes: u64) -> String {
+    format!("{}M", bytes.div_ceil(1 << 20))
 }
 
 fn item(
@@ -481,7 +517,7 @@ fn reason(error: &DecodeError) -> Reason {
     match error {
         DecodeError::Empty => Reason::Empty,
         DecodeError::NotAPicture { .. } => Reason::NotAPicture,
-        DecodeError::NotRead { .. } => Reason::NotRead,
+        DecodeError::NotRead { .. } | DecodeError::Unsupported { .. } => Reason::NotRead,
         DecodeError::TooManyPixels { .. } | DecodeError::TooMuchMemory { .. } => Reason::TooLarge,
         _ => Reason::Broken,
     }

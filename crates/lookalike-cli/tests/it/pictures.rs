@@ -232,3 +232,103 @@ fn a_model_of_common_colours_is_learned_from_a_sample() {
     let without = folder.run("hash photos --recipe hsv");
     assert_eq!((with.exit, without.exit), (0, 0), "{}", with.stderr);
 }
+
+/// A document of gray pages of 64 x 64 pixels, one for each scene; `more` is behind its end.
+fn document(scenes: &[u32], more: &[u8]) -> Vec<u8> {
+    let mut bytes = b"II*\0\0\0\0\0".to_vec();
+    // Where the place of the next page is written.
+    let mut next = 4;
+    for &seed in scenes {
+        let (paint, pixels) = (scene(seed), bytes.len() as u32);
+        let place = |at: u32| (at as f32 + 0.5) / 64.0;
+        bytes.extend(
+            (0..64 * 64).map(|at| paint(place(at % 64), place(at / 64)).clamp(0.0, 255.0) as u8),
+        );
+        let directory = (bytes.len() as u32).to_le_bytes();
+        bytes[next..next + 4].copy_from_slice(&directory);
+        let entries = [
+            (256, 64),
+            (257, 64),
+            (258, 8),
+            (259, 1),
+            (262, 1),
+            (273, pixels),
+            (277, 1),
+            (278, 64),
+            (279, 64 * 64),
+        ];
+        bytes.extend((entries.len() as u16).to_le_bytes());
+        for (tag, value) in entries {
+            bytes.extend((tag as u16).to_le_bytes());
+            bytes.extend([4, 0, 1, 0, 0, 0]);
+            bytes.extend((value as u32).to_le_bytes());
+        }
+        next = bytes.len();
+        bytes.extend([0; 4]);
+    }
+    bytes.extend(more);
+    bytes
+}
+
+#[test]
+fn documents_that_share_their_first_page_are_no_copies() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("scans")).unwrap();
+    let put = |name: &str, scenes: &[u32], more: &[u8]| {
+        fs::write(folder.path("scans").join(name), document(scenes, more)).unwrap();
+    };
+    put("a.tif", &[1, 2], b"");
+    put("again.tif", &[1, 2], b"saved by another program");
+    put("longer.tif", &[1, 2, 3], b"");
+    put("other.tif", &[1, 3], b"");
+    put("page.tif", &[1], b"");
+    let ran = folder.run("compare scans/a.tif scans/again.tif");
+    assert_eq!(ran.exit, 0, "{}", ran.all());
+    assert!(ran.stdout.contains("level       copy\n"), "{}", ran.stdout);
+    for other in ["longer", "other", "page"] {
+        let ran = folder.run(&format!("compare scans/a.tif scans/{other}.tif"));
+        assert!(ran.stdout.contains("level       similar\n"), "{other}: {}", ran.stdout);
+    }
+    let ran = folder.run("dedup scans --level copy -o kept");
+    assert_eq!(ran.exit, 0, "{}", ran.stderr);
+    let mut kept: Vec<_> =
+        fs::read_dir(folder.path("kept")).unwrap().map(|file| file.unwrap().file_name()).collect();
+    kept.sort();
+    assert_eq!(kept.len(), 4, "{kept:?}");
+    assert!(["longer.tif", "other.tif", "page.tif"].iter().all(|name| kept.contains(&name.into())));
+}
+
+#[test]
+fn images_that_do_not_fit_the_memory_limit_are_skipped_and_a_limit_for_none_is_refused() {
+    let folder = photos();
+    let large = bitmap(2_000, 1_100, |x, y| 90.0 * x + 90.0 * y);
+    fs::write(folder.path("photos/large.bmp"), large).unwrap();
+    let ran = folder.run("pairs photos --cache none --memory 16M");
+    assert_eq!(named(&ran), [pair("a.bmp", "b.jpg")]);
+    let said = "skipped photos/large.bmp: takes 25M to decode, more than --memory 16M allows; use \
+                --memory 25M or more";
+    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    let ran = folder.run("pairs photos --cache none --memory 25M");
+    assert!(!ran.stderr.contains("skipped"), "{}", ran.stderr);
+    folder
+        .run("pairs photos --cache none --memory 1M")
+        .fails("--memory 1M is too little to decode images; the smallest that works is 16M");
+}
+
+#[test]
+fn a_cut_off_image_never_replaces_an_intact_one() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("scans")).unwrap();
+    let whole = document(&[1, 2], b"");
+    // The pixels of both pages and the first directory are there, the last one is not.
+    fs::write(folder.path("scans/a.tif"), &whole[..whole.len() - 20]).unwrap();
+    fs::write(folder.path("scans/b.tif"), &whole).unwrap();
+    let ran = folder.run("dedup scans --level copy -o kept");
+    assert_eq!(ran.exit, 0, "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("skipped scans/a.tif: cut off: the TIFF ends too early"),
+        "{}",
+        ran.stderr
+    );
+    assert!(folder.path("kept/b.tif").exists());
+}

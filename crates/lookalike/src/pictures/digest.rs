@@ -30,7 +30,7 @@ pub struct PictureDigest {
 
 /// Raised whenever a digest of the same file may hold something else, though the recipe is the same:
 /// another decoder, another form of [`PictureDigest::to_bytes`].
-pub(super) const DIGEST_VERSION: u32 = 5;
+pub(super) const DIGEST_VERSION: u32 = 6;
 
 impl PictureDigest {
     /// The digest as bytes, for whoever keeps digests. They go by

@@ -1,6 +1,6 @@
 //! `lookalike bench pictures`: how long does a picture take on one core, and which part of the work?
 
-use std::{hint::black_box, process::ExitCode, time::Instant};
+use std::{hint::black_box, process::ExitCode, sync::Arc, time::Instant};
 
 use anyhow::{Result, ensure};
 use lookalike::{PictureParts, PictureRecipe, PictureSearch, extract::image::DecodeError};
@@ -17,7 +17,8 @@ pub fn run(args: &BenchPicturesArgs) -> Result<ExitCode> {
     let alike = PicturesAlike::of_recipe(&args.recipe)?;
     let search = PictureSearch::new(&alike.recipe, alike.radius);
     let mut skipped = Skipped::unless(false);
-    let reading = PictureReading { follow_links: false, cache: Cache::none().into() };
+    let (cache, memory) = (Cache::none().into(), Arc::default());
+    let reading = PictureReading { follow_links: false, cache, memory };
     let pictures = Pictures::open(&args.inputs, &reading, &mut skipped)?;
     let times = on_threads(Some(1), || {
         pictures.sampled(1.0, &mut skipped, &|bytes| Times::of(&search, &alike.recipe, bytes))

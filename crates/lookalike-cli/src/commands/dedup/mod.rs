@@ -296,7 +296,7 @@ fn search_pictures(
         bail!("pictures are read from files and folders, not from rows");
     }
     ensure!(given.make.is_none(), "functions of your own are for texts; these are pictures");
-    let reading = picture_reading(&args.cache, &args.rows);
+    let reading = picture_reading(&args.cache, &args.rows, work.memory);
     let mut own = Pictures::open(&args.inputs, &reading, skipped)?;
     let mut others = match &args.against {
         Some(path) => {

@@ -126,7 +126,8 @@ fn pictures(
     let collection = held.whole();
     let usual = args.verify.level.map(|level| preset.radius_of(level));
     let radius = index::usual_radius(collection.about(), args.distance.or(usual));
-    let mut own = Pictures::open(&args.inputs, &picture_reading(&args.cache, &args.rows), skipped)?;
+    let reading = picture_reading(&args.cache, &args.rows, work.memory);
+    let mut own = Pictures::open(&args.inputs, &reading, skipped)?;
     let outputs =
         Outputs::open(args, |output| Ok(KeptOutput::Folder(own.open_kept(output.file())?)))?;
     let name = collection.folder().display().to_string();

@@ -194,7 +194,7 @@ impl Source {
                 let search = PictureSearch::new(&preset.recipe, preset.radius())
                     .orientations(pictures.orientations || partial)
                     .partial(partial);
-                let reading = picture_reading(&CacheArgs::default(), rows);
+                let reading = picture_reading(&CacheArgs::default(), rows, None);
                 Self::Pictures(Pictures::open(paths, &reading, skipped)?, search)
             }
         })
