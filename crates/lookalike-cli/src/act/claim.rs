@@ -16,6 +16,7 @@ use std::{
     fs::{self, File, TryLockError},
     io,
     path::{Path, PathBuf},
+    rc::Rc,
 };
 
 use walkdir::WalkDir;
@@ -29,11 +30,24 @@ const SUFFIX: &str = ".claim";
 /// How often a folder is made anew if somebody who tidies up removes it while it is still empty.
 const TRIES: usize = 8;
 
+/// Puts files aside in the name of a run. The folder last used is kept for the next file: to make and
+/// remove one costs far more than to rename a file.
+pub struct Claims {
+    id: String,
+    last: Option<Rc<Folder>>,
+}
+
 /// A file that was put aside.
 pub struct Claim {
     file: PathBuf,
     home: PathBuf,
-    folder: PathBuf,
+    _folder: Rc<Folder>,
+    _held: Partial,
+}
+
+/// A folder for files that are put aside, for as long as it is used.
+struct Folder {
+    path: PathBuf,
     /// Locked for as long as this run lives, where folders can be locked.
     _alive: Option<File>,
     _held: Partial,
@@ -57,28 +71,58 @@ pub struct Recovered {
     pub settled: io::Result<Settled>,
 }
 
-impl Claim {
-    /// Puts a file aside, in the name of this run.
-    pub fn take(home: &Path, id: &str) -> io::Result<Self> {
-        let folder = folder_beside(home, id);
-        let alive = open_own(&folder)?;
-        let file = folder.join(home.file_name().unwrap_or_default());
-        // Nobody else puts anything there, so nobody can come in between.
-        let held = match files::exists(&file) {
-            true => Err(io::Error::other(format!("{} is in the way", file.display()))),
-            false => Partial::aside(home, &file),
-        };
-        match held {
-            Ok(held) => {
-                Ok(Self { file, home: home.to_owned(), folder, _alive: alive, _held: held })
+impl Claims {
+    pub fn new(id: &str) -> Self {
+        Self { id: id.to_owned(), last: None }
+    }
+
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Puts a file aside.
+    pub fn take(&mut self, home: &Path) -> io::Result<Claim> {
+        match self.folder_for(home)?.take(home) {
+            // Where folders cannot be locked, another run may have removed it, as it was empty.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && files::exists(home) => {
+                self.last = None;
+                self.folder_for(home)?.take(home)
             }
-            Err(error) => {
-                let _ = fs::remove_dir(&folder);
-                Err(error)
-            }
+            taken => taken,
         }
     }
 
+    fn folder_for(&mut self, home: &Path) -> io::Result<Rc<Folder>> {
+        let path = folder_beside(home, &self.id);
+        if let Some(last) = self.last.as_ref().filter(|last| last.path == path) {
+            return Ok(Rc::clone(last));
+        }
+        self.last = None;
+        let made = Rc::new(Folder::open(path)?);
+        self.last = Some(Rc::clone(&made));
+        Ok(made)
+    }
+}
+
+impl Folder {
+    fn open(path: PathBuf) -> io::Result<Self> {
+        let make = || open_own(&path);
+        let (alive, held) = Partial::of_folder(make, &path)?;
+        Ok(Self { path, _alive: alive, _held: held })
+    }
+
+    fn take(self: Rc<Self>, home: &Path) -> io::Result<Claim> {
+        let file = self.path.join(home.file_name().unwrap_or_default());
+        // Nobody else puts anything there, so nobody can come in between.
+        if files::exists(&file) {
+            return Err(io::Error::other(format!("{} is in the way", file.display())));
+        }
+        let held = Partial::aside(home, &file)?;
+        Ok(Claim { file, home: home.to_owned(), _folder: self, _held: held })
+    }
+}
+
+impl Claim {
     /// Where it is now.
     pub fn file(&self) -> &Path {
         &self.file
@@ -97,10 +141,10 @@ impl Claim {
     }
 }
 
-impl Drop for Claim {
+impl Drop for Folder {
     fn drop(&mut self) {
         // It stays if there is something in it.
-        let _ = fs::remove_dir(&self.folder);
+        let _ = fs::remove_dir(&self.path);
     }
 }
 
@@ -236,18 +280,18 @@ mod tests {
     #[test]
     fn a_file_that_is_put_aside_goes_back_unless_its_name_is_taken() {
         let (_folder, home) = folder();
-        let claim = Claim::take(&home, "1").unwrap();
+        let claim = Claims::new("1").take(&home).unwrap();
         assert!(!home.exists() && claim.file().exists());
         assert_eq!(claim.give_back_because("why".into()), "why");
         assert_eq!(fs::read_to_string(&home).unwrap(), "one");
-        let claim = Claim::take(&home, "1").unwrap();
+        let claim = Claims::new("1").take(&home).unwrap();
         let aside = claim.file().to_owned();
         fs::write(&home, "two").unwrap();
         assert!(claim.give_back_because("why".into()).starts_with("why; it is now "));
         assert_eq!(fs::read_to_string(&home).unwrap(), "two");
         assert_eq!(fs::read_to_string(&aside).unwrap(), "one");
         // What is there already is not replaced.
-        assert!(Claim::take(&home, "1").is_err());
+        assert!(Claims::new("1").take(&home).is_err());
         assert_eq!(fs::read_to_string(&aside).unwrap(), "one");
     }
 
@@ -256,20 +300,20 @@ mod tests {
     fn what_a_stopped_run_had_put_aside_is_brought_back_and_what_a_living_one_has_is_not() {
         let (folder, home) = folder();
         let trees = [folder.path().to_owned()];
-        let claim = Claim::take(&home, "1").unwrap();
+        let claim = Claims::new("1").take(&home).unwrap();
         assert!(recover(&trees, false).is_empty());
         let aside = claim.file().to_owned();
         drop(claim);
         // Given as a folder, or as the file that is not there.
         assert_eq!(settled(&recover(&trees, false)), [&Settled::Back]);
-        drop(Claim::take(&home, "1").unwrap());
+        drop(Claims::new("1").take(&home).unwrap());
         assert_eq!(settled(&recover(std::slice::from_ref(&home), false)), [&Settled::Back]);
         assert_eq!(fs::read_to_string(&home).unwrap(), "one");
         assert!(!files::folder_of(&aside).exists());
         // The name is taken: by another file, and by its equal.
         for (content, expected) in [("two", Settled::Taken), ("one", Settled::Done)] {
             if !aside.exists() {
-                drop(Claim::take(&home, "1").unwrap());
+                drop(Claims::new("1").take(&home).unwrap());
             }
             fs::write(&home, content).unwrap();
             assert_eq!(settled(&recover(&trees, false)), [&expected]);

@@ -4,7 +4,7 @@
 //! out.
 //!
 //! This is a courtesy that saves work: what protects files is that they are put aside first
-//! ([`Claim`](super::claim::Claim)), between users and machines, too.
+//! ([`Claim`](super::claim::Claims)), between users and machines, too.
 
 use std::{
     fs::{self, File, TryLockError},

@@ -21,7 +21,7 @@ use std::{
 use anyhow::Result;
 
 use crate::source::{Digest, FileId, SeenFile, Stamp, path_text};
-use claim::Claim;
+use claim::Claims;
 pub use claim::{Recovered, Settled, recover};
 pub use files::resolve;
 use journal::Act;
@@ -157,6 +157,7 @@ impl<'a> Actor<'a> {
     /// Acts on all these files.
     pub fn act(mut self, going: &[Going<'_>], journal: &mut Journal) -> Result<Acted> {
         let staying = Staying::new(going);
+        let mut claims = Claims::new(&journal.id);
         for batch in going.chunks(BATCH) {
             let intents = self.intend(batch, &staying);
             for intent in &intents {
@@ -165,7 +166,7 @@ impl<'a> Actor<'a> {
             journal.sync()?;
             for intent in intents {
                 let stays = self.stays_with(&intent.going);
-                match stays.and_then(|()| intent.carry_out(&journal.id, self.reread)) {
+                match stays.and_then(|()| intent.carry_out(&mut claims, self.reread)) {
                     Ok(()) => self.count(&intent),
                     Err(why) => {
                         journal.did_not(intent.entry.number, &why);
@@ -360,16 +361,16 @@ fn link(name: &Path, keep: &SeenFile<'_>) -> Result<Act, Why> {
 
 impl Intent<'_> {
     /// Puts the file aside, checks it and its keeper, and acts; or leaves everything as it was.
-    fn carry_out(&self, id: &str, reread: Reread<'_>) -> Result<(), String> {
+    fn carry_out(&self, claims: &mut Claims, reread: Reread<'_>) -> Result<(), String> {
         let from = &self.entry.from;
         is_unchanged(from, self.going.file.stamp)?;
-        let claim = Claim::take(from, id).map_err(|error| match error.kind() {
+        let claim = claims.take(from).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => GONE.to_owned(),
             _ => format!("cannot be put aside to be checked: {error}"),
         })?;
         let acted = self
             .check(claim.file(), reread)
-            .and_then(|()| self.act(claim.file(), id).map_err(|error| in_words(&error)));
+            .and_then(|()| self.act(claim.file(), claims.id()).map_err(|error| in_words(&error)));
         acted.map_err(|why| claim.give_back_because(why))
     }
 
@@ -469,6 +470,5 @@ fn is_unchanged(path: &Path, seen: Stamp) -> Result<(), String> {
 
 /// Puts a file that was put aside back in its place, when the run is stopped.
 pub fn put_back(aside: &Path, home: &Path) -> io::Result<()> {
-    files::rename_new(aside, home)?;
-    fs::remove_dir(files::folder_of(aside))
+    files::rename_new(aside, home)
 }

@@ -16,7 +16,7 @@ use anyhow::Result;
 use tempfile::NamedTempFile;
 
 use super::{
-    claim::{self, Claim, Settled},
+    claim::{self, Claims, Settled},
     files,
     journal::{Act, Entry, Notes, Read, partial},
     lock::RunLock,
@@ -80,12 +80,13 @@ impl Undo {
     /// Undoes everything that can be; with `only_look`, tells what would come of it.
     pub fn run(mut self, only_look: bool) -> Undone {
         let mut undone = Undone::default();
+        let mut claims = Claims::new(&self.journal.id);
         for entry in self.journal.entries.iter().rev() {
             if self.journal.is_settled(entry) {
                 undone.as_it_was += 1;
                 continue;
             }
-            match undo(entry, &self.journal.id, only_look) {
+            match undo(entry, &mut claims, only_look) {
                 Ok(something) => {
                     *(if something { &mut undone.back } else { &mut undone.as_it_was }) += 1;
                     if let Some(notes) = self.notes.as_mut().filter(|_| !only_look) {
@@ -95,7 +96,10 @@ impl Undo {
                 Err(why) => undone.left.push(format!("{}: {why}", path_text(&entry.from))),
             }
         }
+        drop(claims);
         if !only_look {
+            let places = self.journal.entries.iter().flat_map(Entry::places);
+            places.for_each(|place| claim::tidy(place, &self.journal.id));
             // Those with something in them stay, by themselves.
             for folder in self.journal.made.iter().rev() {
                 let _ = fs::remove_dir(folder);
@@ -139,26 +143,25 @@ impl Entry {
 }
 
 /// Takes all steps there are; whether there were any.
-fn undo(entry: &Entry, id: &str, only_look: bool) -> Result<bool, String> {
+fn undo(entry: &Entry, claims: &mut Claims, only_look: bool) -> Result<bool, String> {
     entry.places().try_for_each(check_place)?;
     if only_look {
-        return Ok(!matches!(next_step(entry, id)?, Step::Nothing));
+        return Ok(!matches!(next_step(entry, claims.id())?, Step::Nothing));
     }
-    let partial = partial(id, entry.number);
+    let partial = partial(claims.id(), entry.number);
     for place in entry.places() {
         // What a crash left behind.
         let _ = fs::remove_file(files::folder_of(place).join(&partial));
     }
     let mut something = false;
     loop {
-        let step = next_step(entry, id)?;
+        let step = next_step(entry, claims.id())?;
         if matches!(step, Step::Nothing) {
             break;
         }
         something = true;
-        take(&step, entry, id, &partial)?;
+        take(&step, entry, claims, &partial)?;
     }
-    entry.places().for_each(|place| claim::tidy(place, id));
     if let Act::Trash { to } = &entry.act {
         let _ = fs::remove_file(trash::info_of(to));
     }
@@ -253,7 +256,7 @@ fn is_original(entry: &Entry, now: Stamp) -> Result<bool, String> {
     Ok(entry.is(now) || entry.is_in(&entry.from).map_err(|error| error.to_string())?)
 }
 
-fn take(step: &Step, entry: &Entry, id: &str, partial: &str) -> Result<(), String> {
+fn take(step: &Step, entry: &Entry, claims: &mut Claims, partial: &str) -> Result<(), String> {
     let in_words = |error: io::Error| error.to_string();
     match step {
         Step::Nothing => Ok(()),
@@ -267,7 +270,7 @@ fn take(step: &Step, entry: &Entry, id: &str, partial: &str) -> Result<(), Strin
         Step::Move => {
             fs::create_dir_all(files::folder_of(&entry.from)).map_err(in_words)?;
             let to = entry.target().unwrap_or(&entry.from);
-            put_aside(to, id, &|aside| {
+            put_aside(to, claims, &|aside| {
                 check_content(entry, aside)?;
                 files::move_file(aside, &entry.from, partial)
             })
@@ -275,13 +278,13 @@ fn take(step: &Step, entry: &Entry, id: &str, partial: &str) -> Result<(), Strin
         Step::RemoveCopy => {
             let to = entry.target().unwrap_or(&entry.from);
             // The copy is out of the way: what is in the old place now is not the copy itself.
-            put_aside(to, id, &|aside| {
+            put_aside(to, claims, &|aside| {
                 check_content(entry, aside)?;
                 check_content(entry, &entry.from)?;
                 fs::remove_file(aside)
             })
         }
-        Step::Unlink => put_aside(&entry.from, id, &|aside| {
+        Step::Unlink => put_aside(&entry.from, claims, &|aside| {
             check_content(entry, aside)?;
             unlink(entry, aside, partial)
         }),
@@ -289,8 +292,12 @@ fn take(step: &Step, entry: &Entry, id: &str, partial: &str) -> Result<(), Strin
 }
 
 /// Puts a file aside and does something; if that fails, the file goes back.
-fn put_aside(path: &Path, id: &str, act: &dyn Fn(&Path) -> io::Result<()>) -> Result<(), String> {
-    let claim = Claim::take(path, id).map_err(|error| error.to_string())?;
+fn put_aside(
+    path: &Path,
+    claims: &mut Claims,
+    act: &dyn Fn(&Path) -> io::Result<()>,
+) -> Result<(), String> {
+    let claim = claims.take(path).map_err(|error| error.to_string())?;
     act(claim.file()).map_err(|why| claim.give_back_because(why.to_string()))
 }
 

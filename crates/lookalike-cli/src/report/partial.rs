@@ -16,6 +16,8 @@ static PARTIALS: Mutex<BTreeMap<PathBuf, Stopped>> = Mutex::new(BTreeMap::new())
 /// What becomes of something if a signal comes.
 enum Stopped {
     Removed,
+    /// A folder goes if nothing is in it.
+    Tidied,
     /// It goes to this path, if that is free.
     PutBack(PathBuf),
 }
@@ -63,6 +65,17 @@ impl Partial {
                 return Ok((made, partial));
             }
         }
+    }
+
+    /// Makes a folder of which nothing is left but what is put there.
+    pub fn of_folder<T>(
+        make: impl FnOnce() -> io::Result<T>,
+        path: &Path,
+    ) -> io::Result<(T, Self)> {
+        let mut partials = lock();
+        let made = make()?;
+        partials.insert(path.to_owned(), Stopped::Tidied);
+        Ok((made, Self { path: path.to_owned(), _lock: None }))
     }
 
     /// Renames a file to a path that nobody else uses; a signal puts it back.
@@ -124,9 +137,11 @@ pub fn remove_when_stopped() {
         if let Some(signal) = signals.forever().next() {
             // Never released: nothing new may begin.
             let partials = lock();
-            for (path, stopped) in partials.iter() {
+            // What is in a folder comes before the folder.
+            for (path, stopped) in partials.iter().rev() {
                 let _ = match stopped {
                     Stopped::Removed => fs::remove_file(path).or_else(|_| fs::remove_dir_all(path)),
+                    Stopped::Tidied => fs::remove_dir(path),
                     Stopped::PutBack(home) => crate::act::put_back(path, home),
                 };
             }
