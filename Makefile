@@ -1,4 +1,4 @@
-.PHONY: test soak soak-acting test-python browser lint lint-bench quality quality-images bench bench-images bench-texts bench-peers bench-python
+.PHONY: test soak fuzz fuzz-corpus soak-acting test-python browser lint lint-bench quality quality-images bench bench-images bench-texts bench-peers bench-python
 
 # All that must hold before a change goes in. Needs Rust, Python 3.11 or later, and Chromium to look
 # at the report with, which is installed if it is missing; LOOKALIKE_NO_BROWSER=1 goes without it,
@@ -17,6 +17,21 @@ soak:
 # Two acting runs on the same files, 2,000 times, killed at random; LOOKALIKE_TEST_SEED repeats a run.
 soak-acting:
 	LOOKALIKE_TEST_ROUNDS=2000 cargo test --profile tested --package lookalike-cli --test it -- acting_together --nocapture
+
+# Damaged files of every format: a million mutated seeds a target, of which none may panic, take more
+# than a second of CPU time, or allocate more than 512 MB. Prints a table; writes inputs that fail to
+# target/tmp/fuzz. Run it in the background: it takes minutes a target.
+#   make fuzz [N=1000000] [TARGET=png] [SEED=26] [FIRST=0]
+N = 1000000
+SEED = 26
+FIRST = 0
+fuzz:
+	cargo test --package lookalike-cli --profile tested --test fuzz -- \
+		$(TARGET) --campaign --runs $(N) --seed $(SEED) --first $(FIRST)
+
+# The seeds as files, from where cargo-fuzz takes them: cargo +nightly fuzz run png
+fuzz-corpus:
+	cargo test --package lookalike-cli --profile tested --test fuzz -- --corpus $(CURDIR)/fuzz/corpus
 
 # The Python package as its users get it: a wheel, installed into a fresh environment. The tests see
 # nothing of the source tree. Everything beneath the wheel was built for the tests before.

@@ -5,7 +5,7 @@
 
 use lookalike::{
     Model, PicturePreset, Width,
-    extract::image::{Decoder, facts},
+    extract::image::{Decoder, Limits, facts},
 };
 
 use crate::{
@@ -15,16 +15,30 @@ use crate::{
 
 /// An image of any format: its gray pixels and a fingerprint of them, its colours, and its metadata.
 pub fn image(bytes: &[u8]) {
-    for preset in ["pdq", "colour"] {
-        let recipe = &PicturePreset::named(preset).expect("the preset exists").recipe;
-        let decoder = Decoder { colour: preset == "colour", frames: true, ..Decoder::default() };
-        // As a file whose content leaves open what it is, and as one whose extension tells.
-        for extension in [None, Some("nef")] {
-            if let Ok(picture) = decoder.decode_unguarded(bytes, extension) {
-                recipe.prints(&picture, false);
-                facts(bytes, picture.format, (picture.width, picture.height));
-            }
-        }
+    gray_image(bytes);
+    decoded_for("colour", None, bytes);
+}
+
+/// An image of which no colours are wanted.
+pub fn gray_image(bytes: &[u8]) {
+    decoded_for("pdq", None, bytes);
+}
+
+/// A RAW file whose content leaves open what it is, but not its extension.
+pub fn raw_image(bytes: &[u8]) {
+    decoded_for("pdq", Some("nef"), bytes);
+}
+
+/// Images may be as large as is decoded in less than a second: a file of any size can rightly claim
+/// more pixels.
+const LIMITS: Limits = Limits { pixels: 1 << 24, bytes: 512 << 20 };
+
+fn decoded_for(preset: &str, extension: Option<&str>, bytes: &[u8]) {
+    let recipe = &PicturePreset::named(preset).expect("the preset exists").recipe;
+    let decoder = Decoder { limits: LIMITS, colour: preset == "colour", frames: true };
+    if let Ok(picture) = decoder.decode_unguarded(bytes, extension) {
+        recipe.prints(&picture, false);
+        facts(bytes, picture.format, (picture.width, picture.height));
     }
 }
 

@@ -1,0 +1,11 @@
+#![no_main]
+
+#[path = "../runner/repair.rs"]
+mod repair;
+
+// With its checksums made to fit: without that, hardly a change would be looked at.
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    let mut data = data.to_vec();
+    repair::model(&mut data);
+    lookalike_cli::fuzz::model(&data);
+});

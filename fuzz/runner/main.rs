@@ -1,0 +1,250 @@
+//! Do damaged files panic, hang, or take memory without end? Runs every target on mutated seeds.
+//!
+//! Without arguments: some runs of every target, for `make test`. `make fuzz` asks for many more
+//! and for a bound on the CPU time of each. Run N of a target is the same on every machine.
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program of its own")]
+
+mod memory;
+mod mutate;
+mod repair;
+mod seeds;
+mod target;
+mod watch;
+
+use std::{
+    fs, io,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::{Path, PathBuf},
+    process::ExitCode,
+    time::{Duration, Instant},
+};
+
+use cpu_time::ProcessTime;
+
+use mutate::Random;
+use target::{TARGETS, Target};
+use watch::Watch;
+
+/// Runs of each target in `make test`.
+const FEW: u64 = 300;
+
+/// A run may allocate this much.
+const MOST_BYTES: usize = 512 << 20;
+
+/// In a campaign, a run may take this much time of all processors together.
+const MOST_TIME: Duration = Duration::from_secs(1);
+
+/// After so many failures a target is given up: most have one cause.
+const MOST_FAILURES: u64 = 20;
+
+const USAGE: &str = "\
+usage: fuzz [TARGET...] [--runs N] [--seed S] [--first N] [--campaign] [--corpus FOLDER] [--list]
+  TARGET      only targets whose names contain this
+  --runs N    how many runs of each target (300)
+  --seed S    another seed makes other inputs (26)
+  --first N   the number of the first run (0); with --runs 1, repeats one run
+  --campaign  also fail runs that take more than a second of CPU time
+  --corpus F  write the seeds to this folder, and run nothing";
+
+struct Options {
+    names: Vec<String>,
+    runs: u64,
+    seed: u64,
+    first: u64,
+    campaign: bool,
+    corpus: Option<PathBuf>,
+    list: bool,
+}
+
+impl Options {
+    /// As libtest does, takes what it does not know as the name of a test. Of libtest's own options,
+    /// which `cargo test` hands to every test, none changes anything here.
+    fn read(mut args: impl Iterator<Item = String>) -> Result<Self, String> {
+        let (names, campaign, corpus, list) = (Vec::new(), false, None, false);
+        let mut options = Self { names, runs: FEW, seed: 26, first: 0, campaign, corpus, list };
+        while let Some(arg) = args.next() {
+            let mut value = || args.next().ok_or_else(|| format!("{arg} takes a value\n{USAGE}"));
+            let mut number = || {
+                let number = value()?.replace('_', "").parse();
+                number.map_err(|_| format!("{arg} takes a number\n{USAGE}"))
+            };
+            match arg.as_str() {
+                "--runs" => options.runs = number()?,
+                "--seed" => options.seed = number()?,
+                "--first" => options.first = number()?,
+                "--corpus" => options.corpus = Some(value()?.into()),
+                "--campaign" => options.campaign = true,
+                "--list" => options.list = true,
+                "--help" | "-h" => return Err(USAGE.to_owned()),
+                _ if arg.starts_with('-') => {}
+                _ => options.names.push(arg),
+            }
+        }
+        Ok(options)
+    }
+
+    fn wants(&self, target: &Target) -> bool {
+        self.names.is_empty() || self.names.iter().any(|name| target.name.contains(name.as_str()))
+    }
+}
+
+/// What a campaign of one target came to.
+#[derive(Default)]
+struct Outcome {
+    runs: u64,
+    failures: u64,
+    elapsed: Duration,
+    slowest: Duration,
+    slowest_run: u64,
+    largest: usize,
+    largest_run: u64,
+}
+
+fn main() -> ExitCode {
+    let options = match Options::read(std::env::args().skip(1)) {
+        Ok(options) => options,
+        Err(message) => {
+            eprintln!("{message}");
+            return ExitCode::from(2);
+        }
+    };
+    let wanted = TARGETS.iter().filter(|target| options.wants(target));
+    if options.list {
+        // As libtest lists its tests.
+        wanted.for_each(|target| println!("{}: test", target.name));
+        return ExitCode::SUCCESS;
+    }
+    if let Some(folder) = &options.corpus {
+        wanted
+            .for_each(|target| write_seeds(target, folder).expect("the folder can be written to"));
+        return ExitCode::SUCCESS;
+    }
+    // What runs in parallel runs on this thread, so that a run is the same each time.
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread();
+    pool.build_global().expect("there is no pool yet");
+    let watch = Watch::start(artifacts());
+    println!("fuzz: seed {}, runs from {} on, {} each", options.seed, options.first, options.runs);
+    println!("{HEADER}");
+    let mut failures = 0;
+    for target in wanted {
+        let outcome = campaign(target, &options, &watch);
+        println!("{}", row(target, &outcome));
+        failures += outcome.failures;
+    }
+    watch.finish();
+    match failures {
+        0 => ExitCode::SUCCESS,
+        _ => {
+            println!("fuzz: {failures} runs failed; their inputs are in {}", artifacts().display());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Where inputs go that fail.
+fn artifacts() -> PathBuf {
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("fuzz")
+}
+
+fn write_seeds(target: &Target, folder: &Path) -> io::Result<()> {
+    let folder = folder.join(target.name);
+    fs::create_dir_all(&folder)?;
+    let mut seeds = (target.seeds)().into_iter().enumerate();
+    seeds.try_for_each(|(number, seed)| fs::write(folder.join(format!("seed-{number}")), seed))
+}
+
+const HEADER: &str =
+    "target          runs     runs/s   slowest ms      run   largest MiB      run   failed";
+
+fn row(target: &Target, outcome: &Outcome) -> String {
+    let per_second = outcome.runs as f64 / outcome.elapsed.as_secs_f64().max(1e-9);
+    let slowest = outcome.slowest.as_secs_f64() * 1e3;
+    let largest = outcome.largest as f64 / f64::from(1 << 20);
+    format!(
+        "{:<10} {:>9} {per_second:>10.0} {slowest:>12.1} {:>8} {largest:>13.1} {:>8} {:>8}",
+        target.name, outcome.runs, outcome.slowest_run, outcome.largest_run, outcome.failures
+    )
+}
+
+fn campaign(target: &Target, options: &Options, watch: &Watch) -> Outcome {
+    let seeds = (target.seeds)();
+    assert!(seeds.iter().all(|seed| !seed.is_empty()), "{}: a seed is empty", target.name);
+    let mut outcome = Outcome::default();
+    let start = Instant::now();
+    for run in options.first..options.first + options.runs {
+        let mut random = Random::of_run(options.seed, target.name, run);
+        let mut input = mutate::mutated(&seeds, &mut random);
+        // Half of the inputs get past their checksums.
+        if let (Some(repair), 0) = (target.repair, random.below(2)) {
+            repair(&mut input);
+        }
+        watch.begin(target.name, run);
+        let ran = Ran::of(target, &input);
+        watch.end();
+        outcome.add(run, &ran);
+        if let Some(what) = ran.failure(options.campaign) {
+            outcome.failures += 1;
+            report(target, options.seed, run, &input, &what);
+            if outcome.failures == MOST_FAILURES {
+                break;
+            }
+        }
+    }
+    outcome.elapsed = start.elapsed();
+    outcome
+}
+
+impl Outcome {
+    fn add(&mut self, run: u64, ran: &Ran) {
+        self.runs += 1;
+        if ran.time > self.slowest {
+            (self.slowest, self.slowest_run) = (ran.time, run);
+        }
+        if ran.bytes > self.largest {
+            (self.largest, self.largest_run) = (ran.bytes, run);
+        }
+    }
+}
+
+/// One run, measured.
+struct Ran {
+    /// The message of one, if there was any.
+    panic: Option<String>,
+    time: Duration,
+    bytes: usize,
+}
+
+impl Ran {
+    fn of(target: &Target, input: &[u8]) -> Self {
+        watch::forget_panics();
+        let before = memory::start();
+        let start = ProcessTime::now();
+        let escaped = catch_unwind(AssertUnwindSafe(|| (target.entry)(input))).is_err();
+        let time = start.elapsed();
+        let bytes = memory::peak() - before;
+        // One on another thread may have been swallowed there.
+        let panic = watch::first_panic().or_else(|| escaped.then(String::new));
+        Self { panic, time, bytes }
+    }
+
+    fn failure(&self, campaign: bool) -> Option<String> {
+        if let Some(message) = &self.panic {
+            return Some(message.replace('\n', " "));
+        }
+        if self.bytes > MOST_BYTES {
+            return Some(format!("allocated {} MiB", self.bytes >> 20));
+        }
+        let slow = campaign && self.time > MOST_TIME;
+        slow.then(|| format!("took {:.1} s of CPU time", self.time.as_secs_f64()))
+    }
+}
+
+fn report(target: &Target, seed: u64, run: u64, input: &[u8], what: &str) {
+    let name = target.name;
+    let path = artifacts().join(format!("{name}-{seed}-{run}"));
+    let kept = fs::create_dir_all(artifacts()).and_then(|()| fs::write(&path, input));
+    let place = kept.map_or_else(|error| error.to_string(), |()| path.display().to_string());
+    println!("{name}: run {run} {what}; input: {place}");
+    println!("  again: make fuzz TARGET={name} SEED={seed} FIRST={run} N=1");
+}

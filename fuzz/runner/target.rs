@@ -1,0 +1,39 @@
+//! What is fuzzed? Every format that is read, each by its entry in `lookalike_cli::fuzz`.
+
+use lookalike_cli::fuzz;
+
+use crate::{repair, seeds};
+
+/// A format: what reads it, and what its files look like.
+pub struct Target {
+    pub name: &'static str,
+    pub entry: fn(&[u8]),
+    pub seeds: fn() -> Vec<Vec<u8>>,
+    /// Makes checksums fit again.
+    pub repair: Option<fn(&mut [u8])>,
+}
+
+const fn target(name: &'static str, entry: fn(&[u8]), seeds: fn() -> Vec<Vec<u8>>) -> Target {
+    Target { name, entry, seeds, repair: None }
+}
+
+pub const TARGETS: &[Target] = &[
+    target("jpeg", fuzz::image, seeds::jpeg::seeds),
+    target("jpeg-large", fuzz::gray_image, seeds::jpeg::large),
+    Target { repair: Some(repair::png), ..target("png", fuzz::image, seeds::images::png) },
+    target("gif", fuzz::image, seeds::images::gif),
+    target("webp", fuzz::image, seeds::images::webp),
+    target("bmp", fuzz::image, seeds::images::bmp),
+    target("tiff", fuzz::image, seeds::tiff::seeds),
+    target("raw", fuzz::raw_image, seeds::raw::seeds),
+    target("npy", fuzz::npy, seeds::tables::npy),
+    target("hashes", fuzz::hashes, seeds::tables::hashes),
+    target("csv", fuzz::csv, seeds::tables::csv),
+    target("tsv", fuzz::tsv, seeds::tables::tsv),
+    target("jsonl", fuzz::jsonl, seeds::tables::jsonl),
+    target("parquet", fuzz::parquet, seeds::tables::parquet),
+    target("warc", fuzz::warc, seeds::archives::warc),
+    target("html", fuzz::html, seeds::archives::html),
+    target("compressed", fuzz::lines, seeds::archives::compressed),
+    Target { repair: Some(repair::model), ..target("model", fuzz::model, seeds::tables::model) },
+];

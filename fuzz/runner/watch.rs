@@ -1,0 +1,92 @@
+//! What is running, and did it panic? Sees panics of all threads, runs without end, and crashes.
+
+use std::{
+    fs::{self, File},
+    io::{Seek, SeekFrom, Write},
+    path::PathBuf,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use cpu_time::ProcessTime;
+
+/// A run that takes longer than this never ends.
+const ENDLESS: Duration = Duration::from_secs(60);
+
+static FIRST_PANIC: Mutex<Option<String>> = Mutex::new(None);
+
+/// Where the first panic was since they were forgotten, and why; on any thread, caught ones included,
+/// unless whoever catches it lets nobody hear of it.
+pub fn first_panic() -> Option<String> {
+    FIRST_PANIC.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+pub fn forget_panics() {
+    *FIRST_PANIC.lock().unwrap_or_else(PoisonError::into_inner) = None;
+}
+
+/// Writes down what is running: a stack that overflows ends the process without another word.
+pub struct Watch {
+    note: PathBuf,
+    file: Mutex<File>,
+    runs: Arc<AtomicU64>,
+    done: Arc<AtomicBool>,
+    guard: JoinHandle<()>,
+}
+
+impl Watch {
+    pub fn start(folder: PathBuf) -> Self {
+        std::panic::set_hook(Box::new(|panic| {
+            let mut first = FIRST_PANIC.lock().unwrap_or_else(PoisonError::into_inner);
+            first.get_or_insert_with(|| panic.to_string());
+        }));
+        let note = folder.join(format!("running-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("the target folder can be written to");
+        let file = Mutex::new(File::create(&note).expect("the target folder can be written to"));
+        let (runs, done) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
+        let guard = thread::spawn({
+            let (runs, done, note) = (runs.clone(), done.clone(), note.clone());
+            move || end_what_is_endless(&runs, &done, &note)
+        });
+        Self { note, file, runs, done, guard }
+    }
+
+    pub fn begin(&self, target: &str, run: u64) {
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        // Always of one length, so that nothing is left of the line before.
+        let line = format!("{target:<12} run {run:<20}\n");
+        let written = file.seek(SeekFrom::Start(0)).and_then(|_| file.write_all(line.as_bytes()));
+        written.expect("the target folder can be written to");
+    }
+
+    pub fn end(&self) {
+        self.runs.fetch_add(1, Relaxed);
+    }
+
+    pub fn finish(self) {
+        self.done.store(true, Relaxed);
+        self.guard.thread().unpark();
+        let _ = self.guard.join();
+        let _ = fs::remove_file(&self.note);
+    }
+}
+
+/// Time of the processor, not of the clock: a busy machine is no endless run.
+fn end_what_is_endless(runs: &AtomicU64, done: &AtomicBool, note: &PathBuf) {
+    let (mut seen, mut since) = (0, ProcessTime::now());
+    while !done.load(Relaxed) {
+        thread::park_timeout(Duration::from_secs(1));
+        let now = runs.load(Relaxed);
+        if now != seen {
+            (seen, since) = (now, ProcessTime::now());
+        } else if since.elapsed() > ENDLESS {
+            let running = fs::read_to_string(note).unwrap_or_default();
+            println!("fuzz: {} never ends", running.trim());
+            std::process::exit(1);
+        }
+    }
+}
