@@ -27,7 +27,7 @@ use target::{TARGETS, Target};
 use watch::Watch;
 
 /// Runs of each target in `make test`.
-const FEW: u64 = 300;
+const FEW: u64 = 1_000;
 
 /// A run may allocate this much.
 const MOST_BYTES: usize = 512 << 20;
@@ -41,7 +41,7 @@ const MOST_FAILURES: u64 = 20;
 const USAGE: &str = "\
 usage: fuzz [TARGET...] [--runs N] [--seed S] [--first N] [--campaign] [--corpus FOLDER] [--list]
   TARGET      only targets whose names contain this
-  --runs N    how many runs of each target (300)
+  --runs N    how many runs of each target (1000)
   --seed S    another seed makes other inputs (26)
   --first N   the number of the first run (0); with --runs 1, repeats one run
   --campaign  also fail runs that take more than a second of CPU time
