@@ -28,26 +28,34 @@ impl Counts {
     }
 
     pub fn add(&self, set: Set<'_>) {
-        self.each(set, |count| count.fetch_add(1, Ordering::Relaxed));
+        self.each(set, |_, count| {
+            count.fetch_add(1, Ordering::Relaxed);
+        });
     }
 
     pub fn subtract(&self, set: Set<'_>) {
-        self.each(set, |count| count.fetch_sub(1, Ordering::Relaxed));
+        self.each(set, |_, count| {
+            count.fetch_sub(1, Ordering::Relaxed);
+        });
     }
 
-    fn each(&self, set: Set<'_>, change: impl Fn(&AtomicU32) -> u32) {
-        for &feature in set.features {
-            change(&self.counts[(feature >> self.shift) as usize]);
+    fn each(&self, set: Set<'_>, mut on_count: impl FnMut(u32, &AtomicU32)) {
+        for (at, &feature) in set.features.iter().enumerate() {
+            if let Some(&later) = set.features.get(at + AHEAD) {
+                prefetch(self.counts.get((later >> self.shift) as usize));
+            }
+            on_count(feature, &self.counts[(feature >> self.shift) as usize]);
         }
     }
 
     /// The weight of those features of a set that another item may have, too.
     pub fn shared_weight(&self, set: Set<'_>) -> u32 {
-        let weight = |&feature: &u32| {
-            let count = self.counts[(feature >> self.shift) as usize].load(Ordering::Relaxed);
-            if count > 1 { 1 + (feature & TWICE) } else { 0 }
-        };
-        set.features.iter().map(weight).sum()
+        let mut weight = 0;
+        self.each(set, |feature, count| {
+            let is_shared = count.load(Ordering::Relaxed) > 1;
+            weight += if is_shared { 1 + (feature & TWICE) } else { 0 };
+        });
+        weight
     }
 
     pub fn finish(self) -> Commonness {
@@ -55,6 +63,9 @@ impl Counts {
         Commonness { shift: self.shift, classes: self.counts.into_iter().map(class).collect() }
     }
 }
+
+/// How many features ahead memory is asked for: a slot is somewhere else for each of them.
+const AHEAD: usize = 24;
 
 const FEATURES_PER_SLOT: u64 = if cfg!(test) { 1 } else { 4 };
 /// Few in tests, so that they see collisions.
@@ -120,7 +131,6 @@ impl Ranker {
         self.ranks.clear();
         let mut weight = 0;
         for (at, &feature) in set.features.iter().enumerate() {
-            const AHEAD: usize = 24;
             if let Some(&later) = set.features.get(at + AHEAD) {
                 prefetch(commonness.classes.get((later >> commonness.shift) as usize));
             }

@@ -6,7 +6,7 @@ use super::{
     bitmap::{self, Folds},
     bounds::Bounds,
     commonness::{Commonness, Ranker},
-    lists::{ListSizes, Lists, Posting},
+    lists::{ListSizes, Lists, Part, Posting},
 };
 use crate::{Kernel, hamming::prefetch, keys::Bands, verify::Set};
 
@@ -45,9 +45,8 @@ pub(crate) struct OverlapIndex<'r> {
     /// By entry, once more: they are looked at all the time, and so lie close together.
     weights: Vec<u32>,
     bitmaps: Vec<u64>,
-    short: Lists,
-    /// Only if entries come in any order.
-    long: Lists,
+    /// The long ones only if entries come in any order.
+    lists: Lists,
     /// By weight, up to some: the first entry that is as heavy.
     firsts: Vec<u32>,
 }
@@ -65,38 +64,33 @@ struct Entry {
 /// Weights beyond are looked for.
 const FIRSTS: usize = 1 << 20;
 
-/// The list that a posting belongs to.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
-    Short,
-    Long,
-}
-
 /// Room for the entries of an index, counted from any thread before the first of them is inserted.
 pub(crate) struct IndexSizes {
     order: Order,
-    short: ListSizes,
-    long: ListSizes,
+    lists: ListSizes,
 }
+
+/// How many features of a set are asked for before they are needed, and places twice as far ahead.
+const AHEAD: usize = 16;
 
 impl IndexSizes {
     /// For sets that have about this many features together.
     pub fn new(order: Order, features: u64) -> Self {
-        let [short, long] = match order {
-            Order::Weight => [features / 3, 0],
-            Order::Any => [features / 3, features / 4],
+        let parts = match order {
+            Order::Weight => 1,
+            Order::Any => 2,
         };
-        Self { order, short: ListSizes::new(short), long: ListSizes::new(long) }
+        Self { order, lists: ListSizes::new(features / 3, parts) }
     }
 
     /// Makes room for a set.
-    pub fn add(&self, rule: &Rule, set: Set<'_>, postings: &mut Postings) {
-        postings.take(rule, self.order, set);
-        for &(part, feature, _) in &postings.listed {
-            match part {
-                Part::Short => self.short.add(feature),
-                Part::Long => self.long.add(feature),
+    pub fn add(&self, postings: &Postings) {
+        let listed = &postings.listed;
+        for (at, &(part, feature, _)) in listed.iter().enumerate() {
+            if let Some(&(part, later, _)) = listed.get(at + AHEAD) {
+                self.lists.prefetch(part, later);
             }
+            self.lists.add(part, feature);
         }
     }
 }
@@ -144,8 +138,7 @@ impl<'r> OverlapIndex<'r> {
             entries: Vec::new(),
             weights: Vec::new(),
             bitmaps: Vec::new(),
-            short: Lists::new(sizes.short),
-            long: Lists::new(sizes.long),
+            lists: Lists::new(sizes.lists),
             firsts: Vec::new(),
         }
     }
@@ -162,12 +155,15 @@ impl<'r> OverlapIndex<'r> {
     pub fn insert(&mut self, postings: &Postings) {
         let entry = self.entries.len() as u32;
         let Postings { weight, shared, .. } = *postings;
-        for &(part, feature, tag) in &postings.listed {
-            let list = match part {
-                Part::Short => &mut self.short,
-                Part::Long => &mut self.long,
-            };
-            list.push(feature, Posting::new(entry, tag));
+        let listed = &postings.listed;
+        for (at, &(part, feature, tag)) in listed.iter().enumerate() {
+            if let Some(&(part, later, _)) = listed.get(at + 2 * AHEAD) {
+                self.lists.prefetch_head(part, later);
+            }
+            if let Some(&(part, later, _)) = listed.get(at + AHEAD) {
+                self.lists.prefetch_end(part, later);
+            }
+            self.lists.push(part, feature, Posting::new(entry, tag));
         }
         let (start, words) = (self.bitmaps.len(), bitmap::words(shared));
         self.bitmaps.resize(start + words, 0);
@@ -186,21 +182,6 @@ impl<'r> OverlapIndex<'r> {
         }
     }
 
-    /// Takes out the sets that were inserted last: all of these, and none after them.
-    pub fn remove_last(&mut self, postings: &[Postings]) {
-        for &(part, feature, _) in postings.iter().flat_map(|postings| &postings.listed) {
-            match part {
-                Part::Short => self.short.pop(feature),
-                Part::Long => self.long.pop(feature),
-            }
-        }
-        self.entries.truncate(self.entries.len() - postings.len());
-        self.weights.truncate(self.entries.len());
-        let words =
-            self.entries.last().map_or(0, |last| 2 * last.bitmap as usize + last.words as usize);
-        self.bitmaps.truncate(words);
-    }
-
     /// The first entry that weighs more than this, if they come in order of weight.
     #[inline]
     fn first_above(&self, weight: u32) -> u32 {
@@ -216,7 +197,7 @@ impl<'r> OverlapIndex<'r> {
     pub fn collect(&self, of: &Postings, within: Range<u32>, probe: &mut Probe) {
         probe.begin(of, self.len());
         if self.rule.bounds.is_everything() {
-            return probe.found.extend(within);
+            return probe.find_all(within);
         }
         self.prepare(of, probe);
         let start = match self.order {
@@ -226,19 +207,26 @@ impl<'r> OverlapIndex<'r> {
             }
             Order::Any => within.start,
         };
-        const AHEAD: usize = 16;
         let looks = std::mem::take(&mut probe.looks);
         for look in looks.iter().take(2 * AHEAD) {
-            self.lists(look.part).prefetch_head(look.feature);
+            self.lists.prefetch_head(look.part, look.feature);
         }
         for (at, look) in looks.iter().enumerate() {
             if let Some(later) = looks.get(at + 2 * AHEAD) {
-                self.lists(later.part).prefetch_head(later.feature);
+                self.lists.prefetch_head(later.part, later.feature);
             }
             if let Some(later) = looks.get(at + AHEAD) {
-                self.lists(later.part).prefetch_list(later.feature, start, self.len());
+                self.lists.prefetch_list(later.part, later.feature, start, self.len());
             }
-            self.walk(look, start..within.end, probe);
+            match self.order {
+                Order::Weight => {
+                    let end = within.end.min(self.first_above(look.heaviest));
+                    self.walk(look, start..end, probe, |_| true);
+                }
+                Order::Any => self.walk(look, start..within.end, probe, |entry| {
+                    self.weights[entry as usize] <= look.heaviest
+                }),
+            }
         }
         probe.looks = looks;
     }
@@ -267,37 +255,35 @@ impl<'r> OverlapIndex<'r> {
         }
     }
 
+    /// Reads the postings of one list. Which of them count is as good as random: so there is no
+    /// branch, and an entry that does not count is overwritten by the next one.
     #[inline]
-    fn lists(&self, part: Part) -> &Lists {
-        match part {
-            Part::Short => &self.short,
-            Part::Long => &self.long,
-        }
-    }
-
-    #[inline]
-    fn walk(&self, look: &Look, within: Range<u32>, probe: &mut Probe) {
-        let list = self.lists(look.part).of(look.feature, within.start, self.len());
+    fn walk(
+        &self,
+        look: &Look,
+        within: Range<u32>,
+        probe: &mut Probe,
+        is_light: impl Fn(u32) -> bool,
+    ) {
+        let list = self.lists.of(look.part, look.feature, within.start, self.len());
         let tags = look.most_tag - look.least_tag;
-        let end = match self.order {
-            Order::Weight => within.end.min(self.first_above(look.heaviest)),
-            Order::Any => within.end,
-        };
-        probe.visited += list.len() as u64;
+        let (mut count, mut visited) = (probe.count, 0);
         for posting in list {
             let entry = posting.entry();
-            if entry >= end {
+            if entry >= within.end {
                 break;
             }
-            if posting.tag().wrapping_sub(look.least_tag) > tags
-                || self.order == Order::Any && self.weights[entry as usize] > look.heaviest
-                || probe.seen[entry as usize] == probe.stamp
-            {
-                continue;
-            }
-            probe.seen[entry as usize] = probe.stamp;
-            probe.found.push(entry);
+            visited += 1;
+            let (word, bit) = (entry as usize / 64, entry % 64);
+            let is_new = probe.seen[word] >> bit & 1 == 0;
+            let counts =
+                (posting.tag().wrapping_sub(look.least_tag) <= tags) & is_light(entry) & is_new;
+            probe.seen[word] |= u64::from(counts) << bit;
+            probe.found[count] = entry;
+            count += usize::from(counts);
         }
+        probe.count = count;
+        probe.visited += visited;
     }
 
     /// Asks for what [`passes`](Self::passes) will look at.
@@ -347,26 +333,39 @@ pub(crate) struct Probe {
     looks: Vec<Look>,
     weight: u32,
     shared: u32,
-    /// By entry: the last set that it was found for.
-    seen: Vec<u32>,
-    stamp: u32,
-    /// What was found for the last set.
-    pub found: Vec<u32>,
+    /// By entry, one bit each: whether it was found for the last set.
+    seen: Vec<u64>,
+    /// What was found for the last set: so many of these, each entry once. There is room for all
+    /// entries and one more.
+    found: Vec<u32>,
+    count: usize,
     /// Postings that were read, for all sets.
     pub visited: u64,
 }
 
 impl Probe {
+    /// The entries that were found for the last set.
+    pub fn found(&self) -> &[u32] {
+        &self.found[..self.count]
+    }
+
     fn begin(&mut self, of: &Postings, entries: u32) {
-        self.found.clear();
-        if self.stamp == u32::MAX {
-            self.seen.fill(0);
-            self.stamp = 0;
+        for &entry in &self.found[..self.count] {
+            self.seen[entry as usize / 64] = 0;
         }
-        self.stamp += 1;
-        self.seen.resize(self.seen.len().max(entries as usize), 0);
+        self.count = 0;
+        let entries = entries as usize;
+        self.seen.resize(self.seen.len().max(entries.div_ceil(64)), 0);
+        self.found.resize(self.found.len().max(entries + 1), 0);
         self.weight = of.weight;
         self.shared = of.shared;
         self.folds.take(of.ranker.shared(), of.shared);
+    }
+
+    fn find_all(&mut self, entries: Range<u32>) {
+        self.count = entries.len();
+        for (found, entry) in self.found.iter_mut().zip(entries) {
+            *found = entry;
+        }
     }
 }

@@ -1,11 +1,39 @@
-//! Which entries have this feature? One list of postings for every slot of features.
+//! Which entries have this feature? Lists of postings for every slot of features.
+//!
+//! All lists of a slot lie side by side, so that whoever reads more than one of them waits for memory
+//! once.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::hamming::prefetch;
+use bytemuck::{Pod, Zeroable};
+
+use crate::{hamming::prefetch, pairs::Records};
+
+/// One of the lists of a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Short,
+    Long,
+}
+
+/// Which lists there are.
+#[derive(Clone, Copy)]
+struct Slots {
+    shift: u32,
+    /// Lists of each slot: the first one, or both.
+    parts: usize,
+}
+
+impl Slots {
+    #[inline(always)]
+    fn list(self, part: Part, feature: u32) -> usize {
+        (feature >> self.shift) as usize * self.parts + part as usize
+    }
+}
 
 /// An entry, and what must be true of whoever meets it here.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(transparent)]
 pub(crate) struct Posting(u64);
 
 impl Posting {
@@ -27,7 +55,7 @@ impl Posting {
 
 /// How long each list may get. Counted from any thread, before the lists are made.
 pub(crate) struct ListSizes {
-    shift: u32,
+    slots: Slots,
     sizes: Vec<AtomicU32>,
 }
 
@@ -35,27 +63,36 @@ const MIN_SLOTS: u64 = if cfg!(test) { 4 } else { 1 << 10 };
 const POSTINGS_PER_SLOT: u64 = if cfg!(test) { 1 } else { 2 };
 
 impl ListSizes {
-    /// For about this many postings.
-    pub fn new(postings: u64) -> Self {
+    /// For about this many postings in the first list of all slots.
+    pub fn new(postings: u64, parts: usize) -> Self {
         let slots = (postings / POSTINGS_PER_SLOT).clamp(MIN_SLOTS, 1 << 30).next_power_of_two();
-        let sizes = std::iter::repeat_with(AtomicU32::default).take(slots as usize).collect();
-        Self { shift: 32 - slots.trailing_zeros(), sizes }
+        let lists = slots as usize * parts;
+        Self {
+            slots: Slots { shift: 32 - slots.trailing_zeros(), parts },
+            sizes: std::iter::repeat_with(AtomicU32::default).take(lists).collect(),
+        }
     }
 
     #[inline]
-    pub fn add(&self, feature: u32) {
-        self.sizes[(feature >> self.shift) as usize].fetch_add(1, Ordering::Relaxed);
+    pub fn add(&self, part: Part, feature: u32) {
+        self.sizes[self.slots.list(part, feature)].fetch_add(1, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub fn prefetch(&self, part: Part, feature: u32) {
+        prefetch(self.sizes.get(self.slots.list(part, feature)));
     }
 }
 
 /// Lists of postings, each in the order of insertion.
 pub(crate) struct Lists {
-    shift: u32,
-    heads: Vec<Head>,
-    postings: Vec<Posting>,
+    slots: Slots,
+    heads: Records,
+    postings: Records,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C, align(8))]
 struct Head {
     start: u32,
     len: u32,
@@ -63,48 +100,62 @@ struct Head {
 
 impl Lists {
     /// Empty lists with room for all that was counted: at most [`u32::MAX`] postings.
-    pub fn new(sizes: ListSizes) -> Self {
+    pub fn new(ListSizes { slots, sizes }: ListSizes) -> Self {
+        let mut heads = Records::default();
         let mut end = 0u32;
-        let head = |size: AtomicU32| {
-            let start = end;
+        let places: &mut [Head] = bytemuck::cast_slice_mut(heads.at_least(sizes.len()));
+        for (head, size) in places.iter_mut().zip(sizes) {
+            *head = Head { start: end, len: 0 };
             end = end.checked_add(size.into_inner()).expect("a slab holds fewer postings");
-            Head { start, len: 0 }
-        };
-        let heads = sizes.sizes.into_iter().map(head).collect();
-        Self { shift: sizes.shift, heads, postings: vec![Posting(0); end as usize] }
+        }
+        let mut postings = Records::default();
+        postings.at_least(end as usize);
+        Self { slots, heads, postings }
+    }
+
+    #[inline(always)]
+    fn heads(&self) -> &[Head] {
+        bytemuck::cast_slice(self.heads.all())
+    }
+
+    #[inline(always)]
+    fn postings(&self) -> &[Posting] {
+        bytemuck::cast_slice(self.postings.all())
     }
 
     /// Adds a posting; there must be room for it.
     #[inline]
-    pub fn push(&mut self, feature: u32, posting: Posting) {
-        let head = &mut self.heads[(feature >> self.shift) as usize];
-        self.postings[(head.start + head.len) as usize] = posting;
-        head.len += 1;
-    }
-
-    /// Takes out the last posting of a list.
-    #[inline]
-    pub fn pop(&mut self, feature: u32) {
-        self.heads[(feature >> self.shift) as usize].len -= 1;
+    pub fn push(&mut self, part: Part, feature: u32, posting: Posting) {
+        let heads: &mut [Head] = bytemuck::cast_slice_mut(self.heads.all_mut());
+        let Head { start, len } = &mut heads[self.slots.list(part, feature)];
+        self.postings.all_mut()[(*start + *len) as usize] = posting.0;
+        *len += 1;
     }
 
     #[inline]
-    pub fn prefetch_head(&self, feature: u32) {
-        prefetch(self.heads.get((feature >> self.shift) as usize));
+    pub fn prefetch_head(&self, part: Part, feature: u32) {
+        prefetch(self.heads().get(self.slots.list(part, feature)));
+    }
+
+    /// Asks for where the next posting of a list will be.
+    #[inline]
+    pub fn prefetch_end(&self, part: Part, feature: u32) {
+        let Head { start, len } = self.heads()[self.slots.list(part, feature)];
+        prefetch(self.postings().get((start + len) as usize));
     }
 
     /// Asks for where the postings of entries from `first` on may begin, if there are `entries`.
     #[inline]
-    pub fn prefetch_list(&self, feature: u32, first: u32, entries: u32) {
-        let Head { start, len } = self.heads[(feature >> self.shift) as usize];
-        prefetch(self.postings.get(start as usize + guess(len as usize, first, entries)));
+    pub fn prefetch_list(&self, part: Part, feature: u32, first: u32, entries: u32) {
+        let Head { start, len } = self.heads()[self.slots.list(part, feature)];
+        prefetch(self.postings().get(start as usize + guess(len as usize, first, entries)));
     }
 
     /// The postings of entries from `first` on, if there are `entries`.
     #[inline]
-    pub fn of(&self, feature: u32, first: u32, entries: u32) -> &[Posting] {
-        let Head { start, len } = self.heads[(feature >> self.shift) as usize];
-        let list = &self.postings[start as usize..(start + len) as usize];
+    pub fn of(&self, part: Part, feature: u32, first: u32, entries: u32) -> &[Posting] {
+        let Head { start, len } = self.heads()[self.slots.list(part, feature)];
+        let list = &self.postings()[start as usize..(start + len) as usize];
         &list[position(list, first, entries)..]
     }
 }

@@ -162,7 +162,10 @@ impl Overlaps<'_> {
         let pool = Pool::<Postings>::default();
         in_chunks(items.len()).for_each(|chunk| {
             pool.with(|postings| {
-                chunk.for_each(|at| sizes.add(rule, self.set(sets, items, at), postings));
+                for at in chunk {
+                    postings.take(rule, order, self.set(sets, items, at));
+                    sizes.add(postings);
+                }
             });
         });
         sizes

@@ -186,8 +186,8 @@ impl Join<'_> {
         let visited = probe.visited;
         slab.index.collect(postings, 0..end, probe);
         let (mut verified, item) = (0, items[at]);
-        for (position, &entry) in probe.found.iter().enumerate() {
-            slab.index.prefetch(&probe.found, position);
+        for (position, &entry) in probe.found().iter().enumerate() {
+            slab.index.prefetch(probe.found(), position);
             if !slab.index.passes(entry, probe) {
                 continue;
             }
@@ -203,7 +203,7 @@ impl Join<'_> {
         }
         let add = |counter: &AtomicU64, count: u64| counter.fetch_add(count, Ordering::Relaxed);
         add(&self.counters.visited, probe.visited - visited);
-        add(&self.counters.candidates, probe.found.len() as u64);
+        add(&self.counters.candidates, probe.found().len() as u64);
         add(&self.counters.verified, verified);
     }
 }

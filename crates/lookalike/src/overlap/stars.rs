@@ -12,8 +12,8 @@ use std::{
 use rayon::prelude::*;
 
 use super::{
-    BATCH, Counters, Gathered, Order, OverlapIndex, Overlaps, Pool, Postings, Prepared, Probe,
-    Rule, in_chunks,
+    BATCH, Counters, Gathered, IndexSizes, Order, OverlapIndex, Overlaps, Pool, Postings, Prepared,
+    Probe, Rule, in_chunks,
 };
 use crate::PairsError;
 
@@ -91,15 +91,6 @@ struct Keepers<'a> {
     positions: Vec<u32>,
 }
 
-/// What a look-up found.
-#[derive(Default)]
-struct Hits {
-    /// The first keeper that is alike.
-    joined: Option<Joined>,
-    /// If there is none: entries beyond the keepers that may be alike.
-    open: Vec<u32>,
-}
-
 struct Stars<'a> {
     overlaps: &'a Overlaps<'a>,
     rule: &'a Rule,
@@ -107,7 +98,7 @@ struct Stars<'a> {
     counters: Counters,
     done: AtomicU64,
     total: u64,
-    probes: Pool<(Postings, Probe)>,
+    probes: Pool<Probe>,
     postings: Vec<Postings>,
 }
 
@@ -132,54 +123,68 @@ impl<'a> Stars<'a> {
 
     /// Takes the next members in order: those that belong to no keeper become keepers.
     ///
-    /// All are put into the index and looked up at once. What they find among the keepers before
-    /// them is final; what they find among each other is settled in order. Then they are taken out
-    /// again, but for the new keepers.
+    /// What they find among the keepers before them is final. The others are compared with each
+    /// other, in a small index of their own, and settled in order.
     fn take(&mut self, keepers: &mut Keepers<'_>, batch: Range<usize>) {
         let Self { overlaps, rule, .. } = *self;
-        let members = keepers.members;
+        let (members, sets) = (keepers.members, keepers.sets);
         self.postings.resize_with(batch.len().max(self.postings.len()), Postings::default);
         let postings = &mut self.postings[..batch.len()];
         postings.par_iter_mut().zip(batch.clone()).with_min_len(16).for_each(|(postings, at)| {
-            postings.take(rule, Order::Any, overlaps.set(keepers.sets, members, at));
+            postings.take(rule, Order::Any, overlaps.set(sets, members, at));
         });
-        let before = keepers.index.len();
-        postings.iter().for_each(|postings| keepers.index.insert(postings));
-        keepers.positions.extend(batch.clone().map(|at| at as u32));
-        let hits: Vec<Hits> = batch
-            .clone()
+        let postings = &self.postings[..batch.len()];
+        let settled: Vec<Option<Joined>> = (postings.par_iter(), batch.clone())
             .into_par_iter()
             .with_min_len(16)
-            .map(|at| {
-                let number = at - batch.start;
-                let end = before + number as u32;
-                let set = (members, keepers.sets, at);
-                self.probes.with(|(_, probe)| {
-                    self.look_up(keepers, set, before, end, (&self.postings[number], probe))
-                })
+            .map(|(postings, at)| {
+                self.advance();
+                self.first_alike(keepers, (members, sets, at), postings)
             })
             .collect();
-        let mut is_keeper = vec![false; batch.len()];
-        for (at, hits) in batch.clone().zip(hits) {
-            let is_open = |entry: &u32| is_keeper[(entry - before) as usize];
-            let item = members[at];
-            let open = hits.open.iter().copied().filter(is_open);
-            let found = hits.joined.or_else(|| {
-                let set = (members, keepers.sets, at);
-                open.into_iter().find_map(|entry| self.verify(keepers, set, entry))
-            });
-            is_keeper[at - batch.start] = found.is_none();
-            self.joined[item as usize] = found;
-        }
-        let postings = &self.postings[..batch.len()];
-        keepers.index.remove_last(postings);
-        keepers.positions.truncate(before as usize);
-        for ((postings, is_keeper), at) in postings.iter().zip(is_keeper).zip(batch) {
-            if is_keeper {
-                keepers.index.insert(postings);
-                keepers.positions.push(at as u32);
+        let mut open = Vec::new();
+        for (at, joined) in batch.clone().zip(settled) {
+            self.joined[members[at] as usize] = joined;
+            if joined.is_none() {
+                open.push(at as u32);
             }
         }
+        for at in self.settle(keepers, &open, batch.start) {
+            keepers.index.insert(&self.postings[at as usize - batch.start]);
+            keepers.positions.push(at);
+        }
+    }
+
+    /// Settles members that belong to no earlier keeper, in order, and returns the new keepers among
+    /// them.
+    fn settle(&mut self, keepers: &Keepers<'_>, open: &[u32], first: usize) -> Vec<u32> {
+        let (members, sets) = (keepers.members, keepers.sets);
+        let postings = |at: u32| &self.postings[at as usize - first];
+        let features = open.iter().map(|&at| self.overlaps.sets.len_of(members[at as usize])).sum();
+        let sizes = IndexSizes::new(Order::Any, features);
+        open.iter().for_each(|&at| sizes.add(postings(at)));
+        let mut index = OverlapIndex::new(self.rule, sizes);
+        open.iter().for_each(|&at| index.insert(postings(at)));
+        let young = Keepers { index, members, sets, positions: open.to_vec() };
+        let passing: Vec<Vec<u32>> = (0..open.len() as u32)
+            .into_par_iter()
+            .with_min_len(16)
+            .map(|entry| {
+                let postings = postings(open[entry as usize]);
+                self.probes.with(|probe| self.passing(&young, 0..entry, postings, probe))
+            })
+            .collect();
+        let mut is_keeper = vec![false; open.len()];
+        for (entry, passing) in passing.into_iter().enumerate() {
+            let set = (members, sets, open[entry] as usize);
+            let found = passing
+                .into_iter()
+                .filter(|&earlier| is_keeper[earlier as usize])
+                .find_map(|earlier| self.verify(&young, set, earlier));
+            is_keeper[entry] = found.is_none();
+            self.joined[members[open[entry] as usize] as usize] = found;
+        }
+        open.iter().zip(is_keeper).filter(|(_, is_keeper)| *is_keeper).map(|(&at, _)| at).collect()
     }
 
     /// Looks up items that come after all members.
@@ -188,21 +193,15 @@ impl<'a> Stars<'a> {
         while !rest.is_empty() {
             let (some, later) = rest.split_at(self.overlaps.looked_up(rest));
             let sets = self.overlaps.sets.gather(some)?;
-            let entries = keepers.index.len();
             let found: Vec<Vec<Option<Joined>>> = in_chunks(some.len())
                 .map(|chunk| {
-                    self.probes.with(|(postings, probe)| {
-                        let one = |at| {
-                            postings.take(
-                                self.rule,
-                                Order::Any,
-                                self.overlaps.set(&sets, some, at),
-                            );
-                            let set = (some, &sets, at);
-                            self.look_up(keepers, set, entries, entries, (postings, probe)).joined
-                        };
-                        chunk.map(one).collect()
-                    })
+                    let mut postings = Postings::default();
+                    let one = |at| {
+                        self.advance();
+                        postings.take(self.rule, Order::Any, self.overlaps.set(&sets, some, at));
+                        self.first_alike(keepers, (some, &sets, at), &postings)
+                    };
+                    chunk.map(one).collect()
                 })
                 .collect();
             for (&item, found) in some.iter().zip(found.into_iter().flatten()) {
@@ -213,37 +212,48 @@ impl<'a> Stars<'a> {
         Ok(())
     }
 
-    /// Looks up a set among the entries before `end`; those from `keepers_end` on are not settled.
-    fn look_up(
-        &self,
-        keepers: &Keepers<'_>,
-        set: (&[u32], &Gathered<'_>, usize),
-        keepers_end: u32,
-        end: u32,
-        (postings, probe): (&Postings, &mut Probe),
-    ) -> Hits {
+    /// One more item is looked up.
+    fn advance(&self) {
         let done = self.done.fetch_add(1, Ordering::Relaxed);
         if done.is_multiple_of(64) {
             (self.overlaps.progress)((done as f64 / self.total.max(1) as f64).min(1.0));
         }
+    }
+
+    /// The first keeper that a set is alike.
+    fn first_alike(
+        &self,
+        keepers: &Keepers<'_>,
+        set: (&[u32], &Gathered<'_>, usize),
+        postings: &Postings,
+    ) -> Option<Joined> {
+        let all = 0..keepers.index.len();
+        let passing = self.probes.with(|probe| self.passing(keepers, all, postings, probe));
+        passing.into_iter().find_map(|entry| self.verify(keepers, set, entry))
+    }
+
+    /// The entries within a range that may be alike a set, in order.
+    fn passing(
+        &self,
+        keepers: &Keepers<'_>,
+        within: Range<u32>,
+        postings: &Postings,
+        probe: &mut Probe,
+    ) -> Vec<u32> {
         let visited = probe.visited;
-        keepers.index.collect(postings, 0..end, probe);
+        keepers.index.collect(postings, within, probe);
         let add = |counter: &AtomicU64, count: u64| counter.fetch_add(count, Ordering::Relaxed);
         add(&self.counters.visited, probe.visited - visited);
-        add(&self.counters.candidates, probe.found.len() as u64);
+        add(&self.counters.candidates, probe.found().len() as u64);
         let mut passing = Vec::new();
-        for (position, &entry) in probe.found.iter().enumerate() {
-            keepers.index.prefetch(&probe.found, position);
+        for (position, &entry) in probe.found().iter().enumerate() {
+            keepers.index.prefetch(probe.found(), position);
             if keepers.index.passes(entry, probe) {
                 passing.push(entry);
             }
         }
-        // In order, so that the first one that is alike is the first there is.
         passing.sort_unstable();
-        let settled = passing.partition_point(|&entry| entry < keepers_end);
-        let joined = passing[..settled].iter().find_map(|&entry| self.verify(keepers, set, entry));
-        let open = if joined.is_none() { passing.split_off(settled) } else { Vec::new() };
-        Hits { joined, open }
+        passing
     }
 
     /// Whether a set is alike an entry.

@@ -34,6 +34,7 @@ pub use plan::Plan;
 use plan::Sample;
 use spill::Spill;
 pub(crate) use spill::SpillFile;
+pub(crate) use workspace::Records;
 pub use workspace::Workspace;
 
 /// Two items and the number of bits in which they differ. `a` comes before `b` in the input.

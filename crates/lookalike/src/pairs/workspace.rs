@@ -41,9 +41,9 @@ impl Workspace {
     }
 }
 
-/// Room for records, with anything in it.
+/// Room for records, with anything in it; zeros at first.
 #[derive(Debug)]
-pub(super) enum Records {
+pub(crate) enum Records {
     Mapped(MmapMut),
     Owned(Vec<u64>),
 }
@@ -78,11 +78,14 @@ impl Records {
             *self = Self::default();
             *self = Self::new(records);
         }
-        let all: &mut [u64] = match self {
+        &mut self.all_mut()[..records]
+    }
+
+    pub fn all_mut(&mut self) -> &mut [u64] {
+        match self {
             Self::Mapped(map) => bytemuck::cast_slice_mut(&mut map[..]),
             Self::Owned(records) => records,
-        };
-        &mut all[..records]
+        }
     }
 
     pub fn all(&self) -> &[u64] {

@@ -24,6 +24,8 @@ pub(super) struct Full<const WORDS: usize> {
     pub print: Fingerprint<WORDS>,
     /// What is verified; nothing if nothing is.
     pub set: FeatureSet,
+    /// The same for the same fingerprint and the same set.
+    pub identity: Identity,
 }
 
 /// 128 bits of BLAKE3: nobody can make two different things that have the same.
@@ -40,10 +42,10 @@ fn identity(bytes: &[&[u8]]) -> Identity {
 }
 
 impl<const WORDS: usize> Full<WORDS> {
-    /// The same for the same fingerprint and the same set.
-    pub fn identity(&self) -> Identity {
-        let print = bytemuck::cast_slice(&self.print.0);
-        identity(&[print, bytemuck::cast_slice(self.set.features())])
+    fn new(print: Fingerprint<WORDS>, set: FeatureSet) -> Self {
+        let bits = bytemuck::cast_slice(&print.0);
+        let identity = identity(&[bits, bytemuck::cast_slice(set.features())]);
+        Self { print, set, identity }
     }
 }
 
@@ -152,7 +154,7 @@ impl<'a, const WORDS: usize> Digester<'a, WORDS> {
             let content = identity(&[bytemuck::cast_slice(&self.tokens)]);
             return Digest::Short { content, print: Some(print) };
         }
-        Digest::Full(Full { print, set })
+        Digest::Full(Full::new(print, set))
     }
 
     /// Features that are given have no order: their set is verified, whatever runs the recipe asks for.
@@ -167,7 +169,7 @@ impl<'a, const WORDS: usize> Digester<'a, WORDS> {
             return Digest::Short { content, print: Some(print) };
         }
         let is_verified = self.search.likeness.verify.is_some();
-        Digest::Full(Full { print, set: if is_verified { set } else { FeatureSet::default() } })
+        Digest::Full(Full::new(print, if is_verified { set } else { FeatureSet::default() }))
     }
 
     /// The fingerprint by the recipe; from the tokens at hand, if it is made of such.

@@ -78,7 +78,7 @@ impl<const WORDS: usize> Store<WORDS> {
 
     fn push_full(&mut self, item: u32, full: &Full<WORDS>) -> Result<(), PairsError> {
         self.features += full.set.features().len() as u64;
-        let first = *self.entries.entry(full.identity()).or_insert(item);
+        let first = *self.entries.entry(full.identity).or_insert(item);
         if first != item {
             self.equal.push((first, item));
             return Ok(());
