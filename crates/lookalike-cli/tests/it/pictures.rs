@@ -261,7 +261,7 @@ fn document(scenes: &[u32], more: &[u8]) -> Vec<u8> {
         for (tag, value) in entries {
             bytes.extend((tag as u16).to_le_bytes());
             bytes.extend([4, 0, 1, 0, 0, 0]);
-            bytes.extend((value as u32).to_le_bytes());
+            bytes.extend(value.to_le_bytes());
         }
         next = bytes.len();
         bytes.extend([0; 4]);

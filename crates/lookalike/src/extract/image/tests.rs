@@ -163,9 +163,12 @@ fn tiff(scenes: &[u32]) -> Vec<u8> {
     bytes.into_inner()
 }
 
+/// Makes a file of several scenes.
+type Multiple<'a> = &'a dyn Fn(&[u32]) -> Vec<u8>;
+
 #[test]
 fn further_frames_and_pages_decide_whether_files_agree() {
-    let kinds: [&dyn Fn(&[u32]) -> Vec<u8>; 5] =
+    let kinds: [Multiple<'_>; 5] =
         [&gif, &|scenes| apng(scenes, true), &|scenes| apng(scenes, false), &webp, &tiff];
     for (kind, file) in kinds.iter().enumerate() {
         let frames = |scenes: &[u32]| decode(&file(scenes)).unwrap().frames;

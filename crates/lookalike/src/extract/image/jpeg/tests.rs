@@ -251,8 +251,8 @@ impl Scan {
         let upper = |value: i32| value.unsigned_abs() >> self.low;
         let last_new = (self.from..=self.to).rev().find(|&at| upper(block[at]) == 1);
         let (mut run, mut passed) = (0, Vec::new());
-        for at in self.from..=self.to {
-            let value = upper(block[at]);
+        for (at, &value) in block.iter().enumerate().take(self.to + 1).skip(self.from) {
+            let value = upper(value);
             if value == 0 {
                 run += 1;
                 continue;
