@@ -3,6 +3,7 @@
 //! Texts are read as views into the pages they lie in, so that a million rows that name one long text
 //! of a dictionary take no more memory than the text. Damage costs a group of rows, never the run.
 
+mod deltas;
 mod pages;
 
 use std::{
@@ -191,6 +192,8 @@ impl Table {
         })
         .map_err(Unread::Damaged)?;
         self.check(&sizes)?;
+        guarded(|| self.check_deltas(group, &sizes.deltas).map_err(|error| damaged(&error)))
+            .map_err(Unread::Damaged)?;
         let rows = (BATCH_BYTES / sizes.per_row.max(1)).clamp(1, MOST as u64) as usize;
         let reader = guarded(|| {
             ParquetRecordBatchReaderBuilder::new_with_metadata(
@@ -238,6 +241,7 @@ impl Table {
                 continue;
             }
             let pages = Pages::of(&self.content, column)?;
+            sizes.deltas.extend(pages.has_deltas.then_some(leaf));
             let root = self.metadata.parquet_schema().get_column_root_idx(leaf);
             let is_view = schema.fields().get(root).is_some_and(|field| is_view(field.data_type()));
             let is_nested = column.column_descr().max_rep_level() > 0;
@@ -254,6 +258,14 @@ impl Table {
             }
         }
         Ok(sizes)
+    }
+
+    fn check_deltas(&self, group: usize, columns: &[usize]) -> Result<(), ParquetError> {
+        let group = self.metadata().row_group(group);
+        let rows = group.num_rows().max(0) as usize;
+        columns
+            .iter()
+            .try_for_each(|&leaf| deltas::check(self.content.clone(), group.column(leaf), rows))
     }
 
     fn check(&self, sizes: &Sizes) -> Result<(), Unread> {
@@ -279,6 +291,8 @@ const PAGES_IN_MEMORY: u64 = 4;
 struct Sizes {
     page: u64,
     per_row: u64,
+    /// Columns whose pages say for themselves how many values they have.
+    deltas: Vec<usize>,
 }
 
 /// The same table with columns of these types, if it can be read so.

@@ -9,8 +9,11 @@ use std::{
 
 use ::parquet::{
     arrow::{ArrowWriter, arrow_reader::ParquetRecordBatchReaderBuilder},
-    basic::{Compression, ZstdLevel},
-    file::{metadata::KeyValue, properties::WriterProperties},
+    basic::{Compression, Encoding, ZstdLevel},
+    file::{
+        metadata::KeyValue,
+        properties::{WriterProperties, WriterVersion},
+    },
 };
 use arrow_array::{Float64Array, Int64Array, ListArray, RecordBatch, StringArray, StructArray};
 use arrow_schema::{DataType, Field, Schema};
@@ -709,6 +712,52 @@ fn a_long_text_of_a_dictionary_is_in_memory_once_however_many_rows_name_it() {
     let file = fs::File::open(output).unwrap();
     let written = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
     assert_eq!(written.schema().field(0).data_type(), &DataType::Utf8);
+}
+
+/// A table of texts and numbers, some of them missing, encoded as differences.
+fn as_differences(version: WriterVersion, encoding: Encoding) -> Vec<u8> {
+    let fields =
+        vec![Field::new("text", DataType::Utf8, true), Field::new("id", DataType::Int64, false)];
+    let texts: StringArray =
+        (0..300).map(|row| (row % 7 > 0).then(|| format!("text number {row}"))).collect();
+    let ids: Int64Array = (0..300).map(|row| Some(row * row)).collect();
+    let schema = Arc::new(Schema::new(fields));
+    let rows = RecordBatch::try_new(schema.clone(), vec![Arc::new(texts), Arc::new(ids)]).unwrap();
+    let properties = WriterProperties::builder()
+        .set_dictionary_enabled(false)
+        .set_writer_version(version)
+        .set_column_encoding("text".into(), encoding)
+        .set_column_encoding("id".into(), Encoding::DELTA_BINARY_PACKED)
+        .build();
+    let mut writer = ArrowWriter::try_new(Vec::new(), schema, Some(properties)).unwrap();
+    writer.write(&rows).unwrap();
+    writer.into_inner().unwrap()
+}
+
+#[test]
+fn a_page_of_differences_has_no_more_values_than_its_header_says() {
+    let corpus = Corpus::new();
+    for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
+        for encoding in [Encoding::DELTA_BYTE_ARRAY, Encoding::DELTA_LENGTH_BYTE_ARRAY] {
+            let whole = as_differences(version, encoding);
+            let path = corpus.write("whole.parquet", whole.clone());
+            assert_eq!(read_all(&[path], options()).items.len(), 257, "{version:?} {encoding}");
+            // Blocks of 128 in 4 miniblocks, then the count: 257 texts, which become 16,383.
+            let start = [0x80, 0x01, 0x04, 0x81, 0x02];
+            let at: Vec<_> =
+                whole.windows(5).enumerate().filter(|(_, five)| *five == start).collect();
+            assert!(!at.is_empty(), "{version:?} {encoding}");
+            for (at, _) in at {
+                let mut damaged = whole.clone();
+                damaged[at + 3..at + 5].copy_from_slice(&[0xff, 0x7f]);
+                let path = corpus.write("damaged.parquet", damaged);
+                let mut skipped = Skipped::unless(false);
+                let mut rows = Rows::open(&[path], options(), &mut skipped).unwrap();
+                let failed = rows.read(&mut skipped, &mut |_| Ok(())).err().unwrap().to_string();
+                assert!(failed.contains("claims more values than it has"), "{failed}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -21,12 +21,16 @@ pub struct Pages {
     pub dictionary: u64,
     /// The most bytes that one value takes, on average over its page.
     pub per_value: u64,
+    /// Whether values are encoded as differences, with counts of their own.
+    pub has_deltas: bool,
 }
 
 /// Of the page type.
 const DICTIONARY: i64 = 2;
 
-/// Of the encoding: each value may repeat all of the one before it.
+/// Of the encoding: differences of numbers, of lengths, and of texts, of which each may repeat all of
+/// the one before it.
+const DELTAS: [i64; 3] = [5, 6, DELTA_BYTE_ARRAY];
 const DELTA_BYTE_ARRAY: i64 = 7;
 
 /// No page header nests deeper.
@@ -62,6 +66,7 @@ impl Pages {
             return Ok(());
         }
         self.most_values = self.most_values.max(page.values);
+        self.has_deltas |= page.has_deltas;
         let per_value = match page.repeats {
             true => page.uncompressed,
             false => page.uncompressed.div_ceil(page.values.max(1)),
@@ -78,10 +83,11 @@ struct Page {
     compressed: u64,
     values: u64,
     is_dictionary: bool,
+    has_deltas: bool,
     repeats: bool,
 }
 
-fn broken(what: &str) -> io::Error {
+pub(super) fn broken(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
@@ -109,6 +115,7 @@ impl<R: BufRead> Header<R> {
                     let fields = self.numbers()?;
                     let encoding = if id == 8 { fields[4] } else { fields[2] };
                     page.values = size(fields[1])?;
+                    page.has_deltas = DELTAS.contains(&encoding);
                     page.repeats = encoding == DELTA_BYTE_ARRAY;
                 }
                 (_, kind) => self.skip(kind, 0)?,
