@@ -157,6 +157,7 @@ impl Pictures {
     ) -> Result<Ids> {
         let mut ids = Ids::new(self.files.iter().map(|file| file.name.clone()).collect());
         let (mut others, mut number) = (0_u64, 0);
+        let before = skipped.total();
         self.items.clear();
         let recipe = format!("{}, {FACTS_VERSION}", search.digest_name());
         for batch in self.files.chunks(BATCH) {
@@ -183,6 +184,12 @@ impl Pictures {
                 }
             }
         }
+        skipped.check_some(ids.len(), before)?;
+        ensure!(
+            others == 0 || ids.len() > 0,
+            "nothing could be read: {} found, and no image among them",
+            counted(others, "file")
+        );
         if others > 0 {
             let are = if others == 1 { "file is no picture" } else { "files are no pictures" };
             self.notes.push(format!("note: {} {are}, and left out", grouped(others)));

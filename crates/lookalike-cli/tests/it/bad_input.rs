@@ -275,8 +275,14 @@ fn a_run_that_could_read_nothing_fails_and_writes_nothing() {
         .and("b.txt", b"%PDF-1.4\n\0")
         .and("good.jsonl", "{\"text\":\"some words\"}\n")
         .and("empty.jsonl", "");
+    std::fs::create_dir(folder.path("images")).unwrap();
+    std::fs::write(folder.path("images/a.png"), b"\x89PNG\r\n\x1a\n").unwrap();
+    std::fs::create_dir(folder.path("texts")).unwrap();
+    std::fs::write(folder.path("texts/a.png"), b"no image").unwrap();
     let names = folder.names();
     for command in [
+        "dedup --kind image images -o out",
+        "pairs --kind image texts -o out.jsonl",
         "dedup a.jsonl -o out.jsonl",
         "dedup b.txt -o out",
         "pairs a.jsonl -o out.jsonl",
