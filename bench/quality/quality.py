@@ -47,7 +47,8 @@ def main():
 
 
 def measure(args, path, folder):
-    """Pairs and groups of one set, scored: groups at the loosest level, and at the level that removes by default."""
+    """Pairs and groups of one set, scored: groups at the loosest level around the first items, and those that dedup removes by
+    default."""
     pairs, groups = (folder / name for name in ("pairs.jsonl", "groups.jsonl"))
     run = [args.program, "dedup", path, "--recipe", args.recipe, "--quiet", "--force", "--groups", groups]
     score = [sys.executable, args.scorer, "text", path, pairs, "--groups", groups]
@@ -56,7 +57,7 @@ def measure(args, path, folder):
         subprocess.run([*run, *options, *args.option], check=True)
         return json.loads(subprocess.run(score, check=True, capture_output=True, text=True).stdout)
 
-    loosest = [] if args.recipe in DISTANCE_DECIDES else ["--level", "similar"]
+    loosest = [] if args.recipe in DISTANCE_DECIDES else ["--level", "similar", "--keep", "first"]
     result = scored("--pairs", pairs, *loosest)
     result["acting"] = scored()["groups"] if loosest else result["groups"]
     rows = [json.loads(line) for line in read(path).splitlines()]

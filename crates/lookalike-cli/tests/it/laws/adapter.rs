@@ -187,6 +187,11 @@ pub trait Adapter: Send + Sync {
         ""
     }
 
+    /// The smallest memory limit that is not refused, and a larger one.
+    fn memory_limits(&self) -> [&'static str; 2] {
+        ["1", "100K"]
+    }
+
     /// A loose threshold and a strict one, to be held against each other.
     fn thresholds(&self) -> [Threshold; 2];
 

@@ -20,6 +20,10 @@ pub enum Images {
 }
 
 impl Adapter for Images {
+    fn memory_limits(&self) -> [&'static str; 2] {
+        ["16M", "17M"]
+    }
+
     fn arguments(&self, command: Command) -> &'static str {
         match (command, self) {
             (Command::Hash, _) => "--kind image --cache none",

@@ -342,9 +342,13 @@ pub fn threads_change_no_byte(case: &Case) -> Outcome {
 
 pub fn memory_limits_and_temporary_folders_change_no_byte(case: &Case) -> Outcome {
     let free = bytes(case, "");
-    for options in ["--memory 1", "--memory 100K --temp temp", "--memory 1 --temp temp --threads 2"]
-    {
-        same(options, &free, &bytes(case, options))?;
+    let [least, more] = case.adapter().memory_limits();
+    for options in [
+        format!("--memory {least}"),
+        format!("--memory {more} --temp temp"),
+        format!("--memory {least} --temp temp --threads 2"),
+    ] {
+        same(&options, &free, &bytes(case, &options))?;
     }
     Ok(())
 }
