@@ -301,9 +301,12 @@ impl Done {
         summary(self.items(), skipped, start, figures)
     }
 
-    /// What to say where the run had to stop: what is stored, and what is not. `grown`: by how many
-    /// items the collection has grown.
+    /// What to say where the run had to stop: what is stored, and what is not; the error alone if
+    /// nothing was read. `grown`: by how many items the collection has grown.
     fn stopped(&self, error: anyhow::Error, read: u64, grown: u64) -> anyhow::Error {
+        if read == 0 && grown == 0 {
+            return error;
+        }
         let settled = self.items() + self.taken.count + self.unfit.count;
         let stored = self.added.max(grown);
         let rest = read.saturating_sub(settled + (stored - self.added));
