@@ -161,7 +161,9 @@ def test_turned_and_cropped_pictures_are_found_when_asked_for(tmp_path: Path) ->
 
     assert removed() == []
     assert removed(orientations=True) == ["b.png"]
-    assert removed(match="partial") == ["b.png", "c.png"]
-    assert "c.png" in removed(recipe="colour")
+    # What shows a part of another image is listed, and goes only if it is asked for.
+    assert removed(match="partial") == ["b.png"]
+    assert removed(match="partial", level="part") == ["b.png", "c.png"]
+    assert "c.png" in removed(recipe="colour", level="similar")
     with pytest.raises(errors.InputError, match="for texts; these are pictures"):
         removed(tokenizer=str.split)
