@@ -69,6 +69,9 @@ fn png(bytes: &[u8]) -> Result<Contents, Fault> {
                 frames += 1;
                 starts_animation |= !has_image;
             }
+            b"PLTE" if content.is_empty() || !content.len().is_multiple_of(3) => {
+                return Err(Fault::Broken("its palette ends within a colour"));
+            }
             b"IDAT" => has_image = true,
             b"IEND" => break,
             _ => {}

@@ -10,7 +10,7 @@ use crate::{Fingerprint, hash};
 const MOST: u64 = 256;
 
 /// Pixels of all further frames together that are decoded for it.
-const MOST_PIXELS: u64 = 1 << 26;
+const MOST_PIXELS: u64 = 1 << 25;
 
 /// Frames agree within this distance: that of copies of whole images.
 const RADIUS: u32 = 31;

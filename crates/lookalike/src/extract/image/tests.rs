@@ -488,3 +488,21 @@ fn animation_of_webp([width, height]: [u32; 2], frames: &[Vec<u8>]) -> Vec<u8> {
     let body = [b"WEBP", &chunk(b"VP8X", &canvas)[..], &chunk(b"ANIM", &[0; 6]), &shown].concat();
     chunk(b"RIFF", &body)
 }
+
+#[test]
+fn a_palette_that_ends_within_a_colour_is_damage() {
+    let chunk = |kind: &[u8; 4], content: &[u8]| {
+        let named = [&kind[..], content].concat();
+        let sum = crc32fast::hash(&named).to_be_bytes();
+        [&(content.len() as u32).to_be_bytes()[..], &named, &sum].concat()
+    };
+    // Two pixels of one bit each, by a palette.
+    let head = chunk(b"IHDR", &[0, 0, 0, 2, 0, 0, 0, 1, 1, 3, 0, 0, 0]);
+    let rows = [0x78, 0x01, 0x01, 0x02, 0x00, 0xfd, 0xff, 0x00, 0x40, 0x00, 0x42, 0x00, 0x41];
+    for (palette, is_whole) in [(&[9; 6][..], true), (&[9; 1], false), (&[9; 4], false)] {
+        let chunks =
+            [&head[..], &chunk(b"PLTE", palette), &chunk(b"IDAT", &rows), &chunk(b"IEND", &[])];
+        let file = [&b"\x89PNG\r\n\x1a\n"[..], &chunks.concat()].concat();
+        assert_eq!(decode(&file).is_ok(), is_whole, "{palette:?}: {:?}", decode(&file).err());
+    }
+}
