@@ -130,7 +130,7 @@ pub(crate) fn around_keepers(members: impl Iterator<Item = Member>) -> Groups {
     in_order(of.into_iter().map(|(keep, members)| Group { keep, members }).collect())
 }
 
-/// Drops the lonely, and sorts.
+/// Drops groups without members, and sorts the others.
 fn in_order(mut groups: Groups) -> Groups {
     groups.retain(|group| !group.members.is_empty());
     groups.sort_unstable_by_key(|group| group.keep);

@@ -27,7 +27,7 @@ use crate::{report::Partial, source::path_text};
 const PREFIX: &str = ".lookalike-";
 const SUFFIX: &str = ".claim";
 
-/// How often a folder is made anew if somebody who tidies up removes it while it is still empty.
+/// How often a folder is created again if another run removes it while it is still empty.
 const TRIES: usize = 8;
 
 /// Puts files aside in the name of a run. The folder last used is kept for the next file: to make and

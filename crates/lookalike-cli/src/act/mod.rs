@@ -72,7 +72,7 @@ pub struct Left {
 
 /// Why a file is left as it is.
 enum Why {
-    /// The act is not for such a file.
+    /// The action does not apply to such a file.
     NotFor(String),
     Failed(String),
 }
