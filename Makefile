@@ -73,21 +73,21 @@ quality:
 	python3 bench/quality/quality.py $(DATA) $(SCORER) --recipe $(RECIPE)
 	python3 bench/quality/recall.py $(DATA)
 
-# The same for pictures: labelled photographs (img/ and manifest.csv) in DATA. PEERS=1 adds imagehash
+# The same for images: labelled photographs (img/ and manifest.csv) in DATA. PEERS=1 adds imagehash
 # and pdqhash.
 #   make quality-images DATA=folder [SCORER=score.py] [PEERS=1]
-quality-images: $(if $(PEERS),bench/.venv/pictures)
+quality-images: $(if $(PEERS),bench/.venv/images)
 	cargo build --release
 	$(if $(PEERS),bench/.venv/bin/python,python3) bench/quality/images.py $(DATA) $(SCORER) $(if $(PEERS),--peers)
 
-# How fast pictures become fingerprints, beside imagehash and pdqhash; writes bench/PICTURES.md. DATA is
+# How fast images become fingerprints, beside imagehash and pdqhash; writes bench/IMAGES.md. DATA is
 # a folder of photographs, of which those of 8 megapixels or more are used.
 #   make bench-images DATA=folder
-bench-images: bench/.venv/pictures
+bench-images: bench/.venv/images
 	cargo build --release
-	bench/.venv/bin/python bench/image_peers.py $(DATA) --results bench/PICTURES.md
+	bench/.venv/bin/python bench/image_peers.py $(DATA) --results bench/IMAGES.md
 
-bench/.venv/pictures:
+bench/.venv/images:
 	python3 -m venv bench/.venv
 	bench/.venv/bin/pip install --quiet imagehash pdqhash Pillow numpy
 	touch $@

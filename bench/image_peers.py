@@ -1,4 +1,4 @@
-"""How fast do pictures become fingerprints? One run, on one core: lookalike beside its peers.
+"""How fast do images become fingerprints? One run, on one core: lookalike beside its peers.
 
   image_peers.py PHOTOGRAPHS [--binary lookalike] [--results FILE.md]
 
@@ -30,16 +30,16 @@ def make_sets(photographs, folder):
     endings = {".jpg", ".jpeg", ".png", ".webp"}
     large, small = [], []
     for file in sorted(file for file in photographs.rglob("*") if file.suffix.lower() in endings):
-        picture = Image.open(file)
-        if picture.width * picture.height < 8_000_000 or len(small) == SMALL:
+        image = Image.open(file)
+        if image.width * image.height < 8_000_000 or len(small) == SMALL:
             continue
-        picture = picture.convert("RGB")
+        image = image.convert("RGB")
         if len(large) < LARGE:
             large.append(folder / f"large-{len(large)}.jpg")
-            ImageOps.fit(picture, (4000, 3000)).save(large[-1], quality=93, subsampling="4:2:0")
-        picture.thumbnail((500, 500))
+            ImageOps.fit(image, (4000, 3000)).save(large[-1], quality=93, subsampling="4:2:0")
+        image.thumbnail((500, 500))
         small.append(folder / f"small-{len(small)}.jpg")
-        picture.save(small[-1], quality=85)
+        image.save(small[-1], quality=85)
     return large, small
 
 
@@ -66,12 +66,12 @@ def lookalike_time(binary, files, options):
 
 def steps_of(binary, files):
     """Our own steps, in milliseconds."""
-    command = [binary, "bench", "pictures", *files, "--json"]
+    command = [binary, "bench", "images", *files, "--json"]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
 def measure(files, binary):
-    """Milliseconds for each picture, by what was done; the best of some rounds."""
+    """Milliseconds for each image, by what was done; the best of some rounds."""
     import imagehash
     import numpy
     import pdqhash
@@ -81,9 +81,9 @@ def measure(files, binary):
         file.read_bytes()
 
     def eighth(file):
-        picture = Image.open(file)
-        picture.draft("L", (picture.width // 8, picture.height // 8))
-        picture.load()
+        image = Image.open(file)
+        image.draft("L", (image.width // 8, image.height // 8))
+        image.load()
 
     ways = {
         "lookalike pdq": lambda: lookalike_time(binary, files, []),
@@ -99,7 +99,7 @@ def measure(files, binary):
     rounds = [{way: 1000 * run() for way, run in ways.items()} for _ in range(ROUNDS)]
     steps = [steps_of(binary, files) for _ in range(ROUNDS)]
     best = {way: min(times[way] for times in rounds) for way in ways}
-    best |= {f"step {step}": min(times[step] for times in steps) for step in steps[0] if step != "pictures"}
+    best |= {f"step {step}": min(times[step] for times in steps) for step in steps[0] if step != "images"}
     return best
 
 
@@ -138,7 +138,7 @@ def table(large, small, files):
         verdict = {True: "reached", False: "BELOW MUST", None: ""}[good]
         ratio = f"{ratio:.2f}x" if beside else ""
         lines.append(f"| {what} | {time_:.2f} ms | {beside} | {ratio} | {must} | {verdict} |")
-    lines += ["", "Milliseconds for each picture:", "", "| | 12 MP | 500 px |", "|---|---|---|"]
+    lines += ["", "Milliseconds for each image:", "", "| | 12 MP | 500 px |", "|---|---|---|"]
     lines += [f"| {way} | {large[way]:.2f} | {small[way]:.2f} |" for way in large]
     return "\n".join(lines) + "\n"
 
@@ -155,7 +155,7 @@ def main():
         text = table(large, small, large_files)
     print(text, end="")
     if options.results:
-        options.results.write_text("# Pictures\n\nWritten by `make bench-images`.\n\n" + text)
+        options.results.write_text("# Images\n\nWritten by `make bench-images`.\n\n" + text)
 
 
 if __name__ == "__main__":

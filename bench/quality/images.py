@@ -1,10 +1,10 @@
-"""How well are alike pictures told? Runs the binary on labelled photographs and scores the answers.
+"""How well are alike images told? Runs the binary on labelled photographs and scores the answers.
 
   images.py DATA SCORER [--binary lookalike] [--peers] [--only NAME ...]
 
 DATA has the folder img/ and manifest.csv (columns file, base, transform, group); SCORER takes
 `image MANIFEST PAIRS` and prints one JSON object. --peers adds PyPI imagehash and pdqhash, as far as
-they are installed: every picture against every other, within the radius people use.
+they are installed: every image against every other, within the radius people use.
 """
 
 import argparse

@@ -55,7 +55,7 @@ pub fn queries<const WORDS: usize>(of: Planted, count: u64) -> Vec<Fingerprint<W
         .collect()
 }
 
-/// Random fingerprints, and crowds around a few of them: pages of one template, spam, blank pictures.
+/// Random fingerprints, and crowds around a few of them: pages of one template, spam, blank images.
 #[derive(Clone, Copy)]
 pub struct Crowded {
     /// Items that are near nobody.

@@ -21,7 +21,7 @@ from . import errors
 from ._collection import Added, Collection, CollectionMatch, StoredItem
 from ._dedup import AlikePair, Dedup, Group, Member, dedup, report
 from ._index import Index, Match
-from ._pictures import PicturePreset, picture, picture_recipes, pictures
+from ._images import ImagePreset, image, image_recipes, images
 from ._prints import distance, find_all
 from ._recipe import Model, Preset, Recipe, fingerprints, recipes, simhash
 from .errors import LookalikeError
@@ -40,7 +40,7 @@ __all__ = [
     "Match",
     "Member",
     "Model",
-    "PicturePreset",
+    "ImagePreset",
     "Preset",
     "Recipe",
     "StoredItem",
@@ -50,9 +50,9 @@ __all__ = [
     "errors",
     "find_all",
     "fingerprints",
-    "picture",
-    "picture_recipes",
-    "pictures",
+    "image",
+    "image_recipes",
+    "images",
     "recipes",
     "report",
     "simhash",

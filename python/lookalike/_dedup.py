@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from . import _native
 from ._arrays import installed
-from ._pictures import picture_recipes
+from ._images import image_recipes
 from ._recipe import Model, Recipe, is_all_null, objects_of, recipe_of, refuse_unknown
 from .errors import OptionError, RemovalError
 
@@ -175,7 +175,7 @@ def dedup(
     what is kept of files; ``skipped`` lists all that could not be read. ``changes`` are what
     :class:`Recipe` takes, functions of your own included.
 
-    Pictures are files, too, and ``recipe`` is then ``pdq``, ``phash``, ``colour`` or ``hsv``;
+    Images are files, too, and ``recipe`` is then ``pdq``, ``phash``, ``colour`` or ``hsv``;
     ``orientations`` also finds turned and mirrored ones, ``match="partial"`` cropped and framed ones;
     ``cache`` is the file that remembers their fingerprints, or ``"none"``.
 
@@ -212,8 +212,8 @@ def dedup(
         "memory": memory,
     }
     refuse_unknown(changes, [*options, *Recipe()._choices], "dedup has no option")
-    pictures = not changes and recipe in [preset.name for preset in picture_recipes()]
-    chosen = recipe_of("words" if pictures else recipe, changes)
+    images = not changes and recipe in [preset.name for preset in image_recipes()]
+    chosen = recipe_of("words" if images else recipe, changes)
     chosen._native.check()
     wanted = _Wanted(field, id, _fields_of(keep), bool(chosen._own))
     rows = wanted.given(data, "rows")
@@ -225,7 +225,7 @@ def dedup(
     own = chosen._own
     making = None if own is None else (chosen._native, own, rows.values, others.values)
     with ExitStack() as stack:
-        asked = {"recipe": recipe} if pictures else _recipe_options(chosen, stack)
+        asked = {"recipe": recipe} if images else _recipe_options(chosen, stack)
         against_flag = [f"--against={name}" for name in others.inputs]
         args = [*_flags(options), *_flags(asked), *against_flag, "--quiet", "--", *rows.inputs]
         answer = _native.dedup(args, rows.columns, others.columns, making)
@@ -270,7 +270,7 @@ def _recipe_options(recipe: Recipe, stack: ExitStack) -> dict[str, Any]:
     if callable(choices["hash"]):
         del choices["hash"]
     name = choices.pop("name")
-    # The default is left to who sees what the data are: pictures have another one.
+    # The default is left to who sees what the data are: images have another one.
     choices["recipe"] = None if name == "words" else name
     model, words = choices["model"], choices["stop_words"]
     if model is not None or isinstance(words, list):
@@ -351,7 +351,7 @@ class _Wanted:
 
     def _of_list(self, rows: list[Any]) -> _Table:
         if not self.own:
-            _refuse_pictures(rows)
+            _refuse_images(rows)
         first = next((row for row in rows if row is not None), None)
         if isinstance(first, Mapping):
             return self._of_dicts(rows)
@@ -426,10 +426,10 @@ def _text(value: Any) -> str | None:
     return None if _native.is_missing(value) else str(value)
 
 
-def _refuse_pictures(rows: list[Any]) -> None:
+def _refuse_images(rows: list[Any]) -> None:
     if any(isinstance(row, bytes) or hasattr(row, "getexif") for row in rows):
         raise TypeError(
-            "pictures in memory are no rows; give files, or use pictures() and find_all()"
+            "images in memory are no rows; give files, or use images() and find_all()"
         )
 
 

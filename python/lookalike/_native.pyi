@@ -13,8 +13,8 @@ __all__ = [
     "find_all",
     "is_missing",
     "near_values",
-    "picture_presets",
-    "pictures",
+    "image_presets",
+    "images",
     "presets",
     "run",
     "simhash_ascii",
@@ -161,10 +161,10 @@ class Answer:
 def presets() -> list[
     tuple[str, int, int, str, str, str | None, tuple[float, float, float] | None, str]
 ]: ...
-def pictures(
+def images(
     sources: Iterable[Any], recipe: str, threads: int | None = None
 ) -> tuple[bytearray, bytearray, list[tuple[int, str]]]: ...
-def picture_presets() -> list[tuple[str, int, tuple[int, int, int], str]]: ...
+def image_presets() -> list[tuple[str, int, tuple[int, int, int], str]]: ...
 def find_all(
     prints: Any,
     bits: int,

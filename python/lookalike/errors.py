@@ -13,7 +13,7 @@ __all__ = [
     "ModelError",
     "OptionError",
     "PairsError",
-    "PictureError",
+    "ImageError",
     "RecipeError",
     "RemovalError",
     "SearchError",
@@ -58,8 +58,8 @@ class PairsError(LookalikeError, ValueError):
     """Pairs cannot be searched like this."""
 
 
-class PictureError(LookalikeError, ValueError):
-    """A file is no picture, or it cannot be read."""
+class ImageError(LookalikeError, ValueError):
+    """A file is no image, or it cannot be read."""
 
 
 class RecipeError(LookalikeError, ValueError):

@@ -124,7 +124,7 @@ def test_no_rows_are_no_items() -> None:
         (7, "a list, a column or a table is wanted, not int"),
         ({"text": [NINE, TEN]}, "one dict is one row; give a list of them, or a table"),
         (polars.LazyFrame({"text": [NINE]}), "a LazyFrame has no rows yet"),
-        ([b"\x89PNG"], "pictures in memory are no rows"),
+        ([b"\x89PNG"], "images in memory are no rows"),
     ],
 )
 def test_what_is_no_data_is_said(data: Any, message: str) -> None:

@@ -18,7 +18,7 @@ from lookalike import (
     errors,
     find_all,
     fingerprints,
-    pictures,
+    images,
     simhash,
 )
 
@@ -79,7 +79,7 @@ CALLS: dict[str, dict[str, Call]] = {
         "find_all": lambda n: find_all(PRINTS, threads=n),
         "fingerprints": lambda n: fingerprints([TEXT], threads=n),
         "Recipe.fingerprints": lambda n: Recipe().fingerprints([TEXT], n),
-        "pictures": lambda n: pictures([], threads=n),
+        "images": lambda n: images([], threads=n),
         "Index.search_many": lambda n: Index(prints=PRINTS).search_many([1], threads=n),
         "Collection.search_many": lambda n: seen().search_many([TEXT], threads=n),
     },

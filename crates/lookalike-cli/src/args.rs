@@ -13,8 +13,8 @@ use std::{
 
 use clap::{Parser, Subcommand, ValueEnum};
 use lookalike::{
-    Equals, FeatureHash, Kernel, Level, Measure, PicturePreset, Preset, Radius, Shingles,
-    Similarity, Weighting, Width,
+    Equals, FeatureHash, ImagePreset, Kernel, Level, Measure, Preset, Radius, Shingles, Similarity,
+    Weighting, Width,
 };
 
 pub use index::{
@@ -45,9 +45,9 @@ pub enum Command {
     Bench(BenchCommand),
 }
 
-/// List all pairs of alike items: texts, pictures, or fingerprints that differ in few bits.
+/// List all pairs of alike items: texts, images, or fingerprints that differ in few bits.
 ///
-/// Pictures come in folders and files, told by their content. Texts come in folders, files, tables (.jsonl, .csv, .tsv, .parquet), web archives, or lines
+/// Images come in folders and files, told by their content. Texts come in folders, files, tables (.jsonl, .csv, .tsv, .parquet), web archives, or lines
 /// (--lines). Fingerprints come one a line (decimal, 0x hex or 0b binary; a tab and an id may follow),
 /// as NumPy .npy array (uint64, shape (n,) or (n, words), word 0 the least significant; or uint32 for
 /// 32 bits), or as lookalike hash writes them. All may be packed with gzip, zstd, bzip2 or xz. An item
@@ -93,8 +93,8 @@ pub struct PairsArgs {
     #[command(flatten)]
     pub verify: VerifyArgs,
 
-    #[command(flatten, next_help_heading = "Which pictures are alike")]
-    pub pictures: PictureArgs,
+    #[command(flatten, next_help_heading = "Which images are alike")]
+    pub images: ImageArgs,
 
     #[command(flatten)]
     pub cache: CacheArgs,
@@ -106,9 +106,9 @@ pub struct PairsArgs {
     pub talk: TalkArgs,
 }
 
-/// Remove near-duplicate texts, pictures or fingerprints: of each group of alike ones, one is kept.
+/// Remove near-duplicate texts, images or fingerprints: of each group of alike ones, one is kept.
 ///
-/// Pictures come in folders and files, told by their content. Texts come in folders, files, tables (.jsonl, .csv, .tsv, .parquet), web archives, or lines
+/// Images come in folders and files, told by their content. Texts come in folders, files, tables (.jsonl, .csv, .tsv, .parquet), web archives, or lines
 /// (--lines), fingerprints as lookalike pairs reads them; each also packed with gzip, zstd, bzip2 or
 /// xz. What is kept has the format it came in; lines pass byte for byte. The input is not changed, unless --move, --link, --trash or --delete
 /// says so. Every removed item was compared with the one kept in its stead (--removed and --report
@@ -210,8 +210,8 @@ pub struct DedupArgs {
     #[command(flatten)]
     pub verify: VerifyArgs,
 
-    #[command(flatten, next_help_heading = "Which pictures are alike")]
-    pub pictures: PictureArgs,
+    #[command(flatten, next_help_heading = "Which images are alike")]
+    pub images: ImageArgs,
 
     #[command(flatten)]
     pub cache: CacheArgs,
@@ -424,7 +424,7 @@ fn fits(pattern: &[char], path: &[char]) -> bool {
 
 /// Tell whether two items are alike: exit code 0 if so, 1 if not.
 ///
-/// A and B are two fingerprints, the names of two files (pictures or texts), or two texts.
+/// A and B are two fingerprints, the names of two files (images or texts), or two texts.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -462,7 +462,7 @@ pub struct CompareArgs {
     pub verify: VerifyArgs,
 
     #[command(flatten)]
-    pub pictures: PictureArgs,
+    pub images: ImageArgs,
 
     /// Files are web pages, whatever their names: take their main text
     #[arg(long)]
@@ -486,9 +486,9 @@ pub struct CompareArgs {
     pub json: bool,
 }
 
-/// Make fingerprints of texts or pictures: one JSON line {"id":...,"fingerprint":"0x..."} each.
+/// Make fingerprints of texts or images: one JSON line {"id":...,"fingerprint":"0x..."} each.
 ///
-/// INPUT is a folder (every file in it is a picture, or a text), a picture, a text file, rows (.jsonl .ndjson .csv .tsv
+/// INPUT is a folder (every file in it is an image, or a text), an image, a text file, rows (.jsonl .ndjson .csv .tsv
 /// .parquet), a web archive (.warc), or lines (--lines). All may be packed with gzip, zstd, bzip2 or
 /// xz. Files go by their path, rows by their id field or file:row, lines by their number, pages of
 /// a web archive by their address.
@@ -548,7 +548,7 @@ pub enum RecipesCommand {
     Learn(LearnArgs),
 }
 
-/// Learn from texts how rare words are, or from pictures how rare colours are, for recipes that weigh
+/// Learn from texts how rare words are, or from images how rare colours are, for recipes that weigh
 /// by it (tfidf, hsv).
 ///
 /// A sample of some thousand texts is enough. The model belongs to the features and the hash of the
@@ -574,7 +574,7 @@ pub struct LearnArgs {
     #[command(flatten)]
     pub recipe: RecipeArgs,
 
-    /// Of pictures, learn from this share only, chosen by their names
+    /// Of images, learn from this share only, chosen by their names
     #[arg(long, value_name = "PART", default_value = "1", value_parser = part)]
     pub sample: f64,
 
@@ -590,15 +590,15 @@ pub struct LearnArgs {
 #[derive(Subcommand)]
 pub enum BenchCommand {
     Pairs(BenchPairsArgs),
-    Pictures(BenchPicturesArgs),
+    Images(BenchImagesArgs),
 }
 
-/// Decode pictures and make their fingerprints, and tell how long each step takes on one core.
+/// Decode images and make their fingerprints, and tell how long each step takes on one core.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  lookalike bench pictures PHOTOS/")]
-pub struct BenchPicturesArgs {
+  lookalike bench images PHOTOS/")]
+pub struct BenchImagesArgs {
     /// Folders and files
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
@@ -646,7 +646,7 @@ pub struct BenchPairsArgs {
 /// How an item becomes a fingerprint: a recipe, and what to change in it.
 #[derive(clap::Args, Clone)]
 pub struct RecipeArgs {
-    /// The recipe to start from; see lookalike recipes [default: words for texts, pdq for pictures]
+    /// The recipe to start from; see lookalike recipes [default: words for texts, pdq for images]
     #[arg(long, value_name = "NAME", value_parser = recipe_name)]
     pub recipe: Option<RecipeName>,
 
@@ -712,17 +712,17 @@ impl RecipeArgs {
 #[derive(Clone, Copy, Debug)]
 pub enum RecipeName {
     Text(&'static Preset),
-    Picture(&'static PicturePreset),
+    Image(&'static ImagePreset),
 }
 
-/// How pictures are compared.
+/// How images are compared.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
-pub struct PictureArgs {
-    /// Find pictures that are turned by 90, 180 or 270 degrees or mirrored, too
+pub struct ImageArgs {
+    /// Find images that are turned by 90, 180 or 270 degrees or mirrored, too
     #[arg(long)]
     pub orientations: bool,
 
-    /// What may be alike: whole pictures, or partial: also cropped, framed, captioned or slightly
+    /// What may be alike: whole images, or partial: also cropped, framed, captioned or slightly
     /// tilted ones, found by their parts and in any orientation (takes some six times as long)
     #[arg(long = "match", value_name = "WHAT", default_value = "whole")]
     pub matching: Matching,
@@ -730,18 +730,18 @@ pub struct PictureArgs {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Matching {
-    /// Whole pictures
+    /// Whole images
     #[default]
     Whole,
-    /// Parts of pictures, too
+    /// Parts of images, too
     Partial,
 }
 
-/// What is remembered of pictures from run to run.
+/// What is remembered of images from run to run.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct CacheArgs {
-    /// Where fingerprints of pictures are kept for the next run: a file, or none [default:
-    /// ~/.cache/lookalike/pictures.cache]
+    /// Where fingerprints of images are kept for the next run: a file, or none [default:
+    /// ~/.cache/lookalike/images.cache]
     #[arg(long, value_name = "FILE|none")]
     pub cache: Option<PathBuf>,
 }
@@ -895,7 +895,7 @@ pub enum Kind {
     Hash,
     /// Text
     Text,
-    /// Pictures
+    /// Images
     Image,
 }
 
@@ -955,8 +955,8 @@ impl Data {
 }
 
 fn recipe_name(name: &str) -> Result<RecipeName, String> {
-    match PicturePreset::named(name) {
-        Ok(preset) => Ok(RecipeName::Picture(preset)),
+    match ImagePreset::named(name) {
+        Ok(preset) => Ok(RecipeName::Image(preset)),
         Err(_) => Preset::named(name).map(RecipeName::Text).map_err(|error| error.to_string()),
     }
 }

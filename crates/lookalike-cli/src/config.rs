@@ -10,15 +10,15 @@ use std::{
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use lookalike::{
-    AllPairs, Kernel, Level, Likeness, Model, PictureMethod, PicturePreset, PictureRecipe,
-    PictureSearch, Preset, Radius, Reach, Recipe, RecipeError, Resources, Similarity, StopWords,
-    TextSearch, Verify, Width,
+    AllPairs, ImageMethod, ImagePreset, ImageRecipe, ImageSearch, Kernel, Level, Likeness, Model,
+    Preset, Radius, Reach, Recipe, RecipeError, Resources, Similarity, StopWords, TextSearch,
+    Verify, Width,
 };
 
 use crate::args::{
-    CacheArgs, Matching, PictureArgs, RecipeArgs, RecipeName, RowArgs, VerifyArgs, WorkArgs,
+    CacheArgs, ImageArgs, Matching, RecipeArgs, RecipeName, RowArgs, VerifyArgs, WorkArgs,
 };
-use crate::source::{Budget, Cache, PictureReading, usual_cache};
+use crate::source::{Budget, Cache, ImageReading, usual_cache};
 
 /// The radius for fingerprints of which nothing else is known.
 pub const USUAL_RADIUS: Radius = Radius::new(3);
@@ -109,7 +109,7 @@ impl Search {
     }
 }
 
-/// Texts and pictures are found by more than blocks of bits.
+/// Texts and images are found by more than blocks of bits.
 pub fn refuse_blocks(blocks: Option<u32>, items: &str) -> Result<()> {
     ensure!(
         blocks.is_none(),
@@ -240,82 +240,82 @@ impl Alike {
     }
 }
 
-/// When are two pictures alike?
+/// When are two images alike?
 #[derive(Clone)]
-pub struct PicturesAlike {
-    pub preset: &'static PicturePreset,
-    pub recipe: PictureRecipe,
+pub struct ImagesAlike {
+    pub preset: &'static ImagePreset,
+    pub recipe: ImageRecipe,
     pub radius: Radius,
     /// How they are compared; parts only if such pairs count.
-    pub pictures: PictureArgs,
+    pub images: ImageArgs,
     /// Whether the user asked for parts.
     matching: Matching,
     /// Whether the user says how alike they must be.
     is_asked: bool,
 }
 
-impl PicturesAlike {
+impl ImagesAlike {
     pub fn new(
         recipe: &RecipeArgs,
         distance: Option<Radius>,
         verify: &VerifyArgs,
-        pictures: PictureArgs,
+        images: ImageArgs,
     ) -> Result<Self> {
         let preset = match recipe.recipe {
-            None => &PicturePreset::ALL[0],
-            Some(RecipeName::Picture(preset)) => preset,
+            None => &ImagePreset::ALL[0],
+            Some(RecipeName::Image(preset)) => preset,
             Some(RecipeName::Text(preset)) => {
                 let names: Vec<_> =
-                    PicturePreset::ALL.iter().map(|preset| preset.recipe.name()).collect();
+                    ImagePreset::ALL.iter().map(|preset| preset.recipe.name()).collect();
                 bail!(
-                    "--recipe {} is for texts; for pictures there is {}",
+                    "--recipe {} is for texts; for images there is {}",
                     preset.recipe.name,
                     names.join(", ")
                 )
             }
         };
         refuse_text_options(recipe, verify)?;
-        let partial = pictures.matching == Matching::Partial;
+        let partial = images.matching == Matching::Partial;
         ensure!(
-            !partial || preset.recipe.method == PictureMethod::Pdq,
+            !partial || preset.recipe.method == ImageMethod::Pdq,
             "--match partial goes with --recipe pdq; leave --recipe out"
         );
         ensure!(
             partial || verify.level != Some(Level::Part),
             "--level part goes with --match partial, which looks for parts"
         );
-        let made = PictureRecipe {
+        let made = ImageRecipe {
             model: recipe.model.as_deref().map(|path| model_for(path, preset)).transpose()?,
             ..preset.recipe.clone()
         };
         let radius = match (distance, verify.level) {
             (Some(_), Some(_)) => {
-                bail!("--level and --distance both say how near pictures must be; give one")
+                bail!("--level and --distance both say how near images must be; give one")
             }
             (Some(radius), None) => radius,
             (None, level) => preset.radius_of(level.unwrap_or(Level::Similar)),
         };
         check_radius(radius, preset.recipe.width)?;
-        // Parts are less alike than all whole pictures.
+        // Parts are less alike than all whole images.
         let is_whole = verify.level.is_some_and(|level| level > Level::Part);
-        let pictures = PictureArgs {
-            orientations: pictures.orientations || partial,
-            matching: if is_whole { Matching::Whole } else { pictures.matching },
+        let images = ImageArgs {
+            orientations: images.orientations || partial,
+            matching: if is_whole { Matching::Whole } else { images.matching },
         };
         let matching = if partial { Matching::Partial } else { Matching::Whole };
         let is_asked = distance.is_some() || verify.level.is_some();
-        Ok(Self { preset, recipe: made, radius, pictures, matching, is_asked })
+        Ok(Self { preset, recipe: made, radius, images, matching, is_asked })
     }
 
-    /// How alike pictures must be to be listed, though less alike than what is asked for: every level
+    /// How alike images must be to be listed, though less alike than what is asked for: every level
     /// there is.
     pub fn looking(&self) -> Self {
         let radius = self.radius.max(self.preset.radius_of(Level::Similar));
-        let pictures = PictureArgs { matching: self.matching, ..self.pictures };
-        Self { radius, pictures, ..self.clone() }
+        let images = ImageArgs { matching: self.matching, ..self.images };
+        Self { radius, images, ..self.clone() }
     }
 
-    /// How alike pictures must be for one of them to be removed: copies, unless the user asks for
+    /// How alike images must be for one of them to be removed: copies, unless the user asks for
     /// something else; parts only by name.
     pub fn acting(&self, args: &VerifyArgs) -> Self {
         let radius = if self.is_asked { self.radius } else { self.preset.radius_of(Level::Copy) };
@@ -323,23 +323,23 @@ impl PicturesAlike {
             Some(Level::Part) => Matching::Partial,
             _ => Matching::Whole,
         };
-        Self { radius, pictures: PictureArgs { matching, ..self.pictures }, ..self.clone() }
+        Self { radius, images: ImageArgs { matching, ..self.images }, ..self.clone() }
     }
 
-    /// Whether fewer pictures are alike than by these rules.
+    /// Whether fewer images are alike than by these rules.
     pub fn is_narrower(&self, other: &Self) -> bool {
-        self.radius < other.radius || self.pictures.matching != other.pictures.matching
+        self.radius < other.radius || self.images.matching != other.images.matching
     }
 
     /// As the recipe has it, if nothing else is said.
     pub fn of_recipe(recipe: &RecipeArgs) -> Result<Self> {
-        Self::new(recipe, None, &VerifyArgs::default(), PictureArgs::default())
+        Self::new(recipe, None, &VerifyArgs::default(), ImageArgs::default())
     }
 
-    /// When two pictures are alike, in words.
+    /// When two images are alike, in words.
     pub fn words(&self) -> String {
-        let turned = if self.pictures.orientations { ", in any orientation" } else { "" };
-        let parts = match self.pictures.matching {
+        let turned = if self.images.orientations { ", in any orientation" } else { "" };
+        let parts = match self.images.matching {
             Matching::Whole => "",
             Matching::Partial => ", or by their parts",
         };
@@ -348,15 +348,15 @@ impl PicturesAlike {
     }
 
     /// The library's options for this search.
-    pub fn search(&self, work: &Work) -> PictureSearch {
-        PictureSearch::new(&self.recipe, self.radius)
-            .orientations(self.pictures.orientations)
-            .partial(self.pictures.matching == Matching::Partial)
+    pub fn search(&self, work: &Work) -> ImageSearch {
+        ImageSearch::new(&self.recipe, self.radius)
+            .orientations(self.images.orientations)
+            .partial(self.images.matching == Matching::Partial)
             .kernel(work.kernel.unwrap_or_else(Kernel::detect))
     }
 }
 
-fn model_for(path: &Path, preset: &PicturePreset) -> Result<Arc<Model>> {
+fn model_for(path: &Path, preset: &ImagePreset) -> Result<Arc<Model>> {
     let Some(name) = preset.recipe.model_name() else {
         bail!("--model is for --recipe hsv; {} needs none", preset.recipe.name())
     };
@@ -370,7 +370,7 @@ fn model_for(path: &Path, preset: &PicturePreset) -> Result<Arc<Model>> {
     Ok(model)
 }
 
-/// What is said of words says nothing of pictures.
+/// What is said of words says nothing of images.
 fn refuse_text_options(recipe: &RecipeArgs, verify: &VerifyArgs) -> Result<()> {
     let RecipeArgs { features, stop_words, weights, top, hash, seed, bits, recipe: _, model: _ } =
         recipe;
@@ -387,7 +387,7 @@ fn refuse_text_options(recipe: &RecipeArgs, verify: &VerifyArgs) -> Result<()> {
     ];
     match given.iter().find(|(_, given)| *given) {
         Some((name, _)) => {
-            bail!("{name} is for texts; pictures have --recipe, --level and --distance")
+            bail!("{name} is for texts; images have --recipe, --level and --distance")
         }
         None => Ok(()),
     }
@@ -397,21 +397,21 @@ fn text_preset(args: &RecipeArgs) -> Result<&'static Preset> {
     match args.recipe {
         None => Ok(&Preset::ALL[0]),
         Some(RecipeName::Text(preset)) => Ok(preset),
-        Some(RecipeName::Picture(preset)) => {
-            bail!("--recipe {} is for pictures, but these are texts", preset.recipe.name())
+        Some(RecipeName::Image(preset)) => {
+            bail!("--recipe {} is for images, but these are texts", preset.recipe.name())
         }
     }
 }
 
-/// How pictures are read: with the cache that was asked for, or the usual one.
-pub fn picture_reading(cache: &CacheArgs, rows: &RowArgs, memory: Option<u64>) -> PictureReading {
+/// How images are read: with the cache that was asked for, or the usual one.
+pub fn image_reading(cache: &CacheArgs, rows: &RowArgs, memory: Option<u64>) -> ImageReading {
     let path = cache.cache.clone().or_else(usual_cache);
     let cache = match path {
         Some(path) if path != Path::new("none") => Cache::open(&path),
         _ => Cache::none(),
     };
     let memory = Arc::new(Budget::new(memory));
-    PictureReading { follow_links: rows.follow_links, cache: Arc::new(cache), memory }
+    ImageReading { follow_links: rows.follow_links, cache: Arc::new(cache), memory }
 }
 
 /// The recipe that was asked for, its model included; not yet checked.

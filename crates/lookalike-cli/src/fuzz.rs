@@ -4,7 +4,7 @@
 //! must stay: the code below every guard against panics, unless only foreign code can panic there.
 
 use lookalike::{
-    Model, PicturePreset, Width,
+    ImagePreset, Model, Width,
     extract::image::{Decoder, Limits, facts},
 };
 
@@ -34,11 +34,11 @@ pub fn raw_image(bytes: &[u8]) {
 const LIMITS: Limits = Limits { pixels: 1 << 24, bytes: 512 << 20 };
 
 fn decoded_for(preset: &str, extension: Option<&str>, bytes: &[u8]) {
-    let recipe = &PicturePreset::named(preset).expect("the preset exists").recipe;
+    let recipe = &ImagePreset::named(preset).expect("the preset exists").recipe;
     let decoder = Decoder { limits: LIMITS, colour: preset == "colour", frames: true };
-    if let Ok(picture) = decoder.decode_unguarded(bytes, extension) {
-        recipe.prints(&picture, false);
-        facts(bytes, picture.format, (picture.width, picture.height));
+    if let Ok(image) = decoder.decode_unguarded(bytes, extension) {
+        recipe.prints(&image, false);
+        facts(bytes, image.format, (image.width, image.height));
     }
 }
 

@@ -9,7 +9,7 @@
 //! | `recipe.rs` | How do items become fingerprints? |
 //! | `features.rs`, `own.rs` | Which features does an object hold? What do functions of the user's make of it? |
 //! | `texts.rs` | Which texts does a list, an iterator or an Arrow column hold? |
-//! | `pictures.rs` | What does a picture look like, in bits? |
+//! | `images.rs` | What does an image look like, in bits? |
 //! | `pairs.rs`, `index.rs` | Which fingerprints are near each other, or near this one? |
 //! | `collection.rs` | Have I seen this before? |
 //! | `model.rs` | How rare are features elsewhere? |
@@ -25,12 +25,12 @@ mod compat;
 mod dedup;
 mod error;
 mod features;
+mod images;
 mod index;
 mod model;
 mod number;
 mod own;
 mod pairs;
-mod pictures;
 mod prints;
 mod recipe;
 mod table;
@@ -45,10 +45,10 @@ mod native {
         collection::Collection,
         compat::{compute, near_values, simhash_ascii, simhash_text, simhash_weighted},
         dedup::{Answer, dedup, run},
+        images::{image_presets, images},
         index::Index,
         model::Model,
         pairs::find_all,
-        pictures::{picture_presets, pictures},
         recipe::{Recipe, presets},
         texts::is_missing,
     };

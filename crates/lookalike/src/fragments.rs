@@ -10,7 +10,7 @@
 //! worth a vote; [`FragmentSearch::vote`] counts, from the fragments of two items and a
 //! [`Background`] alone, so that no other item can change what it says.
 //!
-//! Nothing here knows what items are: of pictures, places have two coordinates and a scale; of
+//! Nothing here knows what items are: of images, places have two coordinates and a scale; of
 //! sound, one coordinate would do, the others staying 0.
 
 use std::{cmp::Reverse, collections::BTreeMap};

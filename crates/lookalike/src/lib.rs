@@ -2,7 +2,7 @@
 //!
 //! # The problem
 //!
-//! A pile of texts, pages or pictures holds copies that are not quite copies. Comparing each with each
+//! A pile of texts, pages or images holds copies that are not quite copies. Comparing each with each
 //! takes half a billion comparisons for a mere 32,000 items. So every item becomes a *fingerprint*, a
 //! few bits in which alike items differ little, and two questions remain: *which pairs differ in at
 //! most k bits?* and *what is within k bits of this?* This crate answers both, exactly.
@@ -135,7 +135,7 @@
 //!
 //! - `dictionary`: Chinese words by dictionary, and the preset `keywords`. Off by default: it brings
 //!   some 5 MB of tables.
-//! - `image`: pictures, from files to alike pairs ([`pictures`], [`extract::image`]). Off by default: it
+//! - `image`: images, from files to alike pairs ([`images`], [`extract::image`]). Off by default: it
 //!   brings decoders.
 
 mod alike;
@@ -150,14 +150,14 @@ pub mod fragments;
 pub mod groups;
 pub mod hamming;
 pub mod hash;
+#[cfg(feature = "image")]
+pub mod images;
 pub mod index;
 mod keys;
 mod listing;
 mod model;
 mod overlap;
 pub mod pairs;
-#[cfg(feature = "image")]
-pub mod pictures;
 pub mod recipe;
 mod resources;
 pub mod simhash;
@@ -181,18 +181,18 @@ pub use features::{Feature, Features, WeightError};
 pub use fingerprint::{Fingerprint, FingerprintError, Radius, Width};
 pub use hamming::Kernel;
 pub use hash::{FeatureHash, HashError};
+#[cfg(all(feature = "image", feature = "collection"))]
+pub use images::ImageCollection;
+#[cfg(feature = "image")]
+pub use images::{
+    ImageCloseness, ImageDigest, ImageGroups, ImagePairs, ImageParts, ImageSearch, Images,
+    ImagesFound,
+};
 pub use index::{IndexError, LinearIndex, Match, MutableIndex, Search, StaticIndex};
 pub use model::{Learner, Model, ModelError};
 pub use pairs::{AllPairs, Pair, Pairs, PairsError, Plan, Workspace, all_pairs};
-#[cfg(all(feature = "image", feature = "collection"))]
-pub use pictures::PictureCollection;
 #[cfg(feature = "image")]
-pub use pictures::{
-    PictureCloseness, PictureDigest, PictureGroups, PicturePairs, PictureParts, PictureSearch,
-    Pictures, PicturesFound,
-};
-#[cfg(feature = "image")]
-pub use recipe::{PictureMethod, PicturePreset, PictureQuality, PictureRecipe};
+pub use recipe::{ImageMethod, ImagePreset, ImageQuality, ImageRecipe};
 pub use recipe::{Preset, Quality, Recipe, RecipeError, Weighting};
 pub use resources::Resources;
 pub use simhash::simhash;

@@ -6,7 +6,7 @@
 
 mod counter;
 #[cfg(feature = "image")]
-mod picture;
+mod image;
 mod preset;
 #[cfg(feature = "collection")]
 pub(crate) mod stored;
@@ -30,7 +30,7 @@ use crate::stop_words::StopWords;
 use counter::{Counted, Counter};
 
 #[cfg(feature = "image")]
-pub use picture::{PictureMethod, PicturePreset, PicturePrints, PictureQuality, PictureRecipe};
+pub use image::{ImageMethod, ImagePreset, ImagePrints, ImageQuality, ImageRecipe};
 pub use preset::{Preset, Quality};
 pub use weighting::Weighting;
 use weighting::log_weight;

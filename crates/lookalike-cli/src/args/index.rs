@@ -6,7 +6,7 @@ use clap::Subcommand;
 use lookalike::Radius;
 
 use super::{
-    Kind, Matching, OutputArgs, PictureArgs, RecipeArgs, RowArgs, TalkArgs, radius, threads,
+    ImageArgs, Kind, Matching, OutputArgs, RecipeArgs, RowArgs, TalkArgs, radius, threads,
 };
 
 /// Remember items in a folder, and ask it what was seen before.
@@ -40,8 +40,8 @@ pub struct IndexMakeArgs {
     #[arg(long, value_name = "K", value_parser = radius)]
     pub max_distance: Option<Radius>,
 
-    /// Of a new collection of pictures: partial keeps their parts, too, so that index search --match
-    /// partial finds crops and framed copies (some 14 KB a picture)
+    /// Of a new collection of images: partial keeps their parts, too, so that index search --match
+    /// partial finds crops and framed copies (some 14 KB an image)
     #[arg(long = "match", value_name = "WHAT", default_value = "whole")]
     pub matching: Matching,
 
@@ -179,7 +179,7 @@ pub struct IndexSearchArgs {
     pub distance: Option<Radius>,
 
     #[command(flatten)]
-    pub pictures: PictureArgs,
+    pub images: ImageArgs,
 
     /// List at most N matches of each item, the nearest [default: all]
     #[arg(long, value_name = "N")]

@@ -1,7 +1,7 @@
 //! `lookalike bench pairs`: how fast is the search on made data, and how much memory does it take?
 
 mod data;
-pub mod pictures;
+pub mod images;
 
 use std::{process::ExitCode, time::Instant};
 

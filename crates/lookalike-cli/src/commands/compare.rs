@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 
 use crate::{
     args::{CompareArgs, Kind, OutputArgs, WorkArgs},
-    config::{Alike, PicturesAlike, USUAL_RADIUS, Work, check_radius},
+    config::{Alike, ImagesAlike, USUAL_RADIUS, Work, check_radius},
     report::{Output, counted, json_line, say, share_value},
     source::{
-        Bad, LineText, LineTexts, Reason, Refusal, Skipped, are_pictures, common_binary_width,
-        is_number, looks_like_path, parse_within, read_picture, read_text,
+        Bad, LineText, LineTexts, Reason, Refusal, Skipped, are_images, common_binary_width,
+        is_number, looks_like_path, parse_within, read_image, read_text,
     },
 };
 
@@ -87,14 +87,14 @@ fn level(closeness: TextCloseness) -> Option<&'static str> {
     closeness.similarity.and_then(Level::of).map(Level::name)
 }
 
-/// Compares two pictures by their names.
-fn compare_pictures(a: &str, b: &str, args: &CompareArgs) -> Result<ExitCode> {
-    let alike = PicturesAlike::new(&args.recipe, args.distance, &args.verify, args.pictures)?;
+/// Compares two images by their names.
+fn compare_images(a: &str, b: &str, args: &CompareArgs) -> Result<ExitCode> {
+    let alike = ImagesAlike::new(&args.recipe, args.distance, &args.verify, args.images)?;
     if args.kind.is_none() && !args.quiet {
-        say("comparing two pictures");
+        say("comparing two images");
     }
     let search = alike.search(&Work::new(WorkArgs::default())?);
-    let digest = |name: &str| match read_picture(Path::new(name), &search) {
+    let digest = |name: &str| match read_image(Path::new(name), &search) {
         Ok((_, digest)) => Ok(digest),
         Err(bad) => Err(bad.error()),
     };
@@ -129,7 +129,7 @@ fn compare_pictures(a: &str, b: &str, args: &CompareArgs) -> Result<ExitCode> {
         );
         let level = level.map_or_else(String::new, |level| format!("level       {level}\n"));
         let turned = match orientation {
-            Some(name) if args.pictures.orientations => format!("orientation {name}\n"),
+            Some(name) if args.images.orientations => format!("orientation {name}\n"),
             _ => String::new(),
         };
         let rule = alike.words();
@@ -143,12 +143,12 @@ fn compare_two(a: &str, b: &str, args: &CompareArgs) -> Result<ExitCode> {
     if args.kind != Some(Kind::Hash) && !are_some_there {
         [a, b].into_iter().try_for_each(check_there)?;
     }
-    let kind = args.kind.unwrap_or_else(|| match are_pictures(&[a.into(), b.into()]) {
+    let kind = args.kind.unwrap_or_else(|| match are_images(&[a.into(), b.into()]) {
         true => Kind::Image,
         false => guess([a, b].into_iter()),
     });
     if kind == Kind::Image {
-        return compare_pictures(a, b, args);
+        return compare_images(a, b, args);
     }
     let comparison = Comparison::new(kind, args)?;
     let files = kind == Kind::Text && are_files(a, b)?;
@@ -214,7 +214,7 @@ fn compare_lines(args: &CompareArgs) -> Result<ExitCode> {
     let mut lines = LineTexts::open(Path::new("-")).map_err(Bad::error)?;
     let mut piece = lines.next_piece();
     let kind = args.kind.unwrap_or_else(|| guess(columns(&piece)));
-    ensure!(kind != Kind::Image, "--stdin is for texts and fingerprints; name two pictures");
+    ensure!(kind != Kind::Image, "--stdin is for texts and fingerprints; name two images");
     let comparison = Comparison::new(kind, args)?;
     if args.kind.is_none() && !args.quiet && !piece.is_empty() {
         say(&format!("comparing {}", name(kind)));
@@ -296,6 +296,6 @@ const fn name(kind: Kind) -> &'static str {
     match kind {
         Kind::Hash => "fingerprints",
         Kind::Text => "texts",
-        Kind::Image => "pictures",
+        Kind::Image => "images",
     }
 }

@@ -1,4 +1,4 @@
-//! `lookalike hash`: what is the fingerprint of each of these texts or pictures?
+//! `lookalike hash`: what is the fingerprint of each of these texts or images?
 
 use std::{
     io::Write,
@@ -13,33 +13,33 @@ use serde_json::json;
 
 use super::texts::{Printed, for_each_print};
 use crate::{
-    args::{HashArgs, Kind, PictureArgs, VerifyArgs, WorkArgs},
-    config::{Making, PicturesAlike, Work, on_threads, picture_reading},
+    args::{HashArgs, ImageArgs, Kind, VerifyArgs, WorkArgs},
+    config::{ImagesAlike, Making, Work, image_reading, on_threads},
     report::{Figure, Output, Progress, Summary, check_places, json_id, say},
-    source::{Bad, Id, Pictures, Reason, RowOptions, Rows, Skipped, are_pictures, path_text},
+    source::{Bad, Id, Images, Reason, RowOptions, Rows, Skipped, are_images, path_text},
 };
 
 pub fn run(args: HashArgs) -> Result<ExitCode> {
     let start = Instant::now();
     match args.kind {
         Some(Kind::Hash) => bail!("these are fingerprints already; pairs finds the near ones"),
-        Some(Kind::Image) => pictures(args, start),
-        None if are_pictures(&args.inputs) => pictures(args, start),
+        Some(Kind::Image) => images(args, start),
+        None if are_images(&args.inputs) => images(args, start),
         _ => texts(args, start),
     }
 }
 
-/// Every picture becomes a line.
-fn pictures(args: HashArgs, start: Instant) -> Result<ExitCode> {
-    let options = PictureArgs::default();
-    let alike = PicturesAlike::new(&args.recipe, None, &VerifyArgs::default(), options)?;
+/// Every image becomes a line.
+fn images(args: HashArgs, start: Instant) -> Result<ExitCode> {
+    let options = ImageArgs::default();
+    let alike = ImagesAlike::new(&args.recipe, None, &VerifyArgs::default(), options)?;
     check_ending(args.output.file())?;
     let mut skipped = skipped(&args)?;
-    let reading = picture_reading(&args.cache, &args.rows, None);
-    let mut pictures = Pictures::open(&args.inputs, &reading, &mut skipped)?;
+    let reading = image_reading(&args.cache, &args.rows, None);
+    let mut images = Images::open(&args.inputs, &reading, &mut skipped)?;
     let mut output = Output::create(&args.output)?;
     if !args.talk.quiet {
-        say(&format!("reading {}", pictures.what()));
+        say(&format!("reading {}", images.what()));
     }
     let progress = Progress::new(args.talk.quiet);
     let work = Work::new(WorkArgs { threads: args.threads, ..WorkArgs::default() })?;
@@ -47,7 +47,7 @@ fn pictures(args: HashArgs, start: Instant) -> Result<ExitCode> {
     let recipe = &alike.recipe;
     let (mut lines, mut flat) = (Vec::new(), Vec::new());
     work.on_threads(|| {
-        pictures.read(&search, &mut skipped, &|| progress.read(1), &mut |item, digest| {
+        images.read(&search, &mut skipped, &|| progress.read(1), &mut |item, digest| {
             let name = path_text(&item.path);
             match digest.prints {
                 Some(prints) => {
@@ -68,9 +68,9 @@ fn pictures(args: HashArgs, start: Instant) -> Result<ExitCode> {
     skipped.finish_list()?;
     progress.clear();
     if !args.talk.quiet {
-        pictures.notes().iter().for_each(|note| say(note));
+        images.notes().iter().for_each(|note| say(note));
     }
-    let made = pictures.len() - flat.len() as u64;
+    let made = images.len() - flat.len() as u64;
     summary(&args, recipe.to_string(), alike.radius, made, &skipped, start);
     Ok(ExitCode::SUCCESS)
 }

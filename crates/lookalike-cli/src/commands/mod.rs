@@ -5,9 +5,9 @@ mod compare;
 pub mod dedup;
 mod fingerprints;
 mod hash;
+mod images;
 mod index;
 mod pairs;
-mod pictures;
 mod recipes;
 mod texts;
 mod undo;
@@ -33,7 +33,7 @@ pub fn run(command: Command) -> Result<ExitCode> {
         Command::Index(command) => index::run(command),
         Command::Recipes(args) => recipes::run(args),
         Command::Bench(BenchCommand::Pairs(args)) => bench::run(args),
-        Command::Bench(BenchCommand::Pictures(args)) => bench::pictures::run(&args),
+        Command::Bench(BenchCommand::Images(args)) => bench::images::run(&args),
     }
 }
 

@@ -3,31 +3,29 @@
 use std::{path::PathBuf, process::ExitCode, time::Instant};
 
 use anyhow::{Result, ensure};
-use lookalike::{
-    AlikePairs, Equals, PicturePairs, Plan, Radius, TextFound, TextPairs, Texts, Width,
-};
+use lookalike::{AlikePairs, Equals, ImagePairs, Plan, Radius, TextFound, TextPairs, Texts, Width};
 use serde_json::{Value, json};
 
 use super::{
     fingerprints::{PrintSource, SearchedPrints, Wanted},
-    pictures::{PictureSource, figures as picture_figures, how_words},
+    images::{ImageSource, figures as image_figures, how_words},
     texts::{self, TextSource},
 };
 use crate::{
     args::{Kind, OutputArgs, PairsArgs, TalkArgs},
-    config::{Alike, PicturesAlike, Search, UNWATCHED, Work, picture_reading, refuse_blocks},
+    config::{Alike, ImagesAlike, Search, UNWATCHED, Work, image_reading, refuse_blocks},
     report::{
         Figure, Levels, Output, PairWriter, Summary, TableFile, bytes, check_places, counted,
         json_line, say,
     },
-    source::{Fingerprints, Ids, Pictures, PrintOptions, RowOptions, Rows, Skipped, guess_kind},
+    source::{Fingerprints, Ids, Images, PrintOptions, RowOptions, Rows, Skipped, guess_kind},
 };
 
 pub fn run(args: PairsArgs) -> Result<ExitCode> {
     let start = Instant::now();
     match args.kind.unwrap_or_else(|| guess_kind(&args.inputs, &args.rows, Kind::Hash)) {
         Kind::Text => texts(args, start),
-        Kind::Image => pictures(args, start),
+        Kind::Image => images(args, start),
         Kind::Hash => fingerprints(args, start),
     }
 }
@@ -128,32 +126,31 @@ fn announce(texts: &Texts, work: &Work, talk: TalkArgs) -> Result<()> {
 /// From this many pairs on, the user hears of them before they are listed.
 const MANY_PAIRS: u64 = 10_000;
 
-fn pictures(args: PairsArgs, start: Instant) -> Result<ExitCode> {
-    ensure!(!args.plan, "--plan is for fingerprints; of pictures, the summary says how");
-    refuse_blocks(args.search.blocks, "pictures")?;
-    let alike =
-        PicturesAlike::new(&args.recipe, args.search.distance, &args.verify, args.pictures)?;
+fn images(args: PairsArgs, start: Instant) -> Result<ExitCode> {
+    ensure!(!args.plan, "--plan is for fingerprints; of images, the summary says how");
+    refuse_blocks(args.search.blocks, "images")?;
+    let alike = ImagesAlike::new(&args.recipe, args.search.distance, &args.verify, args.images)?;
     let mut skipped = listed(&args)?;
     let work = Work::new(args.search.work)?;
-    let reading = picture_reading(&args.cache, &args.rows, work.memory);
-    let mut pictures = Pictures::open(&args.inputs, &reading, &mut skipped)?;
+    let reading = image_reading(&args.cache, &args.rows, work.memory);
+    let mut images = Images::open(&args.inputs, &reading, &mut skipped)?;
     let report = Report::open(args.output, args.equal.into(), args.talk)?;
-    let source = PictureSource {
-        pictures: &mut pictures,
+    let source = ImageSource {
+        images: &mut images,
         others: None,
         skipped: &mut skipped,
         talk: args.talk,
         on_beat: &|| {},
     };
     let search = alike.search(&work);
-    let (PicturePairs { pairs, found, .. }, ids) = work.on_threads(|| {
+    let (ImagePairs { pairs, found, .. }, ids) = work.on_threads(|| {
         let read = source.read(&search)?;
         let (pairs, _) = super::search(&work, args.talk, &|| {}, |resources| {
-            read.pictures.pairs(&search, resources)
+            read.images.pairs(&search, resources)
         })?;
         Ok((pairs, read.ids))
     })?;
-    let mut figures = picture_figures(&found, &alike);
+    let mut figures = image_figures(&found, &alike);
     let how = how_words(&found);
     figures.push(Figure { name: "found", value: json!(found.plan), words: Some(how) });
     let found = Found {

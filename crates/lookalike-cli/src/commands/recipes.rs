@@ -4,24 +4,24 @@
 use std::{path::PathBuf, process::ExitCode, sync::Arc};
 
 use anyhow::{Result, bail};
-use lookalike::{Learner, Model, PicturePreset, PictureQuality, Preset, extract::image::Decoder};
+use lookalike::{ImagePreset, ImageQuality, Learner, Model, Preset, extract::image::Decoder};
 use serde_json::json;
 
 use crate::{
     args::{LearnArgs, OutputArgs, RecipeName, RecipesArgs, RecipesCommand},
     config::recipe,
     report::{Output, check_places, counted, json_line, say},
-    source::{Cache, PictureReading, Pictures, RowOptions, Rows, Skipped},
+    source::{Cache, ImageReading, Images, RowOptions, Rows, Skipped},
 };
 
 pub fn run(args: RecipesArgs) -> Result<ExitCode> {
     match args.command {
         Some(RecipesCommand::Learn(args)) => learn(args)?,
         None if args.json => {
-            let pictures = PicturePreset::ALL.iter().map(picture_json);
-            Output::print(&Preset::ALL.iter().map(json).chain(pictures).collect::<String>())?;
+            let images = ImagePreset::ALL.iter().map(image_json);
+            Output::print(&Preset::ALL.iter().map(json).chain(images).collect::<String>())?;
         }
-        None => Output::print(&(table() + &picture_table()))?,
+        None => Output::print(&(table() + &image_table()))?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -60,12 +60,12 @@ fn row(cells: [String; 7], description: &str) -> String {
     )
 }
 
-fn picture_table() -> String {
+fn image_table() -> String {
     let mut table =
-        "\nPICTURES   BITS  DISTANCE: COPY, NEAR, SIMILAR  FOUND  FALSE  WHAT FOR\n".to_owned();
-    for PicturePreset { recipe, levels, quality, description, .. } in PicturePreset::ALL {
+        "\nIMAGES   BITS  DISTANCE: COPY, NEAR, SIMILAR  FOUND  FALSE  WHAT FOR\n".to_owned();
+    for ImagePreset { recipe, levels, quality, description, .. } in ImagePreset::ALL {
         let levels = levels.map(|radius| radius.to_string()).join(", ");
-        let PictureQuality { recall, false_pairs } = quality;
+        let ImageQuality { recall, false_pairs } = quality;
         let (name, bits) = (recipe.name(), recipe.width.bits());
         table += &format!(
             "{name:<10} {bits:>4}  {levels:<29} {recall:>6.3} {false_pairs:>6.0}  {description}\n"
@@ -76,9 +76,9 @@ fn picture_table() -> String {
            pairs of strangers in a million that are, too. Measured on 92 photographs.\n"
 }
 
-fn picture_json(preset: &PicturePreset) -> String {
-    let PicturePreset { recipe, levels, quality, description, .. } = preset;
-    let PictureQuality { recall, false_pairs } = quality;
+fn image_json(preset: &ImagePreset) -> String {
+    let ImagePreset { recipe, levels, quality, description, .. } = preset;
+    let ImageQuality { recall, false_pairs } = quality;
     let quality = json!({ "recall": recall, "false_per_million": false_pairs });
     let fields = [
         ("name", json!(recipe.name())),
@@ -117,17 +117,17 @@ fn json(preset: &Preset) -> String {
 }
 
 /// Learns how rare colours are.
-fn learn_pictures(args: &LearnArgs, preset: &PicturePreset) -> Result<()> {
+fn learn_images(args: &LearnArgs, preset: &ImagePreset) -> Result<()> {
     let Some(name) = preset.recipe.model_name() else {
         bail!("--recipe {} needs no model; hsv takes one", preset.recipe.name())
     };
     let mut output = output(args)?;
     let mut skipped = Skipped::unless(args.rows.strict);
     let (cache, memory) = (Arc::new(Cache::none()), Arc::default());
-    let reading = PictureReading { follow_links: args.rows.follow_links, cache, memory };
-    let pictures = Pictures::open(&args.inputs, &reading, &mut skipped)?;
+    let reading = ImageReading { follow_links: args.rows.follow_links, cache, memory };
+    let images = Images::open(&args.inputs, &reading, &mut skipped)?;
     let decoder = Decoder { colour: true, ..Decoder::default() };
-    let hashes = pictures.sampled(args.sample, &mut skipped, &|bytes| {
+    let hashes = images.sampled(args.sample, &mut skipped, &|bytes| {
         Ok(preset.recipe.colour_hashes(&decoder.decode(bytes)?))
     })?;
     let model = Model::of_hashes(name, hashes);
@@ -135,9 +135,9 @@ fn learn_pictures(args: &LearnArgs, preset: &PicturePreset) -> Result<()> {
     output.finish()?;
     if !args.quiet {
         skipped.lines().for_each(|line| say(&line));
-        let pictures = counted(model.texts().into(), "picture");
+        let images = counted(model.texts().into(), "image");
         say(&format!(
-            "learned from {pictures}: {name}; use it with --model {}",
+            "learned from {images}: {name}; use it with --model {}",
             args.output.display()
         ));
     }
@@ -152,8 +152,8 @@ fn output(args: &LearnArgs) -> Result<Output> {
 }
 
 fn learn(args: LearnArgs) -> Result<()> {
-    if let Some(RecipeName::Picture(preset)) = args.recipe.recipe {
-        return learn_pictures(&args, preset);
+    if let Some(RecipeName::Image(preset)) = args.recipe.recipe {
+        return learn_images(&args, preset);
     }
     let recipe = recipe(&args.recipe)?;
     let mut output = output(&args)?;

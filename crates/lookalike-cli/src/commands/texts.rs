@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{
     dedup::{Make, Unmade},
-    pictures::recall,
+    images::recall,
 };
 use crate::{
     args::TalkArgs,

@@ -289,9 +289,9 @@ fn checksum(payload: &[u8]) -> u64 {
     FeatureHash::Xxh3.hash(2, payload)
 }
 
-/// Where the cache is, if the user says nothing: `$XDG_CACHE_HOME/lookalike/pictures.cache`.
+/// Where the cache is, if the user says nothing: `$XDG_CACHE_HOME/lookalike/images.cache`.
 pub fn usual_cache() -> Option<PathBuf> {
-    Some(crate::places::cache()?.join("pictures.cache"))
+    Some(crate::places::cache()?.join("images.cache"))
 }
 
 #[cfg(test)]

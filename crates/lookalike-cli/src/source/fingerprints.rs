@@ -12,10 +12,10 @@ use super::{
     Bad, Bytes, Ids, Skipped,
     bytes::{check_streams, is_stream, name_of, stdin_ahead},
     hashes::{HashLines, looks_like_hashes},
+    images::are_images,
     input::Input,
     npy::{self, Header, NpyRows},
     origin::Origin,
-    pictures::are_pictures,
     rows::Items,
 };
 use crate::args::{Format, Kind, RowArgs};
@@ -137,14 +137,14 @@ impl Fingerprints {
     }
 }
 
-/// What inputs hold of which the user does not say: pictures or fingerprints if the first looks like
+/// What inputs hold of which the user does not say: images or fingerprints if the first looks like
 /// it, and `otherwise` if it does not tell. A pipe given by name never does.
 pub fn guess_kind(paths: &[PathBuf], rows: &RowArgs, otherwise: Kind) -> Kind {
     let RowArgs { field, id, lines, format, html, .. } = rows;
     if *lines || *html || field.is_some() || id.is_some() || format.is_some() {
         return Kind::Text;
     }
-    if are_pictures(paths) {
+    if are_images(paths) {
         return Kind::Image;
     }
     match paths.first() {

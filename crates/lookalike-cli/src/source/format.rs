@@ -13,8 +13,8 @@ const POSSIBLE: &str = "lookalike reads text and HTML files, .jsonl .ndjson .csv
 const FOREIGN: [(&[u8], &str); 6] = [
     (b"PK\x03\x04", "a zip archive or an office document"),
     (b"%PDF", "a PDF document"),
-    (b"\x89PNG", "a picture"),
-    (b"\xff\xd8\xff", "a picture"),
+    (b"\x89PNG", "an image"),
+    (b"\xff\xd8\xff", "an image"),
     (b"\x93NUMPY", "a NumPy array"),
     (b"\x7fELF", "a program"),
 ];

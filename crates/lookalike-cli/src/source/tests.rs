@@ -646,8 +646,8 @@ fn pages_of_an_archive_give_their_main_text_if_that_is_wanted() {
         "WARC-Type: response\r\nWARC-Target-URI: http://x/\r\nContent-Type: application/http";
     let http = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=windows-1252\r\n\r\n\
                  <nav>Home</nav><p>caf\xe9</p>";
-    let picture = b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n\x89PNG";
-    let records = [warc_record(head, http), warc_record(head, picture)].concat();
+    let image = b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n\x89PNG";
+    let records = [warc_record(head, http), warc_record(head, image)].concat();
     let path = corpus.write("a.warc", records);
     let html = RowOptions { html: true, ..options() };
     let seen = read_all(std::slice::from_ref(&path), html);

@@ -1,7 +1,7 @@
 //! What is in a web archive? Its records, the texts among them, and what those go by.
 //!
 //! Items are the bodies of responses, and what was stored or extracted as text (resource,
-//! conversion). Other records (requests, metadata, pictures) are no items.
+//! conversion). Other records (requests, metadata, images) are no items.
 
 use std::borrow::Cow;
 

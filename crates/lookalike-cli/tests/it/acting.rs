@@ -710,5 +710,5 @@ fn rules_decide_who_stays_one_after_the_other() {
         fs::remove_file(journal).unwrap();
     }
     let ran = act(&folder, "dedup in --keep best");
-    ran.fails("--keep best is for pictures; use longest or largest");
+    ran.fails("--keep best is for images; use longest or largest");
 }

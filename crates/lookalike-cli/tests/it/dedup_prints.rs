@@ -305,9 +305,9 @@ fn what_cannot_be_read_stops_a_strict_run_or_stays_as_it_is() {
 }
 
 #[test]
-fn options_for_texts_and_pictures_are_refused() {
+fn options_for_texts_and_images_are_refused() {
     let folder = Folder::with("in", HASHES).and("in.npy", npy(1, "<u8", "(0,)", b""));
-    let these = "is for texts and pictures, and these are fingerprints";
+    let these = "is for texts and images, and these are fingerprints";
     for options in [
         "--recipe words",
         "--features words:2",

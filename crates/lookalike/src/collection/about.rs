@@ -19,7 +19,7 @@ pub const FORMAT: u64 = 1;
 pub enum Maker {
     /// A recipe for texts.
     Text(Recipe),
-    /// Something else, known by its name: a picture's fingerprint, another program.
+    /// Something else, known by its name: an image's fingerprint, another program.
     Named(Cow<'static, str>),
 }
 

@@ -166,25 +166,25 @@ pub enum CollectionError {
         /// What went wrong.
         source: Box<crate::PairsError>,
     },
-    /// The parts of its pictures were asked for, and it does not keep them.
-    #[error("{}: holds whole pictures only; make a collection that keeps their parts", path.display())]
+    /// The parts of its images were asked for, and it does not keep them.
+    #[error("{}: holds whole images only; make a collection that keeps their parts", path.display())]
     WholeOnly {
         /// The folder.
         path: PathBuf,
     },
-    /// It was to be searched for pictures, and holds something else.
-    #[error("{}: does not hold pictures", path.display())]
-    NoPictures {
+    /// It was to be searched for images, and holds something else.
+    #[error("{}: does not hold images", path.display())]
+    NoImages {
         /// The folder.
         path: PathBuf,
     },
-    /// Pictures are missing in the tables of their parts, or of their orientations.
+    /// Images are missing in the tables of their parts, or of their orientations.
     #[error("{}: its parts are not complete; open it once for writing, which makes them again", path.display())]
     PartsIncomplete {
         /// The folder.
         path: PathBuf,
     },
-    /// The tables of the parts of its pictures.
+    /// The tables of the parts of its images.
     #[error("parts: {0}")]
     Parts(Box<CollectionError>),
     /// Several changes were to be made at once, and all of them failed for this.

@@ -112,7 +112,7 @@ impl Preset {
         Self::ALL.iter().find(|preset| preset.recipe.name == name).ok_or_else(|| {
             let names = Self::ALL.iter().map(|preset| preset.recipe.name.as_ref());
             #[cfg(feature = "image")]
-            let names = names.chain(super::PicturePreset::ALL.iter().map(|one| one.recipe.name()));
+            let names = names.chain(super::ImagePreset::ALL.iter().map(|one| one.recipe.name()));
             RecipeError::Unknown { name: name.into(), nearest: nearest(name, names).unwrap_or("") }
         })
     }

@@ -10,7 +10,7 @@ use super::plain::{Plainness, plainness};
 use crate::{
     args::{DedupArgs, KeepRule, KeepRules, Kind},
     report::id_text,
-    source::{Id, Key, PictureItem, Row},
+    source::{Id, ImageItem, Key, Row},
 };
 
 /// What rules need to know of the items, by number.
@@ -94,9 +94,9 @@ impl Preference {
         self.note_facts(&facts, row.keys.iter().cloned())
     }
 
-    /// Notes the next item, a picture.
-    pub fn note_picture(&mut self, picture: &PictureItem) -> Result<()> {
-        self.note_facts(&picture.facts, std::iter::empty())
+    /// Notes the next item, an image.
+    pub fn note_image(&mut self, image: &ImageItem) -> Result<()> {
+        self.note_facts(&image.facts, std::iter::empty())
     }
 
     /// `keys`: the values of the fields that rules name, in order; none if items have no fields.
@@ -187,7 +187,7 @@ impl Column {
                 self.merits.push(Merit::of(facts));
                 return Ok(());
             }
-            KeepRule::Best => bail!("--keep best is for pictures; use longest or largest"),
+            KeepRule::Best => bail!("--keep best is for images; use longest or largest"),
         };
         self.sizes.push(size);
         Ok(())

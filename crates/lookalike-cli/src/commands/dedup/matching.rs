@@ -3,8 +3,8 @@
 
 use anyhow::Result;
 use lookalike::{
-    AlikePairs, LostWords, PairsError, PictureGroups, PicturePairs, PictureSearch, Pictures,
-    PicturesFound, Resources, Similarity, TextFound, TextGroups, TextPairs, Texts, groups::Groups,
+    AlikePairs, ImageGroups, ImagePairs, ImageSearch, Images, ImagesFound, LostWords, PairsError,
+    Resources, Similarity, TextFound, TextGroups, TextPairs, Texts, groups::Groups,
 };
 
 use super::{
@@ -109,22 +109,22 @@ impl Alikes for TextAlikes {
     }
 }
 
-/// Pictures that were read.
-pub struct PictureAlikes {
-    pictures: Pictures,
-    asked: PictureSearch,
-    /// What pairs are listed by, if more of them are listed than pictures are removed.
-    looking: Option<PictureSearch>,
+/// Images that were read.
+pub struct ImageAlikes {
+    images: Images,
+    asked: ImageSearch,
+    /// What pairs are listed by, if more of them are listed than images are removed.
+    looking: Option<ImageSearch>,
 }
 
-impl PictureAlikes {
-    pub fn new(pictures: Pictures, acting: PictureSearch, looking: Option<PictureSearch>) -> Self {
-        Self { pictures, asked: acting, looking }
+impl ImageAlikes {
+    pub fn new(images: Images, acting: ImageSearch, looking: Option<ImageSearch>) -> Self {
+        Self { images, asked: acting, looking }
     }
 }
 
-impl Alikes for PictureAlikes {
-    type Found = PicturesFound;
+impl Alikes for ImageAlikes {
+    type Found = ImagesFound;
 
     fn looks_further(&self) -> bool {
         self.looking.is_some()
@@ -136,8 +136,8 @@ impl Alikes for PictureAlikes {
         }
     }
 
-    fn pairs(&self, with: &Resources<'_>) -> Result<(AlikePairs, PicturesFound), PairsError> {
-        let PicturePairs { pairs, found, .. } = self.pictures.pairs(&self.asked, with)?;
+    fn pairs(&self, with: &Resources<'_>) -> Result<(AlikePairs, ImagesFound), PairsError> {
+        let ImagePairs { pairs, found, .. } = self.images.pairs(&self.asked, with)?;
         Ok((pairs, found))
     }
 
@@ -145,8 +145,8 @@ impl Alikes for PictureAlikes {
         &self,
         order: &[u32],
         with: &Resources<'_>,
-    ) -> Result<(Groups, PicturesFound), PairsError> {
-        let PictureGroups { groups, found, .. } = self.pictures.stars(&self.asked, order, with)?;
+    ) -> Result<(Groups, ImagesFound), PairsError> {
+        let ImageGroups { groups, found, .. } = self.images.stars(&self.asked, order, with)?;
         Ok((groups, found))
     }
 
@@ -154,8 +154,8 @@ impl Alikes for PictureAlikes {
         &self,
         own: usize,
         with: &Resources<'_>,
-    ) -> Result<(Groups, PicturesFound), PairsError> {
-        let PictureGroups { groups, found, .. } = self.pictures.against(&self.asked, own, with)?;
+    ) -> Result<(Groups, ImagesFound), PairsError> {
+        let ImageGroups { groups, found, .. } = self.images.against(&self.asked, own, with)?;
         Ok((groups, found))
     }
 }

@@ -26,24 +26,24 @@ use serde_json::{Value, json};
 
 use super::{
     FindPairs,
-    pictures::{self, PictureSource, ReadPictures},
+    images::{self, ImageSource, ReadImages},
     texts::{self, ReadTexts, TextSource},
 };
 use crate::{
     act::Reread,
     args::{DedupArgs, Grouping, KeepRules, Kind},
-    config::{Alike, PicturesAlike, Work, picture_reading, refuse_blocks},
+    config::{Alike, ImagesAlike, Work, image_reading, refuse_blocks},
     report::{Figure, Levels, Output, Summary, counted, grouped, html::Scale, id_value, say},
     source::{
-        self, Bad, Digest, Fingerprints, Ids, Kept, KeptOutput, PictureItem, Pictures, Row,
-        RowOptions, Rows, SeenFile, Skipped, guess_kind,
+        self, Bad, Digest, Fingerprints, Ids, ImageItem, Images, Kept, KeptOutput, Row, RowOptions,
+        Rows, SeenFile, Skipped, guess_kind,
     },
 };
 use acting::{Acting, Acts, Secured, deed};
 pub use answer::{Answer, Given, Id, Make, Unmade};
 use decide::{Decision, Tally};
 use keep::Preference;
-use matching::{Grouped, Matching, PictureAlikes, TextAlikes};
+use matching::{Grouped, ImageAlikes, Matching, TextAlikes};
 use originals::Originals;
 use outputs::Outputs;
 use page::{Page, Shown};
@@ -97,7 +97,7 @@ impl Done {
         );
         match kind {
             Kind::Text => refuse_blocks(args.blocks, "texts")?,
-            Kind::Image => refuse_blocks(args.blocks, "pictures")?,
+            Kind::Image => refuse_blocks(args.blocks, "images")?,
             Kind::Hash => {}
         }
         let secured = acting::secure(&args)?;
@@ -110,7 +110,7 @@ impl Done {
         let found = match (kind, collection) {
             (Kind::Hash, _) => prints::search(&args, given, &work, &mut skipped)?,
             (_, Some(folder)) => seen::search(&args, folder, given, &work, &mut skipped)?,
-            (Kind::Image, _) => search_pictures(&args, given, &work, &mut skipped)?,
+            (Kind::Image, _) => search_images(&args, given, &work, &mut skipped)?,
             _ => search_texts(&args, given, &work, &mut skipped)?,
         };
         Self::finish(args, found, secured, work, skipped, start)
@@ -149,7 +149,7 @@ impl Done {
             Some(acting) if allowed.is_ok() => {
                 let own = outcome.results.own as u32;
                 let file = |item| source.file(item, own);
-                let images = matches!(source, Source::Pictures { .. });
+                let images = matches!(source, Source::Images { .. });
                 let groups = &outcome.decision.groups;
                 let mut acts = acting.run(groups, &file, source.reread(), images)?;
                 secured.into_iter().for_each(|secured| acts.add_left(secured));
@@ -284,47 +284,46 @@ fn search_texts(
     Ok(Found { results, source, preference, outputs, acting, rows: numbers })
 }
 
-fn search_pictures(
+fn search_images(
     args: &DedupArgs,
     given: Given<'_>,
     work: &Work,
     skipped: &mut Skipped,
 ) -> Result<Found> {
-    let alike = PicturesAlike::new(&args.recipe, args.distance, &args.verify, args.pictures)?;
+    let alike = ImagesAlike::new(&args.recipe, args.distance, &args.verify, args.images)?;
     let (looking, alike) = (alike.looking(), alike.acting(&args.verify));
     if given.rows.is_some() || given.against.is_some() {
-        bail!("pictures are read from files and folders, not from rows");
+        bail!("images are read from files and folders, not from rows");
     }
-    ensure!(given.make.is_none(), "functions of your own are for texts; these are pictures");
-    let reading = picture_reading(&args.cache, &args.rows, work.memory);
-    let mut own = Pictures::open(&args.inputs, &reading, skipped)?;
+    ensure!(given.make.is_none(), "functions of your own are for texts; these are images");
+    let reading = image_reading(&args.cache, &args.rows, work.memory);
+    let mut own = Images::open(&args.inputs, &reading, skipped)?;
     let mut others = match &args.against {
         Some(path) => {
             let paths = std::slice::from_ref(path);
-            Some(skipped.of_others(|skipped| Pictures::open(paths, &reading, skipped))?)
+            Some(skipped.of_others(|skipped| Images::open(paths, &reading, skipped))?)
         }
         None => None,
     };
     let outputs =
         Outputs::open(args, |output| Ok(KeptOutput::Folder(own.open_kept(output.file())?)))?;
     let acting = Acting::open(args, [None, None])?;
-    let source = PictureSource {
-        pictures: &mut own,
+    let source = ImageSource {
+        images: &mut own,
         others: others.as_mut(),
         skipped,
         talk: args.talk,
         on_beat: given.on_beat,
     };
-    // What is only looked at may need more of a picture.
+    // What is only looked at may need more of an image.
     let is_looked_at = args.pairs.is_some() || args.report.is_some();
     let search = if is_looked_at { looking.search(work) } else { alike.search(work) };
-    let ReadPictures { pictures, ids, items, own: count } =
-        work.on_threads(|| source.read(&search))?;
+    let ReadImages { images, ids, items, own: count } = work.on_threads(|| source.read(&search))?;
     let mut preference = Preference::new(args, Kind::Image);
-    items[..count].iter().try_for_each(|item| preference.note_picture(item))?;
+    items[..count].iter().try_for_each(|item| preference.note_image(item))?;
     let originals = Originals::of(&items);
     let further = alike.is_narrower(&looking).then(|| looking.search(work));
-    let pictures = PictureAlikes::new(pictures, alike.search(work), further);
+    let images = ImageAlikes::new(images, alike.search(work), further);
     let matching = Matching {
         own: count,
         items: items.len(),
@@ -334,9 +333,9 @@ fn search_pictures(
         work,
         on_beat: given.on_beat,
     };
-    let (matched, found, _) = work.on_threads(|| matching.run(pictures))?;
-    let how = pictures::how_words(&found);
-    let mut figures = pictures::figures(&found, &alike);
+    let (matched, found, _) = work.on_threads(|| matching.run(images))?;
+    let how = images::how_words(&found);
+    let mut figures = images::figures(&found, &alike);
     figures.push(Figure { name: "found", value: json!(found.plan), words: Some(how.clone()) });
     let told = Told {
         recipe: alike.recipe.to_string(),
@@ -344,13 +343,13 @@ fn search_pictures(
         how,
         figures,
         levels: Levels::Distance(alike.preset.levels),
-        scale: page::picture_scale(&alike, &looking),
+        scale: page::image_scale(&alike, &looking),
         shown: true,
     };
     let matches = Matches::Grouped(matched);
     let all = items.len();
     let results = Results { matches, ids, own: count, items: all, originals: None, told };
-    let source = Source::Pictures { own, others, items };
+    let source = Source::Images { own, others, items };
     Ok(Found { results, source, preference, outputs, acting, rows: Vec::new() })
 }
 
@@ -389,11 +388,11 @@ enum Source {
         rows: Rows,
         others: Option<Box<Rows>>,
     },
-    Pictures {
-        own: Pictures,
-        others: Option<Pictures>,
+    Images {
+        own: Images,
+        others: Option<Images>,
         /// Of both, one after the other.
-        items: Vec<PictureItem>,
+        items: Vec<ImageItem>,
     },
     Prints(Fingerprints),
 }
@@ -406,7 +405,7 @@ impl Source {
                     [rows].into_iter().chain(others.as_deref_mut()).collect();
                 page.write(&mut all, output)
             }
-            Self::Pictures { items, .. } => page.write_pictures(items, output),
+            Self::Images { items, .. } => page.write_images(items, output),
             Self::Prints(_) => unreachable!("a page of fingerprints was refused"),
         }
     }
@@ -418,9 +417,9 @@ impl Source {
                 Some(beyond) => others.as_ref()?.seen(beyond),
                 None => rows.seen(item),
             },
-            Self::Pictures { own: pictures, others, items } => {
-                let pictures = if item < own { pictures } else { others.as_ref()? };
-                Some(pictures.seen(items.get(item as usize)?))
+            Self::Images { own: images, others, items } => {
+                let images = if item < own { images } else { others.as_ref()? };
+                Some(images.seen(items.get(item as usize)?))
             }
             Self::Prints(_) => None,
         }
@@ -430,18 +429,16 @@ impl Source {
     fn reread(&self) -> Reread<'static> {
         match self {
             Self::Texts { .. } => &|path| Digest::of_text(path).map_err(Bad::error),
-            Self::Pictures { .. } | Self::Prints(_) => &|path| Ok(Digest::of_file(path)?),
+            Self::Images { .. } | Self::Prints(_) => &|path| Ok(Digest::of_file(path)?),
         }
     }
 
     fn write_kept(&self, keep: &dyn Fn(u32) -> bool, output: KeptOutput) -> Result<Kept> {
         match (self, output) {
             (Self::Texts { rows, .. }, output) => rows.write_kept(keep, output),
-            (Self::Pictures { own, .. }, KeptOutput::Folder(folder)) => {
-                own.write_kept(keep, folder)
-            }
+            (Self::Images { own, .. }, KeptOutput::Folder(folder)) => own.write_kept(keep, folder),
             (Self::Prints(prints), KeptOutput::Records(output)) => prints.write_kept(keep, output),
-            (Self::Pictures { .. }, _) => unreachable!("kept pictures go to a folder"),
+            (Self::Images { .. }, _) => unreachable!("kept images go to a folder"),
             (Self::Prints(_), _) => unreachable!("kept fingerprints go to one file"),
         }
     }

@@ -6,11 +6,11 @@ use std::{collections::HashSet, path::Path};
 use anyhow::Result;
 use lookalike::{
     AlikePairs,
-    extract::image::PictureFormat,
+    extract::image::ImageFormat,
     groups::{Group, Groups},
 };
 
-use crate::{report::counted, source::PictureItem};
+use crate::{report::counted, source::ImageItem};
 
 /// What is known of each image, by number.
 pub struct Originals {
@@ -34,7 +34,7 @@ pub struct Spared {
 
 impl Originals {
     /// Of images that were read.
-    pub fn of(items: &[PictureItem]) -> Self {
+    pub fn of(items: &[ImageItem]) -> Self {
         let images = items.iter().map(|item| Image::new(item.facts.is_raw(), &item.path));
         Self { images: images.collect() }
     }
@@ -43,7 +43,7 @@ impl Originals {
     pub fn followed_by<'a>(mut self, names: impl Iterator<Item = &'a str>) -> Self {
         self.images.extend(names.map(Path::new).map(|path| {
             let extension = path.extension().and_then(|extension| extension.to_str());
-            let format = extension.and_then(PictureFormat::raw_of_extension);
+            let format = extension.and_then(ImageFormat::raw_of_extension);
             Image::new(format.is_some(), path)
         }));
         self

@@ -1,4 +1,4 @@
-//! What does the report show? Reads the texts or pictures it needs once more, and hands them to the
+//! What does the report show? Reads the texts or images it needs once more, and hands them to the
 //! page.
 
 use std::collections::HashMap;
@@ -13,19 +13,19 @@ use rayon::prelude::*;
 use super::{keep::pixels, thumbnail::thumbnail};
 use crate::{
     args::Matching,
-    config::{Alike, PicturesAlike},
+    config::{Alike, ImagesAlike},
     report::{
         Output, bytes, grouped,
         html::{
-            self, Body, Closeness, Excerpt, FILE_BYTES, HtmlReport, LOOSER_MOST, Overview, Picture,
+            self, Body, Closeness, Excerpt, FILE_BYTES, HtmlReport, Image, LOOSER_MOST, Overview,
             Reach, ReportGroup, ReportItem, ReportMember, Scale, Share, View,
         },
         id_text,
     },
-    source::{Ids, PictureItem, Rows, Skipped},
+    source::{Ids, ImageItem, Rows, Skipped},
 };
 
-/// How many groups of pictures are made at once.
+/// How many groups of images are made at once.
 const GROUPS_AT_ONCE: usize = 32;
 
 /// What the page tells besides its groups.
@@ -85,19 +85,19 @@ impl Page<'_> {
         html::write(output, &report, groups).context("cannot write the report")
     }
 
-    /// Writes the page of pictures: of all that were searched, by number.
-    pub fn write_pictures(self, items: &[PictureItem], output: &mut Output) -> Result<()> {
+    /// Writes the page of images: of all that were searched, by number.
+    pub fn write_images(self, items: &[ImageItem], output: &mut Output) -> Result<()> {
         let mut overview = Overview::new(self.scale.clone());
         for Shown { members, looser, .. } in &self.groups {
             overview.add(members.iter().map(closeness), looser.len());
         }
-        let view = View::new(&overview, FILE_BYTES, Share::PICTURE);
+        let view = View::new(&overview, FILE_BYTES, Share::IMAGE);
         let shown: Vec<_> = self.shown(&view).collect();
-        // Some groups at a time: pictures are decoded on all threads, and never many are held.
+        // Some groups at a time: images are decoded on all threads, and never many are held.
         let groups = shown.chunks(GROUPS_AT_ONCE).flat_map(|some| {
             let made: Vec<_> = some
                 .par_iter()
-                .map(|(position, group)| self.picture_group(*position, group, &view, items))
+                .map(|(position, group)| self.image_group(*position, group, &view, items))
                 .collect();
             made
         });
@@ -105,16 +105,16 @@ impl Page<'_> {
         html::write(output, &report, groups).context("cannot write the report")
     }
 
-    fn picture_group(
+    fn image_group(
         &self,
         position: usize,
         group: &Shown<'_>,
         view: &View,
-        items: &[PictureItem],
+        items: &[ImageItem],
     ) -> ReportGroup {
         let item = |number: u32| ReportItem {
             id: id_text(self.ids.at(number)).into_owned(),
-            body: Body::Picture(picture(&items[number as usize], view.excerpt)),
+            body: Body::Image(image(&items[number as usize], view.excerpt)),
         };
         let members = members(group, view).map(|(member, stays)| ReportMember {
             item: item(member.item),
@@ -216,10 +216,10 @@ fn closeness(member: &Member) -> Closeness {
     Closeness { distance: member.distance, similarity: member.similarity }
 }
 
-/// What the kept picture of a group has, and the best of the others.
-fn compared(group: &Shown<'_>, items: &[PictureItem]) -> String {
-    let size = |item: &PictureItem| (pixels(&item.facts), item.facts.bytes);
-    let words = |item: &PictureItem| {
+/// What the kept image of a group has, and the best of the others.
+fn compared(group: &Shown<'_>, items: &[ImageItem]) -> String {
+    let size = |item: &ImageItem| (pixels(&item.facts), item.facts.bytes);
+    let words = |item: &ImageItem| {
         let Facts { pixels, format, bytes: size, .. } = &item.facts;
         let (width, height) = pixels.unwrap_or_default();
         let [width, height] = [width, height].map(|side| grouped(side.into()));
@@ -232,10 +232,10 @@ fn compared(group: &Shown<'_>, items: &[PictureItem]) -> String {
     format!("{} against {best}{most}", words(&items[group.keep as usize]))
 }
 
-/// What the page knows of a picture; itself, if it can be read once more and made small enough.
-fn picture(item: &PictureItem, bytes: usize) -> Picture {
+/// What the page knows of an image; itself, if it can be read once more and made small enough.
+fn image(item: &ImageItem, bytes: usize) -> Image {
     let (width, height) = item.facts.pixels.unwrap_or_default();
-    Picture {
+    Image {
         jpeg: thumbnail(&item.path, bytes / 4 * 3).unwrap_or_default(),
         width,
         height,
@@ -245,14 +245,14 @@ fn picture(item: &PictureItem, bytes: usize) -> Picture {
     }
 }
 
-/// On what scale pictures are compared that are removed; with names for all that are looked at.
-pub fn picture_scale(alike: &PicturesAlike, looking: &PicturesAlike) -> Scale {
+/// On what scale images are compared that are removed; with names for all that are looked at.
+pub fn image_scale(alike: &ImagesAlike, looking: &ImagesAlike) -> Scale {
     let levels = Level::WHOLE.iter().zip(alike.preset.levels);
     let levels = levels.map(|(level, radius)| Reach { name: level.name(), within: radius.bits() });
     let bits = alike.recipe.width.bits();
-    let has_parts = |alike: &PicturesAlike| alike.pictures.matching == Matching::Partial;
+    let has_parts = |alike: &ImagesAlike| alike.images.matching == Matching::Partial;
     let part = has_parts(looking).then_some(Reach { name: Level::Part.name(), within: bits });
-    // Pictures that share parts are as far apart as strangers: half of all bits, give or take.
+    // Images that share parts are as far apart as strangers: half of all bits, give or take.
     let widest = if has_parts(alike) { bits * 5 / 8 } else { alike.radius.bits() };
     Scale::Distance { radius: widest, levels: levels.chain(part).collect() }
 }

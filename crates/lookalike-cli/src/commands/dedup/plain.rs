@@ -50,7 +50,7 @@ fn without_mark(stem: &str) -> Option<&str> {
         return Some(rest);
     }
     let number = stem.trim_end_matches(|letter: char| letter.is_ascii_digit());
-    // More digits count pictures, not copies.
+    // More digits count images, not copies.
     let is_short = (1..=2).contains(&(stem.len() - number.len()));
     if is_short && let Some(rest) = number.strip_suffix(['-', '_', '~']) {
         return Some(rest.trim_end());

@@ -13,8 +13,7 @@ use super::{
 };
 use crate::{
     args::{
-        CacheArgs, DedupArgs, Grouping, Kind, Matching, PictureArgs, RecipeArgs, RowArgs,
-        VerifyArgs,
+        CacheArgs, DedupArgs, Grouping, ImageArgs, Kind, Matching, RecipeArgs, RowArgs, VerifyArgs,
     },
     config::{Search, Work},
     report::{Figure, html::Scale, introduce},
@@ -126,12 +125,12 @@ fn told(searched: &SearchedPrints, search: &Search) -> Told {
     }
 }
 
-/// What is said of texts and pictures says nothing of fingerprints.
+/// What is said of texts and images says nothing of fingerprints.
 fn refuse_other_options(args: &DedupArgs) -> Result<()> {
     let RecipeArgs { recipe, features, stop_words, weights, model, top, hash, seed, bits: _ } =
         &args.recipe;
     let VerifyArgs { level, similarity, measure, no_verify: _, exact: _, recall: _ } = &args.verify;
-    let PictureArgs { orientations, matching } = args.pictures;
+    let ImageArgs { orientations, matching } = args.images;
     let CacheArgs { cache } = &args.cache;
     let RowArgs { field, id, lines, format, html, markup, follow_links, strict: _ } = &args.rows;
     let given = [
@@ -164,5 +163,5 @@ fn refuse_other_options(args: &DedupArgs) -> Result<()> {
         (_, None) => "leave it out, or say --kind text",
         _ => "fingerprints have --distance and --bits",
     };
-    bail!("{name} is for texts and pictures, and these are fingerprints; {remedy}")
+    bail!("{name} is for texts and images, and these are fingerprints; {remedy}")
 }

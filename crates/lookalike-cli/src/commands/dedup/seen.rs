@@ -7,8 +7,8 @@ use std::{collections::HashMap, path::Path};
 
 use anyhow::{Result, bail, ensure};
 use lookalike::{
-    AlikePair, AlikePairs, Collection, Fingerprint, Maker, PictureDigest, PicturePreset,
-    PictureSearch, Radius, Recipe, collection,
+    AlikePair, AlikePairs, Collection, Fingerprint, ImageDigest, ImagePreset, ImageSearch, Maker,
+    Radius, Recipe, collection,
 };
 use rayon::prelude::*;
 use serde_json::json;
@@ -19,13 +19,13 @@ use super::{
         texts::fingerprint,
     },
     Acting, Found, Given, Levels, Matches, Originals, Outputs, Preference, Results, Source, Told,
-    open, options, picture_reading,
+    image_reading, open, options,
 };
 use crate::{
     args::{DedupArgs, Kind},
     config::Work,
     report::{Figure, Progress, counted, html::Scale, id_text, introduce},
-    source::{Ids, KeptOutput, Pictures, Skipped},
+    source::{Ids, Images, KeptOutput, Skipped},
 };
 
 /// The items of a collection that are the first near some of ours.
@@ -59,17 +59,17 @@ pub fn search(
     match &collection.about().maker {
         Maker::Text(recipe) => texts(args, &collection, recipe, given, work, skipped),
         maker if *maker == Maker::GIVEN => {
-            bail!("{}: holds fingerprints, but these are texts or pictures", folder.display())
+            bail!("{}: holds fingerprints, but these are texts or images", folder.display())
         }
         maker => {
-            let preset = index::picture_preset(maker)?;
-            let held = if args.pictures.orientations {
+            let preset = index::image_preset(maker)?;
+            let held = if args.images.orientations {
                 drop(collection);
                 Held::open_to_read(folder, args.talk.quiet)?
             } else {
                 Held::Whole(collection)
             };
-            pictures(args, &held, preset, given, work, skipped)
+            images(args, &held, preset, given, work, skipped)
         }
     }
 }
@@ -115,10 +115,10 @@ fn texts(
     Ok(Found { results, source, preference, outputs, acting, rows: numbers })
 }
 
-fn pictures(
+fn images(
     args: &DedupArgs,
     held: &Held,
-    preset: &PicturePreset,
+    preset: &ImagePreset,
     given: Given<'_>,
     work: &Work,
     skipped: &mut Skipped,
@@ -126,16 +126,15 @@ fn pictures(
     let collection = held.whole();
     let usual = args.verify.level.map(|level| preset.radius_of(level));
     let radius = index::usual_radius(collection.about(), args.distance.or(usual));
-    let reading = picture_reading(&args.cache, &args.rows, work.memory);
-    let mut own = Pictures::open(&args.inputs, &reading, skipped)?;
+    let reading = image_reading(&args.cache, &args.rows, work.memory);
+    let mut own = Images::open(&args.inputs, &reading, skipped)?;
     let outputs =
         Outputs::open(args, |output| Ok(KeptOutput::Folder(own.open_kept(output.file())?)))?;
     let name = collection.folder().display().to_string();
     let acting = Acting::open(args, [None, Some(&name)])?;
     introduce(args.talk, &own.what(), Some(format!("the collection {name}")));
     let progress = Progress::new(args.talk.quiet);
-    let search =
-        PictureSearch::new(&preset.recipe, radius).orientations(args.pictures.orientations);
+    let search = ImageSearch::new(&preset.recipe, radius).orientations(args.images.orientations);
     let (mut items, mut digests) = (Vec::new(), Vec::new());
     let on_file = || {
         (given.on_beat)();
@@ -150,9 +149,9 @@ fn pictures(
     })?;
     let mut seen = Seen::in_collection(&name);
     work.on_threads(|| match held {
-        Held::Pictures(pictures) => {
-            let first = |digest: &PictureDigest| match &digest.prints {
-                Some(_) => pictures.search(&search, digest, usize::MAX).map(first_of),
+        Held::Images(images) => {
+            let first = |digest: &ImageDigest| match &digest.prints {
+                Some(_) => images.search(&search, digest, usize::MAX).map(first_of),
                 None => Ok(None),
             };
             let found: Vec<_> = digests.par_iter().map(first).collect();
@@ -162,21 +161,21 @@ fn pictures(
             Ok(())
         }
         Held::Whole(collection) => {
-            let print = |digest: &PictureDigest| Some(digest.prints.as_ref()?.upright);
+            let print = |digest: &ImageDigest| Some(digest.prints.as_ref()?.upright);
             let prints = (0..).zip(&digests).filter_map(|(item, one)| Some((item, print(one)?)));
             seen.look_up(collection, radius, prints)
         }
     })?;
     progress.clear();
     let mut preference = Preference::new(args, Kind::Image);
-    items.iter().try_for_each(|item| preference.note_picture(item))?;
+    items.iter().try_for_each(|item| preference.note_image(item))?;
     let names: Vec<_> = (0..seen.ids.len())
         .map(|number| id_text(seen.ids.at(number as u32)).into_owned())
         .collect();
     let originals = Originals::of(&items).followed_by(names.iter().map(String::as_str));
     let results = seen.results(ids, told(collection, radius, Levels::Distance(preset.levels)));
     let results = Results { originals: Some(originals), ..results };
-    let source = Source::Pictures { own, others: None, items };
+    let source = Source::Images { own, others: None, items };
     Ok(Found { results, source, preference, outputs, acting, rows: Vec::new() })
 }
 

@@ -1,4 +1,4 @@
-//! How does a picture become small enough for a page? Decoded once more, averaged down, and written as
+//! How does an image become small enough for a page? Decoded once more, averaged down, and written as
 //! JPEG by ourselves: nothing of the file but its pixels gets into the page.
 
 use std::{ffi::OsStr, fs::File, io::Read, path::Path};
@@ -6,7 +6,7 @@ use std::{ffi::OsStr, fs::File, io::Read, path::Path};
 use image::{ExtendedColorType, codecs::jpeg::JpegEncoder};
 use lookalike::extract::image::{Decoder, Pixels};
 
-/// Sides to try, the longer one in pixels, and the quality that goes with each: a large picture is
+/// Sides to try, the longer one in pixels, and the quality that goes with each: a large image is
 /// looked at, a small one is glanced at.
 const SIDES: [(usize, u8); 8] =
     [(1280, 82), (960, 80), (720, 78), (480, 75), (320, 72), (224, 68), (160, 62), (112, 55)];
@@ -17,7 +17,7 @@ const BITS_OF_PIXEL: usize = 1;
 /// Files of more bytes are not read for a thumbnail.
 const LARGEST: u64 = 1 << 30;
 
-/// A picture as JPEG of at most this many bytes; none if it cannot be read, or does not fit.
+/// An image as JPEG of at most this many bytes; none if it cannot be read, or does not fit.
 pub fn thumbnail(path: &Path, bytes: usize) -> Option<Vec<u8>> {
     let mut content = Vec::new();
     File::open(path).ok()?.take(LARGEST).read_to_end(&mut content).ok()?;
@@ -54,7 +54,7 @@ fn encoded(pixels: &Pixels, side: usize, quality: u8) -> Option<Vec<u8>> {
     Some(jpeg)
 }
 
-/// Red, green and blue of a picture of this size, which must not be larger: each pixel is the mean of
+/// Red, green and blue of an image of this size, which must not be larger: each pixel is the mean of
 /// those it stands for.
 fn reduced(pixels: &Pixels, width: usize, height: usize) -> Vec<u8> {
     let mut rgb = Vec::with_capacity(width * height * 3);
@@ -86,16 +86,16 @@ mod tests {
 
     use super::*;
 
-    fn picture(width: usize, height: usize, colour: impl Fn(usize, usize) -> [u8; 3]) -> Pixels {
+    fn image(width: usize, height: usize, colour: impl Fn(usize, usize) -> [u8; 3]) -> Pixels {
         let places = (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));
         Pixels::rgb(width, height, places.flat_map(|(x, y)| colour(x, y)).collect()).unwrap()
     }
 
     #[test]
     fn every_pixel_is_the_mean_of_those_it_stands_for() {
-        let pixels = picture(4, 2, |x, y| [x as u8 * 10, y as u8 * 100, 7]);
+        let pixels = image(4, 2, |x, y| [x as u8 * 10, y as u8 * 100, 7]);
         assert_eq!(reduced(&pixels, 2, 1), [5, 50, 7, 25, 50, 7]);
-        let pixels = picture(5, 3, |x, _| [x as u8, 0, 0]);
+        let pixels = image(5, 3, |x, _| [x as u8, 0, 0]);
         assert_eq!(reduced(&pixels, 5, 3).len(), 45);
         assert_eq!(reduced(&pixels, 2, 2).len(), 12);
         assert_eq!(reduced(&pixels, 1, 1), [2, 0, 0]);
@@ -105,7 +105,7 @@ mod tests {
     fn a_thumbnail_fits_its_bytes_and_keeps_its_shape() {
         let noise =
             |x: usize, y: usize| [0, 1, 2].map(|at| (x * 31 + y * 17 + x * y * (at + 3)) as u8);
-        let pixels = picture(900, 600, noise);
+        let pixels = image(900, 600, noise);
         for bytes in [300_000, 60_000, 20_000, 5_000] {
             let jpeg = fitted(&pixels, bytes).unwrap();
             assert!(jpeg.len() <= bytes);
@@ -116,16 +116,16 @@ mod tests {
         }
         assert_eq!(fitted(&pixels, 100), None);
         // Nothing is made larger than it is.
-        let small = picture(8, 3, noise);
+        let small = image(8, 3, noise);
         assert!(fitted(&small, 100_000).is_some());
     }
 
     #[test]
-    fn what_is_no_picture_has_no_thumbnail() {
+    fn what_is_no_image_has_no_thumbnail() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         assert_eq!(thumbnail(&path, 1_000), None);
-        std::fs::write(&path, "no picture").unwrap();
+        std::fs::write(&path, "no image").unwrap();
         assert_eq!(thumbnail(&path, 1_000), None);
     }
 }

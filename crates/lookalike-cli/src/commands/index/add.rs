@@ -8,7 +8,7 @@ use std::{
 };
 
 use anyhow::{Result, bail};
-use lookalike::{Added, Collection, NewItem, Radius, pictures::NewPicture};
+use lookalike::{Added, Collection, NewItem, Radius, images::NewImage};
 use serde_json::json;
 
 use super::{
@@ -16,7 +16,7 @@ use super::{
     summary, usual_radius, what,
 };
 use crate::{
-    args::{IndexAddArgs, Matching, PictureArgs},
+    args::{ImageArgs, IndexAddArgs, Matching},
     config::on_threads,
     report::{Figure, Output, Progress, Summary, check_places, counted, grouped, json_line, say},
     source::{Bad, Reason, Skipped},
@@ -35,8 +35,8 @@ pub fn run(args: IndexAddArgs) -> Result<ExitCode> {
     let mut skipped = Skipped::unless(args.rows.strict);
     let about = held.whole().about();
     let matching = if about.keeps_parts() { Matching::Partial } else { Matching::Whole };
-    let pictures = PictureArgs { matching, orientations: true };
-    let source = prints::Source::open(&args.inputs, &args.rows, about, pictures, &mut skipped)?;
+    let images = ImageArgs { matching, orientations: true };
+    let source = prints::Source::open(&args.inputs, &args.rows, about, images, &mut skipped)?;
     let output = BufWriter::new(Output::create(&args.output)?);
     if !args.talk.quiet {
         say(&format!("reading {}", source.what()));
@@ -88,8 +88,8 @@ fn new_item(item: &Named) -> NewItem<'_> {
     NewItem { payload, ..NewItem::new(item.id(), std::slice::from_ref(&item.print)) }
 }
 
-fn new_picture(item: &Named) -> NewPicture<'_> {
-    (item.id(), item.picture.as_deref().expect("inputs of a collection of pictures are pictures"))
+fn new_image(item: &Named) -> NewImage<'_> {
+    (item.id(), item.image.as_deref().expect("inputs of a collection of images are images"))
 }
 
 /// What becomes of an item that is like one that is there.
@@ -154,7 +154,7 @@ const LONGEST: usize = 80;
 impl Adding<'_> {
     fn take(&mut self, items: Vec<Named>) -> Result<()> {
         self.read += items.len() as u64;
-        let few = matches!((self.how, self.held), (How::UnlessNear(_), _) | (_, Held::Pictures(_)));
+        let few = matches!((self.how, self.held), (How::UnlessNear(_), _) | (_, Held::Images(_)));
         let commit = if few { COMMIT_FEW } else { COMMIT };
         for item in items {
             self.waiting.push(item);
@@ -188,12 +188,12 @@ impl Adding<'_> {
                     How::UnlessNear(radius) => collection.check_and_insert_many(&new, radius),
                 }
             }
-            Held::Pictures(collection) => {
-                let pictures: Vec<_> = items.iter().map(new_picture).collect();
+            Held::Images(collection) => {
+                let images: Vec<_> = items.iter().map(new_image).collect();
                 match self.how {
-                    How::Insert => collection.insert_many(&pictures),
-                    How::Update => collection.upsert_many(&pictures),
-                    How::UnlessNear(radius) => collection.check_and_insert_many(&pictures, radius),
+                    How::Insert => collection.insert_many(&images),
+                    How::Update => collection.upsert_many(&images),
+                    How::UnlessNear(radius) => collection.check_and_insert_many(&images, radius),
                 }
             }
         }?)

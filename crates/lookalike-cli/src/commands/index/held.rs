@@ -1,24 +1,24 @@
-//! What is open: any collection, or one of pictures, which are judged by their digests?
+//! What is open: any collection, or one of images, which are judged by their digests?
 
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use lookalike::{Collection, CollectionError, PictureCollection};
+use lookalike::{Collection, CollectionError, ImageCollection};
 
-use super::{picture_preset, tell};
+use super::{image_preset, tell};
 
 /// A collection, by what it keeps of its items.
 pub enum Held {
     Whole(Collection),
-    /// Pictures that can be found in any orientation, and by their parts if it keeps them.
-    Pictures(PictureCollection),
+    /// Images that can be found in any orientation, and by their parts if it keeps them.
+    Images(ImageCollection),
 }
 
 impl Held {
-    /// A collection that is open, with its tables if it is of pictures.
+    /// A collection that is open, with its tables if it is of images.
     pub fn of(collection: Collection) -> Result<Self, CollectionError> {
-        Ok(if picture_preset(&collection.about().maker).is_ok() {
-            Self::Pictures(PictureCollection::of(collection)?)
+        Ok(if image_preset(&collection.about().maker).is_ok() {
+            Self::Images(ImageCollection::of(collection)?)
         } else {
             Self::Whole(collection)
         })
@@ -49,42 +49,42 @@ impl Held {
     pub fn whole(&self) -> &Collection {
         match self {
             Self::Whole(collection) => collection,
-            Self::Pictures(collection) => collection.whole(),
+            Self::Images(collection) => collection.whole(),
         }
     }
 
     fn notes(&self) -> &[String] {
         match self {
             Self::Whole(collection) => collection.notes(),
-            Self::Pictures(collection) => collection.notes(),
+            Self::Images(collection) => collection.notes(),
         }
     }
 
     pub fn remove_many(&self, ids: &[&str]) -> Result<Vec<bool>, CollectionError> {
         match self {
             Self::Whole(collection) => collection.remove_many(ids),
-            Self::Pictures(collection) => collection.remove_many(ids),
+            Self::Images(collection) => collection.remove_many(ids),
         }
     }
 
     pub fn compact(&self) -> Result<(), CollectionError> {
         match self {
             Self::Whole(collection) => collection.compact(),
-            Self::Pictures(collection) => collection.compact(),
+            Self::Images(collection) => collection.compact(),
         }
     }
 
     pub fn verify(&self) -> Result<(), CollectionError> {
         match self {
             Self::Whole(collection) => collection.verify(),
-            Self::Pictures(collection) => collection.verify(),
+            Self::Images(collection) => collection.verify(),
         }
     }
 
     pub fn backup(&self, folder: &Path) -> Result<(), CollectionError> {
         match self {
             Self::Whole(collection) => collection.backup(folder),
-            Self::Pictures(collection) => collection.backup(folder),
+            Self::Images(collection) => collection.backup(folder),
         }
     }
 }

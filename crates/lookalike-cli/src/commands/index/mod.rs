@@ -30,7 +30,7 @@ use crate::{
 };
 
 pub use held::Held;
-pub use prints::picture_preset;
+pub use prints::image_preset;
 
 pub fn run(command: IndexCommand) -> Result<ExitCode> {
     match command {
@@ -68,12 +68,12 @@ fn tell(notes: &[String], quiet: bool) {
 }
 
 /// Within how many bits items are near enough to act on: what was asked for, else the recipe's, of
-/// pictures that of copies, else the widest.
+/// images that of copies, else the widest.
 pub fn usual_radius(about: &About, asked: Option<Radius>) -> Radius {
     radius_at(about, asked, Level::Copy)
 }
 
-/// Within how many bits items are listed: as [`usual_radius`], but of pictures down to the level similar.
+/// Within how many bits items are listed: as [`usual_radius`], but of images down to the level similar.
 pub fn looking_radius(about: &About, asked: Option<Radius>) -> Radius {
     radius_at(about, asked, Level::Similar)
 }
@@ -83,7 +83,7 @@ fn radius_at(about: &About, asked: Option<Radius>, level: Level) -> Radius {
         Maker::Text(recipe) => {
             Preset::ALL.iter().find(|preset| preset.recipe == *recipe).map(|preset| preset.radius)
         }
-        maker => picture_preset(maker).ok().map(|preset| preset.radius_of(level)),
+        maker => image_preset(maker).ok().map(|preset| preset.radius_of(level)),
     };
     asked.unwrap_or_else(|| of_recipe.unwrap_or(about.max_radius).min(about.max_radius))
 }
@@ -105,7 +105,7 @@ fn what(about: &About) -> String {
             format!("fingerprints of {bits} bits, to be searched within {radius}")
         }
         maker => {
-            let items = if picture_preset(maker).is_ok() { "pictures" } else { "items" };
+            let items = if image_preset(maker).is_ok() { "images" } else { "items" };
             format!("{items} ({maker}), to be searched within {radius} bits")
         }
     }

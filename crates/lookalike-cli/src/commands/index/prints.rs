@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use lookalike::{
-    About, Fingerprint, Maker, PictureDigest, PicturePreset, PictureSearch, Preset, Recipe, Width,
+    About, Fingerprint, ImageDigest, ImagePreset, ImageSearch, Maker, Preset, Recipe, Width,
 };
 
 use super::{
@@ -13,13 +13,13 @@ use super::{
 };
 use crate::{
     args::{
-        CacheArgs, IndexMakeArgs, Kind, Matching, PictureArgs, RecipeArgs, RecipeName, RowArgs,
+        CacheArgs, ImageArgs, IndexMakeArgs, Kind, Matching, RecipeArgs, RecipeName, RowArgs,
         VerifyArgs,
     },
-    config::{Making, PicturesAlike, USUAL_RADIUS, picture_reading},
+    config::{ImagesAlike, Making, USUAL_RADIUS, image_reading},
     report::{Progress, id_text, say},
     source::{
-        Bad, Fingerprints, Pictures, PrintOptions, Reason, RowOptions, Rows, Skipped, guess_kind,
+        Bad, Fingerprints, Images, PrintOptions, Reason, RowOptions, Rows, Skipped, guess_kind,
         path_text,
     },
 };
@@ -31,13 +31,13 @@ pub struct Named {
     /// What it is stored as, if it has no id of its own.
     pub content: Option<ByContent>,
     pub print: Fingerprint<4>,
-    /// All that is known of a picture.
-    pub picture: Option<Box<PictureDigest>>,
+    /// All that is known of an image.
+    pub image: Option<Box<ImageDigest>>,
 }
 
 impl Named {
     pub fn new(name: String, print: Fingerprint<4>) -> Self {
-        Self { name, content: None, print, picture: None }
+        Self { name, content: None, print, image: None }
     }
 
     /// What it is called in the collection.
@@ -57,7 +57,7 @@ pub fn about(make: &IndexMakeArgs, inputs: Option<(&[PathBuf], &RowArgs)>) -> Re
     let guessed = || inputs.map_or(Kind::Text, |(paths, rows)| guess_kind(paths, rows, Kind::Hash));
     let named = make.recipe.recipe.map(|name| match name {
         RecipeName::Text(_) => Kind::Text,
-        RecipeName::Picture(_) => Kind::Image,
+        RecipeName::Image(_) => Kind::Image,
     });
     Ok(match make.kind.or(named).unwrap_or_else(guessed) {
         Kind::Text => {
@@ -65,18 +65,18 @@ pub fn about(make: &IndexMakeArgs, inputs: Option<(&[PathBuf], &RowArgs)>) -> Re
             About::texts(recipe, radius)
         }
         Kind::Image => {
-            let pictures = PictureArgs { matching: make.matching, ..PictureArgs::default() };
+            let images = ImageArgs { matching: make.matching, ..ImageArgs::default() };
             let verify = VerifyArgs::default();
-            let alike = PicturesAlike::new(&make.recipe, make.max_distance, &verify, pictures)?;
+            let alike = ImagesAlike::new(&make.recipe, make.max_distance, &verify, images)?;
             ensure!(
                 make.recipe.model.is_none(),
                 "--model: a collection of images keeps no model; leave --model out, or compare the \
                  images with pairs or dedup, which take one"
             );
-            let PicturePreset { recipe, .. } = alike.preset;
+            let ImagePreset { recipe, .. } = alike.preset;
             match make.matching {
-                Matching::Whole => About::pictures(recipe, alike.radius),
-                Matching::Partial => About::picture_parts(recipe, alike.radius),
+                Matching::Whole => About::images(recipe, alike.radius),
+                Matching::Partial => About::image_parts(recipe, alike.radius),
             }
         }
         Kind::Hash => {
@@ -150,12 +150,12 @@ pub fn check(make: &IndexMakeArgs, held: &About) -> Result<()> {
     Ok(())
 }
 
-/// Whose fingerprints of pictures these are.
-pub fn picture_preset(maker: &Maker) -> Result<&'static PicturePreset> {
-    PicturePreset::ALL
+/// Whose fingerprints of images these are.
+pub fn image_preset(maker: &Maker) -> Result<&'static ImagePreset> {
+    ImagePreset::ALL
         .iter()
-        .find(|PicturePreset { recipe, .. }| {
-            [Maker::pictures(recipe), Maker::picture_parts(recipe)].contains(maker)
+        .find(|ImagePreset { recipe, .. }| {
+            [Maker::images(recipe), Maker::image_parts(recipe)].contains(maker)
         })
         .with_context(|| format!("this version does not make fingerprints of {maker}"))
 }
@@ -164,7 +164,7 @@ pub fn picture_preset(maker: &Maker) -> Result<&'static PicturePreset> {
 pub enum Source {
     Texts(Box<Rows>, Recipe),
     Hashes(Fingerprints),
-    Pictures(Pictures, PictureSearch),
+    Images(Images, ImageSearch),
 }
 
 impl Source {
@@ -172,7 +172,7 @@ impl Source {
         paths: &[PathBuf],
         rows: &RowArgs,
         about: &About,
-        pictures: PictureArgs,
+        images: ImageArgs,
         skipped: &mut Skipped,
     ) -> Result<Self> {
         Ok(match &about.maker {
@@ -189,13 +189,13 @@ impl Source {
                 Self::Hashes(Fingerprints::open(paths, &options, skipped)?)
             }
             maker => {
-                let preset = picture_preset(maker)?;
-                let partial = pictures.matching == Matching::Partial;
-                let search = PictureSearch::new(&preset.recipe, preset.radius())
-                    .orientations(pictures.orientations || partial)
+                let preset = image_preset(maker)?;
+                let partial = images.matching == Matching::Partial;
+                let search = ImageSearch::new(&preset.recipe, preset.radius())
+                    .orientations(images.orientations || partial)
                     .partial(partial);
-                let reading = picture_reading(&CacheArgs::default(), rows, None);
-                Self::Pictures(Pictures::open(paths, &reading, skipped)?, search)
+                let reading = image_reading(&CacheArgs::default(), rows, None);
+                Self::Images(Images::open(paths, &reading, skipped)?, search)
             }
         })
     }
@@ -205,7 +205,7 @@ impl Source {
         match self {
             Self::Texts(rows, _) => rows.what(),
             Self::Hashes(prints) => prints.what(),
-            Self::Pictures(pictures, _) => pictures.what(),
+            Self::Images(images, _) => images.what(),
         }
     }
 
@@ -219,8 +219,8 @@ impl Source {
         let notes = match self {
             Self::Texts(rows, recipe) => read_texts(*rows, &recipe, skipped, progress, on_items)?,
             Self::Hashes(prints) => read_hashes(prints, skipped, progress, on_items)?,
-            Self::Pictures(pictures, search) => {
-                read_pictures(pictures, &search, skipped, progress, on_items)?
+            Self::Images(images, search) => {
+                read_images(images, &search, skipped, progress, on_items)?
             }
         };
         progress.clear();
@@ -290,24 +290,24 @@ fn read_words<const WORDS: usize>(
 /// Fingerprints that are handed on at once.
 const PIECE: usize = 1 << 14;
 
-/// The same with the parts of pictures, some 8 KB each.
+/// The same with the parts of images, some 8 KB each.
 const PIECE_OF_PARTS: usize = 1 << 10;
 
-fn read_pictures(
-    mut pictures: Pictures,
-    search: &PictureSearch,
+fn read_images(
+    mut images: Images,
+    search: &ImageSearch,
     skipped: &mut Skipped,
     progress: &Progress,
     on_items: OnItems<'_>,
 ) -> Result<Vec<String>> {
     let (mut items, mut flat) = (Vec::new(), Vec::new());
-    pictures.read(search, skipped, &|| progress.read(1), &mut |item, digest| {
+    images.read(search, skipped, &|| progress.read(1), &mut |item, digest| {
         let most = if digest.parts.is_some() { PIECE_OF_PARTS } else { PIECE };
         let name = path_text(&item.path);
         match digest.prints.as_ref().map(|prints| prints.upright) {
             Some(upright) => {
-                let picture = Some(Box::new(digest));
-                items.push(Named { picture, ..Named::new(name, upright) });
+                let image = Some(Box::new(digest));
+                items.push(Named { image, ..Named::new(name, upright) });
             }
             None => flat.push(name),
         }
@@ -321,5 +321,5 @@ fn read_pictures(
         let what = "too flat or too small, so it has no fingerprint";
         skipped.note(Bad::item(name, Reason::NoFeatures, what), 1);
     }
-    Ok(pictures.notes().to_vec())
+    Ok(images.notes().to_vec())
 }

@@ -9,18 +9,17 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 use lookalike::{
-    Collection, Fingerprint, Found, Level, Maker, PictureCollection, PicturePreset, PictureSearch,
-    Radius,
+    Collection, Fingerprint, Found, ImageCollection, ImagePreset, ImageSearch, Level, Maker, Radius,
 };
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use super::{
-    Held, content::place_of, figure, finish, looking_radius, nothing_read, open_to_read,
-    picture_preset, prints, prints::Named, summary,
+    Held, content::place_of, figure, finish, image_preset, looking_radius, nothing_read,
+    open_to_read, prints, prints::Named, summary,
 };
 use crate::{
-    args::{IndexSearchArgs, Matching, PictureArgs},
+    args::{ImageArgs, IndexSearchArgs, Matching},
     config::on_threads,
     report::{Output, Progress, check_places, grouped, json_line, say},
     source::Skipped,
@@ -33,8 +32,8 @@ pub fn run(args: IndexSearchArgs) -> Result<ExitCode> {
     let start = Instant::now();
     let inputs = args.inputs.iter().map(PathBuf::as_path);
     check_places([args.output.place()], inputs.chain([args.folder.as_path()]))?;
-    let partial = args.pictures.matching == Matching::Partial;
-    let held = open(&args.folder, args.pictures, args.talk.quiet)?;
+    let partial = args.images.matching == Matching::Partial;
+    let held = open(&args.folder, args.images, args.talk.quiet)?;
     let collection = held.whole();
     let radius = looking_radius(collection.about(), args.distance);
     let mut skipped = Skipped::unless(args.rows.strict);
@@ -46,7 +45,7 @@ pub fn run(args: IndexSearchArgs) -> Result<ExitCode> {
         limit: args.limit.unwrap_or(usize::MAX),
         output: BufWriter::new(Output::create(&args.output)?),
         as_table,
-        pictures: picture_preset(&collection.about().maker).ok(),
+        images: image_preset(&collection.about().maker).ok(),
         queries: 0,
         matches: 0,
         alone: 0,
@@ -58,7 +57,7 @@ pub fn run(args: IndexSearchArgs) -> Result<ExitCode> {
                 &args.inputs,
                 &args.rows,
                 collection.about(),
-                args.pictures,
+                args.images,
                 &mut skipped,
             )?;
             if !args.talk.quiet {
@@ -85,16 +84,16 @@ pub fn run(args: IndexSearchArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// With the tables of its pictures only if they are asked for.
-fn open(folder: &Path, pictures: PictureArgs, quiet: bool) -> Result<Held> {
-    let partial = pictures.matching == Matching::Partial;
-    if !partial && !pictures.orientations {
+/// With the tables of its images only if they are asked for.
+fn open(folder: &Path, images: ImageArgs, quiet: bool) -> Result<Held> {
+    let partial = images.matching == Matching::Partial;
+    if !partial && !images.orientations {
         return Ok(Held::Whole(open_to_read(folder, quiet)?));
     }
     let held = Held::open_to_read(folder, quiet)?;
     ensure!(
         !partial || held.whole().about().keeps_parts(),
-        "{}: it holds whole pictures only; --match partial must be said when a collection is made, \
+        "{}: it holds whole images only; --match partial must be said when a collection is made, \
          by index create or the first index add",
         folder.display()
     );
@@ -125,14 +124,14 @@ fn given(args: &IndexSearchArgs, collection: &Collection) -> Result<Option<Named
 /// A search under way.
 struct Searching<'a> {
     held: &'a Held,
-    /// Pictures are looked for by their parts, too.
+    /// Images are looked for by their parts, too.
     partial: bool,
     radius: Radius,
     limit: usize,
     output: BufWriter<Output>,
     as_table: bool,
-    /// Set if the collection is of pictures.
-    pictures: Option<&'static PicturePreset>,
+    /// Set if the collection is of images.
+    images: Option<&'static ImagePreset>,
     queries: u64,
     matches: u64,
     /// Queries without any match.
@@ -141,8 +140,8 @@ struct Searching<'a> {
 
 impl Searching<'_> {
     fn search(&mut self, items: &[Named]) -> Result<()> {
-        let found = match (self.held, self.pictures) {
-            (Held::Pictures(pictures), Some(preset)) => self.judged(pictures, preset, items)?,
+        let found = match (self.held, self.images) {
+            (Held::Images(images), Some(preset)) => self.judged(images, preset, items)?,
             _ => self.as_a_whole(items)?,
         };
         for (item, found) in items.iter().zip(found) {
@@ -163,18 +162,17 @@ impl Searching<'_> {
         Ok(self.held.whole().search_many(&queries, self.radius, self.limit)?)
     }
 
-    /// Pictures that are alike, as `pairs` and `compare` say.
+    /// Images that are alike, as `pairs` and `compare` say.
     fn judged(
         &self,
-        pictures: &PictureCollection,
-        preset: &PicturePreset,
+        images: &ImageCollection,
+        preset: &ImagePreset,
         items: &[Named],
     ) -> Result<Vec<Vec<Found>>> {
-        let search = PictureSearch::new(&preset.recipe, self.radius)
-            .orientations(true)
-            .partial(self.partial);
-        let of_item = |item: &Named| match &item.picture {
-            Some(picture) => Ok(pictures.search(&search, picture, self.limit)?),
+        let search =
+            ImageSearch::new(&preset.recipe, self.radius).orientations(true).partial(self.partial);
+        let of_item = |item: &Named| match &item.image {
+            Some(image) => Ok(images.search(&search, image, self.limit)?),
             None => Ok(self.as_a_whole(std::slice::from_ref(item))?.concat()),
         };
         items.par_iter().map(of_item).collect()
@@ -216,9 +214,9 @@ impl Searching<'_> {
         Ok(())
     }
 
-    /// What people call this distance, of pictures.
+    /// What people call this distance, of images.
     fn level(&self, distance: u32) -> Option<&'static str> {
-        let preset = self.pictures?;
+        let preset = self.images?;
         let level = Level::WHOLE.iter().find(|level| preset.radius_of(**level).contains(distance));
         level.map(|level| level.name()).or(self.partial.then_some(Level::Part.name()))
     }

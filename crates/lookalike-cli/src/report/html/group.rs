@@ -41,13 +41,13 @@ pub enum Body {
     /// Nothing: a bare fingerprint.
     None,
     Text(Excerpt),
-    Picture(Picture),
+    Image(Image),
 }
 
-/// A picture, and what is known of its file.
+/// An image, and what is known of its file.
 #[derive(Clone, Debug, Default)]
-pub struct Picture {
-    /// The picture itself as JPEG, smaller than it is; none if it cannot be shown.
+pub struct Image {
+    /// The image itself as JPEG, smaller than it is; none if it cannot be shown.
     pub jpeg: Vec<u8>,
     /// As it is shown, in pixels.
     pub width: u32,
@@ -145,7 +145,7 @@ impl ReportItem {
         match &self.body {
             Body::None => {}
             Body::Text(text) => text.json(line, start, excerpt),
-            Body::Picture(picture) => picture.json(line, excerpt),
+            Body::Image(image) => image.json(line, excerpt),
         }
     }
 }
@@ -153,17 +153,17 @@ impl ReportItem {
 impl Body {
     fn text(&self) -> Option<&String> {
         match self {
-            Self::None | Self::Picture(_) => None,
+            Self::None | Self::Image(_) => None,
             Self::Text(excerpt) => Some(&excerpt.text),
         }
     }
 }
 
-impl Picture {
-    /// Appends the picture; without its pixels if they take more than this many bytes.
+impl Image {
+    /// Appends the image; without its pixels if they take more than this many bytes.
     fn json(&self, line: &mut String, bytes: usize) {
         let Self { width, height, format, .. } = self;
-        append(line, format_args!(",\"picture\":{{\"width\":{width},\"height\":{height}"));
+        append(line, format_args!(",\"image\":{{\"width\":{width},\"height\":{height}"));
         append(line, format_args!(",\"bytes\":{},\"format\":\"{format}\"", self.bytes));
         if let Some(modified) = self.modified {
             append(line, format_args!(",\"modified\":{modified}"));

@@ -25,7 +25,7 @@ use base64::prelude::*;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-pub use group::{Body, Excerpt, Picture, ReportGroup, ReportItem, ReportMember};
+pub use group::{Body, Excerpt, Image, ReportGroup, ReportItem, ReportMember};
 pub use overview::{Closeness, Level, Overview, Reach, Scale};
 pub use view::{FILE_BYTES, LOOSER_MOST, Share, View};
 
@@ -48,7 +48,7 @@ const STYLE: &str = include_str!("page/style.css");
 const SCRIPT: &str = concat!(
     include_str!("page/text.js"),
     include_str!("page/diff.js"),
-    include_str!("page/pictures.js"),
+    include_str!("page/images.js"),
     include_str!("page/bodies.js"),
     include_str!("page/overview.js"),
     include_str!("page/groups.js"),

@@ -23,7 +23,7 @@ impl Share {
     /// Longer excerpts are not read by anybody, and would make differences slow to compute.
     pub const TEXT: Self = Self { least: 600, most: 20_000 };
     /// From some 110 pixels wide to as large as fits a window.
-    pub const PICTURE: Self = Self { least: 3_000, most: 160_000 };
+    pub const IMAGE: Self = Self { least: 3_000, most: 160_000 };
 }
 
 /// Texts in memory may take this many times what the file may.
@@ -42,7 +42,7 @@ pub struct View {
     /// How much of each text to hand over, in bytes; for [`Excerpt::of`](super::Excerpt::of). It is
     /// more than is shown: an equal beginning of all texts of a group is left out.
     pub fetch: usize,
-    /// The most bytes shown of one item; of a picture, as base64.
+    /// The most bytes shown of one item; of an image, as base64.
     pub excerpt: usize,
     /// The most bytes of all groups together.
     pub(super) bytes: usize,

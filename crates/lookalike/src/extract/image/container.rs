@@ -6,7 +6,7 @@
 
 use std::io::Cursor;
 
-use super::{DecodeError, PictureFormat, tiff};
+use super::{DecodeError, ImageFormat, tiff};
 
 /// The frames or pages of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,12 +27,12 @@ impl Contents {
 }
 
 /// Walks through a file.
-pub(super) fn contents(format: PictureFormat, bytes: &[u8]) -> Result<Contents, DecodeError> {
+pub(super) fn contents(format: ImageFormat, bytes: &[u8]) -> Result<Contents, DecodeError> {
     let walked = match format {
-        PictureFormat::Png => png(bytes),
-        PictureFormat::Gif => gif(bytes),
-        PictureFormat::WebP => webp(bytes),
-        PictureFormat::Tiff => {
+        ImageFormat::Png => png(bytes),
+        ImageFormat::Gif => gif(bytes),
+        ImageFormat::WebP => webp(bytes),
+        ImageFormat::Tiff => {
             let pages = tiff::pages(&mut Cursor::new(bytes))?;
             return Ok(Contents { pages: pages.clone(), ..Contents::animation(pages.len() - 1) });
         }

@@ -1,14 +1,14 @@
 //! Which waves is a square made of, and what do turning and mirroring change?
 //!
 //! [`Cosines`] are the coefficients of the lowest frequencies of the discrete cosine transform. To
-//! mirror a picture negates its odd frequencies, to transpose it transposes them: all eight
+//! mirror an image negates its odd frequencies, to transpose it transposes them: all eight
 //! [`Orientation`]s are read off one transform.
 
 use std::{f64::consts::PI, sync::LazyLock};
 
 use super::Frame;
 
-/// One of the eight ways a picture can lie: transposed (rows become columns) or not, then mirrored
+/// One of the eight ways an image can lie: transposed (rows become columns) or not, then mirrored
 /// left to right, top to bottom, both, or neither.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Orientation(u8);
@@ -26,7 +26,7 @@ impl Orientation {
         Self(transposed as u8 * 4 + mirrored_y as u8 * 2 + mirrored_x as u8)
     }
 
-    /// What the EXIF tag of that name says must be done to show a picture upright; `None` unless it
+    /// What the EXIF tag of that name says must be done to show an image upright; `None` unless it
     /// is 1 to 8.
     pub const fn of_exif(tag: u16) -> Option<Self> {
         Some(match tag {
@@ -62,7 +62,7 @@ impl Orientation {
         self.0 & 2 != 0
     }
 
-    /// The one that undoes it: what must be done to the other picture instead.
+    /// The one that undoes it: what must be done to the other image instead.
     #[must_use]
     pub const fn inverse(self) -> Self {
         // Transposing swaps what mirroring did before: only quarter turns are not their own inverse.
@@ -132,7 +132,7 @@ impl Cosines {
         &self.0
     }
 
-    /// The transform the picture has when it lies another way.
+    /// The transform the image has when it lies another way.
     #[must_use]
     pub fn turned(&self, orientation: Orientation) -> Self {
         // Frequency index + 1 half waves: an even index is an odd wave, which mirroring negates.
@@ -154,8 +154,8 @@ mod tests {
     use crate::extract::image::Pixels;
 
     #[test]
-    fn turning_the_transform_is_turning_the_picture() {
-        // 128 pixels are sampled symmetrically, so that mirrored pictures agree to rounding.
+    fn turning_the_transform_is_turning_the_image() {
+        // 128 pixels are sampled symmetrically, so that mirrored images agree to rounding.
         let mut state = 7_u32;
         let mut next = || {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

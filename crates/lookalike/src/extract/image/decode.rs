@@ -20,7 +20,7 @@ use image::{
 };
 
 use super::{
-    Frames, Orientation, Picture, Pixels,
+    Frames, Image, Orientation, Pixels,
     container::{Contents, contents},
     jpeg::{self, Scaled},
     memory,
@@ -29,17 +29,17 @@ use super::{
     tiff::{Directory, Page},
 };
 
-/// The formats of pictures.
+/// The formats of images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
-pub enum PictureFormat {
+pub enum ImageFormat {
     /// JPEG, baseline or progressive.
     Jpeg,
-    /// PNG; of an animation, the picture that stands for it.
+    /// PNG; of an animation, the image that stands for it.
     Png,
-    /// WebP, lossy or not; of an animation, the first picture.
+    /// WebP, lossy or not; of an animation, the first image.
     WebP,
-    /// GIF; of an animation, the first picture.
+    /// GIF; of an animation, the first image.
     Gif,
     /// Windows bitmap.
     Bmp,
@@ -67,7 +67,7 @@ pub enum PictureFormat {
     OtherRaw,
 }
 
-impl PictureFormat {
+impl ImageFormat {
     /// Every format that can be decoded.
     pub const ALL: [Self; 15] = [
         Self::Jpeg,
@@ -91,10 +91,10 @@ impl PictureFormat {
     /// like a TIFF: [`of_file`](Self::of_file) tells them apart.
     ///
     /// ```
-    /// use lookalike::extract::image::PictureFormat;
+    /// use lookalike::extract::image::ImageFormat;
     ///
-    /// assert_eq!(PictureFormat::of_content(b"GIF89a..."), Some(PictureFormat::Gif));
-    /// assert_eq!(PictureFormat::of_content(b"<html>"), None);
+    /// assert_eq!(ImageFormat::of_content(b"GIF89a..."), Some(ImageFormat::Gif));
+    /// assert_eq!(ImageFormat::of_content(b"<html>"), None);
     /// ```
     pub fn of_content(start: &[u8]) -> Option<Self> {
         let starts = |magic: &[u8]| start.starts_with(magic);
@@ -137,10 +137,10 @@ impl PictureFormat {
     /// The RAW format that goes with an extension.
     ///
     /// ```
-    /// use lookalike::extract::image::PictureFormat;
+    /// use lookalike::extract::image::ImageFormat;
     ///
-    /// assert_eq!(PictureFormat::raw_of_extension("NEF"), Some(PictureFormat::Nef));
-    /// assert_eq!(PictureFormat::raw_of_extension("tif"), None);
+    /// assert_eq!(ImageFormat::raw_of_extension("NEF"), Some(ImageFormat::Nef));
+    /// assert_eq!(ImageFormat::raw_of_extension("tif"), None);
     /// ```
     pub fn raw_of_extension(extension: &str) -> Option<Self> {
         Some(match extension.to_ascii_lowercase().as_str() {
@@ -174,14 +174,14 @@ impl PictureFormat {
         )
     }
 
-    /// What something that starts like this is called, if it is a picture of a format that is not
+    /// What something that starts like this is called, if it is an image of a format that is not
     /// read here.
     ///
     /// ```
-    /// use lookalike::extract::image::PictureFormat;
+    /// use lookalike::extract::image::ImageFormat;
     ///
-    /// assert_eq!(PictureFormat::not_read(b"\0\0\0\x20ftypavif"), Some("AVIF"));
-    /// assert_eq!(PictureFormat::not_read(b"GIF89a..."), None);
+    /// assert_eq!(ImageFormat::not_read(b"\0\0\0\x20ftypavif"), Some("AVIF"));
+    /// assert_eq!(ImageFormat::not_read(b"GIF89a..."), None);
     /// ```
     pub fn not_read(start: &[u8]) -> Option<&'static str> {
         if start.starts_with(b"\xff\x0a") || start.starts_with(b"\0\0\0\x0cJXL ") {
@@ -220,7 +220,7 @@ impl PictureFormat {
     }
 }
 
-impl fmt::Display for PictureFormat {
+impl fmt::Display for ImageFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -232,7 +232,7 @@ fn is_bmp_header(start: &[u8]) -> bool {
     matches!(size, Some(12 | 16 | 40 | 52 | 56 | 64 | 108 | 124))
 }
 
-/// How much a picture may cost.
+/// How much an image may cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Pixels that a file may claim to have.
@@ -255,7 +255,7 @@ impl Default for Limits {
 ///
 /// let decoder = Decoder::default();
 /// assert_eq!(decoder.decode(b""), Err(DecodeError::Empty));
-/// assert_eq!(decoder.decode(b"<html>").unwrap_err().to_string(), "not a picture (starts with \"<html>\")");
+/// assert_eq!(decoder.decode(b"<html>").unwrap_err().to_string(), "not an image (starts with \"<html>\")");
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Decoder {
@@ -268,7 +268,7 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// Decodes a picture, as a viewer shows it: turned as its EXIF orientation says, on white if it
+    /// Decodes an image, as a viewer shows it: turned as its EXIF orientation says, on white if it
     /// is transparent, the first one of an animation.
     ///
     /// Of a RAW file, the largest preview is decoded; its width and height are those of the sensor
@@ -276,7 +276,7 @@ impl Decoder {
     ///
     /// A file that ends too early or is damaged is an error. Bytes behind the end of an image mean
     /// nothing; nor does the lack of the last marker of a JPEG whose pixels are all there.
-    pub fn decode(&self, bytes: &[u8]) -> Result<Picture, DecodeError> {
+    pub fn decode(&self, bytes: &[u8]) -> Result<Image, DecodeError> {
         self.decode_named(bytes, None)
     }
 
@@ -286,11 +286,11 @@ impl Decoder {
         &self,
         bytes: &[u8],
         extension: Option<&str>,
-    ) -> Result<Picture, DecodeError> {
+    ) -> Result<Image, DecodeError> {
         // Decoders are fuzzed, but not ours: one that panics on a broken file costs that file only.
         let decode = || self.decode_unguarded(bytes, extension);
         std::panic::catch_unwind(AssertUnwindSafe(decode)).unwrap_or_else(|_| {
-            let format = PictureFormat::of_content(bytes).unwrap_or(PictureFormat::Raw);
+            let format = ImageFormat::of_content(bytes).unwrap_or(ImageFormat::Raw);
             Err(broken(format, "the decoder gave up"))
         })
     }
@@ -301,23 +301,23 @@ impl Decoder {
         &self,
         bytes: &[u8],
         extension: Option<&str>,
-    ) -> Result<Picture, DecodeError> {
+    ) -> Result<Image, DecodeError> {
         if bytes.is_empty() {
             return Err(DecodeError::Empty);
         }
-        let format = PictureFormat::of_file(bytes, extension).ok_or_else(|| {
-            PictureFormat::not_read(bytes).map_or_else(
-                || DecodeError::NotAPicture { start: start_of(bytes) },
+        let format = ImageFormat::of_file(bytes, extension).ok_or_else(|| {
+            ImageFormat::not_read(bytes).map_or_else(
+                || DecodeError::NotAnImage { start: start_of(bytes) },
                 |format| DecodeError::NotRead { format },
             )
         })?;
         let contents = contents(format, bytes)?;
-        let mut picture = self.decode_as(format, bytes)?;
-        picture.frames = Frames::counted(contents.more);
+        let mut image = self.decode_as(format, bytes)?;
+        image.frames = Frames::counted(contents.more);
         if self.frames && contents.more > 0 {
-            self.look_at_frames(format, bytes, &contents, &mut picture)?;
+            self.look_at_frames(format, bytes, &contents, &mut image)?;
         }
-        Ok(picture)
+        Ok(image)
     }
 
     /// How many bytes decoding a file takes at most, besides the file itself, by its header; `None`
@@ -326,38 +326,38 @@ impl Decoder {
         memory::needed(file, self.colour)
     }
 
-    fn decode_as(&self, format: PictureFormat, bytes: &[u8]) -> Result<Picture, DecodeError> {
+    fn decode_as(&self, format: ImageFormat, bytes: &[u8]) -> Result<Image, DecodeError> {
         let input = Cursor::new(bytes);
         let failed = |error| reason(format, error);
         match format {
-            PictureFormat::Jpeg => match jpeg::decode(bytes, self.limits.pixels, self.colour)? {
+            ImageFormat::Jpeg => match jpeg::decode(bytes, self.limits.pixels, self.colour)? {
                 Scaled::Decoded { pixels, width, height, orientation } => {
                     Ok(shown(width, height, format, pixels, orientation))
                 }
                 Scaled::Other => self.read(format, JpegDecoder::new(input).map_err(failed)?),
             },
-            PictureFormat::Png => {
+            ImageFormat::Png => {
                 let decoder = PngDecoder::with_limits(input, self.image_limits());
                 self.read(format, decoder.map_err(failed)?)
             }
-            PictureFormat::WebP => self.read(format, WebPDecoder::new(input).map_err(failed)?),
-            PictureFormat::Gif => self.read(format, GifDecoder::new(input).map_err(failed)?),
-            PictureFormat::Bmp => self.read(format, BmpDecoder::new(input).map_err(failed)?),
-            PictureFormat::Tiff => self.read(format, TiffDecoder::new(input).map_err(failed)?),
-            PictureFormat::Raw => Err(broken(format, "pixels are no file")),
+            ImageFormat::WebP => self.read(format, WebPDecoder::new(input).map_err(failed)?),
+            ImageFormat::Gif => self.read(format, GifDecoder::new(input).map_err(failed)?),
+            ImageFormat::Bmp => self.read(format, BmpDecoder::new(input).map_err(failed)?),
+            ImageFormat::Tiff => self.read(format, TiffDecoder::new(input).map_err(failed)?),
+            ImageFormat::Raw => Err(broken(format, "pixels are no file")),
             _ => self.decode_raw(format, bytes),
         }
     }
 
     /// The largest preview of a RAW file, with the size of the sensor data.
-    fn decode_raw(&self, format: PictureFormat, bytes: &[u8]) -> Result<Picture, DecodeError> {
+    fn decode_raw(&self, format: ImageFormat, bytes: &[u8]) -> Result<Image, DecodeError> {
         let raw = Raw::open(bytes, format).map_err(|none| match none {
             NoPreview::CutOff => DecodeError::CutOff { format },
             NoPreview::None => DecodeError::NoPreview { format },
         })?;
-        let preview = self.decode_as(PictureFormat::Jpeg, raw.preview)?;
+        let preview = self.decode_as(ImageFormat::Jpeg, raw.preview)?;
         // A preview that says how it lies is shown so; others lie as the sensor does.
-        let is_turned = Metadata::of(raw.preview, PictureFormat::Jpeg).orientation().is_some();
+        let is_turned = Metadata::of(raw.preview, ImageFormat::Jpeg).orientation().is_some();
         let turn = raw.orientation.filter(|_| !is_turned).and_then(Orientation::of_exif);
         let turn = turn.unwrap_or(Orientation::UPRIGHT);
         let (width, height) = raw.size;
@@ -365,19 +365,19 @@ impl Decoder {
         let swap = if is_turned { !is_upright } else { turn.transposes() };
         let (width, height) = if swap { (height, width) } else { (width, height) };
         let pixels = preview.pixels.turned(turn);
-        Ok(Picture { width, height, format, pixels, frames: Frames::default() })
+        Ok(Image { width, height, format, pixels, frames: Frames::default() })
     }
 
     /// Describes all frames but the one that was decoded, if they are not too many.
     fn look_at_frames(
         &self,
-        format: PictureFormat,
+        format: ImageFormat,
         bytes: &[u8],
         contents: &Contents,
-        picture: &mut Picture,
+        image: &mut Image,
     ) -> Result<(), DecodeError> {
         let more = contents.more;
-        if format == PictureFormat::Tiff {
+        if format == ImageFormat::Tiff {
             let pages = contents.pages.get(1..).unwrap_or(&[]);
             let area = |page: &Directory| u64::from(page.width).saturating_mul(page.height.into());
             let pixels = pages.iter().map(area).fold(0, u64::saturating_add);
@@ -386,12 +386,12 @@ impl Decoder {
                     let decoder = TiffDecoder::new(Page::new(bytes, page.offset));
                     let page =
                         self.read(format, decoder.map_err(|error| reason(format, error))?)?;
-                    picture.frames.describe(&page.pixels);
+                    image.frames.describe(&page.pixels);
                 }
             }
             return Ok(());
         }
-        let area = u64::from(picture.width) * u64::from(picture.height);
+        let area = u64::from(image.width) * u64::from(image.height);
         if !Frames::are_few(more, area.saturating_mul(more.into())) {
             return Ok(());
         }
@@ -400,8 +400,8 @@ impl Decoder {
         for frame in frames.into_iter().flatten().skip(usize::from(contents.starts_animation)) {
             let frame = DynamicImage::ImageRgba8(frame.map_err(failed)?.into_buffer());
             let pixels = pixels(frame).ok_or_else(|| broken(format, "a frame has no pixels"))?;
-            picture.frames.describe(&pixels);
-            if picture.frames.described() == more as usize {
+            image.frames.describe(&pixels);
+            if image.frames.described() == more as usize {
                 return Ok(());
             }
         }
@@ -411,39 +411,37 @@ impl Decoder {
     /// All frames of an animation as they are shown, one after the other; none of other files.
     fn animation<'a>(
         &self,
-        format: PictureFormat,
+        format: ImageFormat,
         bytes: &'a [u8],
     ) -> Result<Option<image::Frames<'a>>, ImageError> {
         let input = Cursor::new(bytes);
         let limits = self.image_limits();
         Ok(match format {
-            PictureFormat::Gif => {
+            ImageFormat::Gif => {
                 let mut decoder = GifDecoder::new(input)?;
                 decoder.set_limits(limits)?;
                 Some(decoder.into_frames())
             }
-            PictureFormat::WebP => {
+            ImageFormat::WebP => {
                 let mut decoder = WebPDecoder::new(input)?;
                 decoder.set_limits(limits)?;
                 Some(decoder.into_frames())
             }
-            PictureFormat::Png => {
-                Some(PngDecoder::with_limits(input, limits)?.apng()?.into_frames())
-            }
+            ImageFormat::Png => Some(PngDecoder::with_limits(input, limits)?.apng()?.into_frames()),
             _ => None,
         })
     }
 
     fn read(
         &self,
-        format: PictureFormat,
+        format: ImageFormat,
         mut decoder: impl ImageDecoder,
-    ) -> Result<Picture, DecodeError> {
+    ) -> Result<Image, DecodeError> {
         let (width, height) = decoder.dimensions();
         self.check_size(width, height, decoder.total_bytes())?;
         let failed = |error| reason(format, error);
         decoder.set_limits(self.image_limits()).map_err(failed)?;
-        // A broken EXIF block says nothing; the picture is shown as it is stored.
+        // A broken EXIF block says nothing; the image is shown as it is stored.
         let orientation = decoder.orientation().map_or(1, |orientation| orientation.to_exif());
         let orientation = Orientation::of_exif(orientation.into()).unwrap_or(Orientation::UPRIGHT);
         let decoded = DynamicImage::from_decoder(decoder).map_err(failed)?;
@@ -470,18 +468,18 @@ impl Decoder {
     }
 }
 
-/// The picture as a viewer shows it.
+/// The image as a viewer shows it.
 fn shown(
     width: u32,
     height: u32,
-    format: PictureFormat,
+    format: ImageFormat,
     pixels: Pixels,
     orientation: Orientation,
-) -> Picture {
+) -> Image {
     let swap = orientation.transposes();
     let (width, height) = if swap { (height, width) } else { (width, height) };
     let frames = Frames::default();
-    Picture { width, height, format, pixels: pixels.turned(orientation), frames }
+    Image { width, height, format, pixels: pixels.turned(orientation), frames }
 }
 
 /// Gray or coloured bytes; what is transparent is white.
@@ -506,7 +504,7 @@ fn pixels(decoded: DynamicImage) -> Option<Pixels> {
     }
 }
 
-/// Why there is no picture.
+/// Why there is no image.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeError {
@@ -514,12 +512,12 @@ pub enum DecodeError {
     #[error("empty: it has no bytes")]
     Empty,
     /// No known format starts like this.
-    #[error("not a picture (starts with {start})")]
-    NotAPicture {
+    #[error("not an image (starts with {start})")]
+    NotAnImage {
         /// Its first bytes, quoted.
         start: String,
     },
-    /// A picture, but no decoder is built in.
+    /// An image, but no decoder is built in.
     #[error("{format} is not read; convert it to JPEG, PNG or WebP")]
     NotRead {
         /// What it is.
@@ -545,19 +543,19 @@ pub enum DecodeError {
     #[error("cut off: the {format} ends too early")]
     CutOff {
         /// What it starts like.
-        format: PictureFormat,
+        format: ImageFormat,
     },
     /// A RAW file without a preview, or with one that is too small to compare.
     #[error("{format} without a preview large enough to compare; convert it to DNG with a preview")]
     NoPreview {
         /// What it is.
-        format: PictureFormat,
+        format: ImageFormat,
     },
     /// It may be intact, but no decoder is built in for what it uses.
     #[error("unsupported {format}: {what}; convert it to JPEG, PNG or WebP")]
     Unsupported {
         /// What it is.
-        format: PictureFormat,
+        format: ImageFormat,
         /// What it uses.
         what: String,
     },
@@ -565,17 +563,17 @@ pub enum DecodeError {
     #[error("broken {format}: {what}")]
     Broken {
         /// What it starts like.
-        format: PictureFormat,
+        format: ImageFormat,
         /// What the decoder says.
         what: String,
     },
 }
 
-fn broken(format: PictureFormat, what: impl fmt::Display) -> DecodeError {
+fn broken(format: ImageFormat, what: impl fmt::Display) -> DecodeError {
     DecodeError::Broken { format, what: what.to_string() }
 }
 
-fn reason(format: PictureFormat, error: ImageError) -> DecodeError {
+fn reason(format: ImageFormat, error: ImageError) -> DecodeError {
     if let ImageError::Limits(limit) = &error
         && limit.kind() == LimitErrorKind::InsufficientMemory
     {

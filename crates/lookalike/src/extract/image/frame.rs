@@ -1,4 +1,4 @@
-//! How does a picture of any size become 64 x 64 numbers?
+//! How does an image of any size become 64 x 64 numbers?
 //!
 //! As the reference of PDQ does it: two passes of a moving average along rows and columns, then one
 //! value of every 64th part. Both are linear, so each of the 64 places is a weighted sum of a few
@@ -7,7 +7,7 @@
 
 use super::Pixels;
 
-/// 64 x 64 values of brightness, 0 to 255: a picture, blurred and made small.
+/// 64 x 64 values of brightness, 0 to 255: an image, blurred and made small.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frame(Box<[[f32; Frame::SIDE]; Frame::SIDE]>);
 
@@ -15,12 +15,12 @@ impl Frame {
     /// Values in a row, and rows.
     pub const SIDE: usize = 64;
 
-    /// Makes a picture small.
+    /// Makes an image small.
     pub fn of(pixels: &Pixels) -> Self {
         Self::of_part(pixels, Part { x: 0, y: 0, width: pixels.width, height: pixels.height })
     }
 
-    /// Makes a part of a picture small, as if it were all of it.
+    /// Makes a part of an image small, as if it were all of it.
     pub fn of_part(pixels: &Pixels, part: Part) -> Self {
         let (columns, rows) = (Taps::along(part.width), Taps::along(part.height));
         let mut frame = Box::new([[0.0_f32; Self::SIDE]; Self::SIDE]);
@@ -46,7 +46,7 @@ impl Frame {
     }
 }
 
-/// A part of a picture, in pixels.
+/// A part of an image, in pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
     /// Its left edge.

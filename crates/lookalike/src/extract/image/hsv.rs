@@ -1,4 +1,4 @@
-//! Which colours does a picture have? The histogram of hue, saturation and value, each in 32 bins.
+//! Which colours does an image have? The histogram of hue, saturation and value, each in 32 bins.
 //!
 //! Two fingerprints are made of it. [`colour`] projects the square roots of the shares, less their
 //! mean, on 128 fixed directions and keeps the signs. The original recipe, `hsv`, weighs the
@@ -20,7 +20,7 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// Counts the pixels of a picture, about 100,000 of them if there are more.
+    /// Counts the pixels of an image, about 100,000 of them if there are more.
     pub fn of(pixels: &Pixels) -> Self {
         let step = (pixels.width() * pixels.height()).div_ceil(100_000).isqrt().max(1);
         let mut histogram = Self { counts: [[0; BINS]; 3], pixels: 0 };

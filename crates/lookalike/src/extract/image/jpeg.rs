@@ -25,7 +25,7 @@ use self::{
     bits::{Bits, Codes, Fault},
     scan::{Content, Part, Scan},
 };
-use super::{DecodeError, Orientation, PictureFormat, Pixels};
+use super::{DecodeError, ImageFormat, Orientation, Pixels};
 
 /// The shorter side of what is decoded is not made shorter than this.
 const SHORTEST: usize = 256;
@@ -42,7 +42,7 @@ const UNKNOWN: u8 = u8::MAX;
 
 /// What came of it.
 pub(super) enum Scaled {
-    /// Pixels, before they are turned; and width and height of the file's picture.
+    /// Pixels, before they are turned; and width and height of the file's image.
     Decoded { pixels: Pixels, width: u32, height: u32, orientation: Orientation },
     /// Intact, but not for this decoder.
     Other,
@@ -130,15 +130,15 @@ enum Stop {
 }
 
 fn broken(what: &str) -> Stop {
-    Stop::Failed(DecodeError::Broken { format: PictureFormat::Jpeg, what: what.to_owned() })
+    Stop::Failed(DecodeError::Broken { format: ImageFormat::Jpeg, what: what.to_owned() })
 }
 
 fn unsupported(what: &str) -> Stop {
-    Stop::Failed(DecodeError::Unsupported { format: PictureFormat::Jpeg, what: what.to_owned() })
+    Stop::Failed(DecodeError::Unsupported { format: ImageFormat::Jpeg, what: what.to_owned() })
 }
 
 fn cut_off() -> Stop {
-    Stop::Failed(DecodeError::CutOff { format: PictureFormat::Jpeg })
+    Stop::Failed(DecodeError::CutOff { format: ImageFormat::Jpeg })
 }
 
 impl From<Fault> for Stop {
@@ -168,7 +168,7 @@ struct Decoder<'a> {
     scans: usize,
 }
 
-/// The picture, as its header describes it.
+/// The image, as its header describes it.
 struct Frame {
     width: usize,
     height: usize,
@@ -189,7 +189,7 @@ struct Component {
     /// Blocks, whole units of them.
     columns: usize,
     rows: usize,
-    /// Blocks that hold something of the picture.
+    /// Blocks that hold something of the image.
     used_columns: usize,
     used_rows: usize,
     /// Whether its pixels are wanted.
@@ -230,7 +230,7 @@ impl<'a> Decoder<'a> {
             match marker {
                 // An encoder may leave out fine detail of a progressive file.
                 0xD9 if self.has_every_component() => return Ok(()),
-                0xD9 => return Err(broken("it ends without a picture")),
+                0xD9 => return Err(broken("it ends without an image")),
                 0xC0..=0xC2 => {
                     let segment = self.segment()?;
                     self.read_frame(segment, marker == 0xC2, pixels)?;

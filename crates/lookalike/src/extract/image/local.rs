@@ -1,10 +1,10 @@
-//! What is in the parts of a picture, and where?
+//! What is in the parts of an image, and where?
 //!
 //! Blobs that stand out at some scale are found again in a copy that was cropped, scaled or framed:
 //! they are extrema of the difference of Gaussians (Lowe, "Distinctive image features from
 //! scale-invariant keypoints", 2004, section 3). Around each of them a square that grows with the
 //! scale becomes 64 bits: the signs of its lowest frequencies. Beside these fragments a small gray
-//! copy of the picture is kept, to see whether two pictures really overlap.
+//! copy of the image is kept, to see whether two images really overlap.
 
 use std::sync::LazyLock;
 
@@ -14,7 +14,7 @@ use crate::{
     fragments::{Fragment, Place},
 };
 
-/// Pixels of the longer side of the picture in which fragments are looked for.
+/// Pixels of the longer side of the image in which fragments are looked for.
 pub const LOCAL_SIDE: usize = 320;
 
 /// Fragments that are kept at most.
@@ -49,7 +49,7 @@ pub struct Gray {
 }
 
 impl Gray {
-    /// A part of a picture, made smaller so that its longer side has at most `side` pixels: each is
+    /// A part of an image, made smaller so that its longer side has at most `side` pixels: each is
     /// the average of those it covers.
     pub fn shrunk(pixels: &Pixels, part: Part, side: usize) -> Self {
         let longer = part.width.max(part.height);
@@ -173,7 +173,7 @@ fn bell(sigma: f32) -> Vec<f32> {
     (-reach..=reach).map(|at| weight(at) / total).collect()
 }
 
-/// The fragments of a picture, those that stand out most, in pixels of `gray`.
+/// The fragments of an image, those that stand out most, in pixels of `gray`.
 pub fn fragments(gray: &Gray) -> Vec<Fragment> {
     let mut found: Vec<(f32, Fragment)> = Vec::new();
     let mut base = gray.blurred((BLUR * BLUR - 0.25).sqrt());
@@ -200,7 +200,7 @@ pub fn fragments(gray: &Gray) -> Vec<Fragment> {
     spread(found, gray)
 }
 
-/// The strongest ones, but not too many in any part of the picture.
+/// The strongest ones, but not too many in any part of the image.
 fn spread(found: Vec<(f32, Fragment)>, gray: &Gray) -> Vec<Fragment> {
     const CELLS: usize = 4;
     let mut full = [0_usize; CELLS * CELLS];
@@ -220,7 +220,7 @@ fn spread(found: Vec<(f32, Fragment)>, gray: &Gray) -> Vec<Fragment> {
     kept
 }
 
-/// An octave: the same picture, blurred more and more.
+/// An octave: the same image, blurred more and more.
 fn octave(base: Gray) -> Vec<Gray> {
     let ratio = libm::exp2f(1.0 / STEPS as f32);
     let mut levels = vec![base];
@@ -308,7 +308,7 @@ static COSINES: LazyLock<[[f32; SAMPLES]; WAVES]> = LazyLock::new(|| {
     })
 });
 
-/// The bits of the square around a blob; `None` if it reaches out of the picture. Bit `8 i + j` is
+/// The bits of the square around a blob; `None` if it reaches out of the image. Bit `8 i + j` is
 /// the sign of frequency `(i, j)`; bit 0, of no frequency, says whether the blob is dark.
 fn print(level: &Gray, blob: &Blob) -> Option<Fingerprint<1>> {
     let spacing = 2.0 * REACH * blob.sigma / SAMPLES as f32;

@@ -5,7 +5,7 @@
 
 use std::io::{self, Read, Seek, SeekFrom};
 
-use super::{PictureFormat, jpeg, tiff};
+use super::{ImageFormat, jpeg, tiff};
 
 /// What a decoder takes whatever the size of the image.
 const FIXED: u64 = 1 << 20;
@@ -22,15 +22,15 @@ pub(super) fn needed(file: &mut (impl Read + Seek), colour: bool) -> Option<u64>
     let mut start = Vec::new();
     file.seek(SeekFrom::Start(0)).ok()?;
     file.by_ref().take(64).read_to_end(&mut start).ok()?;
-    let pixels = match PictureFormat::of_content(&start)? {
-        PictureFormat::Jpeg => jpeg(file, colour)?,
-        PictureFormat::Png => png(file, &start)?,
-        PictureFormat::Gif => {
+    let pixels = match ImageFormat::of_content(&start)? {
+        ImageFormat::Jpeg => jpeg(file, colour)?,
+        ImageFormat::Png => png(file, &start)?,
+        ImageFormat::Gif => {
             let side = |at| Some(u64::from(u16::from_le_bytes(*start.get(at..)?.first_chunk()?)));
             side(6)? * side(8)? * ANIMATION
         }
-        PictureFormat::WebP => webp(&start)?,
-        PictureFormat::Bmp => {
+        ImageFormat::WebP => webp(&start)?,
+        ImageFormat::Bmp => {
             let side = |at| Some(i32::from_le_bytes(*start.get(at..)?.first_chunk()?));
             let short = |at| Some(u16::from_le_bytes(*start.get(at..)?.first_chunk()?).into());
             let (width, height) = match start.get(14)? {
@@ -39,7 +39,7 @@ pub(super) fn needed(file: &mut (impl Read + Seek), colour: bool) -> Option<u64>
             };
             u64::from(width).saturating_mul(height.into()).saturating_mul(8)
         }
-        PictureFormat::Tiff => {
+        ImageFormat::Tiff => {
             let pages = tiff::pages(file).ok()?;
             // Decoded and copied, then in bytes, turned; beside the pixels of the first page.
             let page = |page: &tiff::Directory| {
@@ -48,7 +48,7 @@ pub(super) fn needed(file: &mut (impl Read + Seek), colour: bool) -> Option<u64>
             };
             pages.iter().map(page).max()?
         }
-        PictureFormat::Raw => return None,
+        ImageFormat::Raw => return None,
         // Of a RAW file a preview is decoded, at a part of its size.
         _ => PREVIEW,
     };

@@ -4,7 +4,7 @@
 //! nothing; they never make a file unreadable.
 
 use super::{
-    PictureFormat,
+    ImageFormat,
     raw::{self, IsoBox},
     tags::{Directory, Tiff},
 };
@@ -29,7 +29,7 @@ const FRACTION_TAKEN: u16 = 0x9291;
 const WIDTH: u16 = 0xA002;
 const HEIGHT: u16 = 0xA003;
 
-/// A camera that takes long to expose or to compute a picture is no editor.
+/// A camera that takes long to expose or to compute an image is no editor.
 const UNTOUCHED_SECONDS: i64 = 60;
 
 /// Longer packets of XMP hold something else.
@@ -106,14 +106,14 @@ pub(super) struct Metadata<'a> {
 /// but its name and date.
 ///
 /// ```
-/// use lookalike::extract::image::{PictureFormat, facts};
+/// use lookalike::extract::image::{ImageFormat, facts};
 /// use lookalike::Fidelity;
 ///
-/// let facts = facts(b"BM...", PictureFormat::Bmp, (640, 480));
+/// let facts = facts(b"BM...", ImageFormat::Bmp, (640, 480));
 /// assert_eq!((facts.pixels, facts.fidelity), (Some((640, 480)), Some(Fidelity::Lossless)));
 /// assert_eq!((facts.taken, facts.edited), (None, None));
 /// ```
-pub fn facts(content: &[u8], format: PictureFormat, pixels: (u32, u32)) -> Facts {
+pub fn facts(content: &[u8], format: ImageFormat, pixels: (u32, u32)) -> Facts {
     let metadata = Metadata::of(content, format);
     Facts {
         bytes: content.len() as u64,
@@ -126,13 +126,13 @@ pub fn facts(content: &[u8], format: PictureFormat, pixels: (u32, u32)) -> Facts
     }
 }
 
-fn fidelity(content: &[u8], format: PictureFormat) -> Option<Fidelity> {
+fn fidelity(content: &[u8], format: ImageFormat) -> Option<Fidelity> {
     let is_lossless = match format {
         _ if format.is_raw() => return Some(Fidelity::Raw),
-        PictureFormat::Raw => return None,
-        PictureFormat::Png | PictureFormat::Bmp => true,
-        PictureFormat::WebP => riff(content).any(|(name, _)| name == *b"VP8L"),
-        PictureFormat::Tiff => {
+        ImageFormat::Raw => return None,
+        ImageFormat::Png | ImageFormat::Bmp => true,
+        ImageFormat::WebP => riff(content).any(|(name, _)| name == *b"VP8L"),
+        ImageFormat::Tiff => {
             let first = Tiff::new(content).and_then(Tiff::first);
             // JPEG in a TIFF, the old and the new way.
             !matches!(first.and_then(|first| first.number(COMPRESSION)), Some(6 | 7))
@@ -143,14 +143,14 @@ fn fidelity(content: &[u8], format: PictureFormat) -> Option<Fidelity> {
 }
 
 impl<'a> Metadata<'a> {
-    pub(super) fn of(content: &'a [u8], format: PictureFormat) -> Self {
+    pub(super) fn of(content: &'a [u8], format: ImageFormat) -> Self {
         match format {
-            PictureFormat::Jpeg => Self::of_jpeg(content),
-            PictureFormat::Png => Self::of_png(content),
-            PictureFormat::WebP => Self::of_webp(content),
-            PictureFormat::Tiff => Self::of_tiff(content),
-            PictureFormat::Cr3 => Self::of_cr3(content),
-            PictureFormat::Raf => raw::raf_preview(content).map(Self::of_jpeg).unwrap_or_default(),
+            ImageFormat::Jpeg => Self::of_jpeg(content),
+            ImageFormat::Png => Self::of_png(content),
+            ImageFormat::WebP => Self::of_webp(content),
+            ImageFormat::Tiff => Self::of_tiff(content),
+            ImageFormat::Cr3 => Self::of_cr3(content),
+            ImageFormat::Raf => raw::raf_preview(content).map(Self::of_jpeg).unwrap_or_default(),
             _ if format.is_raw() => Self::of_tiff(content),
             _ => Self::default(),
         }
@@ -381,7 +381,7 @@ mod tests {
     }
 
     fn of_jpeg(block: &[u8], packet: &str) -> Facts {
-        facts(&in_jpeg(block, packet), PictureFormat::Jpeg, (16, 8))
+        facts(&in_jpeg(block, packet), ImageFormat::Jpeg, (16, 8))
     }
 
     #[test]
@@ -415,7 +415,7 @@ mod tests {
         assert_eq!(edited(&with(camera(), &[], &dates)), Some(false));
         assert_eq!(edited(&with(vec![], &[], &dates)), Some(false));
         assert_eq!(edited(&with(vec![], &[], &[])), None);
-        assert_eq!(facts(&jpeg(16, 8), PictureFormat::Jpeg, (16, 8)).edited, None);
+        assert_eq!(facts(&jpeg(16, 8), ImageFormat::Jpeg, (16, 8)).edited, None);
         for (text, expected) in [("2024:02:29 12:30:40", false), ("2024:03:01 08:00:00", true)] {
             assert_eq!(edited(&with(camera(), &modified(text), &dates)), Some(expected), "{text}");
         }
@@ -450,11 +450,11 @@ mod tests {
         let webp = chunk(length.to_le_bytes(), b"EXIF", &block);
         let webp = [b"RIFF\0\0\0\0WEBP", &lossless[..], &webp].concat();
         let files = [
-            (png, PictureFormat::Png, Fidelity::Lossless),
-            (webp, PictureFormat::WebP, Fidelity::Lossless),
-            (block.clone(), PictureFormat::Tiff, Fidelity::Lossless),
-            (in_jpeg(&block, ""), PictureFormat::Jpeg, Fidelity::Lossy),
-            (block, PictureFormat::Arw, Fidelity::Raw),
+            (png, ImageFormat::Png, Fidelity::Lossless),
+            (webp, ImageFormat::WebP, Fidelity::Lossless),
+            (block.clone(), ImageFormat::Tiff, Fidelity::Lossless),
+            (in_jpeg(&block, ""), ImageFormat::Jpeg, Fidelity::Lossy),
+            (block, ImageFormat::Arw, Fidelity::Raw),
         ];
         for (file, format, fidelity) in files {
             let facts = facts(&file, format, (1, 1));
@@ -464,10 +464,7 @@ mod tests {
                 "{format}"
             );
         }
-        assert_eq!(
-            facts(&nef(&camera(), 320, 240), PictureFormat::Nef, (1, 1)).edited,
-            Some(false)
-        );
+        assert_eq!(facts(&nef(&camera(), 320, 240), ImageFormat::Nef, (1, 1)).edited, Some(false));
     }
 
     #[test]
@@ -475,7 +472,7 @@ mod tests {
         let block = with(camera(), &[], &[(TAKEN, Value::Text("1970:01:01 00:00:07"))]);
         let file = in_jpeg(&block, "<x/>");
         for length in 0..file.len() {
-            for format in PictureFormat::ALL {
+            for format in ImageFormat::ALL {
                 let _ = facts(&file[..length], format, (1, 1));
                 let _ = facts(&block[..length.min(block.len())], format, (1, 1));
             }

@@ -1,6 +1,6 @@
-//! What does a picture look like, in bits?
+//! What does an image look like, in bits?
 //!
-//! [`Decoder`] turns the bytes of a file into a [`Picture`], within limits; everything else is
+//! [`Decoder`] turns the bytes of a file into a [`Image`], within limits; everything else is
 //! computed from that one decode. The modules do not know files, nor what fingerprints are used for.
 //!
 //! Bits are the same on every platform: floats are only added, multiplied, divided and rooted, in a
@@ -15,17 +15,17 @@
 //! | `container.rs` | Is a file there to its end, and how many frames does it hold? |
 //! | `memory.rs` | How much memory does decoding a file take? |
 //! | `frames.rs` | What do further frames show? |
-//! | `picture.rs` | What are pixels, and how are they turned? |
-//! | `frame.rs` | How does a picture of any size become 64 x 64 numbers? |
+//! | `image.rs` | What are pixels, and how are they turned? |
+//! | `frame.rs` | How does an image of any size become 64 x 64 numbers? |
 //! | `cosine.rs` | Which waves is a square made of, and what do turning and mirroring change? |
-//! | `pdq.rs` | The 256-bit fingerprint of a whole picture. |
+//! | `pdq.rs` | The 256-bit fingerprint of a whole image. |
 //! | `phash.rs` | The 64-bit one. |
 //! | `hsv.rs` | Which colours does it have? |
 //! | `raw.rs` | What does a RAW file look like? |
 //! | `metadata.rs` | When was it taken, and was it changed since? |
 //! | `tags.rs` | Which tags does a TIFF structure hold? |
 //! | `local.rs` | What is in its parts, and where? |
-//! | `overlap.rs` | Do two pictures show the same where they overlap? |
+//! | `overlap.rs` | Do two images show the same where they overlap? |
 
 mod container;
 mod cosine;
@@ -42,7 +42,7 @@ mod metadata;
 mod overlap;
 mod pdq;
 mod phash;
-mod picture;
+mod pixels;
 mod raw;
 mod tags;
 #[cfg(test)]
@@ -50,7 +50,7 @@ mod tests;
 mod tiff;
 
 pub use cosine::{Cosines, Orientation};
-pub use decode::{DecodeError, Decoder, Limits, PictureFormat};
+pub use decode::{DecodeError, Decoder, ImageFormat, Limits};
 pub use frame::{Frame, Part};
 pub use frames::Frames;
 pub use hsv::{BINS, Histogram, colour, hsv_features};
@@ -59,4 +59,4 @@ pub use metadata::facts;
 pub use overlap::{Overlap, Small};
 pub use pdq::{PDQ_SIDE, pdq, pdq_orientations, pdq_quality};
 pub use phash::{phash, phash_orientations};
-pub use picture::{Picture, Pixels};
+pub use pixels::{Image, Pixels};

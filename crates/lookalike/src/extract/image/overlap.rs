@@ -1,13 +1,13 @@
-//! Do two pictures show the same where they overlap?
+//! Do two images show the same where they overlap?
 //!
-//! A [`Small`] picture is a gray one of at most 64 pixels a side. Laid over each other as a
+//! A [`Small`] image is a gray one of at most 64 pixels a side. Laid over each other as a
 //! [`Shift`] says, two of them are compared block by block, by correlation: brightness and contrast
 //! do not count, and a logo or a caption spoils the blocks it covers, not the others.
 
 use super::local::Gray;
 use crate::fragments::Shift;
 
-/// Pixels of the longer side of a small picture.
+/// Pixels of the longer side of a small image.
 const SIDE: usize = 64;
 
 /// Pixels of a side of a block.
@@ -16,22 +16,22 @@ const BLOCK: usize = 8;
 /// Blocks whose values vary less than this say nothing.
 const PLAIN: f32 = 1.5;
 
-/// A block of both pictures is the same from this correlation on.
+/// A block of both images is the same from this correlation on.
 const SAME: f32 = 0.6;
 
-/// A gray picture of at most 64 pixels a side.
+/// A gray image of at most 64 pixels a side.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Small {
     width: u8,
     height: u8,
-    /// Pixels of the picture it was made of to one of its own, times 256.
+    /// Pixels of the image it was made of to one of its own, times 256.
     ratio: u16,
     /// What is left without uniform borders: first and last column, first and last row.
     inner: [u8; 4],
     values: Vec<u8>,
 }
 
-/// What was seen where two pictures overlap.
+/// What was seen where two images overlap.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Overlap {
     /// Blocks that could be compared.
@@ -40,12 +40,12 @@ pub struct Overlap {
     pub same: u32,
     /// The mean correlation of all blocks.
     pub correlation: f32,
-    /// The part of the second picture that lies on the first.
+    /// The part of the second image that lies on the first.
     pub covered: f32,
 }
 
 impl Small {
-    /// Makes a picture small.
+    /// Makes an image small.
     pub fn of(gray: &Gray) -> Self {
         let longer = gray.width().max(gray.height());
         let ratio = (longer as f32 / SIDE as f32).max(1.0);
@@ -81,7 +81,7 @@ impl Small {
         Self { width: width as u8, height: height as u8, ratio, inner, values }
     }
 
-    /// Width and height of the picture it was made of, nearly.
+    /// Width and height of the image it was made of, nearly.
     pub fn size(&self) -> (f32, f32) {
         (f32::from(self.width) * self.ratio(), f32::from(self.height) * self.ratio())
     }
@@ -125,8 +125,8 @@ impl Small {
         Some(upper * (1.0 - down) + lower * down)
     }
 
-    /// Lays a second picture, `other`, over this one: `shift` says where places of this one are in
-    /// the other, both in pixels of the pictures they were made of.
+    /// Lays a second image, `other`, over this one: `shift` says where places of this one are in
+    /// the other, both in pixels of the images they were made of.
     pub fn overlap(&self, other: &Self, shift: &Shift) -> Overlap {
         let Some(back) = shift.inverse() else { return Overlap::default() };
         let (width, height) = (usize::from(other.width), usize::from(other.height));
@@ -162,7 +162,7 @@ impl Small {
 /// Values of a border differ by no more than this.
 const EVEN: f32 = 14.0;
 
-/// First and last column, first and last row, without uniform borders; at most 2 / 5 of the picture
+/// First and last column, first and last row, without uniform borders; at most 2 / 5 of the image
 /// are border on each side.
 fn inner(gray: &Gray) -> [usize; 4] {
     let (width, height) = (gray.width(), gray.height());

@@ -1,4 +1,4 @@
-//! The 256-bit fingerprint of a whole picture, as PDQ defines it.
+//! The 256-bit fingerprint of a whole image, as PDQ defines it.
 //!
 //! PDQ: "a perceptual hash by DCT, with a quality metric" (Facebook, 2019). Of 64 x 64 values of
 //! brightness, the 16 x 16 lowest frequencies are compared with their median. The bits are those of
@@ -22,7 +22,7 @@ pub fn pdq(cosines: &Cosines) -> Fingerprint<4> {
     print
 }
 
-/// The fingerprints the picture has in all eight orientations, in the order of
+/// The fingerprints the image has in all eight orientations, in the order of
 /// [`Orientation::ALL`].
 pub fn pdq_orientations(cosines: &Cosines) -> [Fingerprint<4>; 8] {
     Orientation::ALL.map(|orientation| pdq(&cosines.turned(orientation)))

@@ -1,8 +1,8 @@
-//! The 64-bit fingerprint of a whole picture that most tools call pHash.
+//! The 64-bit fingerprint of a whole image that most tools call pHash.
 //!
 //! Of 32 x 32 values of brightness, the 8 x 8 lowest frequencies, the constant included, are compared
 //! with their median. Bits stand as PyPI `imagehash` writes them: the first frequency is the most
-//! significant bit. Its values differ by a bit or two, as pictures are made smaller in another way.
+//! significant bit. Its values differ by a bit or two, as images are made smaller in another way.
 
 use std::{f64::consts::PI, sync::LazyLock};
 
@@ -25,7 +25,7 @@ pub fn phash(frame: &Frame) -> Fingerprint<1> {
     print(&transform(frame), Orientation::UPRIGHT)
 }
 
-/// The fingerprints the picture has in all eight orientations, in the order of
+/// The fingerprints the image has in all eight orientations, in the order of
 /// [`Orientation::ALL`].
 pub fn phash_orientations(frame: &Frame) -> [Fingerprint<1>; 8] {
     let values = transform(frame);

@@ -1,4 +1,4 @@
-//! What does a RAW file look like? As the largest JPEG in it that its camera made of the picture.
+//! What does a RAW file look like? As the largest JPEG in it that its camera made of the image.
 //!
 //! The data of the sensor are not decoded. Most RAW files are TIFF structures: DNG, NEF, ARW and CR2
 //! keep previews in directories, of which the first may hold a thumbnail; ORF and others keep them in
@@ -6,7 +6,7 @@
 //! a header of its own.
 
 use super::{
-    PictureFormat,
+    ImageFormat,
     metadata::{Metadata, segments},
     tags::{Directory, Tiff},
 };
@@ -55,15 +55,15 @@ pub(super) enum NoPreview {
 }
 
 impl<'a> Raw<'a> {
-    pub(super) fn open(content: &'a [u8], format: PictureFormat) -> Result<Self, NoPreview> {
+    pub(super) fn open(content: &'a [u8], format: ImageFormat) -> Result<Self, NoPreview> {
         let (mut previews, size) = match format {
-            PictureFormat::Cr3 => cr3(content)?,
-            PictureFormat::Raf => raf(content)?,
+            ImageFormat::Cr3 => cr3(content)?,
+            ImageFormat::Raf => raf(content)?,
             _ => tiff(content, format)?,
         };
         let is_usable = |preview: &Preview<'_>| preview.size.0.min(preview.size.1) >= SHORTEST;
         // Cameras that keep previews in notes have no other; the tiles of a DNG may be JPEGs.
-        if !previews.iter().any(is_usable) && format != PictureFormat::Dng {
+        if !previews.iter().any(is_usable) && format != ImageFormat::Dng {
             previews.extend(hidden(content));
         }
         let area = |preview: &Preview<'_>| area(preview.size);
@@ -131,26 +131,26 @@ fn hidden(content: &[u8]) -> impl Iterator<Item = Preview<'_>> {
 
 /// Which RAW format a file that starts like a TIFF has: its content tells, or if it is silent, its
 /// extension. `None` for a TIFF.
-pub(super) fn format_of_tiff(content: &[u8], extension: Option<&str>) -> Option<PictureFormat> {
+pub(super) fn format_of_tiff(content: &[u8], extension: Option<&str>) -> Option<ImageFormat> {
     let directories = Tiff::new(content)?.directories();
     if directories.iter().any(|directory| directory.has(DNG_VERSION)) {
-        return Some(PictureFormat::Dng);
+        return Some(ImageFormat::Dng);
     }
-    let named = extension.and_then(PictureFormat::raw_of_extension);
+    let named = extension.and_then(ImageFormat::raw_of_extension);
     if named.is_some() || !directories.iter().any(is_of_sensor) {
         return named;
     }
     let make = directories.iter().find_map(|directory| directory.text(MAKE)).unwrap_or_default();
     let makers = [
-        ("nikon", PictureFormat::Nef),
-        ("sony", PictureFormat::Arw),
-        ("canon", PictureFormat::Cr2),
-        ("olympus", PictureFormat::Orf),
-        ("om digital", PictureFormat::Orf),
+        ("nikon", ImageFormat::Nef),
+        ("sony", ImageFormat::Arw),
+        ("canon", ImageFormat::Cr2),
+        ("olympus", ImageFormat::Orf),
+        ("om digital", ImageFormat::Orf),
     ];
     let make = make.to_lowercase();
     let made = makers.into_iter().find(|(maker, _)| make.starts_with(maker));
-    Some(made.map_or(PictureFormat::OtherRaw, |(_, format)| format))
+    Some(made.map_or(ImageFormat::OtherRaw, |(_, format)| format))
 }
 
 /// Whether a directory describes sensor data: one colour for each pixel, or three, not yet developed.
@@ -159,7 +159,7 @@ fn is_of_sensor(directory: &Directory<'_>) -> bool {
 }
 
 /// A RAW file that is a TIFF structure.
-fn tiff(content: &[u8], format: PictureFormat) -> Result<Found<'_>, NoPreview> {
+fn tiff(content: &[u8], format: ImageFormat) -> Result<Found<'_>, NoPreview> {
     let tiff = Tiff::new(content).ok_or(NoPreview::CutOff)?;
     let directories = tiff.directories();
     if directories.is_empty() {
@@ -168,13 +168,13 @@ fn tiff(content: &[u8], format: PictureFormat) -> Result<Found<'_>, NoPreview> {
     let (mut previews, mut sizes) = (Vec::new(), Vec::new());
     for directory in &directories {
         // Panasonic writes lengths and offsets in a way of its own.
-        if format != PictureFormat::Rw2 {
+        if format != ImageFormat::Rw2 {
             check_whole(directory, content)?;
         }
         previews.extend(previews_of(directory, content));
         let pair = |width, height| Some((directory.number(width)?, directory.number(height)?));
         sizes.extend(pair(WIDTH, HEIGHT));
-        if format == PictureFormat::Rw2 {
+        if format == ImageFormat::Rw2 {
             sizes.extend(pair(PANASONIC_WIDTH, PANASONIC_HEIGHT));
             previews.extend(directory.bytes(PANASONIC_JPEG).and_then(Preview::new));
         }

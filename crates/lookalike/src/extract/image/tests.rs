@@ -8,23 +8,23 @@ use super::*;
 
 fn encoded(format: ImageFormat) -> Vec<u8> {
     let pixel = |x: u32, y: u32| image::Rgb([(x * 5) as u8, (y * 7) as u8, (x * y) as u8]);
-    let picture = DynamicImage::ImageRgb8(RgbImage::from_fn(48, 40, pixel));
+    let image = DynamicImage::ImageRgb8(RgbImage::from_fn(48, 40, pixel));
     let mut bytes = Cursor::new(Vec::new());
-    picture.write_to(&mut bytes, format).unwrap();
+    image.write_to(&mut bytes, format).unwrap();
     bytes.into_inner()
 }
 
-const FORMATS: [(ImageFormat, PictureFormat); 6] = [
-    (ImageFormat::Jpeg, PictureFormat::Jpeg),
-    (ImageFormat::Png, PictureFormat::Png),
-    (ImageFormat::WebP, PictureFormat::WebP),
-    (ImageFormat::Gif, PictureFormat::Gif),
-    (ImageFormat::Bmp, PictureFormat::Bmp),
-    (ImageFormat::Tiff, PictureFormat::Tiff),
+const FORMATS: [(ImageFormat, ImageFormat); 6] = [
+    (ImageFormat::Jpeg, ImageFormat::Jpeg),
+    (ImageFormat::Png, ImageFormat::Png),
+    (ImageFormat::WebP, ImageFormat::WebP),
+    (ImageFormat::Gif, ImageFormat::Gif),
+    (ImageFormat::Bmp, ImageFormat::Bmp),
+    (ImageFormat::Tiff, ImageFormat::Tiff),
 ];
 
 /// Below the guard: a panic is one.
-fn decode(bytes: &[u8]) -> Result<Picture, DecodeError> {
+fn decode(bytes: &[u8]) -> Result<Image, DecodeError> {
     Decoder { frames: true, ..Decoder::default() }.decode_unguarded(bytes, None)
 }
 
@@ -50,8 +50,8 @@ fn png(width: u32, height: u32, more: &[u8]) -> Vec<u8> {
 #[test]
 fn every_format_is_told_by_its_content_and_decoded() {
     for (format, expected) in FORMATS {
-        let picture = decode(&encoded(format)).unwrap();
-        assert_eq!((picture.width, picture.height, picture.format), (48, 40, expected));
+        let image = decode(&encoded(format)).unwrap();
+        assert_eq!((image.width, image.height, image.format), (48, 40, expected));
     }
 }
 
@@ -74,7 +74,7 @@ fn a_tiny_file_that_claims_huge_sides_is_refused_at_once() {
 }
 
 #[test]
-fn a_comment_larger_than_any_picture_is_passed_over_or_refused() {
+fn a_comment_larger_than_any_image_is_passed_over_or_refused() {
     // A keyword, its end, a method, and 4 MB in stored blocks of which none is the last.
     let mut content = vec![b'k', 0, 0, 0x78, 0x01];
     for _ in 0..64 {
@@ -94,7 +94,7 @@ fn a_file_of_any_format_that_is_cut_off_anywhere_is_refused() {
         let whole = decode(&bytes).unwrap();
         assert_eq!(decode(&[&bytes[..], b"trailing bytes"].concat()).as_ref(), Ok(&whole));
         // The last marker of a JPEG says nothing that was not known.
-        let end = if whole.format == PictureFormat::Jpeg { 2 } else { 0 };
+        let end = if whole.format == ImageFormat::Jpeg { 2 } else { 0 };
         for length in 0..bytes.len() - end {
             let cut = decode(&bytes[..length]);
             assert!(cut.is_err(), "{:?}, {length} of {}", whole.format, bytes.len());
@@ -105,10 +105,10 @@ fn a_file_of_any_format_that_is_cut_off_anywhere_is_refused() {
     }
     assert_eq!(decode(b""), Err(DecodeError::Empty));
     let page = decode(b"<html><body>not found").unwrap_err();
-    assert_eq!(page.to_string(), "not a picture (starts with \"<html><b\")");
+    assert_eq!(page.to_string(), "not an image (starts with \"<html><b\")");
 }
 
-/// A picture that is another one for each number.
+/// An image that is another one for each number.
 fn scene(number: u32) -> RgbaImage {
     let value = |x: f32, y: f32, wave: u32| {
         let phase = (number * (wave + 3)) as f32;
@@ -245,13 +245,13 @@ fn the_header_tells_what_decoding_takes() {
     let mut files: Vec<_> = FORMATS.iter().map(|&(format, _)| encoded(format)).collect();
     files.extend([gif(&[1, 2]), apng(&[1, 2], true), webp(&[1, 2]), tiff(&[1, 2]), large_jpeg()]);
     for bytes in files {
-        let picture = decode(&bytes).unwrap();
+        let image = decode(&bytes).unwrap();
         for colour in [false, true] {
             let decoder = Decoder { colour, ..Decoder::default() };
             let memory = decoder.memory(&mut Cursor::new(&bytes)).unwrap();
-            let pixels = u64::from(picture.width) * u64::from(picture.height);
+            let pixels = u64::from(image.width) * u64::from(image.height);
             let least = (1 << 20) + pixels;
-            assert!((least..least + 40 * pixels).contains(&memory), "{}", picture.format);
+            assert!((least..least + 40 * pixels).contains(&memory), "{}", image.format);
         }
     }
     let claimed = Decoder::default().memory(&mut Cursor::new(png(100_000, 100_000, b"")));
@@ -304,10 +304,10 @@ fn a_tiff_of_countless_strips_is_refused() {
 fn large_jpeg() -> Vec<u8> {
     let value =
         |x: u32, y: u32| (128.0 + 90.0 * (x as f32 / 37.0).sin() * (y as f32 / 53.0).cos()) as u8;
-    let picture =
+    let image =
         DynamicImage::ImageLuma8(GrayImage::from_fn(700, 530, |x, y| image::Luma([value(x, y)])));
     let mut bytes = Cursor::new(Vec::new());
-    picture.to_rgb8().write_to(&mut bytes, ImageFormat::Jpeg).unwrap();
+    image.to_rgb8().write_to(&mut bytes, ImageFormat::Jpeg).unwrap();
     bytes.into_inner()
 }
 
@@ -326,16 +326,16 @@ fn orientation_tag(orientation: u16) -> Vec<u8> {
 #[test]
 fn a_scaled_jpeg_is_what_a_complete_decoder_makes_smaller() {
     let bytes = large_jpeg();
-    let picture = decode(&bytes).unwrap();
-    assert_eq!((picture.width, picture.height), (700, 530));
-    assert_eq!((picture.pixels.width(), picture.pixels.height()), (350, 265));
+    let image = decode(&bytes).unwrap();
+    assert_eq!((image.width, image.height), (700, 530));
+    assert_eq!((image.pixels.width(), image.pixels.height()), (350, 265));
     let full = image::load_from_memory(&bytes).unwrap().to_luma8();
     for (x, y) in [(10, 10), (100, 60), (349, 264), (200, 130), (33, 251)] {
         let sum: u32 = [(0, 0), (1, 0), (0, 1), (1, 1)]
             .iter()
             .map(|&(dx, dy)| u32::from(full.get_pixel(2 * x + dx, 2 * y + dy)[0]))
             .sum();
-        let scaled = i32::from(picture.pixels.row(y as usize)[x as usize]);
+        let scaled = i32::from(image.pixels.row(y as usize)[x as usize]);
         assert!((scaled - (sum / 4) as i32).abs() <= 4, "{x} {y}: {scaled} {}", sum / 4);
     }
     let prints = [bytes.as_slice(), &encoded_png(&full)].map(|bytes| {
@@ -356,14 +356,14 @@ fn a_scaled_jpeg_that_is_cut_off_says_so() {
     let bytes = large_jpeg();
     for part in [2, 3, 5] {
         let error = decode(&bytes[..bytes.len() / part]).unwrap_err();
-        assert_eq!(error, DecodeError::CutOff { format: PictureFormat::Jpeg }, "1/{part}");
+        assert_eq!(error, DecodeError::CutOff { format: ImageFormat::Jpeg }, "1/{part}");
     }
     // Without its last marker everything is there.
     assert!(decode(&bytes[..bytes.len() - 2]).is_ok());
 }
 
 #[test]
-fn the_exif_orientation_turns_the_picture_and_a_broken_one_does_not() {
+fn the_exif_orientation_turns_the_image_and_a_broken_one_does_not() {
     let bytes = large_jpeg();
     let upright = decode(&bytes).unwrap();
     for tag in 1..=8 {
@@ -380,14 +380,14 @@ fn the_exif_orientation_turns_the_picture_and_a_broken_one_does_not() {
 
 /// A scene with fine detail, as JPEG.
 fn detailed_jpeg(width: u32, height: u32) -> Vec<u8> {
-    let picture = RgbImage::from_fn(width, height, |x, y| {
+    let image = RgbImage::from_fn(width, height, |x, y| {
         let noise = (x * 7919 + y * 104_729).wrapping_mul(2_654_435_761) >> 26;
         let wave = 110.0 + 70.0 * (x as f32 / 23.0).sin() * (y as f32 / 31.0).cos();
         let light = wave as u32 + noise;
         image::Rgb([light as u8, (light / 2 + 40) as u8, (200 - light / 2) as u8])
     });
     let mut bytes = Cursor::new(Vec::new());
-    picture.write_to(&mut bytes, ImageFormat::Jpeg).unwrap();
+    image.write_to(&mut bytes, ImageFormat::Jpeg).unwrap();
     bytes.into_inner()
 }
 
@@ -438,7 +438,7 @@ fn an_eighth_of_a_jpeg_is_the_mean_of_its_blocks() {
 }
 
 #[test]
-fn of_an_animation_the_first_picture_is_decoded_however_many_and_large_the_others_are() {
+fn of_an_animation_the_first_image_is_decoded_however_many_and_large_the_others_are() {
     let still = encoded(ImageFormat::Gif);
     let expected = decode(&still).unwrap().pixels;
     let (end, frames) = still.split_last().unwrap();
@@ -454,7 +454,7 @@ fn of_an_animation_the_first_picture_is_decoded_however_many_and_large_the_other
 }
 
 #[test]
-fn an_animation_larger_than_any_picture_is_refused_at_once() {
+fn an_animation_larger_than_any_image_is_refused_at_once() {
     let mut gif = encoded(ImageFormat::Gif);
     gif[6..10].fill(0xFF);
     let error = decode(&gif).unwrap_err();
@@ -465,7 +465,7 @@ fn an_animation_larger_than_any_picture_is_refused_at_once() {
     assert!(matches!(error, DecodeError::TooManyPixels { .. }), "{error}");
 }
 
-/// An animation that shows the same picture again and again; `frame` is the chunk of a still one.
+/// An animation that shows the same image again and again; `frame` is the chunk of a still one.
 fn animated_webp(size: [u32; 2], frame: &[u8], frames: usize) -> Vec<u8> {
     animation_of_webp(size, &vec![frame.to_vec(); frames])
 }
@@ -477,7 +477,7 @@ fn animation_of_webp([width, height]: [u32; 2], frames: &[Vec<u8>]) -> Vec<u8> {
     };
     let canvas = [&[0x02, 0, 0, 0][..], &small(width - 1), &small(height - 1)].concat();
     let shown = |frame: &Vec<u8>| {
-        // Width and height of the frame's own picture: lossless ones have it behind a signature.
+        // Width and height of the frame's own image: lossless ones have it behind a signature.
         let bits = u32::from_le_bytes(frame[9..13].try_into().unwrap());
         let (width, height) = (bits & 0x3FFF, bits >> 14 & 0x3FFF);
         // The last byte says that a frame replaces what was there, and is not mixed with it.

@@ -5,7 +5,7 @@
 
 use std::io::{self, Read, Seek, SeekFrom};
 
-use super::{DecodeError, PictureFormat};
+use super::{DecodeError, ImageFormat};
 
 /// Pages of a file at most: a chain can be made to go on for as long as the file.
 const MOST_PAGES: usize = 1 << 16;
@@ -53,11 +53,11 @@ fn directories(file: &mut (impl Read + Seek)) -> Result<Vec<Directory>, DecodeEr
 }
 
 fn cut_off() -> DecodeError {
-    DecodeError::CutOff { format: PictureFormat::Tiff }
+    DecodeError::CutOff { format: ImageFormat::Tiff }
 }
 
 fn broken(what: &str) -> DecodeError {
-    DecodeError::Broken { format: PictureFormat::Tiff, what: what.to_owned() }
+    DecodeError::Broken { format: ImageFormat::Tiff, what: what.to_owned() }
 }
 
 /// How numbers are written, and where the first directory is.

@@ -6,8 +6,8 @@ const bodies = {
     preview: textPreview, compare: compareTexts, words: (item) => item.text,
     modes: [["sides", "side by side"], ["inline", "in one text"]], search: "Search ids and texts",
   },
-  picture: {
-    preview: pictureSummary, row: pictureRow, small: drawPicture, compare: comparePictures, words: pictureWords,
+  image: {
+    preview: imageSummary, row: imageRow, small: drawImage, compare: compareImages, words: imageWords,
     modes: [["sides", "side by side"], ["difference", "difference"]], search: "Search names, formats, sizes",
   },
 };

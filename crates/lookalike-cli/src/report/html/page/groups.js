@@ -52,7 +52,7 @@ function isListed(group) {
 /** Whether one of those that go differs from the kept one in what was chosen. */
 function differs(group) {
   const attribute = attributes.find(({ name }) => name === chosen.differ);
-  const shown = ({ picture }) => attribute.shown(picture);
+  const shown = ({ image }) => attribute.shown(image);
   return !attribute || group.members.some((member) => shown(member) !== shown(group.keep));
 }
 
@@ -179,7 +179,7 @@ function range(group) {
   return byDistance ? `${near} to ${shownValue(far)}` : `${shownValue(far)} to ${shownValue(near)}`;
 }
 
-/** A small picture: where the members lie on the scale. */
+/** A small image: where the members lie on the scale. */
 function drawStrip(group) {
   const marks = [...new Set(group.memberSteps.filter((step) => step >= 0))].map((step) => {
     const mark = make("i", { class: step < chosen.threshold ? "off" : "" });

@@ -12,9 +12,9 @@ function startFilter() {
   byId("mode").append(...kind.modes.map(([value, name]) => make("option", { value }, name)));
   byId("mode").value = chosen.mode;
   byId("query").placeholder = kind.search;
-  const hasPictures = kind === bodies.picture;
+  const hasImages = kind === bodies.image;
   byId("differ").append(make("option", { value: "" }, "anything"), ...attributes.slice(0, 3).map(({ name }) => make("option", { value: name }, name.toLowerCase())));
-  for (const only of document.querySelectorAll(".pictures-only")) only.hidden = !hasPictures;
+  for (const only of document.querySelectorAll(".images-only")) only.hidden = !hasImages;
   byId("filter").addEventListener("submit", (event) => event.preventDefault());
   byId("query").addEventListener("input", (event) => find(event.target.value));
   for (const name of ["level", "sort", "differ"]) {

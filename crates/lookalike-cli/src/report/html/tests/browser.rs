@@ -171,9 +171,9 @@ impl Page {
             json!(selector)
         ));
         let clip = json!({"x": place[0], "y": place[1], "width": 1, "height": 1, "scale": 1});
-        let picture = self.call("Page.captureScreenshot", json!({"format": "png", "clip": clip}));
-        let source = format!("data:image/png;base64,{}", picture["data"].as_str().unwrap());
-        // The browser reads its own picture: the page must not load it, so a bitmap is made aside.
+        let image = self.call("Page.captureScreenshot", json!({"format": "png", "clip": clip}));
+        let source = format!("data:image/png;base64,{}", image["data"].as_str().unwrap());
+        // The browser reads its own image: the page must not load it, so a bitmap is made aside.
         let pixel = self.value(&format!(
             "(async () => {{ const bytes = Uint8Array.from(atob({}.split(',')[1]), (one) => one.charCodeAt(0)); \
              const bitmap = await createImageBitmap(new Blob([bytes])); \

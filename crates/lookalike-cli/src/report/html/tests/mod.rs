@@ -2,8 +2,8 @@
 //! browser without a window.
 
 mod browser;
+mod images;
 mod page;
-mod pictures;
 
 use super::*;
 

@@ -1,7 +1,7 @@
 //! Files that no encoder at hand writes, made here: progressive ones, ones with a scan for each
 //! component, ones that lack something.
 
-use super::super::{DecodeError, Decoder, PictureFormat, Pixels};
+use super::super::{DecodeError, Decoder, ImageFormat, Pixels};
 
 const WIDTH: usize = 40;
 const HEIGHT: usize = 24;
@@ -282,15 +282,15 @@ impl Scan {
 
 fn decode(bytes: &[u8], colour: bool) -> Result<Pixels, DecodeError> {
     let decoder = Decoder { colour, ..Decoder::default() };
-    decoder.decode_unguarded(bytes, None).map(|picture| picture.pixels)
+    decoder.decode_unguarded(bytes, None).map(|image| image.pixels)
 }
 
 fn cut_off() -> DecodeError {
-    DecodeError::CutOff { format: PictureFormat::Jpeg }
+    DecodeError::CutOff { format: ImageFormat::Jpeg }
 }
 
 fn broken(what: &str) -> DecodeError {
-    DecodeError::Broken { format: PictureFormat::Jpeg, what: what.to_owned() }
+    DecodeError::Broken { format: ImageFormat::Jpeg, what: what.to_owned() }
 }
 
 fn furthest(one: &Pixels, two: &Pixels) -> u8 {

@@ -1,13 +1,13 @@
 use super::{
     super::{
-        DecodeError, Decoder, Picture, PictureFormat as Format,
+        DecodeError, Decoder, Image, ImageFormat as Format,
         made::{Value, jpeg, nef, preview, sensor, tiff},
     },
     *,
 };
 
 #[track_caller]
-fn decoded(bytes: &[u8]) -> Picture {
+fn decoded(bytes: &[u8]) -> Image {
     Decoder::default().decode(bytes).unwrap()
 }
 

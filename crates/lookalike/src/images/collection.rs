@@ -1,8 +1,8 @@
-//! Which pictures of a collection are alike this one, in any orientation, or show a part of it?
+//! Which images of a collection are alike this one, in any orientation, or show a part of it?
 //!
-//! A [`PictureCollection`] is a collection of whole pictures, as they are shown; the payload of each
-//! is its digest, all that a [`PictureSearch`] needs to judge it. Inside its folder are collections
-//! that only name candidates, the [`Table`]s: `turned` holds the same pictures in the other
+//! A [`ImageCollection`] is a collection of whole images, as they are shown; the payload of each
+//! is its digest, all that a [`ImageSearch`] needs to judge it. Inside its folder are collections
+//! that only name candidates, the [`Table`]s: `turned` holds the same images in the other
 //! orientations, `parts` their fragments. They are made from the first one, and can be made again.
 
 use std::{
@@ -18,29 +18,29 @@ use base64::prelude::*;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
-use super::{PictureDigest, PictureParts, PictureSearch};
+use super::{ImageDigest, ImageParts, ImageSearch};
 use crate::{
-    About, Added, Collection, CollectionError, Fingerprint, Found, Maker, NewItem, PictureRecipe,
+    About, Added, Collection, CollectionError, Fingerprint, Found, ImageRecipe, Maker, NewItem,
     Radius, StoredItem, Width,
-    extract::image::{Frames, PictureFormat},
+    extract::image::{Frames, ImageFormat},
     fragments::FragmentSearch,
     hash,
-    recipe::PicturePrints,
+    recipe::ImagePrints,
 };
 
-/// A durable set of pictures that is searched as a [`PictureSearch`] searches pairs: in every
+/// A durable set of images that is searched as a [`ImageSearch`] searches pairs: in every
 /// orientation and, if it was made to keep them, by their parts: crops, frames, captions.
 ///
-/// It keeps some 14 KB of each picture with its parts, else 1 KB. Digests must come from a
-/// [`PictureSearch`] that looks for [orientations](PictureSearch::orientations) and
-/// [parts](PictureSearch::partial), of the recipe the collection was made for; what a digest lacks is
+/// It keeps some 14 KB of each image with its parts, else 1 KB. Digests must come from a
+/// [`ImageSearch`] that looks for [orientations](ImageSearch::orientations) and
+/// [parts](ImageSearch::partial), of the recipe the collection was made for; what a digest lacks is
 /// not found. All methods may be called from several threads at once; a search never waits.
 ///
 /// ```
-/// use lookalike::{PictureCollection, PicturePreset, PictureSearch};
-/// # use lookalike::extract::image::{Picture, Pixels};
+/// use lookalike::{ImageCollection, ImagePreset, ImageSearch};
+/// # use lookalike::extract::image::{Image, Pixels};
 /// # // A scene of spots, seen through a window of it.
-/// # fn photo(left: usize, top: usize, width: usize, height: usize) -> Picture {
+/// # fn photo(left: usize, top: usize, width: usize, height: usize) -> Image {
 /// #     let spots: Vec<[f32; 4]> = (1..160u64)
 /// #         .map(|spot| {
 /// #             let bits = spot.wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -58,26 +58,26 @@ use crate::{
 /// #         };
 /// #         (128.0 + spots.iter().map(light).sum::<f32>()).clamp(0.0, 255.0) as u8
 /// #     });
-/// #     Picture::of_pixels(Pixels::gray(width, height, bytes.collect()).unwrap())
+/// #     Image::of_pixels(Pixels::gray(width, height, bytes.collect()).unwrap())
 /// # }
 /// # let (ferry, crop) = (photo(0, 0, 320, 240), photo(70, 20, 230, 180));
 /// # let folder = tempfile::tempdir()?;
 /// # let folder = folder.path().join("photos");
-/// let preset = PicturePreset::named("pdq")?;
-/// let search = PictureSearch::new(&preset.recipe, preset.radius()).partial(true);
+/// let preset = ImagePreset::named("pdq")?;
+/// let search = ImageSearch::new(&preset.recipe, preset.radius()).partial(true);
 ///
-/// let photos = PictureCollection::create(&folder, &preset.recipe, preset.radius())?;
-/// photos.insert_many(&[("ferry", &search.digest_picture(&ferry, b"bytes of its file"))])?;
+/// let photos = ImageCollection::create(&folder, &preset.recipe, preset.radius())?;
+/// photos.insert_many(&[("ferry", &search.digest_image(&ferry, b"bytes of its file"))])?;
 ///
-/// let query = search.digest_picture(&crop, b"bytes of another file");
+/// let query = search.digest_image(&crop, b"bytes of another file");
 /// let found = photos.search(&search, &query, 10)?;
 /// assert_eq!(found[0].id, "ferry");
-/// // As a whole, it is another picture.
+/// // As a whole, it is another image.
 /// assert!(found[0].distance > preset.radius().bits());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct PictureCollection {
+pub struct ImageCollection {
     whole: Collection,
     tables: Vec<(Table, Collection)>,
     notes: Vec<String>,
@@ -85,14 +85,14 @@ pub struct PictureCollection {
     changing: Mutex<()>,
 }
 
-/// A picture to be stored: its id, and what is kept of it.
-pub type NewPicture<'a> = (&'a str, &'a PictureDigest);
+/// An image to be stored: its id, and what is kept of it.
+pub type NewImage<'a> = (&'a str, &'a ImageDigest);
 
-/// Fingerprints of the same pictures that name candidates, in a folder of their own.
+/// Fingerprints of the same images that name candidates, in a folder of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Table {
-    /// Of pictures that are turned and mirrored: a query that lies as it should may be near one of
-    /// these, though it is near the picture in no orientation of its own.
+    /// Of images that are turned and mirrored: a query that lies as it should may be near one of
+    /// these, though it is near the image in no orientation of its own.
     Turned,
     /// Of their fragments.
     Parts,
@@ -112,15 +112,15 @@ impl Table {
                 About { maker: Maker::Named(format!("{}, turned", whole.maker).into()), ..*whole }
             }
             Self::Parts => {
-                let maker = Maker::Named(format!("fragments {}", PictureParts::VERSION).into());
-                About { maker, width: Width::Bits64, max_radius: PictureParts::SEARCH.radius }
+                let maker = Maker::Named(format!("fragments {}", ImageParts::VERSION).into());
+                About { maker, width: Width::Bits64, max_radius: ImageParts::SEARCH.radius }
             }
         }
     }
 
-    /// What it has of a picture. One of which it has nothing gets a fingerprint that says nothing
-    /// new, so that every picture of a collection is in its tables.
-    fn prints(self, id: &str, digest: &PictureDigest) -> Vec<Fingerprint<4>> {
+    /// What it has of an image. One of which it has nothing gets a fingerprint that says nothing
+    /// new, so that every image of a collection is in its tables.
+    fn prints(self, id: &str, digest: &ImageDigest) -> Vec<Fingerprint<4>> {
         let prints: Vec<_> = match self {
             Self::Turned => {
                 let prints = digest.prints.as_ref();
@@ -138,22 +138,22 @@ impl Table {
     }
 }
 
-/// Pictures whose fragments are stored by one commit: each has some 160.
+/// Images whose fragments are stored by one commit: each has some 160.
 const COMMIT: usize = 1 << 10;
 
 /// Fragments of a query that are looked up at once.
 const FRAGMENTS_AT_ONCE: usize = 16;
 
-impl PictureCollection {
+impl ImageCollection {
     /// A new, empty collection that keeps parts, in a folder that is not there, or is empty. Whole
-    /// pictures can be searched within `max_radius`, or farther: see [`About::picture_parts`]. For
+    /// images can be searched within `max_radius`, or farther: see [`About::image_parts`]. For
     /// one without parts, see [`of`](Self::of).
     pub fn create(
         folder: impl AsRef<Path>,
-        recipe: &PictureRecipe,
+        recipe: &ImageRecipe,
         max_radius: Radius,
     ) -> Result<Self, CollectionError> {
-        Self::of(Collection::create(folder, About::picture_parts(recipe, max_radius))?)
+        Self::of(Collection::create(folder, About::image_parts(recipe, max_radius))?)
     }
 
     /// Opens a collection to search and change it, as [`Collection::open`] does.
@@ -166,15 +166,15 @@ impl PictureCollection {
         Self::of(Collection::open_read_only(folder)?)
     }
 
-    /// From a collection that is open, of [pictures](About::pictures) or of
-    /// [pictures and their parts](About::picture_parts). If its tables are missing, because it was
+    /// From a collection that is open, of [images](About::images) or of
+    /// [images and their parts](About::image_parts). If its tables are missing, because it was
     /// changed as a [`Collection`] or a change was stopped, they are made again; if it was opened
     /// for reading only, it is refused.
     pub fn of(whole: Collection) -> Result<Self, CollectionError> {
         let path = whole.folder().to_path_buf();
         let maker = &whole.about().maker;
         if matches!(maker, Maker::Text(_)) || *maker == Maker::GIVEN {
-            return Err(CollectionError::NoPictures { path });
+            return Err(CollectionError::NoImages { path });
         }
         let mut tables = Vec::new();
         let parts = whole.about().keeps_parts().then_some(Table::Parts);
@@ -190,12 +190,12 @@ impl PictureCollection {
         }
         let notes = tables.iter().flat_map(|(_, table)| table.notes());
         let notes = whole.notes().iter().chain(notes).cloned().collect();
-        let pictures = Self { whole, tables, notes, changing: Mutex::default() };
-        pictures.set_right()?;
-        Ok(pictures)
+        let images = Self { whole, tables, notes, changing: Mutex::default() };
+        images.set_right()?;
+        Ok(images)
     }
 
-    /// The whole pictures: to be searched, listed, exported, and told about. What is changed here
+    /// The whole images: to be searched, listed, exported, and told about. What is changed here
     /// is not changed in the tables of parts.
     pub fn whole(&self) -> &Collection {
         &self.whole
@@ -206,53 +206,53 @@ impl PictureCollection {
         &self.notes
     }
 
-    /// Stores pictures by their ids. If one of an id is there, that one stays as it was. After a
-    /// crash all or none are there. A picture without a fingerprint is [`Added::Unfit`] and does not
+    /// Stores images by their ids. If one of an id is there, that one stays as it was. After a
+    /// crash all or none are there. An image without a fingerprint is [`Added::Unfit`] and does not
     /// stop the others.
-    pub fn insert_many(&self, pictures: &[NewPicture<'_>]) -> Result<Vec<Added>, CollectionError> {
-        self.store(pictures, |items| self.whole.insert_many(items))
+    pub fn insert_many(&self, images: &[NewImage<'_>]) -> Result<Vec<Added>, CollectionError> {
+        self.store(images, |items| self.whole.insert_many(items))
     }
 
-    /// Stores pictures, each in place of the one of its id if there is any.
-    pub fn upsert_many(&self, pictures: &[NewPicture<'_>]) -> Result<Vec<Added>, CollectionError> {
-        self.store(pictures, |items| {
+    /// Stores images, each in place of the one of its id if there is any.
+    pub fn upsert_many(&self, images: &[NewImage<'_>]) -> Result<Vec<Added>, CollectionError> {
+        self.store(images, |items| {
             let stored = items.iter().filter(|item| !item.fingerprints.is_empty());
             self.remove_from_tables(&stored.map(|item| item.id).collect::<Vec<_>>())?;
             self.whole.upsert_many(items)
         })
     }
 
-    /// Stores each picture if none is within `radius` of it as a whole; parts are not compared.
+    /// Stores each image if none is within `radius` of it as a whole; parts are not compared.
     pub fn check_and_insert_many(
         &self,
-        pictures: &[NewPicture<'_>],
+        images: &[NewImage<'_>],
         radius: Radius,
     ) -> Result<Vec<Added>, CollectionError> {
-        self.store(pictures, |items| self.whole.check_and_insert_many(items, radius))
+        self.store(images, |items| self.whole.check_and_insert_many(items, radius))
     }
 
-    /// Removes pictures; says of each whether it was there.
+    /// Removes images; says of each whether it was there.
     pub fn remove_many(&self, ids: &[&str]) -> Result<Vec<bool>, CollectionError> {
         let _changing = self.start_change()?;
         self.remove_from_tables(ids)?;
         self.whole.remove_many(ids)
     }
 
-    /// All pictures that `search` takes for alike, nearest first, then in order of insertion, at
-    /// most `limit` of them. A distance is that of whole pictures, in the orientation in which they
-    /// differ least; of parts it may be beyond the radius. The pictures, and the distances, are those
+    /// All images that `search` takes for alike, nearest first, then in order of insertion, at
+    /// most `limit` of them. A distance is that of whole images, in the orientation in which they
+    /// differ least; of parts it may be beyond the radius. The images, and the distances, are those
     /// of the pairs that the search finds in a batch.
     ///
     /// Works on all threads of the current rayon pool.
     pub fn search(
         &self,
-        search: &PictureSearch,
-        query: &PictureDigest,
+        search: &ImageSearch,
+        query: &ImageDigest,
         limit: usize,
     ) -> Result<Vec<Found>, CollectionError> {
         let maker = match self.whole.about().keeps_parts() {
-            true => Maker::picture_parts(&search.recipe),
-            false => Maker::pictures(&search.recipe),
+            true => Maker::image_parts(&search.recipe),
+            false => Maker::images(&search.recipe),
         };
         self.whole.check_maker(&maker, search.recipe.width)?;
         let mut candidates = BTreeSet::new();
@@ -296,22 +296,22 @@ impl PictureCollection {
     }
 }
 
-impl PictureCollection {
+impl ImageCollection {
     fn store(
         &self,
-        pictures: &[NewPicture<'_>],
+        images: &[NewImage<'_>],
         store: impl FnOnce(&[NewItem<'_>]) -> Result<Vec<Added>, CollectionError>,
     ) -> Result<Vec<Added>, CollectionError> {
-        let payloads: Vec<_> = pictures.par_iter().map(|(_, digest)| payload(digest)).collect();
-        let new = pictures.iter().zip(&payloads);
-        let items: Vec<_> = new.map(|(picture, payload)| new_item(*picture, payload)).collect();
+        let payloads: Vec<_> = images.par_iter().map(|(_, digest)| payload(digest)).collect();
+        let new = images.iter().zip(&payloads);
+        let items: Vec<_> = new.map(|(image, payload)| new_item(*image, payload)).collect();
         let _changing = self.start_change()?;
         let added = store(&items).inspect_err(|_| {
             // What was taken out of the tables comes back; if that fails, too, the next change tries.
             let _ = self.set_right();
         })?;
-        let stored = pictures.iter().zip(&added).filter(|(_, added)| added.is_stored());
-        let stored: Vec<_> = stored.map(|(&picture, _)| picture).collect();
+        let stored = images.iter().zip(&added).filter(|(_, added)| added.is_stored());
+        let stored: Vec<_> = stored.map(|(&image, _)| image).collect();
         self.tables.iter().try_for_each(|(table, into)| table.store(into, &stored))?;
         if added.iter().any(|added| matches!(added, Added::Unfit { .. })) {
             // It may have been taken out of the tables for nothing.
@@ -328,7 +328,7 @@ impl PictureCollection {
         self.tables.iter().find(|(table, _)| *table == wanted).map(|(_, collection)| collection)
     }
 
-    /// Waits for other changes, as two of one picture must come to both collections in the same
+    /// Waits for other changes, as two of one image must come to both collections in the same
     /// order, and sets right what one of them left undone.
     fn start_change(&self) -> Result<MutexGuard<'_, ()>, CollectionError> {
         let changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
@@ -336,11 +336,11 @@ impl PictureCollection {
         Ok(changing)
     }
 
-    /// Completes the tables if pictures are missing there.
+    /// Completes the tables if images are missing there.
     ///
-    /// A change takes pictures out of the tables before it takes them out of the collection, or
+    /// A change takes images out of the tables before it takes them out of the collection, or
     /// replaces them there; it puts them into the tables last. So wherever it stops, what is in the
-    /// tables is in the collection, and the numbers tell whether a picture is missing.
+    /// tables is in the collection, and the numbers tell whether an image is missing.
     fn set_right(&self) -> Result<(), CollectionError> {
         for (table, collection) in &self.tables {
             if collection.len() == self.whole.len() {
@@ -381,20 +381,20 @@ impl PictureCollection {
         table.store(collection, &missing)
     }
 
-    /// Pictures that have enough fragments like those of the query.
+    /// Images that have enough fragments like those of the query.
     fn sharing_fragments(
         &self,
-        search: &PictureSearch,
-        query: &PictureDigest,
+        search: &ImageSearch,
+        query: &ImageDigest,
     ) -> Result<BTreeSet<String>, CollectionError> {
-        let FragmentSearch { radius, votes, .. } = PictureParts::SEARCH;
+        let FragmentSearch { radius, votes, .. } = ImageParts::SEARCH;
         let path = || self.whole.folder().to_path_buf();
         let table = self.table(Table::Parts);
         let table = table.ok_or_else(|| CollectionError::WholeOnly { path: path() })?;
         let counts = |print: &Fingerprint<4>| !search.background.contains(&print.resize());
         let prints: Vec<_> = fragments_of(query).filter(counts).collect();
         let mut shared: HashMap<u64, (String, u32)> = HashMap::new();
-        // A few at a time: all pictures may have some of them.
+        // A few at a time: all images may have some of them.
         for prints in prints.chunks(FRAGMENTS_AT_ONCE) {
             for found in table.search_many(prints, radius, usize::MAX)?.into_iter().flatten() {
                 shared.entry(found.sequence).or_insert_with(|| (found.id, 0)).1 += 1;
@@ -404,14 +404,14 @@ impl PictureCollection {
         Ok(enough.map(|(id, _)| id).collect())
     }
 
-    /// Pictures that may be the query as a whole, in any orientation.
+    /// Images that may be the query as a whole, in any orientation.
     fn near_as_a_whole(
         &self,
-        search: &PictureSearch,
-        query: &PictureDigest,
+        search: &ImageSearch,
+        query: &ImageDigest,
     ) -> Result<Vec<String>, CollectionError> {
         let Some(prints) = &query.prints else { return Ok(Vec::new()) };
-        let looked_at = if search.partial { PictureParts::WORTH_A_LOOK } else { search.radius };
+        let looked_at = if search.partial { ImageParts::WORTH_A_LOOK } else { search.radius };
         let widest = looked_at.min(self.whole.about().max_radius).max(search.radius);
         let mut found = self.whole.search(&prints.upright, widest, usize::MAX)?;
         if search.orientations {
@@ -426,15 +426,15 @@ impl PictureCollection {
 }
 
 impl Table {
-    /// Stores what it has of some pictures.
+    /// Stores what it has of some images.
     fn store(
         self,
         into: &Collection,
-        pictures: &[(impl AsRef<str>, impl Borrow<PictureDigest>)],
+        images: &[(impl AsRef<str>, impl Borrow<ImageDigest>)],
     ) -> Result<(), CollectionError> {
-        for pictures in pictures.chunks(COMMIT) {
-            let ids = || pictures.iter().map(|(id, _)| id.as_ref());
-            let digests = pictures.iter().map(|(_, digest)| digest.borrow());
+        for images in images.chunks(COMMIT) {
+            let ids = || images.iter().map(|(id, _)| id.as_ref());
+            let digests = images.iter().map(|(_, digest)| digest.borrow());
             let prints: Vec<_> =
                 ids().zip(digests).map(|(id, digest)| self.prints(id, digest)).collect();
             let items: Vec<_> =
@@ -446,42 +446,42 @@ impl Table {
 }
 
 impl Maker {
-    /// Fingerprints of whole pictures.
-    pub fn pictures(recipe: &PictureRecipe) -> Self {
+    /// Fingerprints of whole images.
+    pub fn images(recipe: &ImageRecipe) -> Self {
         Self::Named(recipe.to_string().into())
     }
 
-    /// Fingerprints of pictures, kept with their parts.
-    pub fn picture_parts(recipe: &PictureRecipe) -> Self {
+    /// Fingerprints of images, kept with their parts.
+    pub fn image_parts(recipe: &ImageRecipe) -> Self {
         Self::Named((recipe.to_string() + &with_parts()).into())
     }
 }
 
 fn with_parts() -> String {
-    format!(", parts {}", PictureParts::VERSION)
+    format!(", parts {}", ImageParts::VERSION)
 }
 
 impl About {
-    /// A collection of whole pictures.
-    pub fn pictures(recipe: &PictureRecipe, max_radius: Radius) -> Self {
-        Self { maker: Maker::pictures(recipe), width: recipe.width, max_radius }
+    /// A collection of whole images.
+    pub fn images(recipe: &ImageRecipe, max_radius: Radius) -> Self {
+        Self { maker: Maker::images(recipe), width: recipe.width, max_radius }
     }
 
-    /// A [`PictureCollection`] that keeps parts. Its radius is wide enough for a look at whole
-    /// pictures that may show the same.
-    pub fn picture_parts(recipe: &PictureRecipe, max_radius: Radius) -> Self {
-        let widest = PictureParts::WORTH_A_LOOK.min(Radius::new(recipe.width.bits()));
+    /// A [`ImageCollection`] that keeps parts. Its radius is wide enough for a look at whole
+    /// images that may show the same.
+    pub fn image_parts(recipe: &ImageRecipe, max_radius: Radius) -> Self {
+        let widest = ImageParts::WORTH_A_LOOK.min(Radius::new(recipe.width.bits()));
         let max_radius = max_radius.max(widest);
-        Self { maker: Maker::picture_parts(recipe), width: recipe.width, max_radius }
+        Self { maker: Maker::image_parts(recipe), width: recipe.width, max_radius }
     }
 
-    /// Whether it is of pictures and their parts.
+    /// Whether it is of images and their parts.
     pub fn keeps_parts(&self) -> bool {
         self.maker.to_string().ends_with(&with_parts())
     }
 }
 
-fn compare(search: &PictureSearch, item: StoredItem, query: &PictureDigest) -> Option<Found> {
+fn compare(search: &ImageSearch, item: StoredItem, query: &ImageDigest) -> Option<Found> {
     let stored = kept(&item);
     if !search.are_alike(&stored, query) {
         return None;
@@ -492,38 +492,38 @@ fn compare(search: &PictureSearch, item: StoredItem, query: &PictureDigest) -> O
 }
 
 /// As it is stored: as it is shown. Its other orientations are in a table.
-fn new_item<'a>((id, digest): NewPicture<'a>, payload: &'a str) -> NewItem<'a> {
+fn new_item<'a>((id, digest): NewImage<'a>, payload: &'a str) -> NewItem<'a> {
     let upright: &[_] =
         digest.prints.as_ref().map_or(&[], |prints| slice::from_ref(&prints.upright));
     NewItem { payload: Some(payload), ..NewItem::new(id, upright) }
 }
 
-/// What is kept of a picture beside its fingerprint.
-fn payload(digest: &PictureDigest) -> String {
+/// What is kept of an image beside its fingerprint.
+fn payload(digest: &ImageDigest) -> String {
     json!({ "digest": BASE64_STANDARD.encode(digest.to_bytes()) }).to_string()
 }
 
-fn digest(payload: &str) -> Option<PictureDigest> {
+fn digest(payload: &str) -> Option<ImageDigest> {
     let payload: Value = serde_json::from_str(payload).ok()?;
     let bytes = BASE64_STANDARD.decode(payload.get("digest")?.as_str()?).ok()?;
-    PictureDigest::from_bytes(&bytes)
+    ImageDigest::from_bytes(&bytes)
 }
 
-/// What is known of a picture. One that was stored without a digest, as an item of a [`Collection`],
+/// What is known of an image. One that was stored without a digest, as an item of a [`Collection`],
 /// is its fingerprint alone.
-fn kept(item: &StoredItem) -> PictureDigest {
-    item.payload.as_deref().and_then(digest).unwrap_or_else(|| PictureDigest {
+fn kept(item: &StoredItem) -> ImageDigest {
+    item.payload.as_deref().and_then(digest).unwrap_or_else(|| ImageDigest {
         width: 0,
         height: 0,
-        format: PictureFormat::Raw,
+        format: ImageFormat::Raw,
         content: hash::content(item.id.as_bytes()),
         frames: Frames::default(),
-        prints: item.fingerprints.first().map(|&upright| PicturePrints { upright, turned: None }),
+        prints: item.fingerprints.first().map(|&upright| ImagePrints { upright, turned: None }),
         parts: None,
     })
 }
 
-fn fragments_of(digest: &PictureDigest) -> impl Iterator<Item = Fingerprint<4>> {
+fn fragments_of(digest: &ImageDigest) -> impl Iterator<Item = Fingerprint<4>> {
     let fragments = digest.parts.iter().flat_map(|parts| &parts.fragments);
     fragments.map(|fragment| fragment.print.resize())
 }
@@ -534,14 +534,14 @@ mod tests {
 
     use super::*;
     use crate::{
-        PicturePreset, Pictures, Resources,
+        ImagePreset, Images, Resources,
         collection::tests::test_folder,
-        extract::image::{Orientation, Picture, Pixels},
-        pictures::tests::{blobs, cut, scrambled, waves},
+        extract::image::{Image, Orientation, Pixels},
+        images::tests::{blobs, cut, scrambled, waves},
     };
 
-    /// Some pictures that show parts of each other, turned and smaller ones, and strangers.
-    static PICTURES: LazyLock<Vec<Pixels>> = LazyLock::new(|| {
+    /// Some images that show parts of each other, turned and smaller ones, and strangers.
+    static IMAGES: LazyLock<Vec<Pixels>> = LazyLock::new(|| {
         let (one, two) = (blobs(1, 320, 240), blobs(2, 320, 240));
         vec![
             cut(&one, 70, 20, 230, 180),
@@ -556,55 +556,52 @@ mod tests {
         ]
     });
 
-    fn preset() -> &'static PicturePreset {
-        PicturePreset::named("pdq").unwrap()
+    fn preset() -> &'static ImagePreset {
+        ImagePreset::named("pdq").unwrap()
     }
 
     /// Turned waves as short as these differ in more bits than copies do.
-    fn search(radius: u32) -> PictureSearch {
-        PictureSearch::new(&preset().recipe, Radius::new(radius)).orientations(true).partial(true)
+    fn search(radius: u32) -> ImageSearch {
+        ImageSearch::new(&preset().recipe, Radius::new(radius)).orientations(true).partial(true)
     }
 
-    fn digested(search: &PictureSearch, pixels: &Pixels, content: usize) -> PictureDigest {
-        search.digest_picture(&Picture::of_pixels(pixels.clone()), &content.to_le_bytes())
+    fn digested(search: &ImageSearch, pixels: &Pixels, content: usize) -> ImageDigest {
+        search.digest_image(&Image::of_pixels(pixels.clone()), &content.to_le_bytes())
     }
 
-    fn digests() -> Vec<PictureDigest> {
-        (0..)
-            .zip(&*PICTURES)
-            .map(|(number, pixels)| digested(&search(60), pixels, number))
-            .collect()
+    fn digests() -> Vec<ImageDigest> {
+        (0..).zip(&*IMAGES).map(|(number, pixels)| digested(&search(60), pixels, number)).collect()
     }
 
-    /// The same pictures, in other files.
-    fn queries() -> Vec<PictureDigest> {
+    /// The same images, in other files.
+    fn queries() -> Vec<ImageDigest> {
         (100..)
-            .zip(&*PICTURES)
+            .zip(&*IMAGES)
             .map(|(number, pixels)| digested(&search(60), pixels, number))
             .collect()
     }
 
-    fn create(folder: &Path) -> PictureCollection {
-        PictureCollection::create(folder, &preset().recipe, preset().radius()).unwrap()
+    fn create(folder: &Path) -> ImageCollection {
+        ImageCollection::create(folder, &preset().recipe, preset().radius()).unwrap()
     }
 
-    fn found(pictures: &PictureCollection, query: &PictureDigest) -> Vec<String> {
-        let found = pictures.search(&search(60), query, usize::MAX).unwrap();
+    fn found(images: &ImageCollection, query: &ImageDigest) -> Vec<String> {
+        let found = images.search(&search(60), query, usize::MAX).unwrap();
         found.into_iter().map(|found| found.id).collect()
     }
 
-    /// The twin: of all pairs of the stored pictures and the query, those of the query, nearest
+    /// The twin: of all pairs of the stored images and the query, those of the query, nearest
     /// first.
     fn expected<'a>(
-        search: &PictureSearch,
-        stored: impl IntoIterator<Item = (&'a String, &'a PictureDigest)>,
-        query: &PictureDigest,
+        search: &ImageSearch,
+        stored: impl IntoIterator<Item = (&'a String, &'a ImageDigest)>,
+        query: &ImageDigest,
     ) -> Vec<(u32, String)> {
         let stored: Vec<_> = stored.into_iter().collect();
-        let mut pictures = Pictures::new();
-        stored.iter().for_each(|(_, digest)| pictures.push((*digest).clone()).unwrap());
-        pictures.push(query.clone()).unwrap();
-        let pairs = pictures.pairs(search, &Resources::new()).unwrap().pairs.to_vec().unwrap();
+        let mut images = Images::new();
+        stored.iter().for_each(|(_, digest)| images.push((*digest).clone()).unwrap());
+        images.push(query.clone()).unwrap();
+        let pairs = images.pairs(search, &Resources::new()).unwrap().pairs.to_vec().unwrap();
         let of_query = pairs.iter().filter(|pair| pair.b as usize == stored.len());
         let mut alike: Vec<_> = of_query
             .map(|pair| {
@@ -617,13 +614,13 @@ mod tests {
     }
 
     fn assert_twin(
-        pictures: &PictureCollection,
-        search: &PictureSearch,
-        twin: &BTreeMap<String, PictureDigest>,
-        query: &PictureDigest,
+        images: &ImageCollection,
+        search: &ImageSearch,
+        twin: &BTreeMap<String, ImageDigest>,
+        query: &ImageDigest,
         at: &str,
     ) -> usize {
-        let found = pictures.search(search, query, usize::MAX).unwrap();
+        let found = images.search(search, query, usize::MAX).unwrap();
         assert!(found.is_sorted_by_key(|found| (found.distance, found.sequence)), "{at}");
         let mut found: Vec<_> = found.into_iter().map(|found| (found.distance, found.id)).collect();
         found.sort();
@@ -639,17 +636,17 @@ mod tests {
         for radius in [31, 60, 120] {
             let folder = folder.path().join(radius.to_string());
             let search = search(radius);
-            let pictures =
-                PictureCollection::create(&folder, &preset().recipe, Radius::new(120)).unwrap();
+            let images =
+                ImageCollection::create(&folder, &preset().recipe, Radius::new(120)).unwrap();
             let twin: BTreeMap<_, _> = (0..)
                 .zip(&digests)
                 .map(|(number, one)| (format!("{number}"), one.clone()))
                 .collect();
             let new: Vec<_> = twin.iter().map(|(id, digest)| (id.as_str(), digest)).collect();
-            pictures.insert_many(&new).unwrap();
+            images.insert_many(&new).unwrap();
             let all: usize = queries()
                 .iter()
-                .map(|query| assert_twin(&pictures, &search, &twin, query, &radius.to_string()))
+                .map(|query| assert_twin(&images, &search, &twin, query, &radius.to_string()))
                 .sum();
             // Itself and, by parts, one or two others at least.
             assert!(all > 15, "{radius} bits: {all}");
@@ -657,7 +654,7 @@ mod tests {
     }
 
     #[test]
-    fn without_parts_it_finds_turned_pictures_as_a_search_of_all_pairs_does() {
+    fn without_parts_it_finds_turned_images_as_a_search_of_all_pairs_does() {
         let folder = test_folder();
         let mut turned = Vec::new();
         for seed in 0..6 {
@@ -665,23 +662,23 @@ mod tests {
             turned.extend(Orientation::ALL.map(|orientation| one.clone().turned(orientation)));
         }
         let search =
-            |radius| PictureSearch::new(&preset().recipe, Radius::new(radius)).orientations(true);
+            |radius| ImageSearch::new(&preset().recipe, Radius::new(radius)).orientations(true);
         let digests: Vec<_> =
             (0..).zip(&turned).map(|(number, one)| digested(&search(31), one, number)).collect();
         let path = folder.path().join("seen");
-        let about = About::pictures(&preset().recipe, Radius::new(72));
-        let pictures = PictureCollection::of(Collection::create(&path, about).unwrap()).unwrap();
+        let about = About::images(&preset().recipe, Radius::new(72));
+        let images = ImageCollection::of(Collection::create(&path, about).unwrap()).unwrap();
         let (queries, stored): (Vec<_>, Vec<_>) =
             digests.into_iter().enumerate().partition(|(number, _)| number % 8 < 4);
         let twin: BTreeMap<_, _> =
             stored.into_iter().map(|(number, digest)| (number.to_string(), digest)).collect();
         let new: Vec<_> = twin.iter().map(|(id, digest)| (id.as_str(), digest)).collect();
-        pictures.insert_many(&new).unwrap();
+        images.insert_many(&new).unwrap();
         let (mut found, mut one_way) = (0, 0);
         for radius in [20, 26, 31, 48, 72] {
             for (number, query) in &queries {
-                found += assert_twin(&pictures, &search(radius), &twin, query, &number.to_string());
-                // Is any picture near only in the direction that the query does not have?
+                found += assert_twin(&images, &search(radius), &twin, query, &number.to_string());
+                // Is any image near only in the direction that the query does not have?
                 let prints = query.prints.as_ref().unwrap();
                 let of_query = prints.turned.as_deref().unwrap();
                 one_way += twin
@@ -702,12 +699,12 @@ mod tests {
     #[test]
     fn limits_keep_the_nearest() {
         let folder = test_folder();
-        let pictures = create(&folder.path().join("seen"));
+        let images = create(&folder.path().join("seen"));
         let digests = digests();
-        pictures.insert_many(&[("part", &digests[0]), ("whole", &digests[7])]).unwrap();
+        images.insert_many(&[("part", &digests[0]), ("whole", &digests[7])]).unwrap();
         let query = &queries()[7];
-        assert_eq!(found(&pictures, query), ["whole", "part"]);
-        let first = pictures.search(&search(60), query, 1).unwrap();
+        assert_eq!(found(&images, query), ["whole", "part"]);
+        let first = images.search(&search(60), query, 1).unwrap();
         assert_eq!((first.len(), first[0].id.as_str()), (1, "whole"));
     }
 
@@ -718,8 +715,8 @@ mod tests {
         for history in 1..=4 {
             let folder = test_folder();
             let path = folder.path().join("seen");
-            let mut pictures = create(&path);
-            let mut twin: BTreeMap<String, PictureDigest> = BTreeMap::new();
+            let mut images = create(&path);
+            let mut twin: BTreeMap<String, ImageDigest> = BTreeMap::new();
             for step in 0..24 {
                 let at = format!("history {history}, step {step}");
                 let dice = |what: u64, end: usize| {
@@ -729,38 +726,38 @@ mod tests {
                 let digest = &digests[dice(1, digests.len())];
                 match dice(2, 8) {
                     0 | 1 => {
-                        let added = pictures.insert_many(&[(&id, digest)]).unwrap();
+                        let added = images.insert_many(&[(&id, digest)]).unwrap();
                         assert_eq!(added[0].is_stored(), !twin.contains_key(&id), "{at}");
                         twin.entry(id).or_insert(digest.clone());
                     }
                     2 | 3 => {
-                        pictures.upsert_many(&[(&id, digest)]).unwrap();
+                        images.upsert_many(&[(&id, digest)]).unwrap();
                         twin.insert(id, digest.clone());
                     }
                     4 => {
                         let radius = Radius::new(31);
-                        let added = pictures.check_and_insert_many(&[(&id, digest)], radius);
+                        let added = images.check_and_insert_many(&[(&id, digest)], radius);
                         if added.unwrap()[0].is_stored() {
                             twin.insert(id, digest.clone());
                         }
                     }
                     5 => {
-                        let removed = pictures.remove_many(&[&id]).unwrap();
+                        let removed = images.remove_many(&[&id]).unwrap();
                         assert_eq!(removed, [twin.remove(&id).is_some()], "{at}");
                     }
-                    6 => pictures.compact().unwrap(),
+                    6 => images.compact().unwrap(),
                     _ => {
-                        drop(pictures);
-                        pictures = PictureCollection::open(&path).unwrap();
+                        drop(images);
+                        images = ImageCollection::open(&path).unwrap();
                     }
                 }
-                for (table, collection) in &pictures.tables {
+                for (table, collection) in &images.tables {
                     assert_eq!(collection.len(), twin.len() as u64, "{at}: {table:?}");
                 }
                 let query = &queries[dice(3, queries.len())];
-                assert_twin(&pictures, &search, &twin, query, &at);
+                assert_twin(&images, &search, &twin, query, &at);
             }
-            pictures.verify().unwrap();
+            images.verify().unwrap();
         }
     }
 
@@ -772,10 +769,10 @@ mod tests {
         create(&path).insert_many(&[("a", &digests[7]), ("b", &digests[8])]).unwrap();
         for table in [Table::Turned, Table::Parts] {
             fs::remove_dir_all(path.join(table.folder())).unwrap();
-            let refused = PictureCollection::open_read_only(&path).unwrap_err();
+            let refused = ImageCollection::open_read_only(&path).unwrap_err();
             assert!(matches!(refused, CollectionError::PartsIncomplete { .. }), "{refused}");
-            assert_eq!(found(&PictureCollection::open(&path).unwrap(), query), ["a"]);
-            assert_eq!(found(&PictureCollection::open_read_only(&path).unwrap(), query), ["a"]);
+            assert_eq!(found(&ImageCollection::open(&path).unwrap(), query), ["a"]);
+            assert_eq!(found(&ImageCollection::open_read_only(&path).unwrap(), query), ["a"]);
         }
     }
 
@@ -784,59 +781,59 @@ mod tests {
         let folder = test_folder();
         let path = folder.path().join("seen");
         let (digests, queries) = (digests(), queries());
-        let pictures = create(&path);
-        pictures.insert_many(&[("a", &digests[7]), ("b", &digests[8])]).unwrap();
+        let images = create(&path);
+        images.insert_many(&[("a", &digests[7]), ("b", &digests[8])]).unwrap();
         // As if changes had been stopped half-way: of one the tables know too little, of one too much.
-        pictures.remove_from_tables(&["a"]).unwrap();
-        drop(pictures);
-        let refused = PictureCollection::open_read_only(&path).unwrap_err();
+        images.remove_from_tables(&["a"]).unwrap();
+        drop(images);
+        let refused = ImageCollection::open_read_only(&path).unwrap_err();
         assert!(matches!(refused, CollectionError::PartsIncomplete { .. }), "{refused}");
-        let pictures = PictureCollection::open(&path).unwrap();
-        assert_eq!(found(&pictures, &queries[0]), ["a"]);
-        pictures.whole.remove("b").unwrap();
-        drop(pictures);
-        let pictures = PictureCollection::open(&path).unwrap();
-        assert!(pictures.tables.iter().all(|(_, table)| table.len() == 1));
-        assert_eq!(found(&pictures, &queries[2]), [""; 0]);
+        let images = ImageCollection::open(&path).unwrap();
+        assert_eq!(found(&images, &queries[0]), ["a"]);
+        images.whole.remove("b").unwrap();
+        drop(images);
+        let images = ImageCollection::open(&path).unwrap();
+        assert!(images.tables.iter().all(|(_, table)| table.len() == 1));
+        assert_eq!(found(&images, &queries[2]), [""; 0]);
 
         // What failed in this process is set right by the next change.
-        pictures.remove_from_tables(&["a"]).unwrap();
-        pictures.insert_many(&[("c", &digests[8])]).unwrap();
+        images.remove_from_tables(&["a"]).unwrap();
+        images.insert_many(&[("c", &digests[8])]).unwrap();
         assert_eq!(
-            (found(&pictures, &queries[0]), found(&pictures, &queries[2])),
+            (found(&images, &queries[0]), found(&images, &queries[2])),
             (vec!["a".to_owned()], vec!["c".to_owned()])
         );
     }
 
     #[test]
-    fn a_replaced_picture_is_found_by_its_new_parts_only() {
+    fn a_replaced_image_is_found_by_its_new_parts_only() {
         let folder = test_folder();
-        let pictures = create(&folder.path().join("seen"));
+        let images = create(&folder.path().join("seen"));
         let (digests, queries) = (digests(), queries());
-        pictures.insert_many(&[("a", &digests[7])]).unwrap();
-        pictures.upsert_many(&[("a", &digests[8])]).unwrap();
-        assert_eq!(found(&pictures, &queries[0]), [""; 0]);
-        assert_eq!(found(&pictures, &queries[2]), ["a"]);
-        pictures.remove_many(&["a", "b"]).unwrap();
-        assert_eq!(found(&pictures, &queries[2]), [""; 0]);
-        assert_eq!(pictures.whole.len(), 0);
-        assert!(pictures.tables.iter().all(|(_, table)| table.is_empty()));
+        images.insert_many(&[("a", &digests[7])]).unwrap();
+        images.upsert_many(&[("a", &digests[8])]).unwrap();
+        assert_eq!(found(&images, &queries[0]), [""; 0]);
+        assert_eq!(found(&images, &queries[2]), ["a"]);
+        images.remove_many(&["a", "b"]).unwrap();
+        assert_eq!(found(&images, &queries[2]), [""; 0]);
+        assert_eq!(images.whole.len(), 0);
+        assert!(images.tables.iter().all(|(_, table)| table.is_empty()));
     }
 
     #[test]
     fn an_image_without_a_fingerprint_changes_nothing_and_stops_no_other() {
         let folder = test_folder();
-        let pictures = create(&folder.path().join("seen"));
+        let images = create(&folder.path().join("seen"));
         let (digests, query) = (digests(), &queries()[0]);
         let flat = Pixels::gray(64, 64, vec![200; 64 * 64]).unwrap();
         let flat = digested(&search(60), &flat, 99);
-        pictures.insert_many(&[("a", &digests[7])]).unwrap();
+        images.insert_many(&[("a", &digests[7])]).unwrap();
         let added =
-            pictures.upsert_many(&[("flat", &flat), ("b", &digests[8]), ("a", &flat)]).unwrap();
+            images.upsert_many(&[("flat", &flat), ("b", &digests[8]), ("a", &flat)]).unwrap();
         let unfit = Added::Unfit { why: "it has no fingerprint".to_owned() };
         assert_eq!(added, [unfit.clone(), Added::New { sequence: 1 }, unfit]);
-        assert_eq!(found(&pictures, query), ["a"]);
-        assert!(pictures.tables.iter().all(|(_, table)| table.len() == 2));
+        assert_eq!(found(&images, query), ["a"]);
+        assert!(images.tables.iter().all(|(_, table)| table.len() == 2));
     }
 
     #[test]
@@ -850,12 +847,12 @@ mod tests {
         let payload = Some("{\"digest\":\"of something else\"}");
         whole.insert(NewItem::new("bare", &[upright])).unwrap();
         whole.insert(NewItem { payload, ..NewItem::new("other", &[upright]) }).unwrap();
-        let pictures = PictureCollection::of(whole).unwrap();
-        assert_eq!(found(&pictures, &queries[4]), ["bare", "other"]);
-        assert_eq!(found(&pictures, &queries[3]), ["bare", "other"], "turned");
-        assert_eq!(found(&pictures, &queries[0]), [""; 0]);
-        drop(pictures);
-        PictureCollection::open_read_only(&path).unwrap();
+        let images = ImageCollection::of(whole).unwrap();
+        assert_eq!(found(&images, &queries[4]), ["bare", "other"]);
+        assert_eq!(found(&images, &queries[3]), ["bare", "other"], "turned");
+        assert_eq!(found(&images, &queries[0]), [""; 0]);
+        drop(images);
+        ImageCollection::open_read_only(&path).unwrap();
     }
 
     #[test]
@@ -863,11 +860,11 @@ mod tests {
         let folder = test_folder();
         let [path, copy] = ["seen", "copy"].map(|name| folder.path().join(name));
         let (digests, query) = (digests(), &queries()[0]);
-        let pictures = create(&path);
-        pictures.insert_many(&[("a", &digests[7]), ("b", &digests[8])]).unwrap();
-        pictures.backup(&copy).unwrap();
-        let copy = PictureCollection::open_read_only(&copy).unwrap();
-        assert_eq!(found(&copy, query), found(&pictures, query));
+        let images = create(&path);
+        images.insert_many(&[("a", &digests[7]), ("b", &digests[8])]).unwrap();
+        images.backup(&copy).unwrap();
+        let copy = ImageCollection::open_read_only(&copy).unwrap();
+        assert_eq!(found(&copy, query), found(&images, query));
         assert_eq!(found(&copy, query), ["a"]);
     }
 
@@ -876,37 +873,37 @@ mod tests {
         let folder = test_folder();
         let recipe = &preset().recipe;
         let whole = folder.path().join("whole");
-        drop(Collection::create(&whole, About::pictures(recipe, preset().radius())).unwrap());
-        let whole = PictureCollection::open(&whole).unwrap();
+        drop(Collection::create(&whole, About::images(recipe, preset().radius())).unwrap());
+        let whole = ImageCollection::open(&whole).unwrap();
         let refused = whole.search(&search(31), &queries()[0], 1).unwrap_err();
         assert!(matches!(refused, CollectionError::WholeOnly { .. }), "{refused}");
 
         let given = About::given(Width::Bits256, preset().radius());
         let given = Collection::create(folder.path().join("given"), given).unwrap();
-        let refused = PictureCollection::of(given).unwrap_err();
-        assert!(matches!(refused, CollectionError::NoPictures { .. }), "{refused}");
+        let refused = ImageCollection::of(given).unwrap_err();
+        assert!(matches!(refused, CollectionError::NoImages { .. }), "{refused}");
 
-        let phash = PicturePreset::named("phash").unwrap();
-        let search = PictureSearch::new(&phash.recipe, phash.radius()).partial(true);
-        let query = digested(&search, &PICTURES[0], 0);
+        let phash = ImagePreset::named("phash").unwrap();
+        let search = ImageSearch::new(&phash.recipe, phash.radius()).partial(true);
+        let query = digested(&search, &IMAGES[0], 0);
         let refused = create(&folder.path().join("seen")).search(&search, &query, 1).unwrap_err();
         assert!(matches!(refused, CollectionError::Recipe { .. }), "{refused}");
         // Fingerprints of fewer bits than are worth a look are no reason to refuse.
         let path = folder.path().join("phash");
-        let pictures = PictureCollection::create(&path, &phash.recipe, phash.radius()).unwrap();
-        pictures.insert_many(&[("a", &query)]).unwrap();
-        assert_eq!(pictures.search(&search, &query, 1).unwrap()[0].distance, 0);
+        let images = ImageCollection::create(&path, &phash.recipe, phash.radius()).unwrap();
+        images.insert_many(&[("a", &query)]).unwrap();
+        assert_eq!(images.search(&search, &query, 1).unwrap()[0].distance, 0);
     }
 
     #[test]
     fn what_is_kept_is_written_in_the_same_way_for_ever() {
-        let written = PictureDigest {
+        let written = ImageDigest {
             width: 640,
             height: 480,
-            format: PictureFormat::Raw,
+            format: ImageFormat::Raw,
             content: [1, 2],
             frames: Frames::default(),
-            prints: Some(PicturePrints { upright: Fingerprint([3, 4, 5, 6]), turned: None }),
+            prints: Some(ImagePrints { upright: Fingerprint([3, 4, 5, 6]), turned: None }),
             parts: None,
         };
         let text = concat!(

@@ -1,16 +1,16 @@
-//! Which whole pictures may be alike, in any orientation?
+//! Which whole images may be alike, in any orientation?
 
-use super::{PictureDigest, PictureSearch};
+use super::{ImageDigest, ImageSearch};
 use crate::{
     AllPairs, Fingerprint, PairsError, Resources, Search, StaticIndex, Width,
     extract::image::Orientation,
 };
 
-/// Pairs of pictures, the earlier one first, that include all that are [alike](are_alike) as a whole.
+/// Pairs of images, the earlier one first, that include all that are [alike](are_alike) as a whole.
 /// Some are there twice.
 pub(super) fn candidates(
-    search: &PictureSearch,
-    digests: &[&PictureDigest],
+    search: &ImageSearch,
+    digests: &[&ImageDigest],
     resources: &Resources<'_>,
 ) -> Result<Vec<(u32, u32)>, PairsError> {
     match search.recipe.width {
@@ -20,11 +20,11 @@ pub(super) fn candidates(
     }
 }
 
-/// The same of pictures and keepers: the place of the picture, then that of the keeper.
+/// The same of images and keepers: the place of the image, then that of the keeper.
 pub(super) fn candidates_between(
-    search: &PictureSearch,
-    items: &[&PictureDigest],
-    keepers: &[&PictureDigest],
+    search: &ImageSearch,
+    items: &[&ImageDigest],
+    keepers: &[&ImageDigest],
     resources: &Resources<'_>,
 ) -> Result<Vec<(u32, u32)>, PairsError> {
     match search.recipe.width {
@@ -34,19 +34,19 @@ pub(super) fn candidates_between(
     }
 }
 
-/// How pictures are compared, for people to read.
+/// How images are compared, for people to read.
 pub(super) fn plan(
-    search: &PictureSearch,
-    digests: &[PictureDigest],
+    search: &ImageSearch,
+    digests: &[ImageDigest],
     resources: &Resources<'_>,
 ) -> Result<String, PairsError> {
     fn plan<const WORDS: usize>(
         search: &AllPairs<'_>,
-        digests: &[&PictureDigest],
+        digests: &[&ImageDigest],
     ) -> Result<String, PairsError> {
         Ok(search.plan(&upright::<WORDS>(digests))?.to_string())
     }
-    let digests: Vec<&PictureDigest> = digests.iter().collect();
+    let digests: Vec<&ImageDigest> = digests.iter().collect();
     let pairs = AllPairs::new(search.radius).resources(resources.clone());
     match search.recipe.width {
         Width::Bits32 | Width::Bits64 => plan::<1>(&pairs, &digests),
@@ -55,31 +55,31 @@ pub(super) fn plan(
     }
 }
 
-/// Whether two pictures are alike as a whole.
-pub(super) fn are_alike(search: &PictureSearch, one: &PictureDigest, two: &PictureDigest) -> bool {
+/// Whether two images are alike as a whole.
+pub(super) fn are_alike(search: &ImageSearch, one: &ImageDigest, two: &ImageDigest) -> bool {
     let near = search.compare(one, two);
     near.is_some_and(|near| search.radius.contains(near.distance))
 }
 
-fn upright<const WORDS: usize>(digests: &[&PictureDigest]) -> Vec<Fingerprint<WORDS>> {
+fn upright<const WORDS: usize>(digests: &[&ImageDigest]) -> Vec<Fingerprint<WORDS>> {
     let prints = digests.iter().flat_map(|digest| &digest.prints);
     prints.map(|prints| prints.upright.resize()).collect()
 }
 
-/// The pictures that have a fingerprint for one of the other orientations, and it.
+/// The images that have a fingerprint for one of the other orientations, and it.
 fn turned<const WORDS: usize>(
-    digests: &[&PictureDigest],
+    digests: &[&ImageDigest],
     orientation: Orientation,
 ) -> (Vec<u32>, Vec<Fingerprint<WORDS>>) {
-    let turned = |digest: &PictureDigest| {
+    let turned = |digest: &ImageDigest| {
         Some(digest.prints.as_ref()?.turned.as_deref()?[orientation.index()].resize())
     };
     (0..).zip(digests).filter_map(|(at, digest)| Some((at, turned(digest)?))).unzip()
 }
 
 fn candidates_in<const WORDS: usize>(
-    search: &PictureSearch,
-    digests: &[&PictureDigest],
+    search: &ImageSearch,
+    digests: &[&ImageDigest],
     resources: &Resources<'_>,
 ) -> Result<Vec<(u32, u32)>, PairsError> {
     let prints = upright::<WORDS>(digests);
@@ -102,9 +102,9 @@ fn candidates_in<const WORDS: usize>(
 }
 
 fn between<const WORDS: usize>(
-    search: &PictureSearch,
-    items: &[&PictureDigest],
-    keepers: &[&PictureDigest],
+    search: &ImageSearch,
+    items: &[&ImageDigest],
+    keepers: &[&ImageDigest],
     resources: &Resources<'_>,
 ) -> Result<Vec<(u32, u32)>, PairsError> {
     let kernel = resources.kernel_to_use();
@@ -115,7 +115,7 @@ fn between<const WORDS: usize>(
         pairs.push((query as u32, found.id));
     })?;
     let turnings = if search.orientations { &Orientation::ALL[1..] } else { &[] };
-    // Turning one picture is not the same as turning the other back: both are tried.
+    // Turning one image is not the same as turning the other back: both are tried.
     for &orientation in turnings {
         let (places, queries) = turned(items, orientation);
         index.par_search_batch(&queries, search.radius, |query, found| {

@@ -1,10 +1,10 @@
-//! What does a picture look like, in bits?
+//! What does an image look like, in bits?
 
 use std::{fs, path::PathBuf};
 
 use lookalike::{
-    Fingerprint, PicturePreset, PictureRecipe, Width,
-    extract::image::{Decoder, Picture, Pixels},
+    Fingerprint, ImagePreset, ImageRecipe, Width,
+    extract::image::{Decoder, Image, Pixels},
 };
 use pyo3::{
     exceptions::{PyTypeError, PyValueError},
@@ -21,31 +21,31 @@ use crate::{
     work::{self, on_pool},
 };
 
-/// Pictures that are worked on between two looks at signals.
+/// Images that are worked on between two looks at signals.
 const ROUND: usize = 64;
 
-/// A picture, where it is.
+/// An image, where it is.
 enum Source {
     File(PathBuf),
     /// What a file holds.
     Bytes(PyBackedBytes),
-    Pixels(Picture),
+    Pixels(Image),
 }
 
 /// Fingerprints as words, a byte for each that is 1 where there is none, and of each that could not
 /// be read its number and why.
 type Many<'py> = (Bound<'py, PyByteArray>, Bound<'py, PyByteArray>, Vec<(usize, String)>);
 
-/// The fingerprints of pictures: paths, bytes of files, or pixels as (width, height, channels, bytes).
+/// The fingerprints of images: paths, bytes of files, or pixels as (width, height, channels, bytes).
 #[pyfunction]
 #[pyo3(signature = (sources, recipe, threads=None))]
-pub fn pictures<'py>(
+pub fn images<'py>(
     py: Python<'py>,
     sources: &Bound<'py, PyAny>,
     recipe: &str,
     threads: Option<Threads>,
 ) -> PyResult<Many<'py>> {
-    let recipe = &PicturePreset::named(recipe).or_raise()?.recipe;
+    let recipe = &ImagePreset::named(recipe).or_raise()?.recipe;
     let pool = work::pool(threads)?;
     let mut made: Vec<Result<Option<Fingerprint<4>>, String>> = Vec::new();
     let mut sources = sources.try_iter()?;
@@ -73,11 +73,11 @@ pub fn pictures<'py>(
 /// A preset: its name, its bits, the distances of copy, near and similar, what it is good for.
 type Listed = (&'static str, u32, (u32, u32, u32), &'static str);
 
-/// Every preset for pictures.
+/// Every preset for images.
 #[pyfunction]
-pub fn picture_presets() -> Vec<Listed> {
-    let listed = PicturePreset::ALL.iter().map(|preset| {
-        let PictureRecipe { width, .. } = preset.recipe;
+pub fn image_presets() -> Vec<Listed> {
+    let listed = ImagePreset::ALL.iter().map(|preset| {
+        let ImageRecipe { width, .. } = preset.recipe;
         let [copy, near, similar] = preset.levels.map(|radius| radius.bits());
         (preset.recipe.name(), Width::bits(width), (copy, near, similar), preset.description)
     });
@@ -97,20 +97,20 @@ impl Source {
                 _ => Pixels::rgb(width, height, bytes.to_vec()),
             };
             let wrong = || PyValueError::new_err(format!("{width} x {height}: not so many pixels"));
-            return pixels.ok_or_else(wrong).map(|pixels| Self::Pixels(Picture::of_pixels(pixels)));
+            return pixels.ok_or_else(wrong).map(|pixels| Self::Pixels(Image::of_pixels(pixels)));
         }
         let name = source.get_type();
         source.extract().map(Self::File).map_err(|_| {
-            PyTypeError::new_err(format!("a picture is a path, bytes or a PIL image, not {name}"))
+            PyTypeError::new_err(format!("an image is a path, bytes or a PIL image, not {name}"))
         })
     }
 
-    fn print(&self, recipe: &PictureRecipe) -> Result<Option<Fingerprint<4>>, String> {
+    fn print(&self, recipe: &ImageRecipe) -> Result<Option<Fingerprint<4>>, String> {
         let decoder = Decoder { colour: recipe.method.needs_colour(), ..Decoder::default() };
         let decode = |bytes: &[u8]| decoder.decode(bytes).map_err(|error| error.to_string());
-        let of = |picture: &Picture| recipe.prints(picture, false).map(|prints| prints.upright);
+        let of = |image: &Image| recipe.prints(image, false).map(|prints| prints.upright);
         match self {
-            Self::Pixels(picture) => Ok(of(picture)),
+            Self::Pixels(image) => Ok(of(image)),
             Self::Bytes(bytes) => Ok(of(&decode(bytes)?)),
             Self::File(path) => {
                 let named = |what: String| format!("{}: {what}", path.display());

@@ -1,11 +1,11 @@
 use super::*;
 use crate::{
-    Fingerprint, PicturePreset, Resources, Width,
-    extract::image::{Orientation, Picture, Pixels},
+    Fingerprint, ImagePreset, Resources, Width,
+    extract::image::{Image, Orientation, Pixels},
     fragments::{Fragments, Shift},
 };
 
-/// A picture of its own for every seed: a few waves.
+/// An image of its own for every seed: a few waves.
 pub(super) fn waves(seed: u32, width: usize, height: usize) -> Pixels {
     let mut state = seed.wrapping_mul(2_654_435_761) | 1;
     let mut next = || {
@@ -23,19 +23,19 @@ pub(super) fn waves(seed: u32, width: usize, height: usize) -> Pixels {
     Pixels::gray(width, height, bytes.collect()).unwrap()
 }
 
-fn found(search: &PictureSearch, pictures: &[Pixels]) -> Vec<(u32, u32, u32)> {
-    pairs_of(search, &digests(search, pictures).iter().collect::<Vec<_>>())
+fn found(search: &ImageSearch, images: &[Pixels]) -> Vec<(u32, u32, u32)> {
+    pairs_of(search, &digests(search, images).iter().collect::<Vec<_>>())
 }
 
-fn search() -> PictureSearch {
-    let preset = &PicturePreset::ALL[0];
-    PictureSearch::new(&preset.recipe, preset.radius())
+fn search() -> ImageSearch {
+    let preset = &ImagePreset::ALL[0];
+    ImageSearch::new(&preset.recipe, preset.radius())
 }
 
 #[test]
 fn a_smaller_copy_is_found_and_a_stranger_is_not() {
-    let pictures = [waves(1, 300, 200), waves(2, 300, 200), waves(1, 150, 100)];
-    let pairs = found(&search(), &pictures);
+    let images = [waves(1, 300, 200), waves(2, 300, 200), waves(1, 150, 100)];
+    let pairs = found(&search(), &images);
     assert_eq!(pairs.iter().map(|pair| (pair.0, pair.1)).collect::<Vec<_>>(), [(0, 2)]);
 }
 
@@ -43,11 +43,11 @@ fn a_smaller_copy_is_found_and_a_stranger_is_not() {
 fn turned_copies_are_found_only_if_asked_for() {
     for orientation in &Orientation::ALL[1..] {
         let one = waves(3, 640, 480);
-        let pictures = [one.clone(), waves(4, 640, 480), one.turned(*orientation)];
+        let images = [one.clone(), waves(4, 640, 480), one.turned(*orientation)];
         // The frame is not sampled symmetrically: of waves as short as these, that moves some bits.
-        let search = PictureSearch::new(&PicturePreset::ALL[0].recipe, Radius::new(60));
-        assert_eq!(found(&search, &pictures), []);
-        let pairs = found(&search.orientations(true), &pictures);
+        let search = ImageSearch::new(&ImagePreset::ALL[0].recipe, Radius::new(60));
+        assert_eq!(found(&search, &images), []);
+        let pairs = found(&search.orientations(true), &images);
         assert_eq!(
             pairs.iter().map(|pair| (pair.0, pair.1)).collect::<Vec<_>>(),
             [(0, 2)],
@@ -58,18 +58,18 @@ fn turned_copies_are_found_only_if_asked_for() {
 }
 
 #[test]
-fn flat_pictures_are_alike_only_the_same_bytes() {
+fn flat_images_are_alike_only_the_same_bytes() {
     let search = search();
-    let flat = Picture::of_pixels(Pixels::gray(64, 64, vec![200; 64 * 64]).unwrap());
-    let mut pictures = Pictures::new();
+    let flat = Image::of_pixels(Pixels::gray(64, 64, vec![200; 64 * 64]).unwrap());
+    let mut images = Images::new();
     for content in ["one", "two", "one"] {
-        pictures.push(search.digest_picture(&flat, content.as_bytes())).unwrap();
+        images.push(search.digest_image(&flat, content.as_bytes())).unwrap();
     }
-    let found = pictures.pairs(&search, &Resources::new()).unwrap();
+    let found = images.pairs(&search, &Resources::new()).unwrap();
     let pairs = found.pairs.to_vec().unwrap();
     assert_eq!((found.found.flat, pairs.len()), (3, 1));
     assert_eq!((pairs[0].a, pairs[0].b, pairs[0].distance), (0, 2, 0));
-    let groups = pictures.stars(&search, &[2, 1, 0], &Resources::new()).unwrap().groups;
+    let groups = images.stars(&search, &[2, 1, 0], &Resources::new()).unwrap().groups;
     assert_eq!((groups.len(), groups[0].keep, groups[0].members[0].item), (1, 2, 0));
 }
 
@@ -80,7 +80,7 @@ pub(super) fn scrambled(number: u64) -> u64 {
     bits ^ bits >> 31
 }
 
-/// The pictures of `vectors/pictures.tsv`, as `make_pictures.py` makes them.
+/// The images of `vectors/images.tsv`, as `make_images.py` makes them.
 fn made(seed: u64, width: i64, height: i64, channels: u64) -> Pixels {
     let value = |x: i64, y: i64, channel: u64| {
         let wave = |wave: u64| {
@@ -105,17 +105,17 @@ fn made(seed: u64, width: i64, height: i64, channels: u64) -> Pixels {
 }
 
 #[test]
-fn golden_vectors_of_pictures() {
-    let rows = crate::vectors::read("pictures.tsv");
+fn golden_vectors_of_images() {
+    let rows = crate::vectors::read("images.tsv");
     assert!(rows.len() > 40);
     for row in rows {
         let [seed, width, height, channels] =
             [0, 1, 2, 3].map(|at| row[at].parse::<u64>().unwrap());
         let pixels = made(seed, width as i64, height as i64, channels);
-        let recipe = &PicturePreset::named(&row[4]).unwrap().recipe;
-        let print = recipe.prints(&Picture::of_pixels(pixels), false).unwrap().upright;
+        let recipe = &ImagePreset::named(&row[4]).unwrap().recipe;
+        let print = recipe.prints(&Image::of_pixels(pixels), false).unwrap().upright;
         let expected = Fingerprint::<4>::parse(&row[5], Width::Bits256).unwrap();
-        // Oracles that compute with other floats, or make pictures small in another way.
+        // Oracles that compute with other floats, or make images small in another way.
         let tolerance = match row[6].as_str() {
             "pdqhash" => 2,
             "imagehash" => 6,
@@ -130,7 +130,7 @@ fn golden_vectors_of_pictures() {
     }
 }
 
-/// A part of a picture.
+/// A part of an image.
 pub(super) fn cut(pixels: &Pixels, x: usize, y: usize, width: usize, height: usize) -> Pixels {
     let rows = (y..y + height).flat_map(|row| pixels.row(row)[x..x + width].to_vec());
     Pixels::gray(width, height, rows.collect()).unwrap()
@@ -162,15 +162,15 @@ pub(super) fn blobs(seed: u64, width: usize, height: usize) -> Pixels {
 }
 
 #[test]
-fn parts_of_a_picture_are_found_only_if_asked_for() {
+fn parts_of_an_image_are_found_only_if_asked_for() {
     let whole = blobs(1, 320, 240);
-    let pictures = [whole.clone(), blobs(2, 320, 240), cut(&whole, 70, 20, 230, 180)];
-    assert_eq!(found(&search(), &pictures), []);
-    let pairs = found(&search().partial(true), &pictures);
+    let images = [whole.clone(), blobs(2, 320, 240), cut(&whole, 70, 20, 230, 180)];
+    assert_eq!(found(&search(), &images), []);
+    let pairs = found(&search().partial(true), &images);
     assert_eq!(pairs.iter().map(|pair| (pair.0, pair.1)).collect::<Vec<_>>(), [(0, 2)]);
 }
 
-/// Pictures of every relation: smaller, turned, mirrored and cropped ones, wallpapers, strangers.
+/// Images of every relation: smaller, turned, mirrored and cropped ones, wallpapers, strangers.
 fn all_sorts() -> Vec<Pixels> {
     let (one, two) = (blobs(21, 320, 240), blobs(22, 300, 300));
     let wallpaper = |side: usize| {
@@ -180,7 +180,7 @@ fn all_sorts() -> Vec<Pixels> {
         });
         Pixels::gray(side, side, bytes.collect()).unwrap()
     };
-    let mut pictures = vec![
+    let mut images = vec![
         cut(&one, 60, 30, 230, 180),
         cut(&one, 10, 40, 250, 190),
         cut(&two, 0, 0, 240, 250),
@@ -191,51 +191,51 @@ fn all_sorts() -> Vec<Pixels> {
         waves(24, 200, 150),
     ];
     for orientation in Orientation::ALL {
-        pictures.push(waves(25, 200, 150).turned(orientation));
-        pictures.push(one.clone().turned(orientation));
+        images.push(waves(25, 200, 150).turned(orientation));
+        images.push(one.clone().turned(orientation));
     }
-    pictures.extend([one, two]);
-    pictures
+    images.extend([one, two]);
+    images
 }
 
 /// Every way to search.
-fn searches() -> Vec<PictureSearch> {
+fn searches() -> Vec<ImageSearch> {
     let mut searches = Vec::new();
     for radius in [31, 48, 60, 72] {
         for (orientations, partial) in [(false, false), (true, false), (false, true), (true, true)]
         {
-            let preset = &PicturePreset::ALL[0];
-            let search = PictureSearch::new(&preset.recipe, Radius::new(radius));
+            let preset = &ImagePreset::ALL[0];
+            let search = ImageSearch::new(&preset.recipe, Radius::new(radius));
             searches.push(search.orientations(orientations).partial(partial));
         }
     }
     searches
 }
 
-fn digests(search: &PictureSearch, pictures: &[Pixels]) -> Vec<PictureDigest> {
+fn digests(search: &ImageSearch, images: &[Pixels]) -> Vec<ImageDigest> {
     let digest = |(number, pixels): (usize, &Pixels)| {
-        search.digest_picture(&Picture::of_pixels(pixels.clone()), &number.to_le_bytes())
+        search.digest_image(&Image::of_pixels(pixels.clone()), &number.to_le_bytes())
     };
-    pictures.iter().enumerate().map(digest).collect()
+    images.iter().enumerate().map(digest).collect()
 }
 
-fn taken(digests: &[&PictureDigest]) -> Pictures {
-    let mut pictures = Pictures::new();
-    digests.iter().for_each(|digest| pictures.push((*digest).clone()).unwrap());
-    pictures
+fn taken(digests: &[&ImageDigest]) -> Images {
+    let mut images = Images::new();
+    digests.iter().for_each(|digest| images.push((*digest).clone()).unwrap());
+    images
 }
 
-fn pairs_of(search: &PictureSearch, digests: &[&PictureDigest]) -> Vec<(u32, u32, u32)> {
+fn pairs_of(search: &ImageSearch, digests: &[&ImageDigest]) -> Vec<(u32, u32, u32)> {
     let pairs = taken(digests).pairs(search, &Resources::new()).unwrap().pairs.to_vec().unwrap();
     pairs.iter().map(|pair| (pair.a, pair.b, pair.distance)).collect()
 }
 
 #[test]
-fn two_pictures_are_as_near_whichever_is_the_first() {
-    let pictures = all_sorts();
+fn two_images_are_as_near_whichever_is_the_first() {
+    let images = all_sorts();
     let (mut alike, mut uneven) = (0, 0);
     for search in searches() {
-        let digests = digests(&search, &pictures);
+        let digests = digests(&search, &images);
         for (a, one) in digests.iter().enumerate() {
             for (b, two) in digests.iter().enumerate().take(a) {
                 let there = search.compare(one, two).unwrap();
@@ -263,9 +263,9 @@ fn two_pictures_are_as_near_whichever_is_the_first() {
 
 #[test]
 fn a_search_of_all_says_what_each_two_say_alone() {
-    let pictures = all_sorts();
+    let images = all_sorts();
     for search in searches() {
-        let digests = digests(&search, &pictures);
+        let digests = digests(&search, &images);
         let mut expected = Vec::new();
         for (b, two) in (0..).zip(&digests) {
             for (a, one) in (0..b).zip(&digests) {
@@ -280,16 +280,15 @@ fn a_search_of_all_says_what_each_two_say_alone() {
 }
 
 #[test]
-fn other_pictures_and_their_order_change_no_verdict() {
+fn other_images_and_their_order_change_no_verdict() {
     let search = search().orientations(true).partial(true);
     let digests = digests(&search, &all_sorts());
     // Two thousand times the same crop, in other files: its fragments are everywhere.
     let crop = &digests[0];
-    let copies: Vec<PictureDigest> = (0..2100_u64)
-        .map(|number| PictureDigest { content: [number, 7], ..crop.clone() })
-        .collect();
-    let few: Vec<&PictureDigest> = digests.iter().collect();
-    let turned_about: Vec<&PictureDigest> = digests.iter().rev().collect();
+    let copies: Vec<ImageDigest> =
+        (0..2100_u64).map(|number| ImageDigest { content: [number, 7], ..crop.clone() }).collect();
+    let few: Vec<&ImageDigest> = digests.iter().collect();
+    let turned_about: Vec<&ImageDigest> = digests.iter().rev().collect();
     let last = digests.len() as u32 - 1;
     let mut back: Vec<_> = pairs_of(&search, &turned_about)
         .into_iter()
@@ -299,48 +298,48 @@ fn other_pictures_and_their_order_change_no_verdict() {
     let alone = pairs_of(&search, &few);
     assert_eq!(back, alone);
 
-    // Of more than two thousand pictures that share all fragments, only the pairs of the few are
+    // Of more than two thousand images that share all fragments, only the pairs of the few are
     // judged: they must be found as if there were no others.
-    let all: Vec<&PictureDigest> = few.iter().copied().chain(&copies).collect();
-    let by_fragments = |pictures: &[&PictureDigest]| {
+    let all: Vec<&ImageDigest> = few.iter().copied().chain(&copies).collect();
+    let by_fragments = |images: &[&ImageDigest]| {
         let mut held = Fragments::new();
-        for digest in pictures {
+        for digest in images {
             let parts = digest.parts.as_ref().unwrap();
             held.push(parts.fragments.iter().map(|fragment| fragment.print));
         }
         let judge = |a: u32, b: u32| {
-            let judged = || partial::overlap(&search, pictures[a as usize], pictures[b as usize]);
+            let judged = || partial::overlap(&search, images[a as usize], images[b as usize]);
             (b <= last).then(judged).flatten().map(|overlap| (a, b, overlap))
         };
-        held.sharing(&PictureParts::SEARCH, &Resources::new(), judge).unwrap()
+        held.sharing(&ImageParts::SEARCH, &Resources::new(), judge).unwrap()
     };
     let found = by_fragments(&few);
     assert!(found.len() > 4 && found == by_fragments(&all), "{found:?}");
-    let with_seven: Vec<&PictureDigest> = few.iter().copied().chain(&copies[..7]).collect();
+    let with_seven: Vec<&ImageDigest> = few.iter().copied().chain(&copies[..7]).collect();
     let among = pairs_of(&search, &with_seven);
     assert_eq!(among.into_iter().filter(|pair| pair.1 <= last).collect::<Vec<_>>(), alone);
 }
 
-/// Pictures of all sorts, some of them several times with other noise, so that many are near each
+/// Images of all sorts, some of them several times with other noise, so that many are near each
 /// other; taken in an order of their own.
 fn dense() -> Vec<Pixels> {
-    let mut pictures = all_sorts();
+    let mut images = all_sorts();
     for seed in 0..2 {
         let one = waves(seed, 160, 120);
         for number in 0..9_u8 {
             let bytes = (0..120).flat_map(|y| one.row(y).to_vec()).enumerate();
             let moved = bytes.map(|(at, byte)| byte ^ (at % 97 == usize::from(number)) as u8);
-            pictures.push(Pixels::gray(160, 120, moved.collect()).unwrap());
+            images.push(Pixels::gray(160, 120, moved.collect()).unwrap());
         }
     }
-    pictures
+    images
 }
 
 #[test]
 fn no_pair_that_is_judged_alike_is_missing() {
-    let pictures = dense();
+    let images = dense();
     for search in searches().into_iter().filter(|search| search.radius.bits() != 48) {
-        let digests = digests(&search, &pictures);
+        let digests = digests(&search, &images);
         let mut judged = Vec::new();
         for (b, two) in digests.iter().enumerate() {
             for (a, one) in digests[..b].iter().enumerate() {
@@ -357,9 +356,9 @@ fn no_pair_that_is_judged_alike_is_missing() {
 
 #[test]
 fn stars_are_those_of_the_pairs_and_against_those_that_cross() {
-    let pictures = dense();
+    let images = dense();
     for search in searches().into_iter().filter(|search| search.radius.bits() != 48) {
-        let digests = digests(&search, &pictures);
+        let digests = digests(&search, &images);
         let taken = taken(&digests.iter().collect::<Vec<_>>());
         let pairs = taken.pairs(&search, &Resources::new()).unwrap().pairs;
         let count = digests.len() as u32;
@@ -384,8 +383,8 @@ fn stars_are_those_of_the_pairs_and_against_those_that_cross() {
 fn common_fragments_are_left_out_only_if_they_are_named() {
     let whole = blobs(1, 320, 240);
     let plain = search().partial(true);
-    let pictures = [whole.clone(), cut(&whole, 70, 20, 230, 180)];
-    let both = digests(&plain, &pictures);
+    let images = [whole.clone(), cut(&whole, 70, 20, 230, 180)];
+    let both = digests(&plain, &images);
     assert!(plain.are_alike(&both[0], &both[1]));
     let fragments = both[0].parts.iter().flat_map(|parts| &parts.fragments);
     let background = Background::new(fragments.map(|fragment| fragment.print));
@@ -395,10 +394,9 @@ fn common_fragments_are_left_out_only_if_they_are_named() {
 }
 
 #[test]
-fn only_searches_for_whole_pictures_are_exact() {
-    let how = |search: PictureSearch| {
-        Pictures::new().pairs(&search, &Resources::new()).unwrap().found.how
-    };
+fn only_searches_for_whole_images_are_exact() {
+    let how =
+        |search: ImageSearch| Images::new().pairs(&search, &Resources::new()).unwrap().found.how;
     assert_eq!(how(search().orientations(true)), How::Exact);
     assert_eq!(how(search().partial(true)), How::Recall(PARTS_RECALL));
 }
@@ -413,13 +411,13 @@ fn golden_vectors_of_parts() {
         let pixels = made(seed, width as i64, height as i64, 1);
         let (width, height) = (width as usize, height as usize);
         let crop = cut(&pixels, width / 8, height / 8, width * 3 / 4, height * 3 / 4);
-        let [whole, crop] = [pixels, crop].map(|one| PictureParts::of(&Picture::of_pixels(one)));
+        let [whole, crop] = [pixels, crop].map(|one| ImageParts::of(&Image::of_pixels(one)));
         let mut bytes = Vec::new();
         whole.write(&mut bytes);
         let content = crate::hash::content(&bytes);
         let none = Background::default();
         let (one, two) = (&whole.fragments, &crop.fragments);
-        let voted = PictureParts::SEARCH.vote(one, two, &none, Kernel::Portable);
+        let voted = ImageParts::SEARCH.vote(one, two, &none, Kernel::Portable);
         let (shift, votes) = voted.unwrap_or((Shift::NONE, 0));
         let shift = [shift.cosine, shift.sine, shift.x, shift.y].map(f32::to_bits);
         let small = whole.small.overlap(&crop.small, &Shift::NONE);

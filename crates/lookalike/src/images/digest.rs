@@ -1,52 +1,52 @@
-//! What is kept of a picture, once its pixels are gone?
+//! What is kept of an image, once its pixels are gone?
 
-use super::{PictureParts, PictureSearch, partial, whole};
+use super::{ImageParts, ImageSearch, partial, whole};
 use crate::{
     Fingerprint,
-    extract::image::{DecodeError, Frames, Orientation, Picture, PictureFormat},
+    extract::image::{DecodeError, Frames, Image, ImageFormat, Orientation},
     hash,
-    recipe::PicturePrints,
+    recipe::ImagePrints,
 };
 
-/// All that a search needs of one picture, and what people want to know of it.
+/// All that a search needs of one image, and what people want to know of it.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct PictureDigest {
+pub struct ImageDigest {
     /// Pixels of a row, as shown.
     pub width: u32,
     /// Rows, as shown.
     pub height: u32,
     /// What the file is, by its content.
-    pub format: PictureFormat,
-    /// The [identity](hash::content) of the bytes of the file: equal files are equal pictures.
+    pub format: ImageFormat,
+    /// The [identity](hash::content) of the bytes of the file: equal files are equal images.
     pub content: [u64; 2],
     /// Its further frames or pages.
     pub frames: Frames,
     /// Its fingerprints; `None` if it is too flat or too small to have any.
-    pub prints: Option<PicturePrints>,
+    pub prints: Option<ImagePrints>,
     /// Its parts, if they were asked for.
-    pub parts: Option<PictureParts>,
+    pub parts: Option<ImageParts>,
 }
 
 /// Raised whenever a digest of the same file may hold something else, though the recipe is the same:
-/// another decoder, another form of [`PictureDigest::to_bytes`].
+/// another decoder, another form of [`ImageDigest::to_bytes`].
 pub(super) const DIGEST_VERSION: u32 = 6;
 
-impl PictureDigest {
+impl ImageDigest {
     /// The digest as bytes, for whoever keeps digests. They go by
-    /// [`PictureSearch::digest_name`]: under another name they mean nothing.
+    /// [`ImageSearch::digest_name`]: under another name they mean nothing.
     ///
     /// ```
-    /// # use lookalike::{PictureDigest, PicturePreset, PictureSearch};
-    /// # use lookalike::extract::image::{Picture, Pixels};
-    /// # let search = PictureSearch::new(&PicturePreset::ALL[0].recipe, PicturePreset::ALL[0].radius());
-    /// # let picture = Picture::of_pixels(Pixels::gray(64, 64, vec![7; 64 * 64]).unwrap());
-    /// let digest = search.digest_picture(&picture, b"the bytes of its file");
-    /// assert_eq!(PictureDigest::from_bytes(&digest.to_bytes()), Some(digest));
+    /// # use lookalike::{ImageDigest, ImagePreset, ImageSearch};
+    /// # use lookalike::extract::image::{Image, Pixels};
+    /// # let search = ImageSearch::new(&ImagePreset::ALL[0].recipe, ImagePreset::ALL[0].radius());
+    /// # let image = Image::of_pixels(Pixels::gray(64, 64, vec![7; 64 * 64]).unwrap());
+    /// let digest = search.digest_image(&image, b"the bytes of its file");
+    /// assert_eq!(ImageDigest::from_bytes(&digest.to_bytes()), Some(digest));
     /// ```
     pub fn to_bytes(&self) -> Vec<u8> {
         let Self { width, height, format, content, frames, prints, parts } = self;
-        let format = PictureFormat::ALL.iter().position(|one| one == format);
+        let format = ImageFormat::ALL.iter().position(|one| one == format);
         let mut bytes = vec![format.map_or(u8::MAX, |place| place as u8)];
         bytes.extend([width, height].iter().flat_map(|number| number.to_le_bytes()));
         bytes.extend(content.iter().flat_map(|word| word.to_le_bytes()));
@@ -73,8 +73,8 @@ impl PictureDigest {
         let number = |at: usize| Some(u32::from_le_bytes(head.get(at..at + 4)?.try_into().ok()?));
         let word = |at: usize| Some(u64::from_le_bytes(head.get(at..at + 8)?.try_into().ok()?));
         let format = match head[0] {
-            u8::MAX => PictureFormat::Raw,
-            place => *PictureFormat::ALL.get(usize::from(place))?,
+            u8::MAX => ImageFormat::Raw,
+            place => *ImageFormat::ALL.get(usize::from(place))?,
         };
         let (&has, mut rest) = rest.split_first_chunk::<4>()?;
         let has_frames = has[0] & 2 != 0;
@@ -95,47 +95,47 @@ impl PictureDigest {
             if has_others {
                 print()?;
             }
-            Some(PicturePrints { upright, turned })
+            Some(ImagePrints { upright, turned })
         } else {
             None
         };
         let (frames, rest) =
             if has_frames { Frames::read(rest)? } else { (Frames::default(), rest) };
-        let parts = if has_parts { Some(PictureParts::read(rest)?) } else { None };
+        let parts = if has_parts { Some(ImageParts::read(rest)?) } else { None };
         let content = [word(9)?, word(17)?];
         let (width, height) = (number(1)?, number(5)?);
         Some(Self { width, height, format, content, frames, prints, parts })
     }
 }
 
-/// How near two pictures are.
+/// How near two images are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct PictureCloseness {
+pub struct ImageCloseness {
     /// Bits in which their fingerprints differ, in the orientation in which they differ least. The
-    /// same whichever picture is the first. Files whose further frames or pages do not
+    /// same whichever image is the first. Files whose further frames or pages do not
     /// [agree](Frames::agree) are never nearer than similar, whatever their first ones look like.
     pub distance: u32,
     /// How the second one must be turned to lie as the first does.
     pub orientation: Orientation,
 }
 
-impl PictureSearch {
-    /// How near two pictures are; `None` if one has no fingerprint, and they are not the same file.
+impl ImageSearch {
+    /// How near two images are; `None` if one has no fingerprint, and they are not the same file.
     /// Orientations count only if the search looks for them.
-    pub fn compare(&self, one: &PictureDigest, two: &PictureDigest) -> Option<PictureCloseness> {
-        let upright = |distance| PictureCloseness { distance, orientation: Orientation::UPRIGHT };
+    pub fn compare(&self, one: &ImageDigest, two: &ImageDigest) -> Option<ImageCloseness> {
+        let upright = |distance| ImageCloseness { distance, orientation: Orientation::UPRIGHT };
         if one.content == two.content {
             return Some(upright(0));
         }
         let least = if one.frames.agree(&two.frames) { 0 } else { self.recipe.beyond_near() };
         let near = self.compare_first(one, two)?;
-        Some(PictureCloseness { distance: near.distance.max(least), ..near })
+        Some(ImageCloseness { distance: near.distance.max(least), ..near })
     }
 
     /// How near their first frames are.
-    fn compare_first(&self, one: &PictureDigest, two: &PictureDigest) -> Option<PictureCloseness> {
-        let upright = |distance| PictureCloseness { distance, orientation: Orientation::UPRIGHT };
+    fn compare_first(&self, one: &ImageDigest, two: &ImageDigest) -> Option<ImageCloseness> {
+        let upright = |distance| ImageCloseness { distance, orientation: Orientation::UPRIGHT };
         let (one, two) = (one.prints.as_ref()?, two.prints.as_ref()?);
         let upright = upright(one.upright.distance(&two.upright));
         if !self.orientations {
@@ -143,7 +143,7 @@ impl PictureSearch {
         }
         // Turning one image is not the same as turning the other back: bits depend on a median,
         // which moves when frequencies change their sign.
-        let turned = |still: &PicturePrints, turned: &PicturePrints| {
+        let turned = |still: &ImagePrints, turned: &ImagePrints| {
             let prints = turned.turned.as_deref().into_iter().flatten();
             let distances = prints.map(|print| still.upright.distance(print));
             distances.zip(Orientation::ALL).min()
@@ -152,21 +152,21 @@ impl PictureSearch {
         let first = turned(two, one).map(|(distance, turned)| (distance, turned.inverse()));
         let nearest = second.into_iter().chain(first).min();
         let nearest =
-            nearest.map(|(distance, orientation)| PictureCloseness { distance, orientation });
+            nearest.map(|(distance, orientation)| ImageCloseness { distance, orientation });
         nearest.into_iter().chain([upright]).min_by_key(|near| near.distance)
     }
 
-    /// Whether two pictures are alike: what [`Pictures`](super::Pictures) says of them, whatever
-    /// other pictures there are, and whichever is the first.
-    pub fn are_alike(&self, one: &PictureDigest, two: &PictureDigest) -> bool {
+    /// Whether two images are alike: what [`Images`](super::Images) says of them, whatever
+    /// other images there are, and whichever is the first.
+    pub fn are_alike(&self, one: &ImageDigest, two: &ImageDigest) -> bool {
         one.content == two.content
             || whole::are_alike(self, one, two)
             || self.partial && partial::overlap(self, one, two).is_some()
     }
 
     /// Decodes a file and keeps what the search needs. Takes memory for the pixels of this one
-    /// picture; call it on as many threads as there may be pictures in memory.
-    pub fn digest(&self, bytes: &[u8]) -> Result<PictureDigest, DecodeError> {
+    /// image; call it on as many threads as there may be images in memory.
+    pub fn digest(&self, bytes: &[u8]) -> Result<ImageDigest, DecodeError> {
         self.digest_named(bytes, None)
     }
 
@@ -176,21 +176,21 @@ impl PictureSearch {
         &self,
         bytes: &[u8],
         extension: Option<&str>,
-    ) -> Result<PictureDigest, DecodeError> {
-        Ok(self.digest_picture(&self.decoder().decode_named(bytes, extension)?, bytes))
+    ) -> Result<ImageDigest, DecodeError> {
+        Ok(self.digest_image(&self.decoder().decode_named(bytes, extension)?, bytes))
     }
 
-    /// What is kept of a picture that was decoded before. `content` tells it from others: the bytes
+    /// What is kept of an image that was decoded before. `content` tells it from others: the bytes
     /// of its file.
-    pub fn digest_picture(&self, picture: &Picture, content: &[u8]) -> PictureDigest {
-        PictureDigest {
-            width: picture.width,
-            height: picture.height,
-            format: picture.format,
+    pub fn digest_image(&self, image: &Image, content: &[u8]) -> ImageDigest {
+        ImageDigest {
+            width: image.width,
+            height: image.height,
+            format: image.format,
             content: hash::content(content),
-            frames: picture.frames.clone(),
-            prints: self.recipe.prints(picture, self.orientations),
-            parts: self.partial.then(|| PictureParts::of(picture)),
+            frames: image.frames.clone(),
+            prints: self.recipe.prints(image, self.orientations),
+            parts: self.partial.then(|| ImageParts::of(image)),
         }
     }
 }

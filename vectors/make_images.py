@@ -1,4 +1,4 @@
-"""Makes pictures.tsv: fingerprints of small pictures that are themselves made by rule.
+"""Makes images.tsv: fingerprints of small images that are themselves made by rule.
 
 pdq comes from PyPI `pdqhash`, which wraps the reference, and phash from PyPI `imagehash`: ours may
 differ from them by the bits that README.md tells. colour and hsv are computed here, in exact integers,
@@ -23,7 +23,7 @@ def scrambled(number):
     return bits ^ bits >> 31
 
 
-def picture(seed, width, height, channels):
+def image(seed, width, height, channels):
     """Sixty triangle waves for each channel, in integers; 1024 is a period."""
     planes = []
     for channel in range(channels):
@@ -94,11 +94,11 @@ def original(counts):
 
 def main():
     shapes = [(64, 64), (100, 75), (128, 128), (200, 301), (512, 384), (640, 427), (37, 99)]
-    with open("pictures.tsv", "w") as table:
+    with open("images.tsv", "w") as table:
         table.write("# seed\twidth\theight\tchannels\trecipe\tfingerprint\tsource\n")
         for seed, (width, height) in enumerate(shapes * 2):
             channels = 3 if seed % 3 else 1
-            pixels = picture(seed, width, height, channels)
+            pixels = image(seed, width, height, channels)
             pixels = numpy.repeat(pixels, 3, axis=2) if channels == 1 else pixels
             bits, _ = pdqhash.compute(numpy.ascontiguousarray(pixels))
             pdq = "".join(str(bit) for bit in bits)
@@ -106,8 +106,8 @@ def main():
             rows = [
                 ("pdq", f"0x{int(pdq, 2):064x}", "pdqhash"),
                 ("phash", f"0x{imagehash.phash(Image.fromarray(pixels))}", "imagehash"),
-                ("colour", colour(counts), "make_pictures.py"),
-                ("hsv", original(counts), "make_pictures.py"),
+                ("colour", colour(counts), "make_images.py"),
+                ("hsv", original(counts), "make_images.py"),
             ]
             for recipe, print_, source in rows:
                 table.write(f"{seed}\t{width}\t{height}\t{channels}\t{recipe}\t{print_}\t{source}\n")

@@ -1,30 +1,30 @@
-//! `lookalike bench pictures`: how long does a picture take on one core, and which part of the work?
+//! `lookalike bench images`: how long does an image take on one core, and which part of the work?
 
 use std::{hint::black_box, process::ExitCode, sync::Arc, time::Instant};
 
 use anyhow::{Result, ensure};
-use lookalike::{PictureParts, PictureRecipe, PictureSearch, extract::image::DecodeError};
+use lookalike::{ImageParts, ImageRecipe, ImageSearch, extract::image::DecodeError};
 use serde_json::json;
 
 use crate::{
-    args::BenchPicturesArgs,
-    config::{PicturesAlike, on_threads},
+    args::BenchImagesArgs,
+    config::{ImagesAlike, on_threads},
     report::{Output, counted, json_line, say},
-    source::{Cache, PictureReading, Pictures, Skipped},
+    source::{Cache, ImageReading, Images, Skipped},
 };
 
-pub fn run(args: &BenchPicturesArgs) -> Result<ExitCode> {
-    let alike = PicturesAlike::of_recipe(&args.recipe)?;
-    let search = PictureSearch::new(&alike.recipe, alike.radius);
+pub fn run(args: &BenchImagesArgs) -> Result<ExitCode> {
+    let alike = ImagesAlike::of_recipe(&args.recipe)?;
+    let search = ImageSearch::new(&alike.recipe, alike.radius);
     let mut skipped = Skipped::unless(false);
     let (cache, memory) = (Cache::none().into(), Arc::default());
-    let reading = PictureReading { follow_links: false, cache, memory };
-    let pictures = Pictures::open(&args.inputs, &reading, &mut skipped)?;
+    let reading = ImageReading { follow_links: false, cache, memory };
+    let images = Images::open(&args.inputs, &reading, &mut skipped)?;
     let times = on_threads(Some(1), || {
-        pictures.sampled(1.0, &mut skipped, &|bytes| Times::of(&search, &alike.recipe, bytes))
+        images.sampled(1.0, &mut skipped, &|bytes| Times::of(&search, &alike.recipe, bytes))
     })?;
     skipped.lines().for_each(|line| say(&line));
-    ensure!(!times.is_empty(), "there are no pictures to decode");
+    ensure!(!times.is_empty(), "there are no images to decode");
     let count = times.len();
     let mean = |part: fn(&Times) -> f64| 1e3 * times.iter().map(part).sum::<f64>() / count as f64;
     let parts = [
@@ -35,7 +35,7 @@ pub fn run(args: &BenchPicturesArgs) -> Result<ExitCode> {
         ("parts", mean(|times| times.parts)),
     ];
     Output::print(&if args.json {
-        let mut fields = vec![("pictures", json!(count))];
+        let mut fields = vec![("images", json!(count))];
         fields.extend(parts.map(|(name, time)| (name, json!((time * 1e4).round() / 1e4))));
         json_line(&fields) + "\n"
     } else {
@@ -47,7 +47,7 @@ pub fn run(args: &BenchPicturesArgs) -> Result<ExitCode> {
             "more for --match partial",
         ];
         let head =
-            format!("{}, milliseconds of one core for each\n", counted(count as u64, "picture"));
+            format!("{}, milliseconds of one core for each\n", counted(count as u64, "image"));
         let line = |((_, time), words): (&(_, f64), _)| format!("{time:>9.3} {words}\n");
         head + &parts.iter().zip(words).map(line).collect::<String>()
     })?;
@@ -57,7 +57,7 @@ pub fn run(args: &BenchPicturesArgs) -> Result<ExitCode> {
 /// Each step is done so often; the fastest counts.
 const ROUNDS: usize = 3;
 
-/// Seconds that one picture took.
+/// Seconds that one image took.
 struct Times {
     decode: f64,
     fingerprint: f64,
@@ -67,13 +67,13 @@ struct Times {
 }
 
 impl Times {
-    fn of(search: &PictureSearch, recipe: &PictureRecipe, bytes: &[u8]) -> Decoded<Self> {
-        let picture = search.decoder().decode(bytes)?;
+    fn of(search: &ImageSearch, recipe: &ImageRecipe, bytes: &[u8]) -> Decoded<Self> {
+        let image = search.decoder().decode(bytes)?;
         Ok(Self {
             decode: timed(|| search.decoder().decode(bytes)),
-            fingerprint: timed(|| recipe.prints(&picture, false)),
-            turned: timed(|| recipe.prints(&picture, true)),
-            parts: timed(|| PictureParts::of(&picture)),
+            fingerprint: timed(|| recipe.prints(&image, false)),
+            turned: timed(|| recipe.prints(&image, true)),
+            parts: timed(|| ImageParts::of(&image)),
             whole: timed(|| search.digest(bytes)),
         })
     }

@@ -1,35 +1,35 @@
 //! What are pixels, and how are they turned?
 
-use super::{Frames, Orientation, PictureFormat};
+use super::{Frames, ImageFormat, Orientation};
 
-/// A decoded picture. Its pixels stand as a viewer shows them, and may be fewer than the file has.
+/// A decoded image. Its pixels stand as a viewer shows them, and may be fewer than the file has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Picture {
-    /// Pixels of a row of the file's picture, as shown.
+pub struct Image {
+    /// Pixels of a row of the file's image, as shown.
     pub width: u32,
-    /// Rows of the file's picture, as shown.
+    /// Rows of the file's image, as shown.
     pub height: u32,
     /// What the file is.
-    pub format: PictureFormat,
+    pub format: ImageFormat,
     /// The pixels, reduced where the decoder could.
     pub pixels: Pixels,
     /// What else the file shows.
     pub frames: Frames,
 }
 
-impl Picture {
-    /// A picture whose pixels come from elsewhere.
+impl Image {
+    /// An image whose pixels come from elsewhere.
     ///
     /// ```
-    /// use lookalike::extract::image::{Picture, Pixels};
+    /// use lookalike::extract::image::{Image, Pixels};
     ///
     /// let pixels = Pixels::gray(64, 64, vec![128; 64 * 64]).unwrap();
-    /// assert_eq!(Picture::of_pixels(pixels).width, 64);
+    /// assert_eq!(Image::of_pixels(pixels).width, 64);
     /// ```
     pub fn of_pixels(pixels: Pixels) -> Self {
         let (width, height) = (pixels.width as u32, pixels.height as u32);
-        Self { width, height, format: PictureFormat::Raw, pixels, frames: Frames::default() }
+        Self { width, height, format: ImageFormat::Raw, pixels, frames: Frames::default() }
     }
 }
 

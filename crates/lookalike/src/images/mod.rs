@@ -1,14 +1,14 @@
-//! Which of these pictures are alike?
+//! Which of these images are alike?
 //!
-//! [`PictureSearch`] holds the choices. It makes a [`PictureDigest`] of the bytes of each file, on
-//! any thread; [`Pictures`] takes digests in order and answers: [`PicturePairs`] or
-//! [`PictureGroups`]. Pictures are known by the order in which they came: no names or files here.
+//! [`ImageSearch`] holds the choices. It makes a [`ImageDigest`] of the bytes of each file, on
+//! any thread; [`Images`] takes digests in order and answers: [`ImagePairs`] or
+//! [`ImageGroups`]. Images are known by the order in which they came: no names or files here.
 //!
 //! | file | question |
 //! |---|---|
-//! | `digest.rs` | What is kept of a picture, once its pixels are gone? |
+//! | `digest.rs` | What is kept of an image, once its pixels are gone? |
 //! | `alike.rs` | Which of some are alike, and which keeper is the first that one is alike? |
-//! | `whole.rs` | Which whole pictures may be alike, in any orientation? |
+//! | `whole.rs` | Which whole images may be alike, in any orientation? |
 //! | `partial.rs` | Which may show parts of each other? |
 //! | `collection.rs` | Which of a durable collection are alike this one? |
 
@@ -24,7 +24,7 @@ mod whole;
 use std::{collections::HashMap, sync::Arc};
 
 use crate::{
-    AlikePair, AlikePairs, How, Kernel, PairsError, PictureRecipe, Radius, Resources,
+    AlikePair, AlikePairs, How, ImageRecipe, Kernel, PairsError, Radius, Resources,
     alike::PackedPair,
     extract::image::{Decoder, Limits},
     fragments::Background,
@@ -35,37 +35,37 @@ use crate::{
 };
 use alike::AlikeDigests;
 #[cfg(feature = "collection")]
-pub use collection::{NewPicture, PictureCollection};
+pub use collection::{ImageCollection, NewImage};
 use digest::DIGEST_VERSION;
-pub use digest::{PictureCloseness, PictureDigest};
-pub use partial::PictureParts;
+pub use digest::{ImageCloseness, ImageDigest};
+pub use partial::ImageParts;
 
-/// How to look for alike pictures.
+/// How to look for alike images.
 ///
-/// Two pictures are alike if their fingerprints are within the radius, upright or, if asked for, in
-/// any of eight orientations. Files with the same bytes are equal. Pictures without a fingerprint
+/// Two images are alike if their fingerprints are within the radius, upright or, if asked for, in
+/// any of eight orientations. Files with the same bytes are equal. Images without a fingerprint
 /// (too flat, too small) are alike only their equals.
 ///
 /// ```
-/// use lookalike::{PicturePreset, PictureSearch, Pictures, Resources};
-/// use lookalike::extract::image::{Picture, Pixels};
+/// use lookalike::{ImagePreset, ImageSearch, Images, Resources};
+/// use lookalike::extract::image::{Image, Pixels};
 ///
-/// // Two pictures of hills, one of them darker, and one of something else.
+/// // Two images of hills, one of them darker, and one of something else.
 /// let hills = |x: f32, y: f32| (x / 9.0).sin() * 50.0 + (y / 7.0 + x / 31.0).cos() * 60.0 + 120.0;
 /// let paint = |colour: &dyn Fn(f32, f32) -> f32| {
 ///     let bytes = (0..100 * 100).map(|at| colour((at % 100) as f32, (at / 100) as f32) as u8);
-///     Picture::of_pixels(Pixels::gray(100, 100, bytes.collect()).unwrap())
+///     Image::of_pixels(Pixels::gray(100, 100, bytes.collect()).unwrap())
 /// };
-/// let pictures = [
+/// let images = [
 ///     paint(&hills),
 ///     paint(&|x, y| hills(y, x * x / 90.0)),
 ///     paint(&|x, y| hills(x, y) * 0.8),
 /// ];
 ///
-/// let search = PictureSearch::new(&PicturePreset::ALL[0].recipe, PicturePreset::ALL[0].radius());
-/// let mut all = Pictures::new();
-/// for picture in &pictures {
-///     all.push(search.digest_picture(picture, &picture.pixels.row(50)))?;
+/// let search = ImageSearch::new(&ImagePreset::ALL[0].recipe, ImagePreset::ALL[0].radius());
+/// let mut all = Images::new();
+/// for image in &images {
+///     all.push(search.digest_image(image, &image.pixels.row(50)))?;
 /// }
 /// let resources = Resources::new();
 /// let pairs = all.pairs(&search, &resources)?.pairs.to_vec()?;
@@ -77,8 +77,8 @@ pub use partial::PictureParts;
 /// # Ok::<(), lookalike::PairsError>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct PictureSearch {
-    recipe: PictureRecipe,
+pub struct ImageSearch {
+    recipe: ImageRecipe,
     radius: Radius,
     orientations: bool,
     partial: bool,
@@ -87,9 +87,9 @@ pub struct PictureSearch {
     kernel: Kernel,
 }
 
-impl PictureSearch {
-    /// Pictures whose fingerprints by `recipe` are within `radius`, upright.
-    pub fn new(recipe: &PictureRecipe, radius: Radius) -> Self {
+impl ImageSearch {
+    /// Images whose fingerprints by `recipe` are within `radius`, upright.
+    pub fn new(recipe: &ImageRecipe, radius: Radius) -> Self {
         Self {
             recipe: recipe.clone(),
             radius,
@@ -101,7 +101,7 @@ impl PictureSearch {
         }
     }
 
-    /// Looks for cropped, framed and captioned pictures, too, by their parts: takes several times as
+    /// Looks for cropped, framed and captioned images, too, by their parts: takes several times as
     /// long.
     #[must_use]
     pub fn partial(mut self, partial: bool) -> Self {
@@ -109,7 +109,7 @@ impl PictureSearch {
         self
     }
 
-    /// Fragments that say nothing about two pictures that share them: those of a logo or a frame
+    /// Fragments that say nothing about two images that share them: those of a logo or a frame
     /// that many have. None, unless they are given.
     #[must_use]
     pub fn background(mut self, background: impl Into<Arc<Background>>) -> Self {
@@ -117,28 +117,28 @@ impl PictureSearch {
         self
     }
 
-    /// Looks for turned and mirrored pictures, too.
+    /// Looks for turned and mirrored images, too.
     #[must_use]
     pub fn orientations(mut self, orientations: bool) -> Self {
         self.orientations = orientations;
         self
     }
 
-    /// How much decoding one picture may cost.
+    /// How much decoding one image may cost.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Forces the kernel that two pictures are compared with.
+    /// Forces the kernel that two images are compared with.
     #[must_use]
     pub fn kernel(mut self, kernel: Kernel) -> Self {
         self.kernel = kernel;
         self
     }
 
-    /// What decodes pictures for this search.
+    /// What decodes images for this search.
     pub fn decoder(&self) -> Decoder {
         let colour = self.recipe.method.needs_colour();
         Decoder { limits: self.limits, colour, frames: true }
@@ -149,35 +149,35 @@ impl PictureSearch {
     pub fn digest_name(&self) -> String {
         let turned = if self.orientations { ", orientations" } else { "" };
         let parts =
-            if self.partial { format!(", parts {}", PictureParts::VERSION) } else { String::new() };
+            if self.partial { format!(", parts {}", ImageParts::VERSION) } else { String::new() };
         format!("{}{turned}{parts}, digest {DIGEST_VERSION}", self.recipe)
     }
 }
 
-/// Takes pictures as they arrive, then says which of them are alike.
+/// Takes images as they arrive, then says which of them are alike.
 ///
-/// Pictures with the same bytes are held once.
+/// Images with the same bytes are held once.
 #[derive(Clone, Debug, Default)]
-pub struct Pictures {
+pub struct Images {
     items: u32,
     flat: u32,
-    /// First pictures by content.
+    /// First images by content.
     contents: HashMap<[u64; 2], u32>,
-    /// Every picture that equals an earlier one, after the first that it equals.
+    /// Every image that equals an earlier one, after the first that it equals.
     equal: Vec<(u32, u32)>,
-    /// First pictures that have a fingerprint, and their digests.
+    /// First images that have a fingerprint, and their digests.
     firsts: Vec<u32>,
-    digests: Vec<PictureDigest>,
+    digests: Vec<ImageDigest>,
 }
 
-impl Pictures {
+impl Images {
     /// None yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a picture, which takes the next number.
-    pub fn push(&mut self, digest: PictureDigest) -> Result<(), PairsError> {
+    /// Adds an image, which takes the next number.
+    pub fn push(&mut self, digest: ImageDigest) -> Result<(), PairsError> {
         let item = self.items;
         self.items = item.checked_add(1).ok_or(PairsError::TooMany { items: 1 << 32 })?;
         self.flat += u32::from(digest.prints.is_none());
@@ -191,7 +191,7 @@ impl Pictures {
         Ok(())
     }
 
-    /// How many pictures were pushed.
+    /// How many images were pushed.
     pub fn len(&self) -> usize {
         self.items as usize
     }
@@ -204,10 +204,10 @@ impl Pictures {
     /// Every pair that is alike by `search`, which must be as the one that digested them.
     pub fn pairs(
         &self,
-        search: &PictureSearch,
+        search: &ImageSearch,
         resources: &Resources<'_>,
-    ) -> Result<PicturePairs, PairsError> {
-        let digests: Vec<&PictureDigest> = self.digests.iter().collect();
+    ) -> Result<ImagePairs, PairsError> {
+        let digests: Vec<&ImageDigest> = self.digests.iter().collect();
         let pairs = stoppable(|| alike::find(search, &digests, resources))?;
         resources.report(1.0);
         let item = |entry: u32| self.firsts[entry as usize];
@@ -216,38 +216,38 @@ impl Pictures {
             .map(|pair| PackedPair::from(AlikePair { a: item(pair.a), b: item(pair.b), ..pair }));
         let near = Sorted::held(near.collect());
         let pairs = AlikePairs::new(near, self.equal.clone(), None, Room::unlimited());
-        Ok(PicturePairs { pairs, found: self.found(search, resources)? })
+        Ok(ImagePairs { pairs, found: self.found(search, resources)? })
     }
 
-    /// Groups around keepers: pictures are taken in `order`; one that is alike an earlier keeper
+    /// Groups around keepers: images are taken in `order`; one that is alike an earlier keeper
     /// belongs to the first such keeper in that order, otherwise it becomes a keeper. Many
-    /// near-identical pictures are compared with keepers alone.
+    /// near-identical images are compared with keepers alone.
     pub fn stars(
         &self,
-        search: &PictureSearch,
+        search: &ImageSearch,
         order: &[u32],
         resources: &Resources<'_>,
-    ) -> Result<PictureGroups, PairsError> {
+    ) -> Result<ImageGroups, PairsError> {
         let digests = AlikeDigests { search, digests: &self.digests, resources };
         let stars = |order: &[u32]| Ok((digests.stars(order)?, ()));
         let (groups, ()) = stoppable(|| self.classes().stars(order, stars))?;
         resources.report(1.0);
-        Ok(PictureGroups { groups, found: self.found(search, resources)? })
+        Ok(ImageGroups { groups, found: self.found(search, resources)? })
     }
 
-    /// Groups of the first `own` pictures around the others: each belongs to the first of the others
-    /// that it is alike. Own pictures are not compared with each other.
+    /// Groups of the first `own` images around the others: each belongs to the first of the others
+    /// that it is alike. Own images are not compared with each other.
     pub fn against(
         &self,
-        search: &PictureSearch,
+        search: &ImageSearch,
         own: usize,
         resources: &Resources<'_>,
-    ) -> Result<PictureGroups, PairsError> {
+    ) -> Result<ImageGroups, PairsError> {
         let digests = AlikeDigests { search, digests: &self.digests, resources };
         let around = |keepers: &[u32], own: &[u32]| Ok((digests.around(keepers, own)?, ()));
         let (groups, ()) = stoppable(|| self.classes().against(own as u32, around))?;
         resources.report(1.0);
-        Ok(PictureGroups { groups, found: self.found(search, resources)? })
+        Ok(ImageGroups { groups, found: self.found(search, resources)? })
     }
 
     fn classes(&self) -> Classes<'_> {
@@ -256,53 +256,53 @@ impl Pictures {
 
     fn found(
         &self,
-        search: &PictureSearch,
+        search: &ImageSearch,
         resources: &Resources<'_>,
-    ) -> Result<PicturesFound, PairsError> {
+    ) -> Result<ImagesFound, PairsError> {
         let whole = whole::plan(search, &self.digests, resources)?;
         let (how, plan) = match search.partial {
             true => (How::Recall(PARTS_RECALL), format!("{whole}; parts by votes of fragments")),
             false => (How::Exact, whole),
         };
-        Ok(PicturesFound { how, plan, flat: self.flat })
+        Ok(ImagesFound { how, plan, flat: self.flat })
     }
 }
 
-/// The share of the pairs that [`PictureSearch::are_alike`] accepts which a search by parts finds.
+/// The share of the pairs that [`ImageSearch::are_alike`] accepts which a search by parts finds.
 ///
-/// Two pictures are voted on if two fragments of either are near two of the other, which no vote can
+/// Two images are voted on if two fragments of either are near two of the other, which no vote can
 /// do without, so none is expected to be missing.
 const PARTS_RECALL: f64 = 1.0;
 
-/// Which pictures are alike, and how that was found.
+/// Which images are alike, and how that was found.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct PicturePairs {
+pub struct ImagePairs {
     /// The alike ones, equal ones together.
     pub pairs: AlikePairs,
     /// How they were found.
-    pub found: PicturesFound,
+    pub found: ImagesFound,
 }
 
-/// Which pictures belong to which, and how that was found.
+/// Which images belong to which, and how that was found.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct PictureGroups {
+pub struct ImageGroups {
     /// Keepers and those that belong to them.
     pub groups: Groups,
     /// How they were found.
-    pub found: PicturesFound,
+    pub found: ImagesFound,
 }
 
-/// How alike pictures were found.
+/// How alike images were found.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct PicturesFound {
-    /// Whether pairs may be missing: none of whole pictures; those that show parts of each other rest
+pub struct ImagesFound {
+    /// Whether pairs may be missing: none of whole images; those that show parts of each other rest
     /// on votes, and have a recall.
     pub how: How,
     /// How they were found, for people to read.
     pub plan: String,
-    /// Pictures too flat or too small for a fingerprint, alike only files with the same bytes.
+    /// Images too flat or too small for a fingerprint, alike only files with the same bytes.
     pub flat: u32,
 }

@@ -1,6 +1,6 @@
-//! Which choices decide the bits of a picture's fingerprint?
+//! Which choices decide the bits of an image's fingerprint?
 //!
-//! A [`PictureRecipe`] names a method and its version; a [`PicturePreset`] is one that comes with
+//! A [`ImageRecipe`] names a method and its version; a [`ImagePreset`] is one that comes with
 //! lookalike, with the radius of each [`Level`]. Fingerprints of different recipes must never be
 //! compared.
 
@@ -9,8 +9,8 @@ use std::{fmt, num::NonZeroU32, sync::Arc};
 use super::{RecipeError, heaviest};
 use crate::{
     extract::image::{
-        Cosines, Frame, Histogram, Picture, colour, hsv_features, pdq, pdq_orientations,
-        pdq_quality, phash, phash_orientations,
+        Cosines, Frame, Histogram, Image, colour, hsv_features, pdq, pdq_orientations, pdq_quality,
+        phash, phash_orientations,
     },
     features::Features,
     fingerprint::{Fingerprint, Radius, Width},
@@ -21,10 +21,10 @@ use crate::{
     verify::Level,
 };
 
-/// How a picture becomes bits.
+/// How an image becomes bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum PictureMethod {
+pub enum ImageMethod {
     /// Its 16 x 16 lowest frequencies, each above or below their median.
     Pdq,
     /// The 8 x 8 lowest frequencies of a smaller square.
@@ -35,22 +35,22 @@ pub enum PictureMethod {
     Hsv,
 }
 
-/// Everything that decides the bits of a picture's fingerprint, the decoder apart.
+/// Everything that decides the bits of an image's fingerprint, the decoder apart.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct PictureRecipe {
+pub struct ImageRecipe {
     /// How bits are made.
-    pub method: PictureMethod,
-    /// How rare colours are elsewhere; for [`PictureMethod::Hsv`] only, which does without it, too.
+    pub method: ImageMethod,
+    /// How rare colours are elsewhere; for [`ImageMethod::Hsv`] only, which does without it, too.
     pub model: Option<Arc<Model>>,
     /// How many there are.
     pub width: Width,
-    /// Raised whenever the same picture gives other bits.
+    /// Raised whenever the same image gives other bits.
     pub version: u32,
 }
 
-/// What a picture looks like by a recipe. The words above its width are zero.
+/// What an image looks like by a recipe. The words above its width are zero.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PicturePrints {
+pub struct ImagePrints {
     /// As it is shown.
     pub upright: Fingerprint<4>,
     /// In all orientations, in the order of
@@ -59,7 +59,7 @@ pub struct PicturePrints {
     pub turned: Option<Box<[Fingerprint<4>; 8]>>,
 }
 
-impl PictureMethod {
+impl ImageMethod {
     /// The name used in recipes and on command lines.
     pub const fn name(self) -> &'static str {
         match self {
@@ -70,21 +70,21 @@ impl PictureMethod {
         }
     }
 
-    /// Whether it looks at colours; such a method cannot tell how a picture lies.
+    /// Whether it looks at colours; such a method cannot tell how an image lies.
     pub const fn needs_colour(self) -> bool {
         matches!(self, Self::Colour | Self::Hsv)
     }
 }
 
-impl PictureRecipe {
+impl ImageRecipe {
     /// What people call it.
     pub const fn name(&self) -> &'static str {
         self.method.name()
     }
 
-    /// The fingerprint of a picture; `None` if it is too flat or too small to have one.
-    pub fn prints(&self, picture: &Picture, orientations: bool) -> Option<PicturePrints> {
-        let pixels = &picture.pixels;
+    /// The fingerprint of an image; `None` if it is too flat or too small to have one.
+    pub fn prints(&self, image: &Image, orientations: bool) -> Option<ImagePrints> {
+        let pixels = &image.pixels;
         if pixels.width().min(pixels.height()) < SMALLEST {
             return None;
         }
@@ -93,23 +93,23 @@ impl PictureRecipe {
             return None;
         }
         match self.method {
-            PictureMethod::Pdq => {
+            ImageMethod::Pdq => {
                 let cosines = Cosines::of(&frame);
                 let turned = orientations.then(|| Box::new(pdq_orientations(&cosines)));
-                Some(PicturePrints { upright: pdq(&cosines), turned })
+                Some(ImagePrints { upright: pdq(&cosines), turned })
             }
-            PictureMethod::Phash => {
+            ImageMethod::Phash => {
                 let turned = || Box::new(phash_orientations(&frame).map(|print| print.resize()));
                 let turned = orientations.then(turned);
-                Some(PicturePrints { upright: phash(&frame).resize(), turned })
+                Some(ImagePrints { upright: phash(&frame).resize(), turned })
             }
-            PictureMethod::Colour => {
+            ImageMethod::Colour => {
                 let upright = colour(&Histogram::of(pixels)).resize();
-                Some(PicturePrints { upright, turned: None })
+                Some(ImagePrints { upright, turned: None })
             }
-            PictureMethod::Hsv => {
+            ImageMethod::Hsv => {
                 let upright = simhash(&self.hsv_features(&Histogram::of(pixels)))?.resize();
-                Some(PicturePrints { upright, turned: None })
+                Some(ImagePrints { upright, turned: None })
             }
         }
     }
@@ -128,15 +128,15 @@ impl PictureRecipe {
 
     /// The smallest distance at which two images are no more than similar.
     pub(crate) fn beyond_near(&self) -> u32 {
-        let preset = PicturePreset::ALL.iter().find(|preset| preset.recipe.method == self.method);
+        let preset = ImagePreset::ALL.iter().find(|preset| preset.recipe.method == self.method);
         preset.map_or(0, |preset| preset.levels[1].bits() + 1)
     }
 
-    /// The hashes of the colours a picture has: what a [`Model`] for `hsv` is learned from.
-    pub fn colour_hashes(&self, picture: &Picture) -> Vec<u64> {
+    /// The hashes of the colours an image has: what a [`Model`] for `hsv` is learned from.
+    pub fn colour_hashes(&self, image: &Image) -> Vec<u64> {
         let mut hashes = Vec::new();
-        hsv_features(&Histogram::of(&picture.pixels), |name, share| {
-            // A colour that one pixel in a thousand has is no colour of the picture.
+        hsv_features(&Histogram::of(&image.pixels), |name, share| {
+            // A colour that one pixel in a thousand has is no colour of the image.
             if share >= 65 {
                 hashes.push(HSV_HASH.hash(0, name));
             }
@@ -147,13 +147,13 @@ impl PictureRecipe {
     /// What a model must know for this recipe; `None` if it takes none.
     pub const fn model_name(&self) -> Option<&'static str> {
         match self.method {
-            PictureMethod::Hsv => Some("hsv:32, murmur3-128"),
+            ImageMethod::Hsv => Some("hsv:32, murmur3-128"),
             _ => None,
         }
     }
 }
 
-/// Pictures with less to see than this are all alike in their noise.
+/// Images with less to see than this are all alike in their noise.
 const FLAT: u32 = 5;
 
 /// Sides shorter than this show too little.
@@ -164,32 +164,32 @@ const HSV_HASH: FeatureHash = FeatureHash::Murmur3_128;
 const HSV_TOP: NonZeroU32 = NonZeroU32::new(15).expect("15 is not zero");
 
 /// The choices on one line: `pdq: 256 bits, version 1`.
-impl fmt::Display for PictureRecipe {
+impl fmt::Display for ImageRecipe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {} bits", self.name(), self.width.bits())?;
         if let Some(model) = &self.model {
-            write!(f, ", by {} pictures (model {})", model.texts(), model.identity())?;
+            write!(f, ", by {} images (model {})", model.texts(), model.identity())?;
         }
         write!(f, ", version {}", self.version)
     }
 }
 
-const fn recipe(method: PictureMethod, width: Width) -> PictureRecipe {
-    PictureRecipe { method, model: None, width, version: 1 }
+const fn recipe(method: ImageMethod, width: Width) -> ImageRecipe {
+    ImageRecipe { method, model: None, width, version: 1 }
 }
 
-/// A recipe for pictures that comes with lookalike, and how to tell alike pictures by it.
+/// A recipe for images that comes with lookalike, and how to tell alike images by it.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct PicturePreset {
+pub struct ImagePreset {
     /// The choices.
-    pub recipe: PictureRecipe,
-    /// Within how many bits two pictures are a copy, near, similar.
+    pub recipe: ImageRecipe,
+    /// Within how many bits two images are a copy, near, similar.
     pub levels: [Radius; 3],
-    /// How alike pictures must be, unless the caller says otherwise; what `quality` is measured at.
+    /// How alike images must be, unless the caller says otherwise; what `quality` is measured at.
     pub level: Level,
     /// How well it does.
-    pub quality: PictureQuality,
+    pub quality: ImageQuality,
     /// What it is good for, on one line.
     pub description: &'static str,
 }
@@ -197,48 +197,48 @@ pub struct PicturePreset {
 /// How well a preset tells copies, measured on 92 photographs and their copies in other formats,
 /// sizes, qualities and tones (docs/recipes.md).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PictureQuality {
+pub struct ImageQuality {
     /// The share of copies that are found beside their original.
     pub recall: f32,
     /// Pairs of different photographs that are taken for alike, in a million.
     pub false_pairs: f32,
 }
 
-const fn quality(recall: f32, false_pairs: f32) -> PictureQuality {
-    PictureQuality { recall, false_pairs }
+const fn quality(recall: f32, false_pairs: f32) -> ImageQuality {
+    ImageQuality { recall, false_pairs }
 }
 
-impl PicturePreset {
+impl ImagePreset {
     /// Every preset, the default first.
     ///
     /// ```
-    /// let names: Vec<_> = lookalike::PicturePreset::ALL.iter().map(|preset| preset.recipe.name()).collect();
+    /// let names: Vec<_> = lookalike::ImagePreset::ALL.iter().map(|preset| preset.recipe.name()).collect();
     /// assert_eq!(names, ["pdq", "phash", "colour", "hsv"]);
     /// ```
     pub const ALL: &'static [Self] = &[
         Self {
-            recipe: recipe(PictureMethod::Pdq, Width::Bits256),
+            recipe: recipe(ImageMethod::Pdq, Width::Bits256),
             levels: [Radius::new(31), Radius::new(48), Radius::new(52)],
             level: Level::Copy,
             quality: quality(0.994, 0.0),
-            description: "copies of a picture: other size, format, quality, brightness, a watermark",
+            description: "copies of an image: other size, format, quality, brightness, a watermark",
         },
         Self {
-            recipe: recipe(PictureMethod::Phash, Width::Bits64),
+            recipe: recipe(ImageMethod::Phash, Width::Bits64),
             levels: [Radius::new(8), Radius::new(10), Radius::new(12)],
             level: Level::Copy,
             quality: quality(0.998, 0.8),
-            description: "the same in 64 bits, as other tools have it; for fewer than some 10,000 pictures",
+            description: "the same in 64 bits, as other tools have it; for fewer than some 10,000 images",
         },
         Self {
-            recipe: recipe(PictureMethod::Colour, Width::Bits128),
+            recipe: recipe(ImageMethod::Colour, Width::Bits128),
             levels: [Radius::new(8), Radius::new(15), Radius::new(21)],
             level: Level::Similar,
             quality: quality(0.673, 1796.0),
-            description: "pictures of the same colours, however they lie or are cropped; look before you act",
+            description: "images of the same colours, however they lie or are cropped; look before you act",
         },
         Self {
-            recipe: recipe(PictureMethod::Hsv, Width::Bits128),
+            recipe: recipe(ImageMethod::Hsv, Width::Bits128),
             levels: [Radius::new(3), Radius::new(8), Radius::new(14)],
             level: Level::Near,
             quality: quality(0.434, 1268.0),
@@ -254,12 +254,12 @@ impl PicturePreset {
         })
     }
 
-    /// Pictures at most this far apart are taken for alike, unless the caller says otherwise.
+    /// Images at most this far apart are taken for alike, unless the caller says otherwise.
     pub const fn radius(&self) -> Radius {
         self.radius_of(self.level)
     }
 
-    /// Within how many bits two whole pictures are as alike as that; of parts, similar.
+    /// Within how many bits two whole images are as alike as that; of parts, similar.
     pub const fn radius_of(&self, level: Level) -> Radius {
         match level {
             Level::Copy => self.levels[0],

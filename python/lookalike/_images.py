@@ -1,4 +1,4 @@
-"""Pictures: what do they look like, in bits?"""
+"""Images: what do they look like, in bits?"""
 
 from __future__ import annotations
 
@@ -9,88 +9,88 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from . import _native
 from ._arrays import prints_from
-from .errors import PictureError
+from .errors import ImageError
 
 if TYPE_CHECKING:
     from ._arrays import Prints
 
 
-class PicturePreset(NamedTuple):
-    """A recipe for pictures that comes with lookalike."""
+class ImagePreset(NamedTuple):
+    """A recipe for images that comes with lookalike."""
 
     name: str
     bits: int
-    #: Within how many bits two pictures are copies, near, similar.
+    #: Within how many bits two images are copies, near, similar.
     copy: int
     near: int
     similar: int
     description: str
 
 
-def picture_recipes() -> list[PicturePreset]:
-    """The presets for pictures, the default first.
+def image_recipes() -> list[ImagePreset]:
+    """The presets for images, the default first.
 
-    >>> [(preset.name, preset.bits, preset.copy) for preset in picture_recipes()]
+    >>> [(preset.name, preset.bits, preset.copy) for preset in image_recipes()]
     [('pdq', 256, 31), ('phash', 64, 8), ('colour', 128, 8), ('hsv', 128, 3)]
     """
     return [
-        PicturePreset(name, bits, *levels, description)
-        for name, bits, levels, description in _native.picture_presets()
+        ImagePreset(name, bits, *levels, description)
+        for name, bits, levels, description in _native.image_presets()
     ]
 
 
 #: A file, the bytes of one, or a PIL image.
-Picture: TypeAlias = str | os.PathLike[str] | bytes | bytearray | Any
+Image: TypeAlias = str | os.PathLike[str] | bytes | bytearray | Any
 
 
-def picture(source: Picture, recipe: str = "pdq") -> int | None:
-    """The fingerprint of a picture; ``None`` if there is too little to see in it.
+def image(source: Image, recipe: str = "pdq") -> int | None:
+    """The fingerprint of an image; ``None`` if there is too little to see in it.
 
     ``source`` is a path, the bytes of a file, or a PIL image. JPEG, PNG, WebP, GIF, BMP and TIFF are
     read, and turned as their EXIF data say. By ``pdq``, copies are within 31 of 256 bits, near
-    pictures within 48; :func:`picture_recipes` lists the others.
+    images within 48; :func:`image_recipes` lists the others.
 
     >>> from PIL import Image
     >>> photo = Image.effect_noise((32, 32), 100).resize((300, 300))
-    >>> distance(picture(photo), picture(photo.resize((600, 600)))) <= 31
+    >>> distance(image(photo), image(photo.resize((600, 600)))) <= 31
     True
-    >>> picture(Image.new("L", (300, 300))) is None
+    >>> image(Image.new("L", (300, 300))) is None
     True
     """
-    words, empty, failed = _native.pictures([_source_of(source)], recipe)
+    words, empty, failed = _native.images([_source_of(source)], recipe)
     for _, why in failed:
-        raise PictureError(why)
+        raise ImageError(why)
     return None if empty[0] else int.from_bytes(words, "little")
 
 
-def pictures(
-    sources: Iterable[Picture],
+def images(
+    sources: Iterable[Image],
     recipe: str = "pdq",
     *,
     strict: bool = False,
     threads: int | None = None,
 ) -> Prints:
-    """The fingerprints of many pictures, in parallel: an array as :func:`fingerprints` makes it.
+    """The fingerprints of many images, in parallel: an array as :func:`fingerprints` makes it.
 
-    Masked are pictures with too little to see, and those that cannot be read. The latter are told by
+    Masked are images with too little to see, and those that cannot be read. The latter are told by
     a warning; ``strict=True`` raises at the first.
 
     >>> from PIL import Image
     >>> photo = Image.effect_noise((32, 32), 100).resize((300, 300))
-    >>> prints = pictures([photo, Image.new("L", (300, 300)), photo.resize((200, 200))])
+    >>> prints = images([photo, Image.new("L", (300, 300)), photo.resize((200, 200))])
     >>> prints.shape, find_all(prints, 31)[:, :2].tolist()
     ((3, 4), [[0, 2]])
     """
     if isinstance(sources, str | os.PathLike | bytes):
-        raise TypeError("one picture is no list of pictures; use picture(source)")
-    words, empty, failed = _native.pictures(map(_source_of, sources), recipe, threads)
+        raise TypeError("one image is no list of images; use image(source)")
+    words, empty, failed = _native.images(map(_source_of, sources), recipe, threads)
     if failed and strict:
-        raise PictureError(failed[0][1])
+        raise ImageError(failed[0][1])
     if failed:
         shown = "; ".join(f"{at}: {why}" for at, why in failed[:5])
         more = f"; and {len(failed) - 5} more" if len(failed) > 5 else ""
-        warnings.warn(f"{len(failed)} pictures cannot be read: {shown}{more}", stacklevel=2)
-    bits = next(preset.bits for preset in picture_recipes() if preset.name == recipe)
+        warnings.warn(f"{len(failed)} images cannot be read: {shown}{more}", stacklevel=2)
+    bits = next(preset.bits for preset in image_recipes() if preset.name == recipe)
     return prints_from(words, empty, bits)
 
 

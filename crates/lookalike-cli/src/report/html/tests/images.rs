@@ -1,10 +1,10 @@
-//! What the page promises of pictures, tried in a browser.
+//! What the page promises of images, tried in a browser.
 
 use serde_json::json;
 
 use super::{super::*, browser::Page};
 
-/// A picture of one colour but for its right half, as browsers read it: what is in the file is told
+/// An image of one colour but for its right half, as browsers read it: what is in the file is told
 /// by its content.
 fn bitmap(left: [u8; 3], right: [u8; 3]) -> Vec<u8> {
     const SIDE: u32 = 8;
@@ -20,14 +20,14 @@ fn bitmap(left: [u8; 3], right: [u8; 3]) -> Vec<u8> {
     file
 }
 
-struct MadePicture {
+struct MadeImage {
     id: String,
     distance: u32,
-    picture: Picture,
+    image: Image,
 }
 
-fn made(id: &str, distance: u32, width: u32, format: &'static str, right: [u8; 3]) -> MadePicture {
-    let picture = Picture {
+fn made(id: &str, distance: u32, width: u32, format: &'static str, right: [u8; 3]) -> MadeImage {
+    let image = Image {
         jpeg: bitmap([40, 90, 160], right),
         width,
         height: width * 3 / 4,
@@ -35,25 +35,25 @@ fn made(id: &str, distance: u32, width: u32, format: &'static str, right: [u8; 3
         format,
         modified: Some(1_700_000_000),
     };
-    MadePicture { id: id.to_owned(), distance, picture }
+    MadeImage { id: id.to_owned(), distance, image }
 }
 
 /// The first of each group is kept.
-fn report(groups: &[Vec<MadePicture>], file_bytes: usize) -> String {
+fn report(groups: &[Vec<MadeImage>], file_bytes: usize) -> String {
     let level = |name, within| Reach { name, within };
     let levels = vec![level("copy", 10), level("near", 20), level("similar", 72)];
     let mut overview = Overview::new(Scale::Distance { radius: 31, levels });
-    let near = |made: &MadePicture| Closeness { distance: made.distance, similarity: None };
+    let near = |made: &MadeImage| Closeness { distance: made.distance, similarity: None };
     for group in groups {
         overview.add(group[1..].iter().map(near), 0);
     }
-    let view = View::new(&overview, file_bytes, Share::PICTURE);
+    let view = View::new(&overview, file_bytes, Share::IMAGE);
     let items = groups.iter().map(Vec::len).sum::<usize>() as u64;
     let (title, facts) = ("photos".to_owned(), vec![]);
     let report = HtmlReport { title, items, facts, overview: &overview, view: &view };
-    let item = |made: &MadePicture| ReportItem {
+    let item = |made: &MadeImage| ReportItem {
         id: made.id.clone(),
-        body: Body::Picture(made.picture.clone()),
+        body: Body::Image(made.image.clone()),
     };
     let shown = groups.iter().enumerate().filter(|(position, _)| view.shows(*position));
     let shown = shown.map(|(position, group)| {
@@ -75,7 +75,7 @@ fn report(groups: &[Vec<MadePicture>], file_bytes: usize) -> String {
 const GREEN: [u8; 3] = [20, 160, 60];
 const ALMOST_GREEN: [u8; 3] = [20, 160, 70];
 
-fn two() -> Vec<Vec<MadePicture>> {
+fn two() -> Vec<Vec<MadeImage>> {
     vec![
         vec![
             made("cat.png", 0, 400, "PNG", GREEN),
@@ -99,7 +99,7 @@ macro_rules! open {
 }
 
 #[test]
-fn pictures_are_listed_and_compared_with_what_differs() {
+fn images_are_listed_and_compared_with_what_differs() {
     let mut page = open!(report(&two(), FILE_BYTES));
     let levels = page.text("#levels").split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(levels, "copy up to 10 bits 2 near 11 to 20 bits 1 similar 21 to 31 bits 0");
@@ -130,7 +130,7 @@ fn pictures_are_listed_and_compared_with_what_differs() {
 }
 
 #[test]
-fn a_key_held_shows_one_picture_in_the_place_of_the_other() {
+fn a_key_held_shows_one_image_in_the_place_of_the_other() {
     let mut page = open!(report(&two()[..1], FILE_BYTES));
     page.press("j");
     page.press("Enter");
@@ -150,7 +150,7 @@ fn a_key_held_shows_one_picture_in_the_place_of_the_other() {
 }
 
 #[test]
-fn the_difference_is_black_where_pictures_are_equal() {
+fn the_difference_is_black_where_images_are_equal() {
     let mut page = open!(report(&two()[..1], FILE_BYTES));
     page.press("j");
     page.press("Enter");
@@ -192,18 +192,18 @@ fn groups_are_sorted_by_what_they_free_and_filtered_by_what_differs() {
 }
 
 #[test]
-fn pictures_that_do_not_fit_leave_their_facts() {
+fn images_that_do_not_fit_leave_their_facts() {
     let mut large = two();
-    large[0][0].picture.jpeg = vec![7; 200_000];
-    large[0][1].picture.jpeg.clear();
+    large[0][0].image.jpeg = vec![7; 200_000];
+    large[0][1].image.jpeg.clear();
     let mut page = open!(report(&large, FILE_BYTES));
-    assert_eq!((page.count(".no-picture"), page.count(".head img")), (2, 3));
+    assert_eq!((page.count(".no-image"), page.count(".head img")), (2, 3));
     assert!(page.text(".group:last-child .preview").contains("400 × 300"));
     page.close();
 }
 
 #[test]
-fn five_thousand_groups_of_pictures_fit_the_file() {
+fn five_thousand_groups_of_images_fit_the_file() {
     let groups: Vec<_> = (0..5_000)
         .map(|number| {
             let [keep, gone] = [("keep", 0), ("gone", number % 32)];

@@ -1,6 +1,6 @@
-//! Which pictures do the inputs of a command hold? Files told by their content, digested in parallel.
+//! Which images do the inputs of a command hold? Files told by their content, digested in parallel.
 //!
-//! A picture is decoded, digested and let go on one thread: never more of them are in memory than
+//! An image is decoded, digested and let go on one thread: never more of them are in memory than
 //! there are threads, nor more than fit the memory limit.
 
 use std::{
@@ -14,8 +14,8 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 use lookalike::{
-    Facts, FeatureHash, Fidelity, PictureDigest, PictureSearch,
-    extract::image::{DecodeError, Decoder, PictureFormat, facts},
+    Facts, FeatureHash, Fidelity, ImageDigest, ImageSearch,
+    extract::image::{DecodeError, Decoder, ImageFormat, facts},
 };
 use rayon::prelude::*;
 
@@ -35,7 +35,7 @@ use crate::report::{FolderOutput, counted, grouped, visible};
 /// Digests are handed on in batches of so many files.
 const BATCH: usize = 1 << 10;
 
-/// Larger files are no pictures to look at.
+/// Larger files are no images to look at.
 const LARGEST: u64 = 1 << 30;
 
 /// Other metadata may be read of the same file by another version.
@@ -44,9 +44,9 @@ const FACTS_VERSION: &str = "facts 1";
 /// How many files of a folder tell what it holds.
 const LOOKED_AT: usize = 200;
 
-/// How pictures are read.
+/// How images are read.
 #[derive(Clone)]
-pub struct PictureReading {
+pub struct ImageReading {
     /// Symbolic links in folders are followed.
     pub follow_links: bool,
     /// What was made of files before.
@@ -55,32 +55,32 @@ pub struct PictureReading {
     pub memory: Arc<Budget>,
 }
 
-/// The files of one command that may be pictures.
-pub struct Pictures {
-    files: Vec<PictureFile>,
+/// The files of one command that may be images.
+pub struct Images {
+    files: Vec<ImageFile>,
     walk: Walk,
-    reading: PictureReading,
+    reading: ImageReading,
     notes: Vec<String>,
-    /// Which files were pictures, once they are read.
+    /// Which files were images, once they are read.
     items: Vec<bool>,
 }
 
-/// A file that may be a picture.
-pub struct PictureFile {
+/// A file that may be an image.
+pub struct ImageFile {
     pub path: PathBuf,
     /// What it is called in ids and messages.
     pub name: String,
     /// Where a kept file goes in the output folder.
     relative: PathBuf,
-    /// What was said of it when it was found in a folder; such a file need not be a picture.
+    /// What was said of it when it was found in a folder; such a file need not be an image.
     walked: Option<fs::Metadata>,
     /// Other names of the same file, found on the way.
     links: Vec<PathBuf>,
 }
 
-/// What is known of a picture besides its fingerprints.
+/// What is known of an image besides its fingerprints.
 #[derive(Clone, Debug)]
-pub struct PictureItem {
+pub struct ImageItem {
     pub path: PathBuf,
     pub facts: Facts,
     /// How its file was before it was read.
@@ -91,16 +91,12 @@ pub struct PictureItem {
     file: usize,
 }
 
-/// Takes pictures as they are read, in order.
-pub type OnPicture<'a> = &'a mut dyn FnMut(PictureItem, PictureDigest) -> Result<()>;
+/// Takes images as they are read, in order.
+pub type OnImage<'a> = &'a mut dyn FnMut(ImageItem, ImageDigest) -> Result<()>;
 
-impl Pictures {
+impl Images {
     /// Lists all inputs, so that a wrong name is noticed before any work is done.
-    pub fn open(
-        paths: &[PathBuf],
-        reading: &PictureReading,
-        skipped: &mut Skipped,
-    ) -> Result<Self> {
+    pub fn open(paths: &[PathBuf], reading: &ImageReading, skipped: &mut Skipped) -> Result<Self> {
         if let Some(limit) = reading.memory.too_small() {
             bail!(
                 "--memory {} is too little to decode images; the smallest that works is {}",
@@ -108,7 +104,7 @@ impl Pictures {
                 size_words(Budget::LEAST)
             );
         }
-        let mut pictures = Self {
+        let mut images = Self {
             files: Vec::new(),
             walk: Walk::new(reading.follow_links),
             reading: reading.clone(),
@@ -117,27 +113,27 @@ impl Pictures {
         };
         for path in paths {
             if path == Path::new("-") {
-                bail!("-: pictures are read from files and folders, not from standard input");
+                bail!("-: images are read from files and folders, not from standard input");
             } else if path.is_dir() {
-                pictures.open_folder(path, skipped)?;
+                images.open_folder(path, skipped)?;
             } else {
                 super::bytes::open_file(path)
                     .map_err(|what| Bad::input(&name_of(path), what).error())?;
-                pictures.push_file(path);
+                images.push_file(path);
             }
         }
-        Ok(pictures)
+        Ok(images)
     }
 
     /// What is read, in words.
     pub fn what(&self) -> String {
         match self.files.as_slice() {
-            [file] => format!("the picture {}", file.name),
-            files => format!("pictures of {}", counted(files.len() as u64, "file")),
+            [file] => format!("the image {}", file.name),
+            files => format!("images of {}", counted(files.len() as u64, "file")),
         }
     }
 
-    /// How many pictures were read.
+    /// How many images were read.
     pub fn len(&self) -> u64 {
         self.items.iter().filter(|is_item| **is_item).count() as u64
     }
@@ -147,13 +143,13 @@ impl Pictures {
         &self.notes
     }
 
-    /// Decodes every picture and hands on what is kept of it, in order.
+    /// Decodes every image and hands on what is kept of it, in order.
     pub fn read(
         &mut self,
-        search: &PictureSearch,
+        search: &ImageSearch,
         skipped: &mut Skipped,
         on_file: &(dyn Fn() + Sync),
-        on_picture: OnPicture<'_>,
+        on_image: OnImage<'_>,
     ) -> Result<Ids> {
         let mut ids = Ids::new(self.files.iter().map(|file| file.name.clone()).collect());
         let (mut others, mut number) = (0_u64, 0);
@@ -177,9 +173,9 @@ impl Pictures {
                 match looked {
                     Ok((item, digest)) => {
                         ids.push_input();
-                        on_picture(PictureItem { file: place, ..item }, digest)?;
+                        on_image(ImageItem { file: place, ..item }, digest)?;
                     }
-                    Err((Reason::NotAPicture, _)) if file.walked.is_some() => others += 1,
+                    Err((Reason::NotAnImage, _)) if file.walked.is_some() => others += 1,
                     Err((reason, what)) => skipped.add(Bad::item(&file.name, reason, what))?,
                 }
             }
@@ -191,24 +187,24 @@ impl Pictures {
             counted(others, "file")
         );
         if others > 0 {
-            let are = if others == 1 { "file is no picture" } else { "files are no pictures" };
+            let are = if others == 1 { "file is no image" } else { "files are no images" };
             self.notes.push(format!("note: {} {are}, and left out", grouped(others)));
         }
         Ok(ids)
     }
 
-    /// What `look` makes of the bytes of a share of the pictures, which their names decide.
+    /// What `look` makes of the bytes of a share of the images, which their names decide.
     pub fn sampled<T: Send>(
         &self,
         share: f64,
         skipped: &mut Skipped,
         look: &(dyn Fn(&[u8]) -> Result<T, DecodeError> + Sync),
     ) -> Result<Vec<T>> {
-        let is_chosen = |file: &&PictureFile| {
+        let is_chosen = |file: &&ImageFile| {
             let number = FeatureHash::Xxh3.hash(0, file.name.as_bytes());
             number as f64 <= share * u64::MAX as f64
         };
-        let chosen: Vec<&PictureFile> = self.files.iter().filter(is_chosen).collect();
+        let chosen: Vec<&ImageFile> = self.files.iter().filter(is_chosen).collect();
         let looked: Vec<_> = chosen
             .par_iter()
             .map(|file| {
@@ -225,15 +221,15 @@ impl Pictures {
         for looked in looked {
             match looked {
                 Ok(one) => made.push(one),
-                Err((file, Reason::NotAPicture, _)) if file.walked.is_some() => {}
+                Err((file, Reason::NotAnImage, _)) if file.walked.is_some() => {}
                 Err((file, reason, what)) => skipped.add(Bad::item(&file.name, reason, what))?,
             }
         }
         Ok(made)
     }
 
-    /// Copies the pictures for which `keep` is true, and files that could not be read, to a folder;
-    /// sidecars where their pictures are.
+    /// Copies the images for which `keep` is true, and files that could not be read, to a folder;
+    /// sidecars where their images are.
     pub fn write_kept(&self, keep: &dyn Fn(u32) -> bool, output: FolderOutput) -> Result<Kept> {
         let (mut done, mut item) = (Kept::default(), 0);
         let (gone, beside) = self.sidecars(keep);
@@ -264,15 +260,15 @@ impl Pictures {
         Ok(done)
     }
 
-    /// The sidecars of pictures that are not kept; and of those that are kept, where they are not
+    /// The sidecars of images that are not kept; and of those that are kept, where they are not
     /// listed themselves, with their places in the output folder.
     fn sidecars(
         &self,
         keep: &dyn Fn(u32) -> bool,
     ) -> (HashSet<PathBuf>, BTreeMap<PathBuf, PathBuf>) {
-        let pictures = self.files.iter().zip(&self.items).filter(|(_, is_item)| **is_item);
+        let images = self.files.iter().zip(&self.items).filter(|(_, is_item)| **is_item);
         let (kept, gone): (Vec<_>, Vec<_>) = (0..)
-            .zip(pictures)
+            .zip(images)
             .map(|(item, (file, _))| (item, file))
             .partition(|&(item, _)| keep(item));
         let gone: HashSet<&Path> = gone.iter().map(|(_, file)| file.path.as_path()).collect();
@@ -306,8 +302,8 @@ impl Pictures {
         FolderOutput::create(target.context("kept files go to a folder; name one with -o")?)
     }
 
-    /// The file of a picture, as it was when it was read.
-    pub fn seen<'a>(&'a self, item: &'a PictureItem) -> SeenFile<'a> {
+    /// The file of an image, as it was when it was read.
+    pub fn seen<'a>(&'a self, item: &'a ImageItem) -> SeenFile<'a> {
         let file = &self.files[item.file];
         SeenFile {
             path: &file.path,
@@ -354,54 +350,51 @@ impl Pictures {
 
     fn push(&mut self, path: PathBuf, relative: PathBuf, walked: Option<fs::Metadata>) {
         let (name, links) = (name_of(&path), Vec::new());
-        self.files.push(PictureFile { path, name, relative, walked, links });
+        self.files.push(ImageFile { path, name, relative, walked, links });
     }
 }
 
-/// Whether inputs are pictures, by their first bytes: most files of a folder, or the first file.
-pub fn are_pictures(paths: &[PathBuf]) -> bool {
+/// Whether inputs are images, by their first bytes: most files of a folder, or the first file.
+pub fn are_images(paths: &[PathBuf]) -> bool {
     match paths.first() {
         Some(path) if is_stream(path) => false,
         Some(path) if path.is_dir() => {
             let mut files = folder::first_files(path, LOOKED_AT);
-            // They are as many as the pictures they belong to.
+            // They are as many as the images they belong to.
             files.retain(|file| !is_sidecar(file));
-            let pictures = files.iter().filter(|file| starts_like_picture(file)).count();
-            2 * pictures > files.len()
+            let images = files.iter().filter(|file| starts_like_image(file)).count();
+            2 * images > files.len()
         }
-        Some(path) => starts_like_picture(path),
+        Some(path) => starts_like_image(path),
         None => false,
     }
 }
 
-fn starts_like_picture(path: &Path) -> bool {
+fn starts_like_image(path: &Path) -> bool {
     let mut start = Vec::new();
     let read = File::open(path).and_then(|file| file.take(32).read_to_end(&mut start));
-    let is_known = || PictureFormat::of_content(&start).is_some();
-    read.is_ok() && (is_known() || PictureFormat::not_read(&start).is_some())
+    let is_known = || ImageFormat::of_content(&start).is_some();
+    read.is_ok() && (is_known() || ImageFormat::not_read(&start).is_some())
 }
 
-/// Decodes one picture of a file that the user named.
-pub fn read_picture(
-    path: &Path,
-    search: &PictureSearch,
-) -> Result<(PictureItem, PictureDigest), Bad> {
+/// Decodes one image of a file that the user named.
+pub fn read_image(path: &Path, search: &ImageSearch) -> Result<(ImageItem, ImageDigest), Bad> {
     let (path, name, links) = (path.to_owned(), name_of(path), Vec::new());
-    let file = PictureFile { path, name, relative: PathBuf::new(), walked: None, links };
+    let file = ImageFile { path, name, relative: PathBuf::new(), walked: None, links };
     let (cache, memory) = (Arc::new(Cache::none()), Arc::default());
-    let reading = PictureReading { follow_links: false, cache, memory };
+    let reading = ImageReading { follow_links: false, cache, memory };
     let digested = digest(&file, search, &reading, "");
     digested.map_err(|(reason, what)| Bad::item(&file.name, reason, what))
 }
 
 /// What was made of a file before, if it is the same; else it is decoded.
 fn digest(
-    file: &PictureFile,
-    search: &PictureSearch,
-    reading: &PictureReading,
+    file: &ImageFile,
+    search: &ImageSearch,
+    reading: &ImageReading,
     recipe: &str,
-) -> Result<(PictureItem, PictureDigest), (Reason, String)> {
-    let PictureReading { cache, memory, .. } = reading;
+) -> Result<(ImageItem, ImageDigest), (Reason, String)> {
+    let ImageReading { cache, memory, .. } = reading;
     let looked;
     let data = match &file.walked {
         Some(data) => data,
@@ -431,7 +424,7 @@ fn digest(
 }
 
 /// What the content of a file tells, for the cache.
-fn to_bytes(facts: &Facts, digest: &PictureDigest) -> Vec<u8> {
+fn to_bytes(facts: &Facts, digest: &ImageDigest) -> Vec<u8> {
     let fidelity = facts.fidelity.map_or(0, |fidelity| 1 + fidelity as u8);
     let edited = facts.edited.map_or(0, |edited| 1 + u8::from(edited));
     let mut bytes = vec![fidelity, edited, facts.taken.is_some().into()];
@@ -441,10 +434,10 @@ fn to_bytes(facts: &Facts, digest: &PictureDigest) -> Vec<u8> {
 }
 
 /// What was written as these bytes.
-fn from_bytes(bytes: &[u8]) -> Option<(Facts, PictureDigest)> {
+fn from_bytes(bytes: &[u8]) -> Option<(Facts, ImageDigest)> {
     let (&[fidelity, edited, is_dated], rest) = bytes.split_first_chunk()?;
     let (taken, rest) = rest.split_first_chunk()?;
-    let digest = PictureDigest::from_bytes(rest)?;
+    let digest = ImageDigest::from_bytes(rest)?;
     let facts = Facts {
         pixels: Some((digest.width, digest.height)),
         format: Some(digest.format.name()),
@@ -465,7 +458,7 @@ fn unreadable(error: std::io::Error) -> (Reason, String) {
     (Reason::Input, format!("cannot be read: {error}"))
 }
 
-/// Looks at the bytes of a file that starts like a picture, once there is memory to decode it.
+/// Looks at the bytes of a file that starts like an image, once there is memory to decode it.
 fn with_content<T>(
     mut file: &File,
     decoder: Decoder,
@@ -476,13 +469,13 @@ fn with_content<T>(
     if size > LARGEST {
         return Err((Reason::TooLarge, format!("{size} bytes, more than the {LARGEST} allowed")));
     }
-    // What is no picture is not read to its end.
+    // What is no image is not read to its end.
     let mut start = Vec::new();
     file.take(64).read_to_end(&mut start).map_err(unreadable)?;
-    if !start.is_empty() && PictureFormat::of_content(&start).is_none() {
+    if !start.is_empty() && ImageFormat::of_content(&start).is_none() {
         let refused = decoder.decode(&start).err();
         let refused = refused.map(|error| (reason(&error), error.to_string()));
-        return Err(refused.unwrap_or((Reason::NotAPicture, String::new())));
+        return Err(refused.unwrap_or((Reason::NotAnImage, String::new())));
     }
     let decoding = decoder.memory(&mut BufReader::new(file)).unwrap_or(0);
     // What decoders refuse anyway is not waited for.
@@ -504,12 +497,7 @@ fn size_words(bytes: u64) -> String {
     format!("{}M", bytes.div_ceil(1 << 20))
 }
 
-fn item(
-    file: &PictureFile,
-    data: &fs::Metadata,
-    facts: Facts,
-    digest: &PictureDigest,
-) -> PictureItem {
+fn item(file: &ImageFile, data: &fs::Metadata, facts: Facts, digest: &ImageDigest) -> ImageItem {
     let stamp = Stamp::of(data);
     let facts = Facts {
         name: file.name.clone(),
@@ -517,13 +505,13 @@ fn item(
         modified: Some(stamp.modified),
         ..facts
     };
-    PictureItem { path: file.path.clone(), facts, stamp, content: Digest(digest.content), file: 0 }
+    ImageItem { path: file.path.clone(), facts, stamp, content: Digest(digest.content), file: 0 }
 }
 
 fn reason(error: &DecodeError) -> Reason {
     match error {
         DecodeError::Empty => Reason::Empty,
-        DecodeError::NotAPicture { .. } => Reason::NotAPicture,
+        DecodeError::NotAnImage { .. } => Reason::NotAnImage,
         DecodeError::NotRead { .. } | DecodeError::Unsupported { .. } => Reason::NotRead,
         DecodeError::TooManyPixels { .. } | DecodeError::TooMuchMemory { .. } => Reason::TooLarge,
         _ => Reason::Broken,

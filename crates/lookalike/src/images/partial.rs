@@ -1,50 +1,50 @@
-//! Which pictures show parts of each other: cropped, framed, captioned, tilted a little?
+//! Which images show parts of each other: cropped, framed, captioned, tilted a little?
 //!
 //! Three steps, each cheaper per pair than the next and each passing on less:
 //!
 //! 1. Fragments within a small radius that agree on a scale and a shift, or whole fingerprints that
 //!    are not too far apart, name candidates.
-//! 2. Small copies of the two pictures are laid over each other as the shift says.
+//! 2. Small copies of the two images are laid over each other as the shift says.
 //! 3. Most of the blocks there must correlate.
 //!
-//! What is said of two pictures depends on these two alone, and not on which is the first: a batch
+//! What is said of two images depends on these two alone, and not on which is the first: a batch
 //! and a collection only find candidates, and [`overlap`] judges them.
 
 use std::cmp::Ordering;
 
 use rayon::prelude::*;
 
-use super::{PictureDigest, PictureSearch};
+use super::{ImageDigest, ImageSearch};
 use crate::{
     AllPairs, Fingerprint, PairsError, Radius, Resources, Search, StaticIndex,
-    extract::image::{Gray, LOCAL_SIDE, Overlap, Part, Picture, Small, fragments},
+    extract::image::{Gray, Image, LOCAL_SIDE, Overlap, Part, Small, fragments},
     fragments::{Fragment, FragmentSearch, Fragments, Place, Shift},
 };
 
-/// What is kept of a picture to find its parts: some 160 fragments of 20 bytes and 4 KB of gray.
+/// What is kept of an image to find its parts: some 160 fragments of 20 bytes and 4 KB of gray.
 #[derive(Clone, Debug, PartialEq)]
-pub struct PictureParts {
+pub struct ImageParts {
     /// What is in its parts, and where.
     pub fragments: Vec<Fragment>,
     /// A small copy.
     pub small: Small,
 }
 
-impl PictureParts {
-    /// Raised whenever the same picture is taken apart in another way.
+impl ImageParts {
+    /// Raised whenever the same image is taken apart in another way.
     pub const VERSION: u32 = 2;
 
-    /// How fragments of pictures are compared, and how many must agree.
+    /// How fragments of images are compared, and how many must agree.
     pub const SEARCH: FragmentSearch =
         FragmentSearch { radius: Radius::new(5), tolerance: 6.0, scale_tolerance: 0.4, votes: 2 };
 
-    /// Whole pictures whose fingerprints are at most this far apart are worth a look, too, whether
+    /// Whole images whose fingerprints are at most this far apart are worth a look, too, whether
     /// or not fragments agree.
     pub const WORTH_A_LOOK: Radius = Radius::new(90);
 
-    /// Takes a picture apart.
-    pub fn of(picture: &Picture) -> Self {
-        let pixels = &picture.pixels;
+    /// Takes an image apart.
+    pub fn of(image: &Image) -> Self {
+        let pixels = &image.pixels;
         let whole = Part { x: 0, y: 0, width: pixels.width(), height: pixels.height() };
         let gray = Gray::shrunk(pixels, whole, LOCAL_SIDE);
         Self { fragments: fragments(&gray), small: Small::of(&gray) }
@@ -87,7 +87,7 @@ impl PictureParts {
         self.small.cmp(&other.small).then_with(|| fragments(self).cmp(&fragments(other)))
     }
 
-    /// The shift that lays all of one picture on all of another.
+    /// The shift that lays all of one image on all of another.
     fn stretched(&self, other: &Self) -> Shift {
         let (one, two) = (self.small.size(), other.small.size());
         let scale = (two.0 / one.0 + two.1 / one.1) / 2.0;
@@ -95,7 +95,7 @@ impl PictureParts {
         Shift { cosine: scale, sine: 0.0, x, y }
     }
 
-    /// How much of the overlap of two pictures is the same, 0 to 1, if they are taken for alike when
+    /// How much of the overlap of two images is the same, 0 to 1, if they are taken for alike when
     /// one is laid on the other by a shift that enough fragments agree on.
     fn overlap(&self, other: &Self, shift: &Shift, votes: u32) -> Option<f32> {
         if !(SCALES.contains(&shift.scale()) && shift.degrees().abs() <= DEGREES) {
@@ -104,13 +104,13 @@ impl PictureParts {
         let back = shift.inverse()?;
         let [one, two] =
             [self.small.overlap(&other.small, shift), other.small.overlap(&self.small, &back)];
-        // The finer look: the picture that shows less of the scene shows it larger.
+        // The finer look: the image that shows less of the scene shows it larger.
         let overlap = if one.blocks >= two.blocks { one } else { two };
         is_same(&overlap, votes).then_some(overlap.correlation)
     }
 }
 
-/// Scales and angles between pictures that are believed.
+/// Scales and angles between images that are believed.
 const SCALES: std::ops::RangeInclusive<f32> = 0.2..=5.0;
 const DEGREES: f32 = 15.0;
 
@@ -125,41 +125,37 @@ fn is_same(overlap: &Overlap, votes: u32) -> bool {
         && overlap.correlation >= correlation
 }
 
-/// How much of the overlap of two pictures is the same, 0 to 1, if they show parts of each other.
+/// How much of the overlap of two images is the same, 0 to 1, if they show parts of each other.
 ///
-/// A shift is tried if enough fragments agree on it, and the one that lays the whole pictures on each
+/// A shift is tried if enough fragments agree on it, and the one that lays the whole images on each
 /// other if their fingerprints are not too far apart. Both are measured in pixels of the second
-/// picture, so the two are taken in an order of their own.
-pub(super) fn overlap(
-    search: &PictureSearch,
-    one: &PictureDigest,
-    two: &PictureDigest,
-) -> Option<f32> {
+/// image, so the two are taken in an order of their own.
+pub(super) fn overlap(search: &ImageSearch, one: &ImageDigest, two: &ImageDigest) -> Option<f32> {
     let distance = one.prints.as_ref()?.upright.distance(&two.prints.as_ref()?.upright);
     let (one, two) = (one.parts.as_ref()?, two.parts.as_ref()?);
     let (one, two) = if one.order(two).is_le() { (one, two) } else { (two, one) };
-    let agreed = PictureParts::SEARCH
+    let agreed = ImageParts::SEARCH
         .vote(&one.fragments, &two.fragments, &search.background, search.kernel)
         .and_then(|(shift, votes)| one.overlap(two, &shift, votes));
-    let stretched = PictureParts::WORTH_A_LOOK
+    let stretched = ImageParts::WORTH_A_LOOK
         .contains(distance)
         .then(|| one.stretched(two))
         .and_then(|shift| one.overlap(two, &shift, 0));
     agreed.into_iter().chain(stretched).max_by(f32::total_cmp)
 }
 
-/// What `judge` says of all pairs of pictures, the earlier one first, that may show parts of each
+/// What `judge` says of all pairs of images, the earlier one first, that may show parts of each
 /// other. Some are judged twice.
 pub(super) fn find<T: Send>(
-    search: &PictureSearch,
-    digests: &[&PictureDigest],
+    search: &ImageSearch,
+    digests: &[&ImageDigest],
     resources: &Resources<'_>,
     judge: &(impl Fn((u32, u32)) -> Option<T> + Sync),
 ) -> Result<Vec<T>, PairsError> {
     let parts = held(search, digests);
-    let mut found = parts.sharing(&PictureParts::SEARCH, resources, |a, b| judge((a, b)))?;
+    let mut found = parts.sharing(&ImageParts::SEARCH, resources, |a, b| judge((a, b)))?;
     let (places, prints) = upright(digests);
-    let near = AllPairs::new(PictureParts::WORTH_A_LOOK).resources(resources.clone());
+    let near = AllPairs::new(ImageParts::WORTH_A_LOOK).resources(resources.clone());
     let mut pairs = Vec::new();
     near.run(&prints)?.for_each(|pair| {
         pairs.push((places[pair.a as usize], places[pair.b as usize]));
@@ -168,18 +164,18 @@ pub(super) fn find<T: Send>(
     Ok(found)
 }
 
-/// Pictures and keepers that may show parts of each other: the place of the picture, then that of
+/// Images and keepers that may show parts of each other: the place of the image, then that of
 /// the keeper.
 pub(super) fn candidates_between(
-    search: &PictureSearch,
-    items: &[&PictureDigest],
-    keepers: &[&PictureDigest],
+    search: &ImageSearch,
+    items: &[&ImageDigest],
+    keepers: &[&ImageDigest],
     resources: &Resources<'_>,
 ) -> Result<Vec<(u32, u32)>, PairsError> {
     let parts = held(search, keepers);
-    let mut pairs = held(search, items).sharing_with(&parts, &PictureParts::SEARCH, resources)?;
+    let mut pairs = held(search, items).sharing_with(&parts, &ImageParts::SEARCH, resources)?;
     let ((places, queries), (kept, prints)) = (upright(items), upright(keepers));
-    let radius = PictureParts::WORTH_A_LOOK;
+    let radius = ImageParts::WORTH_A_LOOK;
     let index = StaticIndex::build_with(&prints, radius, resources.kernel_to_use())?;
     index.par_search_batch(&queries, radius, |query, found| {
         pairs.push((places[query], kept[found.id as usize]));
@@ -187,8 +183,8 @@ pub(super) fn candidates_between(
     Ok(pairs)
 }
 
-/// The fragments of some pictures, but for those of the background.
-fn held(search: &PictureSearch, digests: &[&PictureDigest]) -> Fragments {
+/// The fragments of some images, but for those of the background.
+fn held(search: &ImageSearch, digests: &[&ImageDigest]) -> Fragments {
     let mut all = Fragments::new();
     for digest in digests {
         let fragments = digest.parts.iter().flat_map(|parts| &parts.fragments);
@@ -198,8 +194,8 @@ fn held(search: &PictureSearch, digests: &[&PictureDigest]) -> Fragments {
     all
 }
 
-/// The pictures that have a fingerprint, and it.
-fn upright(digests: &[&PictureDigest]) -> (Vec<u32>, Vec<Fingerprint<4>>) {
-    let print = |digest: &PictureDigest| Some(digest.prints.as_ref()?.upright);
+/// The images that have a fingerprint, and it.
+fn upright(digests: &[&ImageDigest]) -> (Vec<u32>, Vec<Fingerprint<4>>) {
+    let print = |digest: &ImageDigest| Some(digest.prints.as_ref()?.upright);
     (0..).zip(digests).filter_map(|(at, digest)| Some((at, print(digest)?))).unzip()
 }

@@ -1,4 +1,4 @@
-"""Pictures as files, bytes and PIL images: the same fingerprints."""
+"""Images as files, bytes and PIL images: the same fingerprints."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import lookalike
 import numpy
 import pytest
 from conftest import vectors
-from lookalike import distance, errors, picture, pictures
+from lookalike import distance, errors, image, images
 from PIL import Image
 
 
@@ -34,10 +34,10 @@ def png(image: Image.Image) -> bytes:
     return data.getvalue()
 
 
-def test_a_picture_is_a_path_bytes_or_an_image(tmp_path: Path) -> None:
+def test_an_image_is_a_path_bytes_or_an_image(tmp_path: Path) -> None:
     image = hills()
     (tmp_path / "hills.png").write_bytes(png(image))
-    print = picture(image)
+    print = image(image)
     assert print is not None and 90 < print.bit_count() < 166
     for source in [
         tmp_path / "hills.png",
@@ -45,7 +45,7 @@ def test_a_picture_is_a_path_bytes_or_an_image(tmp_path: Path) -> None:
         png(image),
         bytearray(png(image)),
     ]:
-        assert picture(source) == print
+        assert image(source) == print
     run = [sys.executable, "-m", "lookalike", "hash", str(tmp_path / "hills.png"), "--quiet"]
     assert hex(print)[2:] in subprocess.run(run, capture_output=True, text=True).stdout
 
@@ -54,13 +54,13 @@ def test_a_picture_is_a_path_bytes_or_an_image(tmp_path: Path) -> None:
 def test_every_recipe_takes_every_kind_of_source(recipe: str, tmp_path: Path) -> None:
     image = hills()
     (tmp_path / "hills.png").write_bytes(png(image))
-    preset = next(preset for preset in lookalike.picture_recipes() if preset.name == recipe)
-    prints = pictures([image, tmp_path / "hills.png", png(image), hills(1)], recipe)
+    preset = next(preset for preset in lookalike.image_recipes() if preset.name == recipe)
+    prints = images([image, tmp_path / "hills.png", png(image), hills(1)], recipe)
     assert prints.shape == ((4, preset.bits // 64) if preset.bits > 64 else (4,))
     words = prints.reshape(4, -1).tolist()
     assert words[0] == words[1] == words[2] != words[3]
-    assert picture(image, recipe) == sum(word << 64 * at for at, word in enumerate(words[0]))
-    copies = distance(picture(image, recipe), picture(image.resize((200, 150)), recipe))
+    assert image(image, recipe) == sum(word << 64 * at for at, word in enumerate(words[0]))
+    copies = distance(image(image, recipe), image(image.resize((200, 150)), recipe))
     assert copies <= preset.copy < preset.near < preset.similar
 
 
@@ -72,7 +72,7 @@ def scrambled(number: int) -> int:
 
 
 def waves(seed: int, width: int, height: int, channels: int) -> Image.Image:
-    """The pictures of ``vectors/pictures.tsv``: sums of triangle waves."""
+    """The images of ``vectors/images.tsv``: sums of triangle waves."""
     ys, xs = numpy.mgrid[0:height, 0:width]
     planes = numpy.zeros((height, width, channels), dtype=numpy.int64)
     for channel in range(channels):
@@ -86,13 +86,13 @@ def waves(seed: int, width: int, height: int, channels: int) -> Image.Image:
 
 
 #: How many bits may differ from what computes with other floats.
-NEAR_ENOUGH = {"pdqhash": 2, "imagehash": 6, "make_pictures.py": 0}
+NEAR_ENOUGH = {"pdqhash": 2, "imagehash": 6, "make_images.py": 0}
 
 
-@pytest.mark.parametrize("line", vectors("pictures.tsv"), ids=lambda line: "-".join(line[:5]))
-def test_pictures_have_the_fingerprints_of_pictures_tsv(line: list[str]) -> None:
+@pytest.mark.parametrize("line", vectors("images.tsv"), ids=lambda line: "-".join(line[:5]))
+def test_images_have_the_fingerprints_of_images_tsv(line: list[str]) -> None:
     *shape, recipe, expected, source = line
-    print = picture(waves(*map(int, shape)), recipe)
+    print = image(waves(*map(int, shape)), recipe)
     assert distance(print, int(expected, 16)) <= NEAR_ENOUGH[source]
 
 
@@ -102,8 +102,8 @@ def test_copies_are_near_and_others_far() -> None:
     rough = io.BytesIO()
     image.save(rough, "JPEG", quality=30)
     for copy in [small, rough.getvalue(), image.convert("L"), image.convert("RGBA")]:
-        assert distance(picture(image), picture(copy)) <= 31
-    assert distance(picture(image), picture(hills(1))) > 72
+        assert distance(image(image), image(copy)) <= 31
+    assert distance(image(image), image(hills(1))) > 72
 
 
 def test_an_image_is_seen_as_a_viewer_shows_it() -> None:
@@ -113,34 +113,34 @@ def test_an_image_is_seen_as_a_viewer_shows_it() -> None:
     exif[0x0112] = 6
     data = io.BytesIO()
     turned.save(data, "PNG", exif=exif)
-    assert distance(picture(image), picture(Image.open(io.BytesIO(data.getvalue())))) <= 4
-    assert distance(picture(image), picture(data.getvalue())) <= 4
+    assert distance(image(image), image(Image.open(io.BytesIO(data.getvalue())))) <= 4
+    assert distance(image(image), image(data.getvalue())) <= 4
 
 
 def test_many_at_once_with_what_cannot_be_read_masked(tmp_path: Path) -> None:
     flat = Image.new("RGB", (300, 300), "blue")
     sources = [hills(), tmp_path / "none.png", flat, b"<html>", png(hills())]
     with pytest.warns(
-        UserWarning, match=r"2 pictures cannot be read: 1: .*none.png: .*; 3: not a picture"
+        UserWarning, match=r"2 images cannot be read: 1: .*none.png: .*; 3: not an image"
     ):
-        prints = pictures(sources)
+        prints = images(sources)
     assert prints.shape == (5, 4)
     assert prints.mask.any(axis=1).tolist() == [False, True, True, True, False]
     assert lookalike.find_all(prints, 31)[:, :2].tolist() == [[0, 4]]
-    with pytest.raises(errors.PictureError, match="not a picture"):
-        pictures([b"<html>"], strict=True)
-    with pytest.raises(errors.PictureError, match="not a picture"):
-        picture(b"<html>")
+    with pytest.raises(errors.ImageError, match="not an image"):
+        images([b"<html>"], strict=True)
+    with pytest.raises(errors.ImageError, match="not an image"):
+        image(b"<html>")
     with pytest.raises(errors.RecipeError, match="did you mean pdq"):
-        picture(hills(), recipe="pdp")
+        image(hills(), recipe="pdp")
     with pytest.raises(TypeError, match="a path, bytes or a PIL image, not"):
-        picture(3.5)
-    with pytest.raises(TypeError, match="one picture is no list of pictures"):
-        pictures("holiday.jpg")
-    assert pictures([]).shape == (0, 4)
+        image(3.5)
+    with pytest.raises(TypeError, match="one image is no list of images"):
+        images("holiday.jpg")
+    assert images([]).shape == (0, 4)
 
 
-def test_a_folder_of_pictures_is_deduplicated(tmp_path: Path) -> None:
+def test_a_folder_of_images_is_deduplicated(tmp_path: Path) -> None:
     hills().save(tmp_path / "a.png")
     hills(1).save(tmp_path / "b.png")
     hills().resize((200, 150)).save(tmp_path / "c.jpg")
@@ -149,7 +149,7 @@ def test_a_folder_of_pictures_is_deduplicated(tmp_path: Path) -> None:
     assert result.groups[0].members[0].distance <= 31
 
 
-def test_turned_and_cropped_pictures_are_found_when_asked_for(tmp_path: Path) -> None:
+def test_turned_and_cropped_images_are_found_when_asked_for(tmp_path: Path) -> None:
     image = hills().resize((640, 480))
     image.save(tmp_path / "a.png")
     image.transpose(Image.Transpose.ROTATE_90).save(tmp_path / "b.png")
@@ -165,5 +165,5 @@ def test_turned_and_cropped_pictures_are_found_when_asked_for(tmp_path: Path) ->
     assert removed(match="partial") == ["b.png"]
     assert removed(match="partial", level="part") == ["b.png", "c.png"]
     assert "c.png" in removed(recipe="colour", level="similar")
-    with pytest.raises(errors.InputError, match="for texts; these are pictures"):
+    with pytest.raises(errors.InputError, match="for texts; these are images"):
         removed(tokenizer=str.split)

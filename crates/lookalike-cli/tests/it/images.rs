@@ -1,4 +1,4 @@
-//! Pictures: told by content, found in other sizes and orientations, refused with a reason.
+//! Images: told by content, found in other sizes and orientations, refused with a reason.
 
 use std::fs;
 
@@ -40,7 +40,7 @@ fn scene(seed: u32) -> impl Fn(f32, f32) -> f32 {
     }
 }
 
-/// A folder with a picture, a smaller copy of it, a mirrored one, and a stranger.
+/// A folder with an image, a smaller copy of it, a mirrored one, and a stranger.
 fn photos() -> Folder {
     let folder = Folder::new();
     fs::create_dir(folder.path("photos")).unwrap();
@@ -70,18 +70,18 @@ fn pair(a: &str, b: &str) -> (String, String) {
 }
 
 #[test]
-fn pictures_are_told_by_content_and_found_in_other_sizes() {
+fn images_are_told_by_content_and_found_in_other_sizes() {
     let ran = photos().run("pairs photos");
     assert_eq!(named(&ran), [pair("a.bmp", "b.jpg")]);
     assert!(
-        ran.stderr.starts_with("reading pictures of 4 files\n4 items; 1 pair within 52"),
+        ran.stderr.starts_with("reading images of 4 files\n4 items; 1 pair within 52"),
         "{}",
         ran.stderr
     );
 }
 
 #[test]
-fn mirrored_pictures_are_found_if_asked_for() {
+fn mirrored_images_are_found_if_asked_for() {
     let ran = photos().run("pairs photos --orientations");
     assert_eq!(
         named(&ran),
@@ -149,7 +149,7 @@ fn only_copies_go_unless_more_is_asked_for() {
 }
 
 #[test]
-fn two_pictures_are_compared_with_an_exit_code() {
+fn two_images_are_compared_with_an_exit_code() {
     let folder = photos();
     let ran = folder.run("compare photos/a.bmp photos/b.jpg");
     assert_eq!(ran.exit, 0, "{}", ran.stderr);
@@ -174,7 +174,7 @@ fn every_recipe_has_fingerprints_of_its_width() {
 }
 
 #[test]
-fn what_is_no_picture_is_skipped_with_the_reason() {
+fn what_is_no_image_is_skipped_with_the_reason() {
     let folder = photos();
     let put =
         |name: &str, bytes: &[u8]| fs::write(folder.path("photos").join(name), bytes).unwrap();
@@ -191,9 +191,9 @@ fn what_is_no_picture_is_skipped_with_the_reason() {
     assert_eq!(named(&ran), [pair("a.bmp", "b.jpg")]);
     for said in [
         "skipped photos/empty.jpg: empty: it has no bytes",
-        "note: 1 file is no picture, and left out",
+        "note: 1 file is no image, and left out",
         "photos/cut.bmp: cut off: the BMP ends too early",
-        "1 picture too flat or too small for a fingerprint, compared by exact content",
+        "1 image too flat or too small for a fingerprint, compared by exact content",
     ] {
         assert!(ran.stderr.contains(said), "{said}\n{}", ran.stderr);
     }
@@ -202,7 +202,7 @@ fn what_is_no_picture_is_skipped_with_the_reason() {
     assert_eq!(strict.exit, 2);
     folder
         .run("compare photos/a.bmp photos/page.jpg")
-        .fails("photos/page.jpg: not a picture (starts with \"<html>no\")");
+        .fails("photos/page.jpg: not an image (starts with \"<html>no\")");
 }
 
 #[test]
@@ -210,13 +210,13 @@ fn options_of_texts_are_refused() {
     let folder = photos();
     folder
         .run("pairs photos --similarity 0.8")
-        .fails("--similarity is for texts; pictures have --recipe, --level and --distance");
+        .fails("--similarity is for texts; images have --recipe, --level and --distance");
     folder
         .run("pairs photos --recipe words")
-        .fails("--recipe words is for texts; for pictures there is pdq, phash, colour, hsv");
+        .fails("--recipe words is for texts; for images there is pdq, phash, colour, hsv");
     folder
         .run("pairs photos --level near --distance 3")
-        .fails("--level and --distance both say how near pictures must be; give one");
+        .fails("--level and --distance both say how near images must be; give one");
     folder
         .run("pairs photos --match partial --recipe phash")
         .fails("--match partial goes with --recipe pdq; leave --recipe out");
@@ -227,7 +227,7 @@ fn a_model_of_common_colours_is_learned_from_a_sample() {
     let folder = photos();
     let ran = folder.run("recipes learn photos --recipe hsv --sample 1 -o common.model");
     assert_eq!(ran.exit, 0, "{}", ran.stderr);
-    assert!(ran.stderr.contains("learned from 4 pictures: hsv:32, murmur3-128"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("learned from 4 images: hsv:32, murmur3-128"), "{}", ran.stderr);
     let with = folder.run("hash photos --recipe hsv --model common.model");
     let without = folder.run("hash photos --recipe hsv");
     assert_eq!((with.exit, without.exit), (0, 0), "{}", with.stderr);

@@ -1,11 +1,11 @@
-//! Which of some pictures are alike, and which keeper is the first that one is alike?
+//! Which of some images are alike, and which keeper is the first that one is alike?
 //!
-//! `whole` and `partial` name candidates; [`PictureSearch::are_alike`] judges them. Pictures are
+//! `whole` and `partial` name candidates; [`ImageSearch::are_alike`] judges them. Images are
 //! known by their places in a list of digests, all of which have fingerprints.
 
 use rayon::prelude::*;
 
-use super::{PictureDigest, PictureSearch, partial, whole};
+use super::{ImageDigest, ImageSearch, partial, whole};
 use crate::{
     AlikePair, AlikePairs, PairsError, Resources,
     stars::{Alike, Nearest, expected_pairs, first_in_growing_slabs},
@@ -13,8 +13,8 @@ use crate::{
 
 /// Every pair, in order.
 pub(super) fn find(
-    search: &PictureSearch,
-    digests: &[&PictureDigest],
+    search: &ImageSearch,
+    digests: &[&ImageDigest],
     resources: &Resources<'_>,
 ) -> Result<Vec<AlikePair>, PairsError> {
     let judge = |(a, b): (u32, u32)| {
@@ -32,24 +32,20 @@ pub(super) fn find(
     Ok(pairs)
 }
 
-/// The distance of two pictures, if they are alike.
-fn distance_if_alike(
-    search: &PictureSearch,
-    one: &PictureDigest,
-    two: &PictureDigest,
-) -> Option<u32> {
+/// The distance of two images, if they are alike.
+fn distance_if_alike(search: &ImageSearch, one: &ImageDigest, two: &ImageDigest) -> Option<u32> {
     let is_alike = search.are_alike(one, two);
     is_alike.then(|| search.compare(one, two)).flatten().map(|near| near.distance)
 }
 
-/// Pictures to be grouped around keepers.
+/// Images to be grouped around keepers.
 pub(super) struct AlikeDigests<'a> {
-    pub search: &'a PictureSearch,
-    pub digests: &'a [PictureDigest],
+    pub search: &'a ImageSearch,
+    pub digests: &'a [ImageDigest],
     pub resources: &'a Resources<'a>,
 }
 
-/// Pictures of which the pairs are counted, to estimate how many there are of all.
+/// Images of which the pairs are counted, to estimate how many there are of all.
 const SAMPLE: usize = if cfg!(test) { 16 } else { 1024 };
 
 /// What indexes take for a keeper: one of its fingerprint, or of all in eight orientations, and one
@@ -57,11 +53,11 @@ const SAMPLE: usize = if cfg!(test) { 16 } else { 1024 };
 const KEEPER_BYTES: usize = 8 * 96;
 const KEEPER_PARTS_BYTES: usize = 160 * 72;
 
-/// Pictures that are compared with a slab of keepers at once: candidates lie in memory.
+/// Images that are compared with a slab of keepers at once: candidates lie in memory.
 const AT_ONCE: usize = 4096;
 
 impl AlikeDigests<'_> {
-    fn digests<'s>(&'s self, items: impl IntoIterator<Item = &'s u32>) -> Vec<&'s PictureDigest> {
+    fn digests<'s>(&'s self, items: impl IntoIterator<Item = &'s u32>) -> Vec<&'s ImageDigest> {
         items.into_iter().map(|&item| &self.digests[item as usize]).collect()
     }
 
@@ -69,7 +65,7 @@ impl AlikeDigests<'_> {
     fn first_of_slab(
         &self,
         slab: &[u32],
-        items: &[&PictureDigest],
+        items: &[&ImageDigest],
     ) -> Result<Vec<Option<Nearest>>, PairsError> {
         let Self { search, resources, .. } = self;
         let keepers = self.digests(slab);

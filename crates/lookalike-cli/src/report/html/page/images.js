@@ -1,19 +1,19 @@
-// How are pictures drawn, and how are two compared? They lie in the file, smaller than they are.
+// How are images drawn, and how are two compared? They lie in the file, smaller than they are.
 
-/** A picture as large as its frame allows; a note if there is none. */
-function drawPicture({ picture }, attributes = {}) {
-  if (!picture.data) return make("span", { class: "no-picture", ...attributes }, "not shown");
-  return make("img", { src: `data:image/jpeg;base64,${picture.data}`, alt: "", draggable: "false", decoding: "sync", ...attributes });
+/** An image as large as its frame allows; a note if there is none. */
+function drawImage({ image }, attributes = {}) {
+  if (!image.data) return make("span", { class: "no-image", ...attributes }, "not shown");
+  return make("img", { src: `data:image/jpeg;base64,${image.data}`, alt: "", draggable: "false", decoding: "sync", ...attributes });
 }
 
 const THUMBS = 4;
 
-/** The kept picture, and the first of those that go. */
-function pictureRow(group) {
+/** The kept image, and the first of those that go. */
+function imageRow(group) {
   const more = group.size + group.looser - Math.min(THUMBS, group.members.length);
   return make("span", { class: "thumbs", "aria-hidden": "true" },
-    make("span", { class: "thumb kept" }, drawPicture(group.keep)),
-    ...group.members.slice(0, THUMBS).map((member) => make("span", { class: "thumb" }, drawPicture(member))),
+    make("span", { class: "thumb kept" }, drawImage(group.keep)),
+    ...group.members.slice(0, THUMBS).map((member) => make("span", { class: "thumb" }, drawImage(member))),
     more > 0 ? make("span", { class: "more" }, `+${count(more)}`) : null);
 }
 
@@ -30,7 +30,7 @@ function shownTime(seconds) {
   return Number.isNaN(time.getTime()) ? "" : time.toISOString().slice(0, 19).replace("T", " ");
 }
 
-/** What is said of a picture besides its name: each as text, and as a number if more is better. */
+/** What is said of an image besides its name: each as text, and as a number if more is better. */
 const attributes = [
   { name: "Pixels", shown: ({ width, height }) => `${count(width)} × ${count(height)}`, rank: ({ width, height }) => width * height },
   { name: "File", shown: ({ bytes }) => shownBytes(bytes), rank: ({ bytes }) => bytes },
@@ -38,46 +38,46 @@ const attributes = [
   { name: "Changed", shown: ({ modified }) => shownTime(modified) },
 ];
 
-function pictureWords({ picture }) {
-  return `${picture.format} ${picture.width}x${picture.height}`;
+function imageWords({ image }) {
+  return `${image.format} ${image.width}x${image.height}`;
 }
 
-function pictureSummary({ picture }) {
-  return attributes.slice(0, 3).map(({ shown }) => shown(picture)).join(" · ");
+function imageSummary({ image }) {
+  return attributes.slice(0, 3).map(({ shown }) => shown(image)).join(" · ");
 }
 
-/** Two pictures: "sides", or their "difference". The key F, or a finger, shows one in the place of the other. */
-function comparePictures(kept, removed, mode) {
-  const stage = mode === "difference" ? [differencePicture(kept, removed)] : [
+/** Two images: "sides", or their "difference". The key F, or a finger, shows one in the place of the other. */
+function compareImages(kept, removed, mode) {
+  const stage = mode === "difference" ? [differenceImage(kept, removed)] : [
     frame("kept", "Kept", kept, kept, removed), frame("removed", otherName(removed), removed, kept, null)];
-  return [make("div", { class: mode === "difference" ? "pictures one" : "pictures" }, ...stage), pictureNote(mode), attributeTable(kept, removed)];
+  return [make("div", { class: mode === "difference" ? "images one" : "images" }, ...stage), imageNote(mode), attributeTable(kept, removed)];
 }
 
 /** One of the two, in a frame of the kept one's shape, so that they lie upon each other. */
 function frame(side, name, item, kept, other) {
-  const holder = shaped(kept, drawPicture(item, { class: fit(item, kept) }),
-    other ? drawPicture(other, { class: `other ${fit(other, kept)}` }) : null);
+  const holder = shaped(kept, drawImage(item, { class: fit(item, kept) }),
+    other ? drawImage(other, { class: `other ${fit(other, kept)}` }) : null);
   if (other) holdToFlicker(holder);
   return make("figure", { class: side }, holder,
     make("figcaption", {}, make("span", { class: "tag" }, name), other ? make("span", { class: "tag instead" }, otherName(other)) : null));
 }
 
-function differencePicture(kept, removed) {
-  const holder = shaped(kept, drawPicture(kept, { class: fit(kept, kept) }), drawPicture(removed, { class: `blend ${fit(removed, kept)}` }));
+function differenceImage(kept, removed) {
+  const holder = shaped(kept, drawImage(kept, { class: fit(kept, kept) }), drawImage(removed, { class: `blend ${fit(removed, kept)}` }));
   return make("figure", { class: "both" }, make("div", { class: "brighter" }, holder),
     make("figcaption", {}, make("span", { class: "tag" }, "Difference")));
 }
 
-function shaped({ picture }, ...pictures) {
-  const holder = make("div", { class: "frame" }, ...pictures);
-  holder.style.aspectRatio = `${Math.max(1, picture.width)} / ${Math.max(1, picture.height)}`;
-  holder.style.setProperty("--shape", Math.max(1, picture.width) / Math.max(1, picture.height));
+function shaped({ image }, ...images) {
+  const holder = make("div", { class: "frame" }, ...images);
+  holder.style.aspectRatio = `${Math.max(1, image.width)} / ${Math.max(1, image.height)}`;
+  holder.style.setProperty("--shape", Math.max(1, image.width) / Math.max(1, image.height));
   return holder;
 }
 
-/** Pictures of nearly one shape fill the same frame; others keep their own. */
-function fit({ picture }, { picture: like }) {
-  const ratio = (picture.width * like.height) / Math.max(1, picture.height * like.width);
+/** Images of nearly one shape fill the same frame; others keep their own. */
+function fit({ image }, { image: like }) {
+  const ratio = (image.width * like.height) / Math.max(1, image.height * like.width);
   return ratio > 0.95 && ratio < 1.05 ? "fills" : "fits";
 }
 
@@ -90,17 +90,17 @@ function flicker(on) {
   document.documentElement.classList.toggle("flicker", on);
 }
 
-function pictureNote(mode) {
+function imageNote(mode) {
   const words = mode === "difference" ? ["Black is equal; what differs is shown four times as bright."]
-    : ["Hold ", make("kbd", {}, "f"), ", or the kept picture, to see the removed one in its place."];
+    : ["Hold ", make("kbd", {}, "f"), ", or the kept image, to see the removed one in its place."];
   return make("p", { class: "note" }, ...words, " ", make("kbd", {}, "d"), mode === "difference" ? " shows them side by side." : " shows their difference.");
 }
 
 function attributeTable(kept, removed) {
   const row = ({ name, shown, rank }) => {
-    const [one, other] = [kept, removed].map(({ picture }) => shown(picture));
+    const [one, other] = [kept, removed].map(({ image }) => shown(image));
     if (one === "" && other === "") return null;
-    const more = rank ? Math.sign(rank(kept.picture) - rank(removed.picture)) : 0;
+    const more = rank ? Math.sign(rank(kept.image) - rank(removed.image)) : 0;
     const cell = (text, isMore) => make("td", {}, text, ...(isMore ? [" ", make("span", { class: "mark-more" }, "more")] : []));
     return make("tr", { class: one === other ? "" : "differs" }, make("th", { scope: "row" }, name),
       cell(one, more > 0), cell(other, more < 0), make("td", { class: "verdict-cell" }, one === other ? "equal" : "differs"));
@@ -112,5 +112,5 @@ function attributeTable(kept, removed) {
 
 /** What the files that go take. */
 function freed(group) {
-  return group.members.reduce((sum, { picture, stays }) => sum + (stays ? 0 : picture?.bytes ?? 0), 0);
+  return group.members.reduce((sum, { image, stays }) => sum + (stays ? 0 : image?.bytes ?? 0), 0);
 }

@@ -1,4 +1,4 @@
-//! Pictures in folders: which one stays, what is done to the others, what is remembered and shown.
+//! Images in folders: which one stays, what is done to the others, what is remembered and shown.
 #![cfg(unix)]
 
 use std::{
@@ -10,7 +10,7 @@ use image::{Rgb, RgbImage};
 
 use crate::run::{Folder, Ran};
 
-/// A picture of hills, the same in any size; another `seed` makes other hills.
+/// An image of hills, the same in any size; another `seed` makes other hills.
 fn hills(width: u32, height: u32, seed: u32) -> RgbImage {
     // Heights at the crossings of a coarse net, and straight slopes between.
     let height_at = |x: u32, y: u32| {
@@ -29,7 +29,7 @@ fn hills(width: u32, height: u32, seed: u32) -> RgbImage {
     })
 }
 
-/// Large, small and equal pictures of one thing, and one of another; all but the newest an hour old.
+/// Large, small and equal images of one thing, and one of another; all but the newest an hour old.
 fn photos() -> Folder {
     let folder = Folder::new();
     fs::create_dir_all(folder.path("in/copies")).unwrap();
@@ -39,7 +39,7 @@ fn photos() -> Folder {
     hills(480, 360, 1).save(path("copies/large.jpg")).unwrap();
     fs::copy(path("a small.png"), path("copies/same.png")).unwrap();
     hills(300, 200, 5).save(path("other.bmp")).unwrap();
-    fs::write(path("notes.txt"), "no picture").unwrap();
+    fs::write(path("notes.txt"), "no image").unwrap();
     age(&folder);
     folder
 }
@@ -79,7 +79,7 @@ fn names(folder: &Folder, below: &str) -> String {
 }
 
 #[test]
-fn the_best_picture_stays_and_the_others_are_moved_and_brought_back() {
+fn the_best_image_stays_and_the_others_are_moved_and_brought_back() {
     let folder = photos();
     let before = names(&folder, "in");
     let large = fs::metadata(folder.path("in/copies/large.png")).unwrap().len();
@@ -96,7 +96,7 @@ fn the_best_picture_stays_and_the_others_are_moved_and_brought_back() {
 }
 
 #[test]
-fn equal_pictures_are_linked_though_another_is_kept() {
+fn equal_images_are_linked_though_another_is_kept() {
     let folder = photos();
     let ran = done(folder.run("dedup in --keep best --link --journal j"));
     assert!(ran.stderr.contains("acted    1 file, "), "{}", ran.stderr);
@@ -104,7 +104,7 @@ fn equal_pictures_are_linked_though_another_is_kept() {
     use std::os::unix::fs::MetadataExt;
     let inode = |name: &str| folder.path("in").join(name).metadata().unwrap().ino();
     assert_eq!(inode("a small.png"), inode("copies/same.png"));
-    // Names of one file are one picture.
+    // Names of one file are one image.
     let ran = done(folder.run("dedup in"));
     assert!(ran.stderr.contains("1 hard link of files listed already"), "{}", ran.stderr);
     assert!(ran.stderr.contains("items    4\n"), "{}", ran.stderr);
@@ -120,13 +120,13 @@ fn a_second_run_decodes_nothing_that_did_not_change() {
     let folder = photos();
     let cold = hashes(&folder, "");
     assert_eq!(cold.lines().count(), 5);
-    let cache = folder.home(".cache/lookalike/pictures.cache");
+    let cache = folder.home(".cache/lookalike/images.cache");
     let size = fs::metadata(&cache).unwrap().len();
     assert_eq!(hashes(&folder, ""), cold);
     // Nothing was added, so everything was found.
     assert_eq!(fs::metadata(&cache).unwrap().len(), size);
     assert_eq!(hashes(&folder, "--cache none"), cold);
-    // Another picture in the place of one, of the same size and age.
+    // Another image in the place of one, of the same size and age.
     let other = fs::read(folder.path("in/other.bmp")).unwrap();
     let (head, pixels) = other.split_at(54);
     let turned = [head, &pixels.iter().rev().copied().collect::<Vec<_>>()].concat();
@@ -158,17 +158,17 @@ fn a_cache_that_is_broken_or_cannot_be_written_stops_nothing() {
     fs::write(folder.path("c"), &damaged[..damaged.len() - 3]).unwrap();
     assert_eq!(hashes(&folder, "--cache c"), cold);
     assert_eq!(hashes(&folder, "--cache in/notes.txt"), cold);
-    assert_eq!(folder.read("in/notes.txt"), "no picture");
+    assert_eq!(folder.read("in/notes.txt"), "no image");
     let ran = done(folder.run("dedup in --cache in/notes.txt/c"));
     assert!(ran.stderr.contains("note: no cache at in/notes.txt/c: "), "{}", ran.stderr);
 }
 
 #[test]
-fn the_report_shows_the_pictures_it_has_read() {
+fn the_report_shows_the_images_it_has_read() {
     let folder = photos();
     done(folder.run("dedup in --keep best --report r.html"));
     let page = folder.read("r.html");
-    assert_eq!(page.matches("\"picture\":{").count(), 4);
+    assert_eq!(page.matches("\"image\":{").count(), 4);
     // A JPEG of our own making, whatever the file was.
     assert_eq!(page.matches("\"data\":\"/9j/").count(), 4);
     assert!(page.contains("\"width\":480,\"height\":360,"));
@@ -178,13 +178,13 @@ fn the_report_shows_the_pictures_it_has_read() {
 }
 
 #[test]
-fn rules_for_texts_are_refused_for_pictures() {
+fn rules_for_texts_are_refused_for_images() {
     let folder = photos();
     folder.run("dedup in --keep longest").fails("--keep longest is for texts; use best or largest");
 }
 
 #[test]
-fn a_collection_knows_pictures_it_has_seen() {
+fn a_collection_knows_images_it_has_seen() {
     let folder = Folder::new();
     fs::create_dir(folder.path("old")).unwrap();
     fs::create_dir(folder.path("new")).unwrap();
@@ -215,15 +215,15 @@ fn a_collection_knows_pictures_it_has_seen() {
 }
 
 #[test]
-fn every_command_tells_the_same_distance_of_turned_pictures() {
+fn every_command_tells_the_same_distance_of_turned_images() {
     let folder = Folder::new();
     fs::create_dir(folder.path("in")).unwrap();
     for seed in 1..=4 {
         use image::imageops::{flip_horizontal, rotate90, rotate270};
         let one = hills(150, 110, seed);
         let turned = [rotate90(&one), flip_horizontal(&one), rotate270(&one), one];
-        for (number, picture) in turned.iter().enumerate() {
-            picture.save(folder.path("in").join(format!("{seed}-{number}.png"))).unwrap();
+        for (number, image) in turned.iter().enumerate() {
+            image.save(folder.path("in").join(format!("{seed}-{number}.png"))).unwrap();
         }
     }
     let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
@@ -275,7 +275,7 @@ fn a_collection_that_keeps_parts_finds_crops() {
 
     done(folder.run("index add whole old"));
     folder.run("index search whole crop.png --match partial").fails(
-        "whole: it holds whole pictures only; --match partial must be said when a collection is \
+        "whole: it holds whole images only; --match partial must be said when a collection is \
          made, by index create or the first index add",
     );
     folder
@@ -320,7 +320,7 @@ fn found(folder: &Folder, arguments: &str) -> String {
 }
 
 #[test]
-fn pictures_of_formats_that_are_not_read_are_named() {
+fn images_of_formats_that_are_not_read_are_named() {
     let folder = photos();
     for (name, brand) in [("phone.heic", "heic"), ("web.avif", "avif")] {
         let content = [b"\0\0\0\x18ftyp", brand.as_bytes(), &[0; 64]].concat();
@@ -331,7 +331,7 @@ fn pictures_of_formats_that_are_not_read_are_named() {
         "skipped in/phone.heic: HEIC is not read; convert it to JPEG, PNG or WebP",
         "skipped in/web.avif: AVIF is not read; convert it to JPEG, PNG or WebP",
         "2 of a format that is not read",
-        "note: 1 file is no picture, and left out",
+        "note: 1 file is no image, and left out",
     ] {
         assert!(ran.stderr.contains(said), "{said}\n{}", ran.stderr);
     }
