@@ -26,12 +26,12 @@ N = 1000000
 SEED = 26
 FIRST = 0
 fuzz:
-	cargo test --package lookalike-cli --profile tested --test fuzz -- \
+	cargo test --package lookalike-jobs --profile tested --test fuzz -- \
 		$(TARGET) --campaign --runs $(N) --seed $(SEED) --first $(FIRST)
 
 # The seeds as files, from where cargo-fuzz takes them: cargo +nightly fuzz run png
 fuzz-corpus:
-	cargo test --package lookalike-cli --profile tested --test fuzz -- --corpus $(CURDIR)/fuzz/corpus
+	cargo test --package lookalike-jobs --profile tested --test fuzz -- --corpus $(CURDIR)/fuzz/corpus
 
 # The Python package as its users get it: a wheel, installed into a fresh environment. The tests see
 # nothing of the source tree. Everything beneath the wheel was built for the tests before.

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| lookalike_cli::fuzz::gray_image(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| lookalike_jobs::fuzz::gray_image(data));

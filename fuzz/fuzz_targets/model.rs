@@ -7,5 +7,5 @@ mod repair;
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let mut data = data.to_vec();
     repair::model(&mut data);
-    lookalike_cli::fuzz::model(&data);
+    lookalike_jobs::fuzz::model(&data);
 });

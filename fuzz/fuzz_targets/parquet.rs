@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| lookalike_cli::fuzz::parquet(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| lookalike_jobs::fuzz::parquet(data));

@@ -7,5 +7,5 @@ mod repair;
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let mut data = data.to_vec();
     repair::png(&mut data);
-    lookalike_cli::fuzz::image(&data);
+    lookalike_jobs::fuzz::image(&data);
 });

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| lookalike_cli::fuzz::tsv(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| lookalike_jobs::fuzz::tsv(data));

@@ -1,6 +1,6 @@
-//! What is fuzzed? Every format that is read, each by its entry in `lookalike_cli::fuzz`.
+//! What is fuzzed? Every format that is read, each by its entry in `lookalike_jobs::fuzz`.
 
-use lookalike_cli::fuzz;
+use lookalike_jobs::fuzz;
 
 use crate::{repair, seeds};
 

@@ -3,7 +3,7 @@
 use std::{ffi::OsString, process::ExitCode};
 
 use lookalike::{AlikePair, Item};
-use lookalike_cli::{Given, Id, Make, Unmade};
+use lookalike_jobs::{Given, Id, Make, Unmade};
 use pyo3::{
     prelude::*,
     types::{PyList, PyString, PyTuple},
@@ -20,7 +20,7 @@ use crate::{
 /// What `dedup` decided.
 #[pyclass(frozen, module = "lookalike._native")]
 pub struct Answer {
-    inner: lookalike_cli::Answer,
+    inner: lookalike_jobs::Answer,
 }
 
 /// Functions of the user's that make items: a recipe, the functions, and what they are called with
@@ -44,7 +44,7 @@ pub fn dedup(
         let on_beat = || stop.check();
         let make = making.as_ref().map(Making::function);
         let make = make.as_ref().map(|make| make as Make<'_>);
-        lookalike_cli::dedup(args, Given { rows, against, on_beat: &on_beat, make })
+        lookalike_jobs::dedup(args, Given { rows, against, on_beat: &on_beat, make })
     })?;
     answer.map(|inner| Answer { inner }).map_err(|failed| raised(py, &failed))
 }
@@ -80,7 +80,7 @@ fn raised(py: Python<'_>, failed: &anyhow::Error) -> PyErr {
 /// Runs the command line and says how it ended.
 #[pyfunction]
 pub fn run(py: Python<'_>, args: Vec<OsString>) -> u8 {
-    let code = py.detach(|| lookalike_cli::run(args));
+    let code = py.detach(|| lookalike_jobs::run(args));
     // What the command line promises: done or alike, different, error.
     [0, 1].into_iter().find(|&known| ExitCode::from(known) == code).unwrap_or(2)
 }
@@ -149,7 +149,7 @@ impl Answer {
     /// Why so many may not be removed.
     #[getter]
     fn refused(&self) -> Option<String> {
-        self.inner.refused.as_ref().map(lookalike_cli::message)
+        self.inner.refused.as_ref().map(lookalike_jobs::message)
     }
 }
 

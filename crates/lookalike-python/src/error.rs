@@ -6,7 +6,7 @@ use lookalike::{
     CollectionError, ExtractError, FingerprintError, HashError, IndexError, ModelError, PairsError,
     RecipeError, StopWordsError, WeightError,
 };
-use lookalike_cli::ArgumentError;
+use lookalike_jobs::ArgumentError;
 use pyo3::{prelude::*, types::PyModule};
 
 /// An error of the library, and the class in `lookalike.errors` that stands for it.
@@ -52,7 +52,7 @@ impl<T, E: Kind> OrRaise<T> for Result<T, E> {
 
 /// An error of the command line.
 pub fn command_line(error: &anyhow::Error) -> PyErr {
-    exception(class_of(error), &lookalike_cli::message(error))
+    exception(class_of(error), &lookalike_jobs::message(error))
 }
 
 /// The exception of this class of `lookalike.errors`.

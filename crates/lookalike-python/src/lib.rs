@@ -2,7 +2,7 @@
 //!
 //! It turns Python's objects into the library's and back, lets other Python threads run while the
 //! library works, and stops the work on Ctrl-C. Public names, defaults and documentation are in
-//! `python/lookalike`; logic is in the crates `lookalike` and `lookalike-cli`.
+//! `python/lookalike`; logic is in the crates `lookalike` and `lookalike-jobs`.
 //!
 //! | file | question |
 //! |---|---|

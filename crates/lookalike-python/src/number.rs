@@ -54,7 +54,7 @@ impl<'py> FromPyObject<'_, 'py> for Memory {
         if !given.is_instance_of::<PyString>() {
             refuse_other(&given, ALLOWED)?;
         }
-        let size = lookalike_cli::size(&given.str()?.to_string_lossy());
+        let size = lookalike_jobs::size(&given.str()?.to_string_lossy());
         size.map(Self).map_err(|_| exception("OptionError", &not(&given, ALLOWED)))
     }
 }

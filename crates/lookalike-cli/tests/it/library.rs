@@ -8,7 +8,7 @@ use std::{
 
 use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt64Array};
 use lookalike::{Fingerprint, Item, Parts};
-use lookalike_cli::{Answer, ArgumentError, Given, Id, Unmade, dedup, message};
+use lookalike_jobs::{Answer, ArgumentError, Given, Id, Unmade, dedup, message};
 
 use crate::run::Folder;
 
