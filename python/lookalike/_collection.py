@@ -18,15 +18,22 @@ from .errors import CollectionError
 Seen: TypeAlias = str | int
 
 #: What may become of an item that is to be stored.
-Status: TypeAlias = Literal["added", "replaced", "present", "taken", "near", "unfit"]
+Status: TypeAlias = Literal["added", "replaced", "present", "conflict", "near", "unfit"]
+
+#: How alike two items are, in words.
+Level: TypeAlias = Literal["copy", "near", "similar", "part"]
 
 
 class CollectionMatch(NamedTuple):
-    """An item near a query."""
+    """An item that is alike a query."""
 
     id: str
-    #: The bits in which it differs from the query.
-    distance: int
+    #: The bits in which the fingerprints of the two differ, where both have one.
+    distance: int | None
+    #: How similar the two are, from 0 to 1; ``None`` where only fingerprints are compared.
+    similarity: float | None = None
+    #: How alike the two are, in words.
+    level: Level | None = None
 
 
 class Added(NamedTuple):
@@ -34,13 +41,13 @@ class Added(NamedTuple):
 
     #: Its id; one that came without has an id made of its content.
     id: str
-    #: ``added``, ``replaced``; ``present`` if the same item is there already, ``taken`` if its id
-    #: is taken by another one, ``near`` if something near is there, ``unfit`` if it cannot be
+    #: ``added``, ``replaced``; ``present`` if the same item is there already, ``conflict`` if its id
+    #: is taken by another one, ``near`` if something alike is there, ``unfit`` if it cannot be
     #: stored: it has no fingerprint, say.
     status: Status
     #: What is near, if that is why it was not stored.
     matches: list[CollectionMatch]
-    #: Why it was not stored, if it is ``taken`` or ``unfit``.
+    #: Why it was not stored, if it is ``conflict`` or ``unfit``.
     reason: str | None
 
     def __bool__(self) -> bool:
@@ -51,18 +58,20 @@ class StoredItem(NamedTuple):
     """An item as it is stored."""
 
     id: str
-    fingerprint: int
+    #: ``None`` if it has none: a text without words, say.
+    fingerprint: int | None
     #: What was to be remembered with it.
     payload: Any
     inserted: datetime
 
 
 class Collection:
-    """A folder that remembers items by their fingerprints: durable, searchable, exact.
+    """A folder that remembers items by their digests: durable, searchable, exact.
 
     It is opened if it is there, and made if not: of texts by a ``recipe`` (``words``, if nothing is
-    said), or with ``recipe=None`` and ``bits`` of fingerprints that you make. ``distance`` is the
-    widest that can be searched. What was stored survives whatever happens to the process.
+    said), or with ``recipe=None`` and ``bits`` of fingerprints that you make. Texts are compared as
+    ``pairs`` compares them. ``distance`` is the widest that can be searched, where fingerprints
+    decide. What was stored survives whatever happens to the process.
 
     >>> import tempfile
     >>> folder = tempfile.mkdtemp() + "/seen"
@@ -104,19 +113,18 @@ class Collection:
             if made is not None and is_asked:
                 self._native.check_recipe(made._native)
         else:
-            usual = 3 if made is None else made.distance
             self._native = _native.Collection.create(
                 path,
                 None if made is None else made._native,
                 64 if bits is None else bits,
-                usual if distance is None else distance,
+                distance,
             )
-        #: The bits of a fingerprint, the widest distance, how fingerprints are made.
+        #: The bits of a fingerprint, the widest distance if there is one, how items are taken apart.
         self.bits, self.distance, self.maker = self._native.about()
         self.path = os.fspath(path)
         if bits is not None and bits != self.bits:
             self._refuse(f"holds fingerprints of {self.bits} bits, not {bits}")
-        if distance is not None and distance > self.distance:
+        if distance is not None and self.distance is not None and distance > self.distance:
             self._refuse(f"can be searched up to a distance of {self.distance}, not {distance}")
 
     def _refuse(self, why: str) -> NoReturn:
@@ -131,9 +139,9 @@ class Collection:
 
         >>> import tempfile
         >>> with Collection(tempfile.mkdtemp() + "/seen") as seen:
-        ...     texts = [("a", "one text"), ("a", "one text"), ("a", "two"), ("b", "...")]
+        ...     texts = [("a", "one text"), ("a", "one text"), ("a", "two"), ("b", " ")]
         ...     [added.status for added in seen.insert_many(texts)]
-        ['added', 'present', 'taken', 'unfit']
+        ['added', 'present', 'conflict', 'unfit']
         """
         return self.insert_many([(id, item, payload)])[0]
 
@@ -159,14 +167,18 @@ class Collection:
         payload: Any = None,
         *,
         distance: int | None = None,
+        similarity: float | None = None,
+        level: Level | None = None,
     ) -> list[CollectionMatch]:
-        """Store an item if nothing is near it; else say what is. Nobody can come between.
+        """Store an item if nothing is alike it; else say what is. The check and the insertion are atomic.
 
         An empty list means that it is stored. If the same item is there under its id, it is the
         match. If the id is taken by another item, or the item has no fingerprint,
         :class:`~lookalike.errors.CollectionError` says so.
         """
-        added = self.check_and_insert_many([(id, item, payload)], distance=distance)[0]
+        added = self.check_and_insert_many(
+            [(id, item, payload)], distance=distance, similarity=similarity, level=level
+        )[0]
         if added.reason is not None:
             raise CollectionError(f"{added.id}: {added.reason}; it is not stored")
         if added.status == "present":
@@ -174,10 +186,15 @@ class Collection:
         return added.matches
 
     def check_and_insert_many(
-        self, items: Iterable[tuple[Any, ...]], *, distance: int | None = None
+        self,
+        items: Iterable[tuple[Any, ...]],
+        *,
+        distance: int | None = None,
+        similarity: float | None = None,
+        level: Level | None = None,
     ) -> list[Added]:
         """The same for many, one after the other, in one step; say of each what became of it."""
-        within = self.distance if distance is None else distance
+        within = (distance, similarity, level)
         return _added(self._native.check_and_insert(_given(items), within))
 
     def remove(self, id: str) -> bool:
@@ -185,10 +202,17 @@ class Collection:
         return self._native.remove([id])[0]
 
     def search(
-        self, item: Seen | None, distance: int | None = None, limit: int = 100
+        self,
+        item: Seen | None,
+        distance: int | None = None,
+        limit: int = 100,
+        *,
+        similarity: float | None = None,
+        level: Level | None = None,
     ) -> list[CollectionMatch]:
-        """What is near a text or a fingerprint: nearest first, at most ``limit``."""
-        return self.search_many([item], distance, limit)[0]
+        """What is alike a text or a fingerprint: closest first, at most ``limit``."""
+        found = self.search_many([item], distance, limit, similarity=similarity, level=level)
+        return found[0]
 
     def search_many(
         self,
@@ -196,10 +220,12 @@ class Collection:
         distance: int | None = None,
         limit: int = 100,
         *,
+        similarity: float | None = None,
+        level: Level | None = None,
         threads: int | None = None,
     ) -> list[list[CollectionMatch]]:
         """The same for many, in parallel."""
-        within = self.distance if distance is None else distance
+        within = (distance, similarity, level)
         queries = [None if is_empty(item) else item for item in items]
         found = self._native.search(queries, within, limit, threads)
         return [[CollectionMatch(*match) for match in matches] for matches in found]
@@ -253,10 +279,14 @@ class Collection:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<Collection {self.path}: {self.maker}, distance up to {self.distance}>"
+        widest = "" if self.distance is None else f", distance up to {self.distance}"
+        return f"<Collection {self.path}: {self.maker}{widest}>"
 
 
-def _added(stored: Iterable[tuple[str, Status, list[tuple[str, int]], str | None]]) -> list[Added]:
+_Close: TypeAlias = tuple[str, int | None, float | None, Level | None]
+
+
+def _added(stored: Iterable[tuple[str, Status, list[_Close], str | None]]) -> list[Added]:
     return [
         Added(id, status, [CollectionMatch(*found) for found in near], reason)
         for id, status, near, reason in stored

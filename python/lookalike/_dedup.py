@@ -33,7 +33,7 @@ class Member(NamedTuple):
     id: Id
     #: The item it was compared with: what is kept, or with ``group="connected"`` a neighbour.
     alike: Id
-    distance: int
+    distance: int | None
     #: From 0 to 1; ``None`` if nothing was verified.
     similarity: float | None
 
@@ -51,7 +51,7 @@ class AlikePair(NamedTuple):
 
     a: Id
     b: Id
-    distance: int
+    distance: int | None
     similarity: float | None
 
 

@@ -6,9 +6,18 @@ import random
 from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
-from lookalike import Collection, CollectionMatch, Recipe, errors, fingerprints, simhash
+from lookalike import (
+    Collection,
+    CollectionMatch,
+    Recipe,
+    dedup,
+    errors,
+    fingerprints,
+    simhash,
+)
 
 NINE = "The ferry to the island leaves at nine in the morning from the north end."
 TEN = "The ferry to the island leaves at ten in the morning, from the north end!"
@@ -17,13 +26,15 @@ OTHER = "Boil the potatoes in their skins, let them cool, and slice them thin."
 
 def test_texts_are_remembered_and_found(tmp_path: Path) -> None:
     with Collection(tmp_path / "seen") as seen:
-        added = seen.insert_many([("nine", NINE, {"page": 7}), ("other", OTHER), ("empty", "...")])
+        added = seen.insert_many([("nine", NINE, {"page": 7}), ("other", OTHER), ("empty", " ")])
         assert [bool(one) for one in added] == [True, True, False]
         assert not seen.insert("nine", TEN), "an id is taken once"
-        assert [match.id for match in seen.search(TEN)] == ["nine"]
-        assert seen.search("...") == []
+        [match] = seen.search(TEN)
+        found = compare_all([NINE, TEN])
+        assert match == CollectionMatch("nine", found.distance, found.similarity, "copy")
+        assert seen.search("...") == seen.search(" ") == []
     with Collection(tmp_path / "seen") as seen:
-        assert (len(seen), list(seen), seen.bits, seen.distance) == (2, ["nine", "other"], 128, 32)
+        assert (len(seen), list(seen), seen.bits, seen.distance) == (2, ["nine", "other"], 128, None)
         assert "nine" in seen and "ten" not in seen
         item = seen["nine"]
         assert (item.id, item.fingerprint, item.payload) == ("nine", simhash(NINE), {"page": 7})
@@ -41,6 +52,12 @@ def test_texts_are_remembered_and_found(tmp_path: Path) -> None:
             copy.insert("x", NINE)
 
 
+def compare_all(texts: list[str]) -> Any:
+    """The only pair of some texts."""
+    [pair] = dedup(texts, level="similar").pairs
+    return pair
+
+
 def test_what_is_near_is_not_stored_again(tmp_path: Path) -> None:
     with Collection(tmp_path / "seen", recipe="bare") as seen:
         assert seen.check_and_insert("nine", NINE) == []
@@ -48,6 +65,10 @@ def test_what_is_near_is_not_stored_again(tmp_path: Path) -> None:
         assert [match.id for match in near] == ["nine"] and "ten" not in seen
         assert seen.check_and_insert("ten", TEN, distance=0) == []
         assert len(seen) == 2
+    with Collection(tmp_path / "words") as seen:
+        assert seen.check_and_insert("nine", NINE) == []
+        assert seen.check_and_insert("ten", TEN, similarity=0.99) == []
+        assert [match.id for match in seen.search(TEN, level="copy")] == ["ten", "nine"]
 
 
 def test_fingerprints_of_yours_are_found_as_by_comparing_with_each(tmp_path: Path) -> None:
@@ -100,13 +121,13 @@ def test_each_item_is_told_what_became_of_it(tmp_path: Path) -> None:
         ("a", NINE),
         ("a", NINE),
         ("a", OTHER),
-        ("none", "..."),
+        ("none", " "),
         (None, OTHER),
         (None, OTHER),
         ("x" * 40_000, OTHER),
         ("missing", None),
     ]
-    expected = ["added", "present", "taken", "unfit", "added", "present", "unfit", "unfit"]
+    expected = ["added", "present", "conflict", "unfit", "added", "present", "unfit", "unfit"]
     with Collection(tmp_path / "seen", recipe="bare") as seen:
         added = seen.insert_many(items)
         assert [one.status for one in added] == expected
@@ -115,9 +136,9 @@ def test_each_item_is_told_what_became_of_it(tmp_path: Path) -> None:
         assert "at most 32767 bytes" in (added[6].reason or "")
         assert len(seen) == 2 and seen["a"].fingerprint == simhash(NINE, "bare")
         counts = Counter(one.status for one in seen.check_and_insert_many([("b", TEN), *items]))
-        assert counts == {"near": 1, "present": 4, "taken": 1, "unfit": 3}
+        assert counts == {"near": 1, "present": 4, "conflict": 1, "unfit": 3}
         assert sum(counts.values()) == len(items) + 1
-        replaced = seen.upsert_many([("a", OTHER), ("c", "...")])
+        replaced = seen.upsert_many([("a", OTHER), ("c", "")])
         assert [one.status for one in replaced] == ["replaced", "unfit"]
 
 
@@ -125,10 +146,10 @@ def test_what_is_not_stored_is_never_said_to_be(tmp_path: Path) -> None:
     with Collection(tmp_path / "seen", recipe="bare") as seen:
         assert seen.check_and_insert("nine", NINE) == []
         assert seen.check_and_insert("nine", NINE) == [CollectionMatch("nine", 0)]
-        with pytest.raises(errors.CollectionError, match="taken by an item with another"):
+        with pytest.raises(errors.CollectionError, match="taken by an item of other content"):
             seen.check_and_insert("nine", OTHER)
-        with pytest.raises(errors.CollectionError, match="it has no fingerprint"):
-            seen.check_and_insert("empty", "...")
+        with pytest.raises(errors.CollectionError, match="empty"):
+            seen.check_and_insert("empty", " ")
         assert len(seen) == 1
 
 

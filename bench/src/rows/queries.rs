@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use anyhow::Result;
-use lookalike::{Fingerprint, Radius, Search, StaticIndex};
+use lookalike::{Fingerprint, Radius, StaticIndex, index::Search};
 use lookalike_bench::{
     answer::Answer,
     data::{Planted, queries},

@@ -13,8 +13,7 @@ use std::{
 
 use clap::{Parser, Subcommand, ValueEnum};
 use lookalike::{
-    Equals, FeatureHash, ImagePreset, Kernel, Level, Measure, Preset, Radius, Shingles, Similarity,
-    Weighting, Width,
+    Equals, FeatureHash, Kernel, Level, Measure, Radius, Shingles, Similarity, Weighting, Width,
 };
 
 pub use index::{
@@ -65,9 +64,9 @@ pub struct PairsArgs {
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
 
-    /// What the input holds; guessed if left out
-    #[arg(long)]
-    pub kind: Option<Kind>,
+    /// What the input holds: text, image or hash; guessed if left out
+    #[arg(long, value_name = "KIND")]
+    pub kind: Option<String>,
 
     /// How pairs of equal items are listed
     #[arg(long, default_value = "all")]
@@ -192,9 +191,9 @@ pub struct DedupArgs {
     #[arg(long, value_name = "PART", default_value = "0.9", value_parser = part)]
     pub max_remove: f64,
 
-    /// What the input holds; guessed if left out
-    #[arg(long)]
-    pub kind: Option<Kind>,
+    /// What the input holds: text, image or hash; guessed if left out
+    #[arg(long, value_name = "KIND")]
+    pub kind: Option<String>,
 
     #[command(flatten)]
     pub rows: RowArgs,
@@ -321,15 +320,6 @@ impl FromStr for KeepRules {
 }
 
 impl KeepRules {
-    /// What is kept unless the user says otherwise.
-    pub fn usual(kind: Kind) -> Self {
-        Self(vec![match kind {
-            Kind::Text => KeepRule::Longest,
-            Kind::Image => KeepRule::Best,
-            Kind::Hash => KeepRule::First,
-        }])
-    }
-
     /// The fields that decide, in order.
     pub fn fields(&self) -> Vec<String> {
         let field = |rule: &KeepRule| match rule {
@@ -446,9 +436,9 @@ pub struct CompareArgs {
     #[arg(long, conflicts_with_all = ["a", "b"])]
     pub stdin: bool,
 
-    /// What A and B are; guessed if left out
-    #[arg(long)]
-    pub kind: Option<Kind>,
+    /// What A and B are: text, image or hash; guessed if left out
+    #[arg(long, value_name = "KIND")]
+    pub kind: Option<String>,
 
     /// Largest number of bits in which two alike items may differ [default: the recipe's, 3 for
     /// fingerprints]
@@ -504,9 +494,9 @@ pub struct HashArgs {
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
 
-    /// What the input holds; guessed if left out
-    #[arg(long)]
-    pub kind: Option<Kind>,
+    /// What the input holds: text, image or hash; guessed if left out
+    #[arg(long, value_name = "KIND")]
+    pub kind: Option<String>,
 
     #[command(flatten)]
     pub rows: RowArgs,
@@ -647,8 +637,8 @@ pub struct BenchPairsArgs {
 #[derive(clap::Args, Clone)]
 pub struct RecipeArgs {
     /// The recipe to start from; see lookalike recipes [default: words for texts, pdq for images]
-    #[arg(long, value_name = "NAME", value_parser = recipe_name)]
-    pub recipe: Option<RecipeName>,
+    #[arg(long, value_name = "NAME")]
+    pub recipe: Option<String>,
 
     /// What a text is made of: runs of N words, chars, bytes, code (with punctuation), blind (code
     /// without names) or dictionary (Chinese words)
@@ -706,13 +696,6 @@ impl RecipeArgs {
             && seed.is_none()
             && bits.is_none()
     }
-}
-
-/// A recipe that comes with lookalike, for items of one kind.
-#[derive(Clone, Copy, Debug)]
-pub enum RecipeName {
-    Text(&'static Preset),
-    Image(&'static ImagePreset),
 }
 
 /// How images are compared.
@@ -889,16 +872,6 @@ pub struct TalkArgs {
     pub json: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Kind {
-    /// Fingerprints
-    Hash,
-    /// Text
-    Text,
-    /// Images
-    Image,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// One JSON object a line
@@ -951,13 +924,6 @@ pub enum Data {
 impl Data {
     pub fn name(self) -> String {
         self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
-    }
-}
-
-fn recipe_name(name: &str) -> Result<RecipeName, String> {
-    match ImagePreset::named(name) {
-        Ok(preset) => Ok(RecipeName::Image(preset)),
-        Err(_) => Preset::named(name).map(RecipeName::Text).map_err(|error| error.to_string()),
     }
 }
 

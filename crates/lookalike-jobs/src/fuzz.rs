@@ -29,9 +29,9 @@ pub fn raw_image(bytes: &[u8]) {
     decoded_for("pdq", Some("nef"), bytes);
 }
 
-/// Images may be as large as is decoded in less than a second: a file of any size can rightly claim
-/// more pixels.
-const LIMITS: Limits = Limits { pixels: 1 << 24, bytes: 512 << 20 };
+/// Images may be as large as is decoded in less than a second on a slow machine: a file of any size can
+/// rightly claim more pixels. [`image`] decodes everything twice.
+const LIMITS: Limits = Limits { pixels: 1 << 23, bytes: 512 << 20 };
 
 fn decoded_for(preset: &str, extension: Option<&str>, bytes: &[u8]) {
     let recipe = &ImagePreset::named(preset).expect("the preset exists").recipe;

@@ -11,6 +11,7 @@ mod commands;
 mod config;
 #[doc(hidden)]
 pub mod fuzz;
+mod kinds;
 mod places;
 mod report;
 mod source;
@@ -18,13 +19,20 @@ mod source;
 use std::{ffi::OsString, process::ExitCode};
 
 use clap::Parser;
+use lookalike::Registry;
 
 pub use args::size;
 pub use clap::Error as ArgumentError;
-pub use commands::dedup::{Answer, Given, Id, Make, Unmade};
+pub use commands::dedup::{Answer, Given, Id};
+pub use source::{Make, RawText};
 
 /// Runs the command line. The first argument is the name of the program.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    run_with(args, &Registry::default())
+}
+
+/// The same with kinds of the caller's own.
+pub fn run_with(args: impl IntoIterator<Item = OsString>, registry: &Registry) -> ExitCode {
     let args = match args::Args::try_parse_from(args) {
         Ok(args) => args,
         Err(refused) => {
@@ -34,7 +42,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     report::remove_when_stopped();
-    match commands::run(args.command) {
+    match commands::run(args.command, registry) {
         Ok(code) => code,
         Err(error) if report::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
@@ -51,7 +59,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 pub fn dedup(args: impl IntoIterator<Item = OsString>, given: Given<'_>) -> anyhow::Result<Answer> {
     let command = ["lookalike".into(), "dedup".into()].into_iter().chain(args);
     match args::Args::try_parse_from(command)?.command {
-        args::Command::Dedup(args) => Answer::of(*args, given),
+        args::Command::Dedup(args) => Answer::of(*args, given, &Registry::default()),
         _ => unreachable!("the command was given as dedup"),
     }
 }

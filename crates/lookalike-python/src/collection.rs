@@ -4,10 +4,14 @@ use std::{
     borrow::Cow,
     ops::ControlFlow,
     path::PathBuf,
-    sync::{PoisonError, RwLock},
+    sync::{Arc, PoisonError, RwLock},
 };
 
-use lookalike::{About, Added, Fingerprint, Found, Maker, NewItem, Radius, collection::content_id};
+use lookalike::{
+    Asked, Criteria, Digest, HashKind, Input, Kind, Level, NewItem, Preset, Purpose, Radius,
+    Similarity, TextKind, UsageError, Verify,
+    collection::{AddRule, Added, Match, content_id},
+};
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyString};
 use rayon::prelude::*;
 
@@ -23,18 +27,10 @@ use crate::{
 #[pyclass(frozen, module = "lookalike._native")]
 pub struct Collection(RwLock<Option<lookalike::Collection>>);
 
-/// What becomes of items.
-#[derive(Clone, Copy)]
-enum Way {
-    Insert,
-    Upsert,
-    UnlessNear(Radius),
-}
-
 /// What is known of an item while the interpreter's lock is held.
 enum Unread<'a> {
     Text(Cow<'a, str>),
-    Print(Option<Fingerprint<4>>),
+    Digest(Digest),
 }
 
 /// A thread takes at least so many texts.
@@ -43,11 +39,17 @@ const SHARE: usize = 16;
 /// An item: its id, if it has one; its fingerprint (an int) or text; and JSON to remember with it.
 type Given<'py> = (Option<String>, Bound<'py, PyAny>, Option<String>);
 
-/// An item that is there: its fingerprint, its JSON, and when it came.
-type Item<'py> = (Bound<'py, PyAny>, Option<String>, u64);
+/// An item that is there: its fingerprint, if it has one, its JSON, and when it came.
+type Item<'py> = (Option<Bound<'py, PyAny>>, Option<String>, u64);
 
 /// What became of an item: its id, in a word, what was near, and why it cannot be stored.
-type Stored = (String, &'static str, Vec<(String, u32)>, Option<String>);
+type Stored = (String, &'static str, Vec<Close>, Option<String>);
+
+/// What is alike: its id, distance, similarity and level.
+type Close = (String, Option<u32>, Option<f32>, Option<&'static str>);
+
+/// How close items must be: distance, similarity, level.
+type Within = (Option<Distance>, Option<f32>, Option<String>);
 
 #[pymethods]
 impl Collection {
@@ -59,14 +61,16 @@ impl Collection {
         folder: PathBuf,
         recipe: Option<&Bound<'_, Recipe>>,
         bits: Bits,
-        distance: Distance,
+        distance: Option<Distance>,
     ) -> PyResult<Self> {
-        let radius = Radius::new(distance.0);
-        let about = match recipe {
-            Some(recipe) => About::texts(recipe.get().inner.clone(), radius),
-            None => About::given(width(bits.0)?, radius),
+        let kind: Arc<dyn Kind> = match recipe {
+            Some(recipe) => Arc::new(text_kind(&recipe.get().inner).or_raise()?),
+            None => Arc::new(HashKind::new(width(bits.0)?)),
         };
-        py.detach(|| lookalike::Collection::create(folder, about)).or_raise().map(Self::new)
+        let distance = distance.map(|distance| Radius::new(distance.0));
+        let asked = Asked { distance, ..Asked::default() };
+        let widest = kind.criteria(&asked, Purpose::Look).map_err(|error| usage(&error))?;
+        py.detach(|| lookalike::Collection::create(folder, kind, &widest)).or_raise().map(Self::new)
     }
 
     /// Opens one that is there.
@@ -87,34 +91,34 @@ impl Collection {
 
     /// Refuses to be used with another recipe.
     fn check_recipe(&self, py: Python<'_>, recipe: &Bound<'_, Recipe>) -> PyResult<()> {
-        let recipe = recipe.get().inner.clone();
-        let width = recipe.width;
-        self.with(py, |inner| inner.check_maker(&Maker::Text(recipe), width))?.or_raise()
+        let kind = text_kind(&recipe.get().inner).or_raise()?;
+        self.with(py, |inner| inner.check_kind(&kind))?.or_raise()
     }
 
-    /// Bits of a fingerprint, the widest distance, and how fingerprints are made.
-    fn about(&self, py: Python<'_>) -> PyResult<(u32, u32, String)> {
+    /// Bits of a fingerprint, the widest distance, and how items are taken apart.
+    fn about(&self, py: Python<'_>) -> PyResult<(u32, Option<u32>, String)> {
         self.with(py, |inner| {
-            let about = inner.about();
-            (about.width.bits(), about.max_radius.bits(), about.maker.to_string())
+            let widest = inner.widest().distance.map(Radius::bits);
+            (inner.kind().shape().width.bits(), widest, inner.kind().recipe())
         })
     }
 
     fn insert(&self, py: Python<'_>, items: Vec<Given<'_>>) -> PyResult<Vec<Stored>> {
-        self.store(py, &items, Way::Insert)
+        self.store(py, &items, AddRule::Insert)
     }
 
     fn upsert(&self, py: Python<'_>, items: Vec<Given<'_>>) -> PyResult<Vec<Stored>> {
-        self.store(py, &items, Way::Upsert)
+        self.store(py, &items, AddRule::Replace)
     }
 
     fn check_and_insert(
         &self,
         py: Python<'_>,
         items: Vec<Given<'_>>,
-        distance: Distance,
+        within: Within,
     ) -> PyResult<Vec<Stored>> {
-        self.store(py, &items, Way::UnlessNear(Radius::new(distance.0)))
+        let by = self.criteria(py, within, Purpose::Act)?;
+        self.store(py, &items, AddRule::UnlessAlike(by))
     }
 
     /// Removes items; says of each whether it was there.
@@ -126,8 +130,8 @@ impl Collection {
     /// An item: its fingerprint, payload, and when it was inserted, in milliseconds since 1970.
     fn get<'py>(&self, py: Python<'py>, id: &str) -> PyResult<Option<Item<'py>>> {
         let Some(item) = self.with(py, |inner| inner.get(id))?.or_raise()? else { return Ok(None) };
-        let print = item.fingerprints.first().copied().unwrap_or_default();
-        Ok(Some((to_int(py, print)?, item.payload, item.inserted)))
+        let print = item.digest.print().map(|print| to_int(py, print)).transpose()?;
+        Ok(Some((print, item.payload, item.inserted)))
     }
 
     fn contains(&self, py: Python<'_>, id: &str) -> PyResult<bool> {
@@ -151,28 +155,23 @@ impl Collection {
         Ok(ids)
     }
 
-    /// What is near each of these fingerprints or texts, nearest first: ids and distances.
-    #[pyo3(signature = (queries, distance, limit, threads=None))]
+    /// What is alike each of these fingerprints or texts, closest first.
+    #[pyo3(signature = (queries, within, limit, threads=None))]
     fn search(
         &self,
         py: Python<'_>,
         queries: Vec<Bound<'_, PyAny>>,
-        distance: Distance,
+        within: Within,
         limit: Limit,
         threads: Option<Threads>,
-    ) -> PyResult<Vec<Vec<(String, u32)>>> {
+    ) -> PyResult<Vec<Vec<Close>>> {
         let pool = work::pool(threads)?;
-        let prints = self.prints(py, queries.iter())?;
-        let known: Vec<Fingerprint<4>> = prints.iter().flatten().copied().collect();
-        let search = |inner: &lookalike::Collection| {
-            pool.install(|| inner.search_many(&known, Radius::new(distance.0), limit.0))
-        };
-        let mut found = self.with(py, search)?.or_raise()?.into_iter();
-        let answer = |print: &Option<Fingerprint<4>>| match print {
-            Some(_) => found.next().map_or_else(Vec::new, named),
-            None => Vec::new(),
-        };
-        Ok(prints.iter().map(answer).collect())
+        let by = self.criteria(py, within, Purpose::List)?;
+        let digests = self.digests(py, queries.iter())?;
+        let search =
+            |inner: &lookalike::Collection| pool.install(|| inner.search(&digests, &by, limit.0));
+        let found = self.with(py, search)?.or_raise()?;
+        Ok(found.into_iter().map(named).collect())
     }
 
     fn compact(&self, py: Python<'_>) -> PyResult<()> {
@@ -209,83 +208,106 @@ impl Collection {
         done.ok_or_else(|| PyValueError::new_err("the collection is closed"))
     }
 
-    /// The fingerprints of texts, by the recipe of the collection, or those that are given.
-    fn prints<'a, 'py: 'a>(
+    /// When items are alike.
+    fn criteria(&self, py: Python<'_>, within: Within, purpose: Purpose) -> PyResult<Criteria> {
+        let (distance, similarity, level) = within;
+        let wrong = |_| PyValueError::new_err("similarity must be a number from 0 to 1");
+        let similarity = similarity.map(|share| Similarity::new(share).ok_or(())).transpose();
+        let level = level.map(|level| level.parse::<Level>()).transpose();
+        let asked = Asked {
+            distance: distance.map(|distance| Radius::new(distance.0)),
+            similarity: similarity.map_err(wrong)?,
+            level: level.map_err(|error| PyValueError::new_err(error.to_string()))?,
+            ..Asked::default()
+        };
+        let made = self.with(py, |inner| inner.kind().criteria(&asked, purpose))?;
+        made.map_err(|error| usage(&error))
+    }
+
+    /// The digests of texts, by the recipe of the collection, or of fingerprints that are given.
+    fn digests<'a, 'py: 'a>(
         &self,
         py: Python<'py>,
         items: impl Iterator<Item = &'a Bound<'py, PyAny>>,
-    ) -> PyResult<Vec<Option<Fingerprint<4>>>> {
-        let (maker, width) =
-            self.with(py, |inner| (inner.about().maker.clone(), inner.about().width))?;
-        let read = |item: &'a Bound<'py, PyAny>| match (item.cast::<PyString>(), &maker) {
-            (Ok(text), Maker::Text(_)) => Ok(Unread::Text(text.to_string_lossy())),
-            (Ok(_), maker) => Err(PyValueError::new_err(format!(
-                "a collection of {maker} fingerprints knows no texts; give ints"
-            ))),
-            (Err(_), _) if item.is_none() => Ok(Unread::Print(None)),
-            (Err(_), _) => from_int(item, width).map(|print| Unread::Print(Some(print))),
+    ) -> PyResult<Vec<Digest>> {
+        let kind = self.with(py, lookalike::Collection::shared_kind)?;
+        let (is_text, width) = (kind.name() == "text", kind.shape().width);
+        let read = |item: &'a Bound<'py, PyAny>| match item.cast::<PyString>() {
+            Ok(text) if is_text => Ok(Unread::Text(text.to_string_lossy())),
+            Ok(_) => {
+                Err(PyValueError::new_err("a collection of fingerprints knows no texts; give ints"))
+            }
+            Err(_) if item.is_none() => Ok(Unread::Digest(Digest::default())),
+            Err(_) => from_int(item, width).map(|print| Unread::Digest(Digest::of_print(print))),
         };
         let unread: Vec<Unread<'_>> = items.map(read).collect::<PyResult<_>>()?;
-        let print = |item: &Unread<'_>| match (item, &maker) {
-            (Unread::Text(text), Maker::Text(recipe)) => recipe.fingerprint_any(text),
-            (Unread::Text(_), _) => unreachable!("refused above"),
-            (Unread::Print(print), _) => *print,
-        };
+        let digest =
+            |digester: &mut Box<dyn lookalike::Digester + '_>, item: &Unread<'_>| match item {
+                Unread::Text(text) => {
+                    digester.digest(Input::Text(text)).map(|(digest, _)| digest).unwrap_or_default()
+                }
+                Unread::Digest(digest) => digest.clone(),
+            };
         let pool = work::pool(None)?;
-        Ok(work::on_pool(py, &pool, || unread.par_iter().with_min_len(SHARE).map(print).collect()))
+        Ok(work::on_pool(py, &pool, || {
+            let unread = unread.par_iter().with_min_len(SHARE);
+            unread.map_init(|| kind.digester(), digest).collect()
+        }))
     }
 
-    fn store(&self, py: Python<'_>, items: &[Given<'_>], way: Way) -> PyResult<Vec<Stored>> {
-        let prints = self.prints(py, items.iter().map(|(_, item, _)| item))?;
-        let width = self.with(py, |inner| inner.about().width)?;
-        let id = |((id, item, _), print): (&Given<'_>, &Option<Fingerprint<4>>)| {
-            id.clone().unwrap_or_else(|| match (item.cast::<PyString>(), print) {
+    fn store(&self, py: Python<'_>, items: &[Given<'_>], rule: AddRule) -> PyResult<Vec<Stored>> {
+        let digests = self.digests(py, items.iter().map(|(_, item, _)| item))?;
+        let width = self.with(py, |inner| inner.kind().shape().width)?;
+        let id = |((id, item, _), digest): (&Given<'_>, &Digest)| {
+            id.clone().unwrap_or_else(|| match (item.cast::<PyString>(), digest.print()) {
                 (Ok(text), _) => content_id(text.to_string_lossy().as_bytes()),
                 (Err(_), Some(print)) => print.to_hex(width),
                 (Err(_), None) => "without an id".to_owned(),
             })
         };
-        let ids: Vec<String> = items.iter().zip(&prints).map(id).collect();
-        let new = items.iter().zip(&ids).zip(&prints).map(|(((_, _, payload), id), print)| {
-            NewItem { payload: payload.as_deref(), ..NewItem::new(id, print.as_slice()) }
+        let ids: Vec<String> = items.iter().zip(&digests).map(id).collect();
+        let new = items.iter().zip(&ids).zip(&digests).map(|(((_, _, payload), id), digest)| {
+            NewItem { payload: payload.as_deref(), ..NewItem::new(id, digest) }
         });
         let new: Vec<NewItem<'_>> = new.collect();
-        let change = |inner: &lookalike::Collection| match way {
-            Way::Insert => inner.insert_many(&new),
-            Way::Upsert => inner.upsert_many(&new),
-            Way::UnlessNear(radius) => inner.check_and_insert_many(&new, radius),
-        };
-        let added = self.with(py, change)?.or_raise()?;
+        let added = self.with(py, |inner| inner.add(&new, rule))?.or_raise()?;
         Ok(ids.into_iter().zip(added).map(|(id, added)| stored(id, added)).collect())
     }
 }
 
+/// Texts by a recipe: compared as its preset says, or by words and word pairs.
+fn text_kind(recipe: &lookalike::Recipe) -> Result<TextKind, lookalike::RecipeError> {
+    let preset = Preset::ALL.iter().find(|preset| preset.recipe.name == recipe.name);
+    let verify = preset.map_or(Some(Verify::DEFAULT), |preset| preset.verify);
+    let (radius, bits) =
+        preset.map_or((Radius::new(32), 128), |one| (one.radius, one.recipe.width.bits()));
+    let radius = Radius::new(radius.bits() * recipe.width.bits() / bits);
+    TextKind::new(recipe.clone(), verify, radius)
+}
+
+/// What a kind says of options that make no sense, as Python spells them.
+fn usage(error: &UsageError) -> PyErr {
+    let UsageError { option, message } = error;
+    PyValueError::new_err(format!("{option}{message}"))
+}
+
 fn stored(id: String, added: Added) -> Stored {
-    let (mut matches, mut reason) = (Vec::new(), None);
-    let status = match added {
-        Added::New { .. } => "added",
-        Added::Replaced { .. } => "replaced",
-        Added::Present { .. } => "present",
-        Added::Taken { .. } => {
-            reason = Some("this id is taken by an item with another fingerprint".to_owned());
-            "taken"
+    let status = added.status();
+    let (matches, reason) = match added {
+        Added::Conflict { .. } => {
+            (Vec::new(), Some("this id is taken by an item of other content".to_owned()))
         }
-        Added::Near { matches: near } => {
-            matches = named(near);
-            "near"
-        }
-        Added::Unfit { why } => {
-            reason = Some(why);
-            "unfit"
-        }
-        other => {
-            reason = Some(format!("{other:?}"));
-            "unfit"
-        }
+        Added::Near { matches } => (named(matches), None),
+        Added::Unfit { reason } => (Vec::new(), Some(reason)),
+        _ => (Vec::new(), None),
     };
     (id, status, matches, reason)
 }
 
-fn named(found: Vec<Found>) -> Vec<(String, u32)> {
-    found.into_iter().map(|found| (found.id, found.distance)).collect()
+fn named(found: Vec<Match>) -> Vec<Close> {
+    let close = |found: Match| {
+        let lookalike::Closeness { distance, similarity, level } = found.closeness;
+        (found.id, distance, similarity, level.map(Level::name))
+    };
+    found.into_iter().map(close).collect()
 }

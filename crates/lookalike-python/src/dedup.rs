@@ -2,8 +2,8 @@
 
 use std::{ffi::OsString, process::ExitCode};
 
-use lookalike::{AlikePair, Item};
-use lookalike_jobs::{Given, Id, Make, Unmade};
+use lookalike::{AlikePair, Closeness, Input};
+use lookalike_jobs::{Given, Id, Make, RawText};
 use pyo3::{
     prelude::*,
     types::{PyList, PyString, PyTuple},
@@ -50,13 +50,13 @@ pub fn dedup(
 }
 
 impl Making {
-    fn function(&self) -> impl for<'t> Fn(Unmade<'t>) -> anyhow::Result<Item<'t>> + Sync {
-        |unmade| self.item(unmade)
+    fn function(&self) -> impl for<'t> Fn(RawText<'t>) -> anyhow::Result<Input<'t>> + Sync {
+        |raw| self.item(raw)
     }
 
-    fn item<'t>(&self, unmade: Unmade<'t>) -> anyhow::Result<Item<'t>> {
+    fn item<'t>(&self, raw: RawText<'t>) -> anyhow::Result<Input<'t>> {
         let Self(recipe, own, rows, others) = self;
-        let Unmade { text, name, row, is_other } = unmade;
+        let RawText { text, name, row, is_other } = raw;
         let values = if is_other { others } else { rows };
         let make = |py: Python<'_>| {
             let (item, place) = match values {
@@ -99,8 +99,8 @@ impl Answer {
         let id = |item: u32| self.id(py, item);
         let group = |group: &lookalike::groups::Group| {
             let member = |member: &lookalike::groups::Member| {
-                (id(member.item)?, id(member.alike)?, member.distance, member.similarity)
-                    .into_pyobject(py)
+                let Closeness { distance, similarity, .. } = member.closeness;
+                (id(member.item)?, id(member.alike)?, distance, similarity).into_pyobject(py)
             };
             let members: PyResult<Vec<_>> = group.members.iter().map(member).collect();
             (id(group.keep)?, members?).into_pyobject(py)
@@ -111,8 +111,8 @@ impl Answer {
     /// Every alike pair: two ids, distance, similarity.
     fn pairs<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
         let pair = |pair: AlikePair| {
-            (self.id(py, pair.a)?, self.id(py, pair.b)?, pair.distance, pair.similarity)
-                .into_pyobject(py)
+            let Closeness { distance, similarity, .. } = pair.closeness;
+            (self.id(py, pair.a)?, self.id(py, pair.b)?, distance, similarity).into_pyobject(py)
         };
         let pairs = interruptible(py, |stop| {
             let pairs = self.inner.pairs(&|| stop.check())?;

@@ -5,7 +5,9 @@ use std::{
     sync::{PoisonError, RwLock},
 };
 
-use lookalike::{Fingerprint, IndexError, Match, MutableIndex, PairsError, Radius, Search, Width};
+use lookalike::{
+    Fingerprint, IndexError, Match, MutableIndex, PairsError, Radius, Width, index::Search,
+};
 use pyo3::{prelude::*, types::PyByteArray};
 
 use crate::{

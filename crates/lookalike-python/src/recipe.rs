@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use lookalike::{
-    FeatureHash, Fingerprint, Item, Preset, Radius, RecipeError, StopWords, Width, recipe::Scratch,
+    FeatureHash, Fingerprint, Input, Preset, Radius, RecipeError, StopWords, Width, recipe::Scratch,
 };
 use pyo3::{
     prelude::*,
@@ -175,12 +175,12 @@ impl Recipe {
         item: &Bound<'_, PyAny>,
         text: &'t str,
         own: &Own,
-    ) -> PyResult<Item<'t>> {
+    ) -> PyResult<Input<'t>> {
         let taken = Taken::apart(item, own)?;
         let print = for_words!(self.words(), W => {
             self.print::<W>(item.py(), &taken, own)?.map(|print| print.resize())
         });
-        Ok(Item::Made(print, taken.parts(text)))
+        Ok(Input::Made(print, taken.parts(text)))
     }
 
     fn words(&self) -> usize {

@@ -7,6 +7,8 @@
 use bytemuck::{Pod, Zeroable};
 
 use crate::{
+    Closeness,
+    closeness::PackedCloseness,
     equal::EqualGroups,
     listing::Listing,
     pairs::{Pairs, PairsError},
@@ -20,10 +22,15 @@ pub struct AlikePair {
     pub a: u32,
     /// Number of the second item, larger than `a`.
     pub b: u32,
-    /// Bits in which their fingerprints differ.
-    pub distance: u32,
-    /// The similarity of their contents, 0 to 1; `None` if only fingerprints were compared.
-    pub similarity: Option<f32>,
+    /// How close they are.
+    pub closeness: Closeness,
+}
+
+/// The keeper that an item belongs to, and how close the two are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Nearest {
+    pub keeper: u32,
+    pub closeness: Closeness,
 }
 
 /// Which pairs of equal items are listed.
@@ -42,8 +49,8 @@ pub enum Equals {
 pub struct AlikePairs {
     near: Sorted<PackedPair>,
     equal: EqualGroups,
-    /// What equal items have; `None` if only fingerprints were compared.
-    equal_similarity: Option<f32>,
+    /// How close equal items are.
+    equals: Closeness,
     /// What may be held of all that is made of the pairs.
     room: Room,
 }
@@ -54,10 +61,10 @@ impl AlikePairs {
     pub(crate) fn new(
         near: Sorted<PackedPair>,
         equal: Vec<(u32, u32)>,
-        equal_similarity: Option<f32>,
+        equals: Closeness,
         room: Room,
     ) -> Self {
-        Self { near, equal: EqualGroups::new(equal), equal_similarity, room }
+        Self { near, equal: EqualGroups::new(equal), equals, room }
     }
 
     /// From pairs given one by one, in any order; repeats count once.
@@ -65,7 +72,7 @@ impl AlikePairs {
         pairs.sort_unstable_by_key(|pair| (pair.a, pair.b));
         pairs.dedup_by_key(|pair| (pair.a, pair.b));
         let near = pairs.into_iter().map(PackedPair::from).collect();
-        Self::new(Sorted::held(near), Vec::new(), None, Room::unlimited())
+        Self::new(Sorted::held(near), Vec::new(), Closeness::within(0), Room::unlimited())
     }
 
     /// Pairs of different items, equal ones standing by their first; in order of `(a, b)`.
@@ -90,9 +97,9 @@ impl AlikePairs {
         self.equal.of(*first).unwrap_or(std::slice::from_ref(first))
     }
 
-    /// The similarity of equal items: 1, or `None` if only fingerprints were compared.
-    pub fn equal_similarity(&self) -> Option<f32> {
-        self.equal_similarity
+    /// How close equal items are.
+    pub fn equal_closeness(&self) -> Closeness {
+        self.equals
     }
 
     /// How many pairs [`for_each`](Self::for_each) reports. Does not make them.
@@ -125,8 +132,8 @@ impl AlikePairs {
         equals: Equals,
         on_pair: impl FnMut(AlikePair) -> Result<(), E>,
     ) -> Result<(), E> {
-        let Self { near, equal, equal_similarity, room } = self;
-        let listing = Listing::new(equal, *equal_similarity, equals);
+        let Self { near, equal, equals: closeness, room } = self;
+        let listing = Listing::new(equal, *closeness, equals);
         listing.for_each(|| near.iter(), room, on_pair)
     }
 
@@ -150,8 +157,7 @@ impl AlikePairs {
             ones.try_for_each(|a| found.push(PackedPair::from(AlikePair { a, b, ..like })))
         };
         for group in self.equal.iter() {
-            let similarity = self.equal_similarity;
-            cross(group, group, AlikePair { a: 0, b: 0, distance: 0, similarity })?;
+            cross(group, group, AlikePair { a: 0, b: 0, closeness: self.equals })?;
         }
         for pair in self.near() {
             let pair = pair?;
@@ -160,7 +166,7 @@ impl AlikePairs {
             cross(others, ones, pair)?;
         }
         let near = found.finish()?.settle(&self.room, Some)?;
-        Ok(Self::new(near, Vec::new(), None, self.room.clone()))
+        Ok(Self::new(near, Vec::new(), self.equals, self.room.clone()))
     }
 
     /// The same without pairs of different items that are not wanted: by those that [`near`] has.
@@ -201,7 +207,7 @@ impl PartialEq for AlikePairs {
     fn eq(&self, other: &Self) -> bool {
         let same = |(one, two)| matches!((one, two), (Ok(one), Ok(two)) if one == two);
         self.equal == other.equal
-            && self.equal_similarity == other.equal_similarity
+            && self.equals == other.equals
             && self.near.len() == other.near.len()
             && self.near().zip(other.near()).all(same)
     }
@@ -215,7 +221,7 @@ impl From<&Pairs> for AlikePairs {
             .equal_groups()
             .flat_map(|group| group[1..].iter().map(|&copy| (group[0], copy)))
             .collect();
-        Self::new(Sorted::held(near), equal, None, Room::unlimited())
+        Self::new(Sorted::held(near), equal, Closeness::within(0), Room::unlimited())
     }
 }
 
@@ -225,9 +231,7 @@ impl From<&Pairs> for AlikePairs {
 pub(crate) struct PackedPair {
     pub a: u32,
     pub b: u32,
-    pub distance: u32,
-    /// Not a number if there is none.
-    similarity: f32,
+    closeness: PackedCloseness,
 }
 
 impl Record for PackedPair {
@@ -242,28 +246,27 @@ impl PackedPair {
         Self { a, b, ..self }
     }
 
-    pub fn similarity(&self) -> Option<f32> {
-        (!self.similarity.is_nan()).then_some(self.similarity)
+    pub fn closeness(&self) -> Closeness {
+        self.closeness.into()
     }
 }
 
 impl From<AlikePair> for PackedPair {
     fn from(pair: AlikePair) -> Self {
-        let AlikePair { a, b, distance, similarity } = pair;
-        Self { a, b, distance, similarity: similarity.unwrap_or(f32::NAN) }
+        let AlikePair { a, b, closeness } = pair;
+        Self { a, b, closeness: closeness.into() }
     }
 }
 
 impl From<crate::Pair> for PackedPair {
     fn from(pair: crate::Pair) -> Self {
         let crate::Pair { a, b, distance } = pair;
-        Self { a, b, distance, similarity: f32::NAN }
+        Self { a, b, closeness: Closeness::within(distance).into() }
     }
 }
 
 impl From<PackedPair> for AlikePair {
     fn from(pair: PackedPair) -> Self {
-        let PackedPair { a, b, distance, .. } = pair;
-        Self { a, b, distance, similarity: pair.similarity() }
+        Self { a: pair.a, b: pair.b, closeness: pair.closeness() }
     }
 }

@@ -18,8 +18,8 @@ use std::{cmp::Reverse, collections::BTreeMap};
 use rayon::prelude::*;
 
 use crate::{
-    AllPairs, Fingerprint, Kernel, Pairs, PairsError, Radius, Resources, Search, StaticIndex,
-    hamming::scan::Columns,
+    AllPairs, Fingerprint, Kernel, Pairs, PairsError, Radius, Resources, StaticIndex,
+    hamming::scan::Columns, index::Search,
 };
 
 /// A part of an item: its bits and where it is.
@@ -139,6 +139,11 @@ impl Background {
         Self { prints }
     }
 
+    /// The bits of the fragments that are left out, ascending.
+    pub fn prints(&self) -> impl Iterator<Item = Fingerprint<1>> {
+        self.prints.iter().map(|&print| Fingerprint([print]))
+    }
+
     /// Whether fragments with these bits are left out.
     pub fn contains(&self, print: &Fingerprint<1>) -> bool {
         self.prints.binary_search(&print.0[0]).is_ok()
@@ -226,7 +231,7 @@ impl Fragments {
             .zip(0..others.ends.len())
             .flat_map(|(item, at)| others.of_item(at).map(move |_| item))
             .collect();
-        let mut shared = Shared { of: vec![(0, usize::MAX); others.ends.len()], seen: Vec::new() };
+        let mut shared = Shared::new(others.ends.len());
         let (mut item, mut pairs) = (0, Vec::new());
         index.par_search_batch(&self.prints, search.radius, |fragment, found| {
             while fragment >= self.ends[item] {
@@ -350,15 +355,20 @@ impl Counts {
 }
 
 /// Counts how many fragments of one item each of some others shares.
-struct Shared {
+pub(crate) struct Shared {
     /// By other item: how many, and the last one that was counted.
     of: Vec<(u32, usize)>,
     seen: Vec<u32>,
 }
 
 impl Shared {
+    /// With so many others.
+    pub fn new(others: usize) -> Self {
+        Self { of: vec![(0, usize::MAX); others], seen: Vec::new() }
+    }
+
     /// However many fragments of the other item are near this one, it counts once.
-    fn add(&mut self, other: u32, fragment: usize) {
+    pub fn add(&mut self, other: u32, fragment: usize) {
         let (count, last) = &mut self.of[other as usize];
         if *count == 0 {
             self.seen.push(other);
@@ -369,7 +379,7 @@ impl Shared {
     }
 
     /// The items with at least this many, ascending; all counts start again.
-    fn take(&mut self, votes: u32) -> impl Iterator<Item = u32> {
+    pub fn take(&mut self, votes: u32) -> impl Iterator<Item = u32> {
         let mut seen = std::mem::take(&mut self.seen);
         seen.retain(|&other| std::mem::take(&mut self.of[other as usize]).0 >= votes);
         seen.sort_unstable();

@@ -4,10 +4,10 @@
 //! together. [`connected`] groups are all that hangs together by pairs. Both take items in the order
 //! in which the caller wants to keep them, and know numbers only.
 
-use std::{cmp::Ordering, collections::BTreeMap, iter::Peekable};
+use std::{collections::BTreeMap, iter::Peekable};
 
 use crate::{
-    AlikePairs, PairsError,
+    AlikePairs, Closeness, PairsError,
     alike::PackedPair,
     sorted::{InOrder, Records},
 };
@@ -31,10 +31,8 @@ pub struct Member {
     pub item: u32,
     /// The item of its group that it is alike to: the keeper, unless only a chain leads there.
     pub alike: u32,
-    /// Bits in which the fingerprints of the two differ.
-    pub distance: u32,
-    /// The similarity of their contents; `None` if only fingerprints were compared.
-    pub similarity: Option<f32>,
+    /// How close the two are.
+    pub closeness: Closeness,
 }
 
 /// Groups around keepers: items are taken in `order`; one that is paired with an earlier keeper belongs
@@ -45,10 +43,10 @@ pub struct Member {
 /// Fails only if the pairs are in a temporary file that cannot be read, or need one to be sorted.
 ///
 /// ```
-/// use lookalike::{AlikePair, AlikePairs, groups};
+/// use lookalike::{AlikePair, AlikePairs, Closeness, groups};
 ///
 /// // 0 ~ 1 ~ 2: a chain. 0 and 2 are not alike, so both are kept.
-/// let pair = |a, b, similarity| AlikePair { a, b, distance: 9, similarity: Some(similarity) };
+/// let pair = |a, b, similarity| AlikePair { a, b, closeness: Closeness::similar(9, similarity) };
 /// let pairs = AlikePairs::from_pairs(vec![pair(0, 1, 0.6), pair(1, 2, 0.7)]);
 /// let groups = groups::star(3, &[0, 1, 2], &pairs)?;
 /// assert_eq!((groups.len(), groups[0].keep, groups[0].members[0].item), (1, 0, 1));
@@ -66,18 +64,18 @@ pub fn star(items: usize, order: &[u32], pairs: &AlikePairs) -> Result<Groups, P
     let mut first: Vec<Option<First>> = vec![None; items];
     for (rank, item) in classes.ranked(order) {
         let class = classes.of[item as usize] as usize;
-        if let Some(First { group, close }) = first[class] {
+        if let Some(First { group, closeness }) = first[class] {
             let group = &mut groups[group as usize];
-            group.members.push(close.member(item, group.keep));
+            group.members.push(Member { item, alike: group.keep, closeness });
             continue;
         }
         let group = groups.len() as u32;
         groups.push(Group { keep: item, members: Vec::new() });
-        first[class] = Some(First { group, close: Close::equal(pairs) });
+        first[class] = Some(First { group, closeness: pairs.equal_closeness() });
         while let Some(link) = links.next_up_to(rank)? {
-            let (to, close) = (&mut first[link.b as usize], Close::of(link));
+            let (to, closeness) = (&mut first[link.b as usize], link.closeness());
             if link.a == rank && to.is_none() {
-                *to = Some(First { group, close });
+                *to = Some(First { group, closeness });
             }
         }
     }
@@ -88,7 +86,7 @@ pub fn star(items: usize, order: &[u32], pairs: &AlikePairs) -> Result<Groups, P
 #[derive(Clone, Copy)]
 struct First {
     group: u32,
-    close: Close,
+    closeness: Closeness,
 }
 
 /// Groups of all that hangs together by pairs; of each, the first in `order` stays.
@@ -112,13 +110,17 @@ pub fn connected(items: usize, order: &[u32], pairs: &AlikePairs) -> Result<Grou
         let group = &mut groups[group as usize];
         // An equal item is the closest partner there is, and the one to name if it is the keeper.
         let first = order[classes.rank[class as usize] as usize];
-        let equal =
-            Partner { item: first, is_keeper: first == group.keep, close: Close::equal(pairs) };
+        let equal = Partner {
+            item: first,
+            is_keeper: first == group.keep,
+            closeness: pairs.equal_closeness(),
+        };
         let partner = match partners[class as usize] {
             Some(partner) if first == item || partner.is_better(equal) => partner,
             _ => equal,
         };
-        group.members.push(partner.close.member(item, partner.item));
+        let Partner { item: alike, closeness, .. } = partner;
+        group.members.push(Member { item, alike, closeness });
     }
     Ok(in_order(groups))
 }
@@ -218,37 +220,6 @@ impl Links<'_> {
     }
 }
 
-/// How close two items are.
-#[derive(Clone, Copy)]
-struct Close {
-    distance: u32,
-    similarity: Option<f32>,
-}
-
-impl Close {
-    fn of(link: PackedPair) -> Self {
-        Self { distance: link.distance, similarity: link.similarity() }
-    }
-
-    /// How close equal items are.
-    fn equal(pairs: &AlikePairs) -> Self {
-        Self { distance: 0, similarity: pairs.equal_similarity() }
-    }
-
-    /// More similar; then, fewer bits.
-    fn is_closer(self, other: Self) -> bool {
-        let similarity = |close: Self| close.similarity.unwrap_or(0.0);
-        match similarity(self).total_cmp(&similarity(other)) {
-            Ordering::Equal => self.distance < other.distance,
-            order => order.is_gt(),
-        }
-    }
-
-    fn member(self, item: u32, alike: u32) -> Member {
-        Member { item, alike, distance: self.distance, similarity: self.similarity }
-    }
-}
-
 /// Which classes hang together: a forest, in which a class leads to one that is taken earlier.
 struct Components {
     above: Vec<u32>,
@@ -259,7 +230,7 @@ struct Components {
 struct Partner {
     item: u32,
     is_keeper: bool,
-    close: Close,
+    closeness: Closeness,
 }
 
 impl Partner {
@@ -268,8 +239,8 @@ impl Partner {
         if self.is_keeper != other.is_keeper {
             return self.is_keeper;
         }
-        self.close.is_closer(other.close)
-            || !other.close.is_closer(self.close) && self.item < other.item
+        self.closeness.is_closer(&other.closeness)
+            || !other.closeness.is_closer(&self.closeness) && self.item < other.item
     }
 }
 
@@ -327,7 +298,7 @@ impl Components {
                 let partner = Partner {
                     item: order[classes.rank[other as usize] as usize],
                     is_keeper: self.of(other) == other,
-                    close: Close::of(pair),
+                    closeness: pair.closeness(),
                 };
                 let best = &mut partners[class as usize];
                 if best.is_none_or(|best| partner.is_better(best)) {
@@ -392,8 +363,10 @@ mod tests {
             .map(|&(a, b, how)| AlikePair {
                 a: a.min(b),
                 b: a.max(b),
-                distance: u32::from(how),
-                similarity: verified.then_some(1.0 - f32::from(how) / 10.0),
+                closeness: match verified {
+                    true => Closeness::similar(u32::from(how), 1.0 - f32::from(how) / 10.0),
+                    false => Closeness::within(how.into()),
+                },
             })
             .collect();
         pairs.sort_by_key(|pair| (pair.a, pair.b));
@@ -401,20 +374,25 @@ mod tests {
         Case {
             items,
             order,
-            pairs: in_room(pairs, equal, verified.then_some(1.0), &Room::unlimited()),
+            pairs: in_room(
+                pairs,
+                equal,
+                if verified { Closeness::similar(0, 1.0) } else { Closeness::within(0) },
+                &Room::unlimited(),
+            ),
         }
     }
 
     fn in_room(
         pairs: Vec<AlikePair>,
         equal: Vec<(u32, u32)>,
-        similarity: Option<f32>,
+        equals: Closeness,
         room: &Room,
     ) -> AlikePairs {
         let sorter = Sorter::new(room);
         sorter.append(&mut pairs.into_iter().map(PackedPair::from).collect()).unwrap();
         let near = sorter.finish().unwrap().settle(room, Some).unwrap();
-        AlikePairs::new(near, equal, similarity, room.clone())
+        AlikePairs::new(near, equal, equals, room.clone())
     }
 
     /// The same pairs, in temporary files.
@@ -424,7 +402,7 @@ mod tests {
         let equal = pairs.equal_groups().flat_map(copies).collect();
         let near: Result<_, _> = pairs.near().collect();
         let room = Room::new(0, std::env::temp_dir());
-        in_room(near.unwrap(), equal, pairs.equal_similarity(), &room)
+        in_room(near.unwrap(), equal, pairs.equal_closeness(), &room)
     }
 
     fn lookup(pairs: &AlikePairs) -> HashMap<(u32, u32), AlikePair> {
@@ -446,9 +424,9 @@ mod tests {
             });
             let first = first.min_by_key(|&(group, _)| group);
             match first {
-                Some((group, AlikePair { distance, similarity, .. })) => {
+                Some((group, AlikePair { closeness, .. })) => {
                     let alike = groups[group].keep;
-                    groups[group].members.push(Member { item, alike, distance, similarity });
+                    groups[group].members.push(Member { item, alike, closeness });
                 }
                 None => groups.push(Group { keep: item, members: Vec::new() }),
             }
@@ -499,7 +477,7 @@ mod tests {
                 for group in &groups {
                     for member in &group.members {
                         let pair = pair_of(&pairs, member.item, member.alike).unwrap();
-                        prop_assert_eq!((pair.distance, pair.similarity), (member.distance, member.similarity));
+                        prop_assert_eq!(pair.closeness, member.closeness);
                         let with_keeper = pair_of(&pairs, member.item, group.keep).is_some();
                         prop_assert_eq!(member.alike == group.keep, with_keeper || is_star);
                     }
@@ -555,7 +533,7 @@ mod tests {
     fn a_million_equal_items_are_one_group_at_once() {
         let items = 1_000_000;
         let equal = (1..items).map(|copy| (0, copy)).collect();
-        let pairs = in_room(Vec::new(), equal, Some(1.0), &Room::unlimited());
+        let pairs = in_room(Vec::new(), equal, Closeness::similar(0, 1.0), &Room::unlimited());
         let order: Vec<u32> = (0..items).rev().collect();
         for groups in [
             star(items as usize, &order, &pairs).unwrap(),
@@ -568,7 +546,7 @@ mod tests {
 
     #[test]
     fn items_left_out_of_the_order_are_in_no_group() {
-        let pair = |a, b| AlikePair { a, b, distance: 1, similarity: None };
+        let pair = |a, b| AlikePair { a, b, closeness: Closeness::within(1) };
         let pairs = AlikePairs::from_pairs(vec![pair(0, 1), pair(1, 2)]);
         assert!(star(3, &[0, 2], &pairs).unwrap().is_empty());
         assert!(connected(3, &[2, 0], &pairs).unwrap().is_empty());

@@ -94,7 +94,7 @@
 //! # Searching
 //!
 //! ```
-//! use lookalike::{Fingerprint, MutableIndex, Radius, Search, StaticIndex};
+//! use lookalike::{Fingerprint, MutableIndex, Radius, StaticIndex, index::Search};
 //!
 //! let prints = [0b0000, 0b0111, 0b1111_1111].map(|bits| Fingerprint([bits]));
 //! let index = StaticIndex::build(&prints, Radius::new(3))?;
@@ -109,7 +109,7 @@
 //! # Ok::<(), lookalike::IndexError>(())
 //! ```
 //!
-//! Both can be saved and opened again. Ask many queries at once with [`Search::search_batch`]: it waits
+//! Both can be saved and opened again. Ask many queries at once with [`Search::search_batch`](index::Search::search_batch): it waits
 //! for memory once for many of them.
 //!
 //! # What you can rely on
@@ -135,70 +135,69 @@
 //!
 //! - `dictionary`: Chinese words by dictionary, and the preset `keywords`. Off by default: it brings
 //!   some 5 MB of tables.
-//! - `image`: images, from files to alike pairs ([`images`], [`extract::image`]). Off by default: it
+//! - `image`: images, from files to alike pairs ([`ImageKind`], [`extract::image`]). Off by default: it
 //!   brings decoders.
 
 mod alike;
+mod closeness;
 #[cfg(feature = "collection")]
 pub mod collection;
+pub mod digest;
 mod equal;
 pub mod extract;
-mod facts;
 pub mod features;
 mod fingerprint;
 pub mod fragments;
 pub mod groups;
 pub mod hamming;
 pub mod hash;
-#[cfg(feature = "image")]
-pub mod images;
 pub mod index;
 mod keys;
+pub mod kind;
 mod listing;
 mod model;
 mod overlap;
 pub mod pairs;
 pub mod recipe;
 mod resources;
+mod search;
 pub mod simhash;
 mod sorted;
 mod spelling;
-mod stars;
 mod stop_words;
-pub mod texts;
 #[cfg(test)]
 mod vectors;
 pub mod verify;
 
+pub(crate) use alike::Nearest;
 pub use alike::{AlikePair, AlikePairs, Equals};
+pub use closeness::Closeness;
 #[cfg(feature = "collection")]
-pub use collection::{
-    About, Added, Collection, CollectionError, Found, Maker, NewItem, StoredItem,
-};
+pub use collection::{AddRule, Added, Collection, CollectionError, NewItem, StoredItem};
+pub use digest::{Digest, Digests, Facts, Fidelity, Shape};
 pub use extract::{ExtractError, Shingles, Unit};
-pub use facts::{Facts, Fidelity};
 pub use features::{Feature, Features, WeightError};
 pub use fingerprint::{Fingerprint, FingerprintError, Radius, Width};
 pub use hamming::Kernel;
 pub use hash::{FeatureHash, HashError};
-#[cfg(all(feature = "image", feature = "collection"))]
-pub use images::ImageCollection;
+pub use index::{IndexError, LinearIndex, Match, MutableIndex, StaticIndex};
+#[cfg(feature = "collection")]
+pub use kind::RecipeText;
 #[cfg(feature = "image")]
-pub use images::{
-    ImageCloseness, ImageDigest, ImageGroups, ImagePairs, ImageParts, ImageSearch, Images,
-    ImagesFound,
+pub use kind::image::ImageKind;
+pub use kind::{
+    Asked, Criteria, Digester, Input, Kind, Lookup, Parts, Purpose, Reach, ReadSeek, Reads,
+    Registration, Registry, Scale, Settings, Unfit, UsageError,
+    hash::HashKind,
+    text::{LostWords, TextKind},
 };
-pub use index::{IndexError, LinearIndex, Match, MutableIndex, Search, StaticIndex};
 pub use model::{Learner, Model, ModelError};
 pub use pairs::{AllPairs, Pair, Pairs, PairsError, Plan, Workspace, all_pairs};
 #[cfg(feature = "image")]
 pub use recipe::{ImageMethod, ImagePreset, ImageQuality, ImageRecipe};
 pub use recipe::{Preset, Quality, Recipe, RecipeError, Weighting};
 pub use resources::Resources;
+pub use search::{Compared, Found as SearchFound, Pairs as AllAlike, Recall, Search, Stars};
 pub use simhash::simhash;
 pub use stop_words::{Language, StopWords, StopWordsError};
-pub use texts::{
-    How, Item, Likeness, LostWords, Parts, Reach, TextCloseness, TextCollector, TextFound,
-    TextGroups, TextPairs, TextSearch, Texts,
-};
 pub use verify::{FeatureSet, Level, Measure, Similarity, Verify, VerifyError};

@@ -8,7 +8,7 @@
 use std::iter::Peekable;
 
 use crate::{
-    AlikePair, Equals,
+    AlikePair, Closeness, Equals,
     alike::PackedPair,
     equal::EqualGroups,
     pairs::PairsError,
@@ -18,13 +18,14 @@ use crate::{
 /// The groups, arranged so that all partners of an item are found at once.
 pub(crate) struct Listing<'a> {
     groups: &'a EqualGroups,
-    equal_similarity: Option<f32>,
+    /// How close equal items are.
+    closeness: Closeness,
     equals: Equals,
 }
 
 impl<'a> Listing<'a> {
-    pub fn new(groups: &'a EqualGroups, equal_similarity: Option<f32>, equals: Equals) -> Self {
-        Self { groups, equal_similarity, equals }
+    pub fn new(groups: &'a EqualGroups, closeness: Closeness, equals: Equals) -> Self {
+        Self { groups, closeness, equals }
     }
 
     /// Calls `on_pair` for every listed pair, until it fails. `near` begins the near pairs, by
@@ -114,9 +115,8 @@ impl<'a> Listing<'a> {
 
     /// Partners of `item` that equal it: later members, or for a tie all members.
     fn add_equals(&self, item: u32, group: &[u32], partners: &mut Vec<PackedPair>) {
-        let similarity = self.equal_similarity;
         let equals = after(group, item).iter();
-        let pair = |&b: &u32| AlikePair { a: item, b, distance: 0, similarity };
+        let pair = |&b: &u32| AlikePair { a: item, b, closeness: self.closeness };
         partners.extend(equals.map(pair).map(PackedPair::from));
     }
 
@@ -179,9 +179,10 @@ mod tests {
             let (a, b) = (pair.a as usize, pair.b as usize);
             if values[a] == values[b] { speaks(a) } else { speaks(a) && speaks(b) }
         });
-        let near = near.into_iter().filter(|pair| pair.distance > 0).map(PackedPair::from);
-        let pairs =
-            AlikePairs::new(Sorted::held(near.collect()), equal.collect(), None, room.clone());
+        let near =
+            near.into_iter().filter(|pair| pair.closeness.distance > Some(0)).map(PackedPair::from);
+        let near = Sorted::held(near.collect());
+        let pairs = AlikePairs::new(near, equal.collect(), Closeness::within(0), room.clone());
         let mut found = Vec::new();
         let listed = pairs.list(equals, |pair| {
             found.push(pair);
@@ -199,8 +200,7 @@ mod tests {
             .map(|(a, b)| AlikePair {
                 a: a as u32,
                 b: b as u32,
-                distance: values[a].abs_diff(values[b]),
-                similarity: None,
+                closeness: Closeness::within(values[a].abs_diff(values[b])),
             })
             .collect()
     }
@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn what_cannot_be_read_ends_the_list_and_no_item_is_told_in_part() {
         let groups = EqualGroups::new(vec![(1, 4)]);
-        let pair = |a, b| PackedPair::from(AlikePair { a, b, distance: 1, similarity: None });
+        let pair = |a, b| PackedPair::from(AlikePair { a, b, closeness: Closeness::within(1) });
         let links = [pair(0, 1), pair(2, 3), pair(2, 5)];
         let all = [(0, 1), (0, 4), (1, 4), (2, 3), (2, 5)];
         for (readable, told) in [(0, 0), (1, 0), (2, 3), (3, 5)] {
@@ -222,7 +222,7 @@ mod tests {
                 })
             };
             let mut listed = Vec::new();
-            let listing = Listing::new(&groups, None, Equals::All);
+            let listing = Listing::new(&groups, Closeness::within(0), Equals::All);
             let end = listing.for_each(near, &Room::unlimited(), |pair| {
                 listed.push((pair.a, pair.b));
                 Ok::<_, PairsError>(())

@@ -180,6 +180,9 @@ impl Similarity {
         if share >= 0.0 && share <= 1.0 { Some(Self(share)) } else { None }
     }
 
+    /// Nothing in common.
+    pub const ZERO: Self = Self(0.0);
+
     /// The share, from 0 to 1.
     pub const fn get(self) -> f32 {
         self.0
@@ -315,6 +318,12 @@ impl FeatureSet {
         features.dedup();
         let weight = features.iter().map(|feature| 1 + (feature & TWICE)).sum();
         Self { features, weight }
+    }
+
+    /// From ascending features; `None` if they are not.
+    pub(crate) fn from_sorted(features: Vec<u32>) -> Option<Self> {
+        let is_sorted = features.is_sorted_by(|one, two| one < two);
+        is_sorted.then(|| Self::new(features))
     }
 
     /// The number of features, those that count twice counted twice.

@@ -7,8 +7,8 @@ use std::{
 };
 
 use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt64Array};
-use lookalike::{Fingerprint, Item, Parts};
-use lookalike_jobs::{Answer, ArgumentError, Given, Id, Unmade, dedup, message};
+use lookalike::{Fingerprint, Input, Parts};
+use lookalike_jobs::{Answer, ArgumentError, Given, Id, RawText, dedup, message};
 
 use crate::run::Folder;
 
@@ -91,10 +91,10 @@ fn rows_are_held_against_others() {
 
 #[test]
 fn a_program_makes_items_of_texts_itself() {
-    fn first_word(unmade: Unmade<'_>) -> Item<'_> {
+    fn first_word(unmade: RawText<'_>) -> Input<'_> {
         let word = unmade.text.split(' ').next().unwrap().len() as u64;
         let hashes = [word, word + 1].map(|hash| hash.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        Item::Made(Some(Fingerprint([word, 0, 0, 0])), Parts::Features(hashes.to_vec()))
+        Input::Made(Some(Fingerprint([word, 0, 0, 0])), Parts::Features(hashes.to_vec()))
     }
     let given = Given {
         rows: texts(&[None, Some(OTHER), Some(NINE)]),
@@ -105,7 +105,7 @@ fn a_program_makes_items_of_texts_itself() {
     let answer = dedup(args(&["rows", "--quiet", "--against=others"]), given).unwrap();
     assert_eq!(removed(&answer), [(Id::Row(2), Id::Row(1))]);
 
-    fn refuse(unmade: Unmade<'_>) -> anyhow::Result<Item<'_>> {
+    fn refuse(unmade: RawText<'_>) -> anyhow::Result<Input<'_>> {
         anyhow::bail!("{} {} {}", unmade.name, unmade.row, unmade.is_other)
     }
     let given = Given { rows: texts(&[None, Some(NINE)]), make: Some(&refuse), ..Given::default() };

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Subcommand;
-use lookalike::Radius;
+use lookalike::{Level, Radius, Similarity};
 
 use super::{
-    ImageArgs, Kind, Matching, OutputArgs, RecipeArgs, RowArgs, TalkArgs, radius, threads,
+    ImageArgs, Matching, OutputArgs, RecipeArgs, RowArgs, TalkArgs, VerifyArgs, parsed, radius,
+    similarity, threads,
 };
 
 /// Remember items in a folder, and ask it what was seen before.
@@ -23,6 +24,8 @@ pub enum IndexCommand {
     Verify(IndexFolderArgs),
     /// Merge the search tables, which makes searches faster after many changes, and give space back
     Compact(IndexFolderArgs),
+    /// Rebuild the search tables from the records
+    Repair(IndexFolderArgs),
     Export(IndexExportArgs),
     Import(IndexImportArgs),
     Backup(IndexBackupArgs),
@@ -33,7 +36,7 @@ pub enum IndexCommand {
 pub struct IndexMakeArgs {
     /// What the items are; guessed from the input if left out
     #[arg(long)]
-    pub kind: Option<Kind>,
+    pub kind: Option<String>,
 
     /// Of a new collection: the widest distance it can be searched within [default: the recipe's, 3
     /// for fingerprints]
@@ -45,6 +48,11 @@ pub struct IndexMakeArgs {
     #[arg(long = "match", value_name = "WHAT", default_value = "whole")]
     pub matching: Matching,
 
+    /// Of a new collection of texts: keep and compare fingerprints only, which takes a tenth of the
+    /// space and finds less
+    #[arg(long)]
+    pub no_verify: bool,
+
     /// Of a new collection; one that is there knows its own
     #[command(flatten, next_help_heading = "How items become fingerprints")]
     pub recipe: RecipeArgs,
@@ -52,8 +60,8 @@ pub struct IndexMakeArgs {
 
 /// Make a new, empty collection.
 ///
-/// It remembers the recipe it is made with; everything added or searched is read by it. Texts are
-/// compared by their fingerprints alone, so the recipe is bare unless you say otherwise.
+/// It remembers the recipe it is made with; everything added or searched is read by it. Items are kept
+/// as digests, so that a search compares them as pairs does.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -71,10 +79,11 @@ pub struct IndexCreateArgs {
 
 /// Add items to a collection; it is made if it is not there.
 ///
-/// INPUT is all that the other commands read. Items without an id go by their content. An item that
-/// is there already is left out; an id that is taken by another item is listed, and the exit code is
-/// 2. With --skip-near only what is new is added; the rest is listed with what it is near to: a dedup
-/// that remembers.
+/// INPUT is all that the other commands read. Items without an id go by their content. For each item a
+/// JSON line says what became of it: {"id","status","match","reason"}, the status being added,
+/// replaced, present (the same is there), conflict (the id is taken by other content; exit code 2),
+/// near (with --skip-near: something alike is there) or unfit. With --skip-near only what is new is
+/// added: a dedup that remembers.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -91,8 +100,7 @@ pub struct IndexAddArgs {
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
 
-    /// Add only what has nothing near it; list the rest as JSON lines {"id","match","distance"}, and
-    /// "file" and "line" of a match without an id
+    /// Add only what is alike nothing that is there, as dedup --keep first would
     #[arg(long, conflicts_with = "update")]
     pub skip_near: bool,
 
@@ -100,9 +108,18 @@ pub struct IndexAddArgs {
     #[arg(long)]
     pub update: bool,
 
-    /// With --skip-near: what is near [default: the recipe's distance, or the widest]
+    /// With --skip-near: largest number of bits in which alike items differ
     #[arg(long, short = 'k', value_name = "K", value_parser = radius, requires = "skip_near")]
     pub distance: Option<Radius>,
+
+    /// With --skip-near: the loosest level at which an item is left out [default: near for texts, copy
+    /// for images]
+    #[arg(long, value_name = "NAME", value_parser = parsed::<Level>, requires = "skip_near")]
+    pub level: Option<Level>,
+
+    /// With --skip-near: how alike texts must be, from 0 to 1
+    #[arg(long, value_name = "S", value_parser = similarity, requires = "skip_near", conflicts_with = "level")]
+    pub similarity: Option<Similarity>,
 
     #[command(flatten)]
     pub output: OutputArgs,
@@ -147,8 +164,8 @@ pub struct IndexRemoveArgs {
 /// Find what of a collection is near the items of INPUT, nearest first.
 ///
 /// On a terminal a table, else a JSON line {"query","match","distance","similarity","level"} for each
-/// match; level is of images: copy, near, similar, or part for one that shows a part of the other.
-/// Matches without an id have "file" and "line", too.
+/// match, with the figures that pairs and compare give. Matches without an id have "file" and "line",
+/// too.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -173,10 +190,12 @@ pub struct IndexSearchArgs {
     #[arg(long, value_name = "BITS", conflicts_with = "inputs")]
     pub fingerprint: Option<String>,
 
-    /// Largest number of bits in which a match may differ [default: the recipe's distance, or the
-    /// widest of the collection]
+    /// Largest number of bits in which a match may differ
     #[arg(long, short = 'k', value_name = "K", value_parser = radius)]
     pub distance: Option<Radius>,
+
+    #[command(flatten)]
+    pub verify: VerifyArgs,
 
     #[command(flatten)]
     pub images: ImageArgs,

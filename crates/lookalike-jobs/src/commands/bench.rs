@@ -6,12 +6,13 @@ pub mod images;
 use std::{process::ExitCode, time::Instant};
 
 use anyhow::{Context, Result, ensure};
-use lookalike::{Pairs, Width};
+use lookalike::{AllPairs, Asked, Criteria, HashKind, Kind, Pairs, Purpose, Radius, Width};
 use serde_json::json;
 
 use crate::{
-    args::BenchPairsArgs,
-    config::{Search, UNWATCHED, Work},
+    args::{BenchPairsArgs, SearchArgs},
+    config::{UNWATCHED, Work},
+    kinds::usage,
     report::{Output, bytes, grouped, json_line, rate},
 };
 use data::Made;
@@ -20,7 +21,9 @@ use data::Made;
 const PIECE: usize = 1 << 20;
 
 pub fn run(args: BenchPairsArgs) -> Result<ExitCode> {
-    let search = Search::new(args.search.distance, args.search.blocks, args.bits)?;
+    let SearchArgs { distance, blocks, .. } = args.search;
+    let asked = Asked { distance, blocks, ..Asked::default() };
+    let search = HashKind::new(args.bits).criteria(&asked, Purpose::List).map_err(usage)?;
     let work = Work::new(args.search.work)?;
     ensure!(
         args.random <= u64::from(u32::MAX),
@@ -33,7 +36,7 @@ pub fn run(args: BenchPairsArgs) -> Result<ExitCode> {
         count: args.random as usize,
         seed: args.seed,
         width: args.bits,
-        radius: search.radius,
+        radius: search.distance.unwrap_or(Radius::new(0)),
     };
     let measured = work.on_threads(|| match args.bits {
         Width::Bits32 | Width::Bits64 => measure::<1>(&made, &search, &work),
@@ -43,6 +46,16 @@ pub fn run(args: BenchPairsArgs) -> Result<ExitCode> {
     let text = if args.json { measured.json(&made) } else { measured.text(&made) };
     Output::print(&text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The library's options for this search.
+fn all_pairs(search: &Criteria, work: &Work) -> AllPairs<'static> {
+    let radius = search.distance.unwrap_or(Radius::new(0));
+    let pairs = AllPairs::new(radius).resources(work.resources(UNWATCHED));
+    match search.blocks {
+        Some(blocks) => pairs.blocks(blocks),
+        None => pairs,
+    }
 }
 
 /// What one run took and gave.
@@ -57,7 +70,7 @@ struct Measured {
     peak: Option<u64>,
 }
 
-fn measure<const WORDS: usize>(made: &Made, search: &Search, work: &Work) -> Result<Measured> {
+fn measure<const WORDS: usize>(made: &Made, search: &Criteria, work: &Work) -> Result<Measured> {
     if work.memory.is_some() {
         return measure_in_pieces::<WORDS>(made, search, work);
     }
@@ -69,19 +82,19 @@ fn measure<const WORDS: usize>(made: &Made, search: &Search, work: &Work) -> Res
     made.make::<WORDS>(0..made.count, &mut prints);
     let make_seconds = start.elapsed().as_secs_f64();
     let start = Instant::now();
-    let pairs = search.all_pairs(work, UNWATCHED).run(&prints)?;
+    let pairs = all_pairs(search, work).run(&prints)?;
     Ok(Measured::new(make_seconds, start.elapsed().as_secs_f64(), &pairs))
 }
 
 /// Never holds all fingerprints itself, so that the memory limit is the search's to keep.
 fn measure_in_pieces<const WORDS: usize>(
     made: &Made,
-    search: &Search,
+    search: &Criteria,
     work: &Work,
 ) -> Result<Measured> {
     let start = Instant::now();
     let mut make_seconds = 0.0;
-    let mut collector = search.all_pairs(work, UNWATCHED).collector::<WORDS>();
+    let mut collector = all_pairs(search, work).collector::<WORDS>();
     let mut piece = Vec::new();
     for first in (0..made.count).step_by(PIECE) {
         let making = Instant::now();

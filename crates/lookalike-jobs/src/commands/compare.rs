@@ -3,221 +3,205 @@
 use std::{io::Write, path::Path, process::ExitCode};
 
 use anyhow::{Context, Result, anyhow, ensure};
-use lookalike::{Item, Level, Radius, TextCloseness, TextSearch, Width};
+use lookalike::{
+    Compared, Criteria, Digest, Digester, Input, Level, Purpose, Radius, Reads, Registry,
+    Resources, Search, Unfit,
+};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use crate::{
-    args::{CompareArgs, Kind, OutputArgs, WorkArgs},
-    config::{Alike, ImagesAlike, USUAL_RADIUS, Work, check_radius},
+    args::{CompareArgs, OutputArgs},
+    kinds::{Choice, Chosen},
     report::{Output, counted, json_line, say, share_value},
     source::{
         Bad, LineText, LineTexts, Reason, Refusal, Skipped, are_images, common_binary_width,
-        is_number, looks_like_path, parse_within, read_image, read_text,
+        is_number, looks_like_path, parse_within, read_file, read_text,
     },
 };
 
-pub fn run(args: CompareArgs) -> Result<ExitCode> {
+pub fn run(args: CompareArgs, registry: &Registry) -> Result<ExitCode> {
     match (&args.a, &args.b) {
-        (Some(a), Some(b)) => compare_two(a, b, &args),
-        _ => compare_lines(&args),
+        (Some(a), Some(b)) => compare_two(a, b, &args, registry),
+        _ => compare_lines(&args, registry),
     }
 }
 
 /// How two items are compared, and what is alike.
-enum Comparison {
-    Fingerprints { width: Width, radius: Radius },
-    Texts(Box<Texts>),
-}
-
-struct Texts {
-    alike: Alike,
-    search: TextSearch,
+struct Comparison {
+    chosen: Chosen,
+    by: Criteria,
+    resources: Resources<'static>,
 }
 
 impl Comparison {
-    fn new(kind: Kind, args: &CompareArgs) -> Result<Self> {
-        if kind == Kind::Text {
-            let alike = Alike::new(&args.recipe, args.distance, &args.verify)?;
-            return Ok(Self::Texts(Box::new(Texts { search: alike.search(), alike })));
-        }
-        let binary = common_binary_width(args.a.as_deref().into_iter().chain(args.b.as_deref()));
-        let width = args.recipe.bits.or(binary).unwrap_or(Width::Bits64);
-        let radius = args.distance.unwrap_or(USUAL_RADIUS);
-        check_radius(radius, width)?;
-        Ok(Self::Fingerprints { width, radius })
+    fn new(kind: &str, args: &CompareArgs, registry: &Registry) -> Result<Self> {
+        let choice = Choice {
+            recipe: &args.recipe,
+            verify: &args.verify,
+            images: args.images,
+            distance: args.distance,
+            blocks: None,
+        };
+        let others = [("html", args.html), ("markup", args.markup)];
+        let chosen = Chosen::new(registry, kind, choice, &others)?;
+        let binary = || common_binary_width(args.a.as_deref().into_iter().chain(args.b.as_deref()));
+        let width = match chosen.registration.reads {
+            Reads::Prints => args.recipe.bits.or_else(binary),
+            _ => None,
+        };
+        let chosen = chosen.of_width(width)?;
+        let by = chosen.criteria(Purpose::List)?;
+        Ok(Self { chosen, by, resources: Resources::new() })
     }
 
-    fn compare(&self, a: &str, b: &str) -> Result<TextCloseness, Refusal> {
-        match self {
-            Self::Fingerprints { width, radius } => {
-                let distance = parse_within(a, *width)?.distance(&parse_within(b, *width)?);
-                let alike = radius.contains(distance);
-                Ok(TextCloseness { distance: Some(distance), similarity: None, alike })
-            }
-            Self::Texts(texts) => texts
-                .search
-                .compare(&Item::Text(a), &Item::Text(b))
-                .ok_or_else(|| (Reason::NoFeatures, "an empty text has no fingerprint".to_owned())),
-        }
+    fn search(&self) -> Search<'_> {
+        Search::new(&*self.chosen.kind, &self.by, &self.resources)
     }
 
-    fn bits(&self) -> u32 {
-        match self {
-            Self::Fingerprints { width, .. } => width.bits(),
-            Self::Texts(texts) => texts.alike.recipe.width.bits(),
+    /// What is kept of an item that is written out.
+    fn digest(&self, item: &str, digester: &mut dyn Digester) -> Result<Digest, Refusal> {
+        let input = match self.chosen.registration.reads {
+            Reads::Prints => Input::Print(parse_within(item, self.chosen.kind.shape().width)?),
+            Reads::Records | Reads::Files => Input::Text(item),
+        };
+        let (digest, _) = digester
+            .digest(input)
+            .map_err(|Unfit { reason, message }| (Reason::named(reason), message))?;
+        if digest.is_empty() {
+            return Err((Reason::NoFeatures, "an empty text has no fingerprint".to_owned()));
         }
+        Ok(digest)
+    }
+
+    fn compare(&self, a: &str, b: &str) -> Result<Compared, Refusal> {
+        let mut digester = self.chosen.kind.digester();
+        let (a, b) = (self.digest(a, &mut *digester)?, self.digest(b, &mut *digester)?);
+        Ok(self.search().compare(&a, &b))
     }
 
     /// What is alike, in words.
     fn rule(&self) -> String {
-        match self {
-            Self::Fingerprints { radius, .. } => format!("within {radius} is alike"),
-            Self::Texts(texts) => format!("{} is alike", texts.alike.words()),
-        }
+        format!("{} is alike", self.chosen.kind.words(&self.by))
+    }
+
+    fn bits(&self) -> u32 {
+        self.chosen.kind.shape().width.bits()
     }
 }
 
-const fn verdict(closeness: TextCloseness) -> &'static str {
-    if closeness.alike { "alike" } else { "different" }
+const fn verdict(compared: Compared) -> &'static str {
+    if compared.alike { "alike" } else { "different" }
 }
 
-/// The name of the level of a similarity.
-fn level(closeness: TextCloseness) -> Option<&'static str> {
-    closeness.similarity.and_then(Level::of).map(Level::name)
-}
-
-/// Compares two images by their names.
-fn compare_images(a: &str, b: &str, args: &CompareArgs) -> Result<ExitCode> {
-    let alike = ImagesAlike::new(&args.recipe, args.distance, &args.verify, args.images)?;
-    if args.kind.is_none() && !args.quiet {
-        say("comparing two images");
-    }
-    let search = alike.search(&Work::new(WorkArgs::default())?);
-    let digest = |name: &str| match read_image(Path::new(name), &search) {
-        Ok((_, digest)) => Ok(digest),
-        Err(bad) => Err(bad.error()),
-    };
-    let (one, two) = (digest(a)?, digest(b)?);
-    let closeness = search.compare(&one, &two);
-    let levels = alike.preset.levels.iter().zip(Level::WHOLE);
-    let bits = alike.preset.recipe.width.bits();
-    let level = closeness.and_then(|closeness| {
-        levels.clone().find(|(radius, _)| radius.contains(closeness.distance))
-    });
-    let is_alike = search.are_alike(&one, &two);
-    let part = (is_alike && closeness.is_some()).then_some(Level::Part.name());
-    let level = level.map(|(_, level)| level.name()).or(part);
-    let verdict = if is_alike { "alike" } else { "different" };
-    let orientation = closeness.map(|closeness| closeness.orientation.name());
-    Output::print(&if args.json {
-        let fields = [
-            ("distance", json!(closeness.map(|closeness| closeness.distance))),
-            // Images have no other measure than the distance.
-            ("similarity", Value::Null),
-            ("orientation", json!(orientation)),
-            ("level", json!(level)),
-            ("verdict", json!(verdict)),
-            ("bits", json!(bits)),
-            ("radius", json!(alike.radius.bits())),
-        ];
-        json_line(&fields) + "\n"
-    } else {
-        let distance = closeness.map_or_else(
-            || "none: too flat or too small for a fingerprint, and not the same bytes".to_owned(),
-            |closeness| format!("{} of {bits} bits", closeness.distance),
-        );
-        let level = level.map_or_else(String::new, |level| format!("level       {level}\n"));
-        let turned = match orientation {
-            Some(name) if args.images.orientations => format!("orientation {name}\n"),
-            _ => String::new(),
-        };
-        let rule = alike.words();
-        format!("distance    {distance}\n{level}{turned}verdict     {verdict} ({rule} is alike)\n")
-    })?;
-    Ok(if is_alike { ExitCode::SUCCESS } else { ExitCode::from(1) })
-}
-
-fn compare_two(a: &str, b: &str, args: &CompareArgs) -> Result<ExitCode> {
+/// Two files, two fingerprints, or two texts.
+fn compare_two(a: &str, b: &str, args: &CompareArgs, registry: &Registry) -> Result<ExitCode> {
     let are_some_there = [a, b].iter().any(|name| Path::new(name).exists());
-    if args.kind != Some(Kind::Hash) && !are_some_there {
+    if args.kind.as_deref() != Some("hash") && !are_some_there {
         [a, b].into_iter().try_for_each(check_there)?;
     }
-    let kind = args.kind.unwrap_or_else(|| match are_images(&[a.into(), b.into()]) {
-        true => Kind::Image,
-        false => guess([a, b].into_iter()),
+    let kind = args.kind.clone().unwrap_or_else(|| match are_images(&[a.into(), b.into()]) {
+        true => "image".to_owned(),
+        false => guess([a, b].into_iter()).to_owned(),
     });
-    if kind == Kind::Image {
-        return compare_images(a, b, args);
-    }
-    let comparison = Comparison::new(kind, args)?;
-    let files = kind == Kind::Text && are_files(a, b)?;
-    if args.kind.is_none() && !args.quiet {
-        say(&format!("comparing {}", if files { "the texts of two files" } else { name(kind) }));
-    }
-    let closeness = if files {
-        let read = |name| read_text(Path::new(name), args.html, args.markup);
-        let [a, b] = [a, b].map(|name| read(name).map_err(Bad::error));
-        comparison.compare(&a?, &b?)
-    } else {
-        comparison.compare(a, b)
+    let comparison = Comparison::new(&kind, args, registry)?;
+    let reads = comparison.chosen.registration.reads;
+    let files = match reads {
+        Reads::Files => true,
+        Reads::Records => are_files(a, b)?,
+        Reads::Prints => false,
     };
-    let closeness = closeness.map_err(|(_, what)| anyhow!(what))?;
-    Output::print(&if args.json {
-        comparison.json(closeness)
-    } else {
-        comparison.text(closeness)
+    if args.kind.is_none() && !args.quiet {
+        let items = comparison.chosen.registration.items;
+        match reads {
+            Reads::Files => say(&format!("comparing two {items}")),
+            _ if files => say(&format!("comparing the {items} of two files")),
+            _ => say(&format!("comparing {items}")),
+        }
+    }
+    let (compared, details) = comparison.compare_named([a, b], files, args)?;
+    Output::print(&match args.json {
+        true => comparison.json(compared, &details),
+        false => comparison.text(compared, &details),
     })?;
-    Ok(if closeness.alike { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    Ok(if compared.alike { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
+/// What else is to be said of two items, by name.
+type Details = Vec<(&'static str, String)>;
+
 impl Comparison {
-    fn text(&self, closeness: TextCloseness) -> String {
-        let TextCloseness { distance, similarity, .. } = closeness;
-        let distance = distance
-            .map_or("none: a text without words has no fingerprint".to_owned(), |distance| {
-                format!("{distance} of {} bits", self.bits())
-            });
-        let similarity =
-            similarity.map_or("not verified".to_owned(), |similarity| format!("{similarity:.4}"));
-        let level =
-            level(closeness).map_or_else(String::new, |level| format!("level       {level}\n"));
-        format!(
-            "distance    {distance}\nsimilarity  {similarity}\n{level}verdict     {} ({})\n",
-            verdict(closeness),
-            self.rule(),
-        )
+    fn compare_named(
+        &self,
+        names: [&str; 2],
+        files: bool,
+        args: &CompareArgs,
+    ) -> Result<(Compared, Details)> {
+        let mut digester = self.chosen.kind.digester();
+        let mut digest = |name: &str| -> Result<Digest> {
+            let path = Path::new(name);
+            match self.chosen.registration.reads {
+                Reads::Files => Ok(read_file(path, &*self.chosen.kind).map_err(Bad::error)?.1),
+                Reads::Records if files => {
+                    let text = read_text(path, args.html, args.markup).map_err(Bad::error)?;
+                    self.digest(&text, &mut *digester).map_err(|(_, what)| anyhow!(what))
+                }
+                _ => self.digest(name, &mut *digester).map_err(|(_, what)| anyhow!(what)),
+            }
+        };
+        let (a, b) = (digest(names[0])?, digest(names[1])?);
+        Ok((self.search().compare(&a, &b), self.search().details(&a, &b)))
     }
 
-    fn json(&self, closeness: TextCloseness) -> String {
-        let (radius, verify) = match self {
-            Self::Fingerprints { radius, .. } => (Some(*radius), None),
-            Self::Texts(texts) => (texts.alike.likeness.radius, texts.alike.likeness.verify),
-        };
-        let fields = [
+    fn text(&self, compared: Compared, details: &Details) -> String {
+        let closeness = compared.closeness.unwrap_or_default();
+        let distance =
+            closeness.distance.map_or("none: an item has no fingerprint".to_owned(), |distance| {
+                format!("{distance} of {} bits", self.bits())
+            });
+        let line = |(name, value): (&str, String)| format!("{name:<12}{value}\n");
+        let similarity = closeness.similarity.map(|share| ("similarity", format!("{share:.4}")));
+        let level = closeness.level.map(|level| ("level", level.name().to_owned()));
+        let details = details.iter().map(|(name, value)| (*name, value.clone()));
+        let verdict = ("verdict", format!("{} ({})", verdict(compared), self.rule()));
+        let lines = [("distance", distance)].into_iter().chain(similarity).chain(level);
+        lines.chain(details).chain([verdict]).map(line).collect()
+    }
+
+    fn json(&self, compared: Compared, details: &Details) -> String {
+        let closeness = compared.closeness.unwrap_or_default();
+        let verify = self.by.similarity.map(|_| self.chosen.kind.words(&self.by));
+        let mut fields = vec![
             ("distance", json!(closeness.distance)),
             ("similarity", share_value(closeness.similarity)),
-            ("level", json!(level(closeness))),
-            ("verdict", json!(verdict(closeness))),
+            ("level", json!(closeness.level.map(Level::name))),
+            ("verdict", json!(verdict(compared))),
             ("bits", json!(self.bits())),
-            ("radius", json!(radius.map(Radius::bits))),
-            ("verify", json!(verify.map(|verify| verify.to_string()))),
+            ("radius", json!(self.by.distance.map(Radius::bits))),
+            ("verify", json!(verify)),
         ];
+        let details = details.iter().map(|(name, value)| (*name, Value::from(value.as_str())));
+        fields.extend(details);
         json_line(&fields) + "\n"
     }
 }
 
 /// Compares the two columns of every line; each line gets its answer.
-fn compare_lines(args: &CompareArgs) -> Result<ExitCode> {
+fn compare_lines(args: &CompareArgs, registry: &Registry) -> Result<ExitCode> {
     let mut output = Output::create(&OutputArgs { output: None, force: false })?;
     let mut skipped = Skipped::unless(args.strict);
     let mut lines = LineTexts::open(Path::new("-")).map_err(Bad::error)?;
     let mut piece = lines.next_piece();
-    let kind = args.kind.unwrap_or_else(|| guess(columns(&piece)));
-    ensure!(kind != Kind::Image, "--stdin is for texts and fingerprints; name two images");
-    let comparison = Comparison::new(kind, args)?;
+    let kind = args.kind.clone().unwrap_or_else(|| guess(columns(&piece)).to_owned());
+    let comparison = Comparison::new(&kind, args, registry)?;
+    let registration = &comparison.chosen.registration;
+    ensure!(
+        registration.reads != Reads::Files,
+        "--stdin is for texts and fingerprints; name two {}",
+        registration.items
+    );
     if args.kind.is_none() && !args.quiet && !piece.is_empty() {
-        say(&format!("comparing {}", name(kind)));
+        say(&format!("comparing {}", registration.items));
     }
     while !piece.is_empty() {
         let answers: Vec<_> =
@@ -255,9 +239,10 @@ fn compare_line(line: &LineText, comparison: &Comparison) -> Result<String, Refu
         let what = format!("{count} columns; write two items with one tab between them");
         return Err((Reason::NotAPair, what));
     };
-    let closeness = comparison.compare(a, b)?;
-    let distance = closeness.distance.map_or("-".to_owned(), |distance| distance.to_string());
-    Ok(format!("{distance}\t{}\n", verdict(closeness)))
+    let compared = comparison.compare(a, b)?;
+    let distance = compared.closeness.and_then(|closeness| closeness.distance);
+    let distance = distance.map_or("-".to_owned(), |distance| distance.to_string());
+    Ok(format!("{distance}\t{}\n", verdict(compared)))
 }
 
 fn columns(piece: &[LineText]) -> impl Iterator<Item = &str> {
@@ -266,9 +251,9 @@ fn columns(piece: &[LineText]) -> impl Iterator<Item = &str> {
 }
 
 /// Fingerprints if most items can be read as such.
-fn guess<'a>(items: impl Iterator<Item = &'a str>) -> Kind {
+fn guess<'a>(items: impl Iterator<Item = &'a str>) -> &'static str {
     let (numbers, others): (Vec<_>, Vec<_>) = items.partition(|item| is_number(item));
-    if numbers.len() > others.len() { Kind::Hash } else { Kind::Text }
+    if numbers.len() > others.len() { "hash" } else { "text" }
 }
 
 /// Refuses the name of a file that is not there: it is no text.
@@ -290,12 +275,4 @@ fn are_files(a: &str, b: &str) -> Result<bool> {
         if is_a { b } else { a },
     );
     Ok(is_a)
-}
-
-const fn name(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Hash => "fingerprints",
-        Kind::Text => "texts",
-        Kind::Image => "images",
-    }
 }

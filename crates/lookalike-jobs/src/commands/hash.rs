@@ -1,4 +1,4 @@
-//! `lookalike hash`: what is the fingerprint of each of these texts or images?
+//! `lookalike hash`: what is the fingerprint of each of these items?
 
 use std::{
     io::Write,
@@ -7,95 +7,75 @@ use std::{
     time::Instant,
 };
 
-use anyhow::{Context, Result, bail};
-use lookalike::{Radius, Recipe};
+use anyhow::{Context, Result, bail, ensure};
+use lookalike::{Purpose, Reads, Registry};
 use serde_json::json;
 
-use super::texts::{Printed, for_each_print};
+use super::found::figure;
 use crate::{
-    args::{HashArgs, ImageArgs, Kind, VerifyArgs, WorkArgs},
-    config::{ImagesAlike, Making, Work, image_reading, on_threads},
-    report::{Figure, Output, Progress, Summary, check_places, json_id, say},
-    source::{Bad, Id, Images, Reason, RowOptions, Rows, Skipped, are_images, path_text},
+    args::{HashArgs, ImageArgs, VerifyArgs, WorkArgs},
+    config::{Work, input_options},
+    kinds::{Choice, Chosen},
+    report::{Output, Progress, Summary, check_places, id_text, json_id, say},
+    source::{Bad, Id, Inputs, Items, Reading, Reason, Skipped, guess_kind},
 };
 
-pub fn run(args: HashArgs) -> Result<ExitCode> {
+pub fn run(args: HashArgs, registry: &Registry) -> Result<ExitCode> {
     let start = Instant::now();
-    match args.kind {
-        Some(Kind::Hash) => bail!("these are fingerprints already; pairs finds the near ones"),
-        Some(Kind::Image) => images(args, start),
-        None if are_images(&args.inputs) => images(args, start),
-        _ => texts(args, start),
-    }
-}
-
-/// Every image becomes a line.
-fn images(args: HashArgs, start: Instant) -> Result<ExitCode> {
-    let options = ImageArgs::default();
-    let alike = ImagesAlike::new(&args.recipe, None, &VerifyArgs::default(), options)?;
-    check_ending(args.output.file())?;
+    let name = args.kind.clone();
+    let name = name.unwrap_or_else(|| match guess_kind(&args.inputs, &args.rows, "text") {
+        "hash" => "text".to_owned(),
+        guess => guess.to_owned(),
+    });
+    let choice = Choice {
+        recipe: &args.recipe,
+        verify: &VerifyArgs::default(),
+        images: ImageArgs::default(),
+        distance: None,
+        blocks: None,
+    };
+    let chosen = Chosen::new(registry, &name, choice, &[("cache", args.cache.cache.is_some())])?;
+    ensure!(
+        chosen.registration.reads != Reads::Prints,
+        "these are fingerprints already; pairs finds the near ones"
+    );
+    check_extension(args.output.file())?;
     let mut skipped = skipped(&args)?;
-    let reading = image_reading(&args.cache, &args.rows, None);
-    let mut images = Images::open(&args.inputs, &reading, &mut skipped)?;
+    let work = Work::new(WorkArgs { threads: args.threads, ..WorkArgs::default() })?;
+    let options = input_options(&args.rows, &args.cache, &work);
+    let reads = chosen.registration.reads;
+    let mut inputs = Inputs::open(&args.inputs, reads, &options, &mut skipped)?;
     let mut output = Output::create(&args.output)?;
     if !args.talk.quiet {
-        say(&format!("reading {}", images.what()));
+        say(&format!("reading {}", inputs.what()));
     }
     let progress = Progress::new(args.talk.quiet);
-    let work = Work::new(WorkArgs { threads: args.threads, ..WorkArgs::default() })?;
-    let search = alike.search(&work);
-    let recipe = &alike.recipe;
-    let (mut lines, mut flat) = (Vec::new(), Vec::new());
-    work.on_threads(|| {
-        images.read(&search, &mut skipped, &|| progress.read(1), &mut |item, digest| {
-            let name = path_text(&item.path);
-            match digest.prints {
-                Some(prints) => {
-                    write_line(&mut lines, Id::Given(&name), &prints.upright.to_hex(recipe.width));
-                }
-                None => flat.push(name),
-            }
-            output.write_all(&lines).context("cannot write the fingerprints")?;
-            lines.clear();
-            Ok(())
-        })
-    })?;
-    for name in &flat {
-        let what = "too flat or too small, so it has no fingerprint";
+    let mut writing = Writing { chosen: &chosen, output: &mut output, written: 0, without: vec![] };
+    let how = Reading {
+        kind: &*chosen.kind,
+        make: None,
+        is_other: false,
+        on_beat: &|| {},
+        progress: &progress,
+    };
+    work.on_threads(|| inputs.read(&how, &mut skipped, &mut |items| writing.take(&items)))?;
+    let Writing { written, without, .. } = writing;
+    for name in &without {
+        let what = format!("an {} without anything to see in it", chosen.kind.name());
+        let what = match reads {
+            Reads::Records => "no features in it, so it has no fingerprint".to_owned(),
+            _ => what + ", so it has no fingerprint",
+        };
         skipped.note(Bad::item(name, Reason::NoFeatures, what), 1);
     }
+    skipped.check_some(written, 0)?;
     output.finish()?;
     skipped.finish_list()?;
     progress.clear();
     if !args.talk.quiet {
-        images.notes().iter().for_each(|note| say(note));
+        inputs.notes().iter().for_each(|note| say(note));
     }
-    let made = images.len() - flat.len() as u64;
-    summary(&args, recipe.to_string(), alike.radius, made, &skipped, start);
-    Ok(ExitCode::SUCCESS)
-}
-
-fn texts(args: HashArgs, start: Instant) -> Result<ExitCode> {
-    let Making { recipe, radius } = Making::new(&args.recipe, None)?;
-    check_ending(args.output.file())?;
-    let mut skipped = skipped(&args)?;
-    let mut rows = Rows::open(&args.inputs, RowOptions::from(&args.rows), &mut skipped)?;
-    let mut output = Output::create(&args.output)?;
-    if !args.talk.quiet {
-        say(&format!("reading {}", rows.what()));
-    }
-    let progress = Progress::new(args.talk.quiet);
-    let items = on_threads(args.threads, || {
-        write_all(&mut rows, &recipe, &mut output, &mut skipped, &progress)
-    })?;
-    skipped.check_some(items, 0)?;
-    output.finish()?;
-    skipped.finish_list()?;
-    progress.clear();
-    if !args.talk.quiet {
-        rows.notes().iter().for_each(|note| say(note));
-    }
-    summary(&args, recipe.to_string(), radius, items, &skipped, start);
+    summary(&args, &chosen, written, &skipped, start)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -107,43 +87,52 @@ fn skipped(args: &HashArgs) -> Result<Skipped> {
 
 fn summary(
     args: &HashArgs,
-    recipe: String,
-    radius: Radius,
+    chosen: &Chosen,
     items: u64,
     skipped: &Skipped,
     start: Instant,
-) {
-    let made = Figure { name: "recipe", value: json!(recipe), words: Some(recipe) };
-    let alike = Figure {
-        name: "radius",
-        value: json!(radius.bits()),
-        words: Some(format!("alike within {radius} bits: use pairs --distance {radius}")),
-    };
+) -> Result<()> {
+    let recipe = chosen.kind.recipe();
+    let made = figure("recipe", json!(recipe), recipe.clone());
+    let radius = chosen.kind.usual_distance();
+    let alike = figure(
+        "radius",
+        json!(radius.bits()),
+        format!("alike within {radius} bits: use pairs --distance {radius}"),
+    );
     let seconds = start.elapsed().as_secs_f64();
     let summary = Summary { items, skipped, seconds, figures: vec![made, alike], plan: None };
+    chosen.criteria(Purpose::List)?;
     summary.say(args.talk);
+    Ok(())
 }
 
-/// Writes a line for each item that has a fingerprint, and says how many.
-fn write_all(
-    rows: &mut Rows,
-    recipe: &Recipe,
-    output: &mut Output,
-    skipped: &mut Skipped,
-    progress: &Progress,
-) -> Result<u64> {
-    let mut written = 0;
-    let mut lines = Vec::new();
-    for_each_print(rows, recipe, skipped, progress, &mut |prints| {
-        written += prints.len() as u64;
-        for Printed { id, print, .. } in prints {
-            write_line(&mut lines, id, &print.to_hex(recipe.width));
+/// Fingerprints on their way out.
+struct Writing<'a> {
+    chosen: &'a Chosen,
+    output: &'a mut Output,
+    written: u64,
+    /// Items that have none.
+    without: Vec<String>,
+}
+
+impl Writing<'_> {
+    /// Writes a line for each item that has a fingerprint.
+    fn take(&mut self, items: &Items<'_>) -> Result<()> {
+        let width = self.chosen.kind.shape().width;
+        let mut lines = Vec::new();
+        for (number, item) in (items.first..).zip(&items.items) {
+            let id = items.ids.at(number);
+            match item.digest.print() {
+                Some(print) => {
+                    self.written += 1;
+                    write_line(&mut lines, id, &print.to_hex(width));
+                }
+                None => self.without.push(id_text(id).into_owned()),
+            }
         }
-        output.write_all(&lines).context("cannot write the fingerprints")?;
-        lines.clear();
-        Ok(())
-    })?;
-    Ok(written)
+        self.output.write_all(&lines).context("cannot write the fingerprints")
+    }
 }
 
 fn write_line(lines: &mut Vec<u8>, id: Id<'_>, print: &str) {
@@ -154,11 +143,11 @@ fn write_line(lines: &mut Vec<u8>, id: Id<'_>, print: &str) {
     lines.extend_from_slice(b"\"}\n");
 }
 
-fn check_ending(file: Option<&Path>) -> Result<()> {
+fn check_extension(file: Option<&Path>) -> Result<()> {
     let Some(file) = file else { return Ok(()) };
-    let ending = file.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    let extension = file.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
     let is_device = file.exists() && !file.is_file() && !file.is_dir();
-    if !is_device && !matches!(ending.as_str(), "jsonl" | "ndjson" | "json") {
+    if !is_device && !matches!(extension.as_str(), "jsonl" | "ndjson" | "json") {
         bail!("{}: fingerprints are written as JSON lines; use .jsonl", file.display());
     }
     Ok(())

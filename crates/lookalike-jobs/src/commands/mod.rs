@@ -3,19 +3,18 @@
 mod bench;
 mod compare;
 pub mod dedup;
-mod fingerprints;
+mod found;
 mod hash;
-mod images;
 mod index;
 mod pairs;
+mod read;
 mod recipes;
-mod texts;
 mod undo;
 
 use std::{ops::ControlFlow, process::ExitCode, time::Instant};
 
 use anyhow::Result;
-use lookalike::{AlikePairs, PairsError, Resources};
+use lookalike::{PairsError, Registry, Resources};
 
 use crate::{
     args::{BenchCommand, Command, TalkArgs},
@@ -23,22 +22,19 @@ use crate::{
     report::Progress,
 };
 
-pub fn run(command: Command) -> Result<ExitCode> {
+pub fn run(command: Command, registry: &Registry) -> Result<ExitCode> {
     match command {
-        Command::Dedup(args) => dedup::run(*args),
+        Command::Dedup(args) => dedup::run(*args, registry),
         Command::Undo(args) => undo::run(args),
-        Command::Pairs(args) => pairs::run(args),
-        Command::Compare(args) => compare::run(args),
-        Command::Hash(args) => hash::run(args),
-        Command::Index(command) => index::run(command),
+        Command::Pairs(args) => pairs::run(args, registry),
+        Command::Compare(args) => compare::run(args, registry),
+        Command::Hash(args) => hash::run(args, registry),
+        Command::Index(command) => index::run(command, registry),
         Command::Recipes(args) => recipes::run(args),
         Command::Bench(BenchCommand::Pairs(args)) => bench::run(args),
         Command::Bench(BenchCommand::Images(args)) => bench::images::run(&args),
     }
 }
-
-/// Finds all pairs.
-pub type FindPairs = Box<dyn Fn(&Resources<'_>) -> Result<AlikePairs, PairsError> + Send + Sync>;
 
 /// Searches: shows how far it is, and lets `on_beat` stop it by unwinding. Also returns the seconds it
 /// took.

@@ -1,167 +1,72 @@
-//! `lookalike pairs`: which texts or fingerprints of these inputs are alike?
+//! `lookalike pairs`: which items of these inputs are alike?
 
 use std::{path::PathBuf, process::ExitCode, time::Instant};
 
-use anyhow::{Result, ensure};
-use lookalike::{AlikePairs, Equals, ImagePairs, Plan, Radius, TextFound, TextPairs, Texts, Width};
-use serde_json::{Value, json};
+use anyhow::{Context, Result, bail};
+use lookalike::{AlikePairs, AllAlike, Criteria, Digests, Equals, Plan, Purpose, Registry, Search};
+use serde_json::json;
 
 use super::{
-    fingerprints::{PrintSource, SearchedPrints, Wanted},
-    images::{ImageSource, figures as image_figures, how_words},
-    texts::{self, TextSource},
+    found::{figure, search_figures, silent},
+    read::{ReadItems, Sources, left},
 };
 use crate::{
-    args::{Kind, OutputArgs, PairsArgs, TalkArgs},
-    config::{Alike, ImagesAlike, Search, UNWATCHED, Work, image_reading, refuse_blocks},
+    args::{OutputArgs, PairsArgs, TalkArgs},
+    config::{UNWATCHED, Work, input_options},
+    kinds::{Choice, Chosen},
     report::{
-        Figure, Levels, Output, PairWriter, Summary, TableFile, bytes, check_places, counted,
-        json_line, say,
+        Figure, Output, PairWriter, Summary, TableFile, check_places, counted, json_line, say,
     },
-    source::{Fingerprints, Ids, Images, PrintOptions, RowOptions, Rows, Skipped, guess_kind},
+    source::{Ids, Inputs, Skipped, guess_kind},
 };
 
-pub fn run(args: PairsArgs) -> Result<ExitCode> {
+pub fn run(args: PairsArgs, registry: &Registry) -> Result<ExitCode> {
     let start = Instant::now();
-    match args.kind.unwrap_or_else(|| guess_kind(&args.inputs, &args.rows, Kind::Hash)) {
-        Kind::Text => texts(args, start),
-        Kind::Image => images(args, start),
-        Kind::Hash => fingerprints(args, start),
-    }
-}
-
-fn fingerprints(args: PairsArgs, start: Instant) -> Result<ExitCode> {
+    let name = args.kind.clone();
+    let name = name.unwrap_or_else(|| guess_kind(&args.inputs, &args.rows, "hash").to_owned());
+    let choice = Choice {
+        recipe: &args.recipe,
+        verify: &args.verify,
+        images: args.images,
+        distance: args.search.distance,
+        blocks: args.search.blocks,
+    };
+    let others = [("plan", args.plan), ("cache", args.cache.cache.is_some())];
+    let chosen = Chosen::new(registry, &name, choice, &others)?;
+    chosen.criteria(Purpose::List)?;
     let mut skipped = listed(&args)?;
     let work = Work::new(args.search.work)?;
-    let options = PrintOptions {
-        kind: args.kind,
-        bits: args.recipe.bits,
-        memory: work.memory,
-        ..PrintOptions::default()
+    let mut options = input_options(&args.rows, &args.cache, &work);
+    options.prints.kind = args.kind.clone();
+    options.prints.bits = args.recipe.bits;
+    let reads = chosen.registration.reads;
+    let mut inputs = Inputs::open(&args.inputs, reads, &options, &mut skipped)?;
+    let chosen = chosen.of_width(inputs.width())?;
+    let by = chosen.criteria(Purpose::List)?;
+    let report = match args.plan {
+        true => None,
+        false => Some(Report::open(args.output, args.equal.into(), args.talk)?),
     };
-    let mut prints = Fingerprints::open(&args.inputs, &options, &mut skipped)?;
-    let search = Search::new(args.search.distance, args.search.blocks, prints.width)?;
-    if args.kind.is_none() && !args.talk.quiet {
-        say(&format!("reading {}", prints.what()));
-    }
-    if args.plan {
-        return plan(prints, &search, &work, &mut skipped, args.talk);
-    }
-    let report = Report::open(args.output, args.equal.into(), args.talk)?;
-    let source = PrintSource {
-        prints: &mut prints,
+    let sources = Sources {
+        own: &mut inputs,
         others: None,
-        skipped: &mut skipped,
-        talk: args.talk,
-        on_beat: &|| {},
-    };
-    let searched = work.on_threads(|| source.search(&search, &work, Wanted::Pairs))?;
-    let found = Found {
-        figures: figures(&searched, &search),
-        pairs: searched.matches.into_pairs()?,
-        plan: searched.plan,
-        ids: searched.ids,
-        within: format!("within {}", counted(search.radius.bits().into(), "bit")),
-        levels: Levels::Similarity,
-    };
-    report.write(&found, &mut skipped, start)?;
-    Ok(ExitCode::SUCCESS)
-}
-
-fn texts(args: PairsArgs, start: Instant) -> Result<ExitCode> {
-    ensure!(
-        !args.plan,
-        "--plan is for fingerprints; of texts, the summary says how they were found"
-    );
-    refuse_blocks(args.search.blocks, "texts")?;
-    let alike = Alike::new(&args.recipe, args.search.distance, &args.verify)?;
-    let mut skipped = listed(&args)?;
-    let work = Work::new(args.search.work)?;
-    let options =
-        RowOptions { temp: work.temp.clone(), memory: work.memory, ..RowOptions::from(&args.rows) };
-    let mut rows = Rows::open(&args.inputs, options, &mut skipped)?;
-    let report = Report::open(args.output, args.equal.into(), args.talk)?;
-    let source = TextSource {
-        rows: &mut rows,
-        others: None,
+        collection: None,
         skipped: &mut skipped,
         talk: args.talk,
         on_beat: &|| {},
         make: None,
     };
-    let ((TextPairs { pairs, found, .. }, seconds), ids) = work.on_threads(|| {
-        let read = source.read(&alike, &work, &mut |_, _| Ok(()))?;
-        let work = texts::left(&work, read.items);
-        announce(&read.texts, &work, args.talk)?;
-        let pairs =
-            super::search(&work, args.talk, &|| {}, |resources| read.texts.pairs(resources))?;
-        Ok((pairs, read.ids))
+    let resources = work.resources(UNWATCHED);
+    let found = work.on_threads(|| {
+        let read = sources.read(&chosen, &by, &resources, &work, &mut |_| Ok(()))?;
+        match report {
+            None => plan(&chosen, &by, &read, &work, args.talk).map(|()| None),
+            Some(report) => find(&chosen, &by, read, &work, args.talk).map(|it| Some((it, report))),
+        }
     })?;
-    let found = Found {
-        figures: text_figures(&found, seconds, &alike),
-        plan: found.plan,
-        pairs,
-        ids,
-        within: alike.words(),
-        levels: Levels::Similarity,
-    };
-    report.write(&found, &mut skipped, start)?;
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Says how many pairs to expect, if they are many, before they are looked for.
-fn announce(texts: &Texts, work: &Work, talk: TalkArgs) -> Result<()> {
-    if talk.quiet {
-        return Ok(());
+    if let Some((found, report)) = found {
+        report.write(&found, &mut skipped, start)?;
     }
-    let expected = texts.expected_pairs(&work.resources(UNWATCHED))?;
-    if let Some(pairs) = expected.filter(|&pairs| pairs >= MANY_PAIRS) {
-        // Two digits: more would claim too much.
-        let unit = 10u64.pow(pairs.ilog10() - 1);
-        say(&format!("expecting about {}", counted(pairs / unit * unit, "pair")));
-    }
-    Ok(())
-}
-
-/// From this many pairs on, the user hears of them before they are listed.
-const MANY_PAIRS: u64 = 10_000;
-
-fn images(args: PairsArgs, start: Instant) -> Result<ExitCode> {
-    ensure!(!args.plan, "--plan is for fingerprints; of images, the summary says how");
-    refuse_blocks(args.search.blocks, "images")?;
-    let alike = ImagesAlike::new(&args.recipe, args.search.distance, &args.verify, args.images)?;
-    let mut skipped = listed(&args)?;
-    let work = Work::new(args.search.work)?;
-    let reading = image_reading(&args.cache, &args.rows, work.memory);
-    let mut images = Images::open(&args.inputs, &reading, &mut skipped)?;
-    let report = Report::open(args.output, args.equal.into(), args.talk)?;
-    let source = ImageSource {
-        images: &mut images,
-        others: None,
-        skipped: &mut skipped,
-        talk: args.talk,
-        on_beat: &|| {},
-    };
-    let search = alike.search(&work);
-    let (ImagePairs { pairs, found, .. }, ids) = work.on_threads(|| {
-        let read = source.read(&search)?;
-        let (pairs, _) = super::search(&work, args.talk, &|| {}, |resources| {
-            read.images.pairs(&search, resources)
-        })?;
-        Ok((pairs, read.ids))
-    })?;
-    let mut figures = image_figures(&found, &alike);
-    let how = how_words(&found);
-    figures.push(Figure { name: "found", value: json!(found.plan), words: Some(how) });
-    let found = Found {
-        figures,
-        plan: found.plan,
-        pairs,
-        ids,
-        within: alike.words(),
-        levels: Levels::Distance(alike.preset.levels),
-    };
-    report.write(&found, &mut skipped, start)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -173,31 +78,74 @@ fn listed(args: &PairsArgs) -> Result<Skipped> {
     Skipped::unless(rows.strict).listed_in(skipped.as_deref(), output.force)
 }
 
-/// Every pair, what the items are called, and what else there is to tell.
-struct Found {
+/// Every pair, what the items are called, and what else there is to say.
+struct FoundPairs {
     pairs: AlikePairs,
     ids: Ids,
     figures: Vec<Figure>,
     plan: String,
-    /// When two items are alike, and how they are called.
+    /// When two items are alike.
     within: String,
-    levels: Levels,
 }
 
-/// Reads everything, says how its pairs would be found, and stops.
-fn plan(
-    prints: Fingerprints,
-    search: &Search,
+fn find(
+    chosen: &Chosen,
+    by: &Criteria,
+    read: ReadItems,
     work: &Work,
-    skipped: &mut Skipped,
     talk: TalkArgs,
-) -> Result<ExitCode> {
-    let (items, plan) = work.on_threads(|| match search.width {
-        Width::Bits32 | Width::Bits64 => plan_of::<1>(prints, search, work, skipped),
-        Width::Bits128 => plan_of::<2>(prints, search, work, skipped),
-        Width::Bits256 => plan_of::<4>(prints, search, work, skipped),
-    })?;
-    let (bits, radius) = (search.width.bits(), search.radius);
+) -> Result<FoundPairs> {
+    let ReadItems { digests, ids, .. } = read;
+    let work = left(work, &digests);
+    announce(chosen, by, &digests, &work, talk)?;
+    let (AllAlike { pairs, found, .. }, seconds) =
+        super::search(&work, talk, &|| {}, |resources| {
+            Search::new(&*chosen.kind, by, resources).pairs(&digests)
+        })?;
+    let mut figures = search_figures(chosen, by, &found, seconds);
+    figures.push(figure("exact", json!(found.is_exact()), found.how()));
+    Ok(FoundPairs { pairs, ids, figures, plan: found.plan, within: chosen.kind.words(by) })
+}
+
+/// Says how many pairs to expect, if they are many, before they are looked for.
+fn announce(
+    chosen: &Chosen,
+    by: &Criteria,
+    digests: &Digests,
+    work: &Work,
+    talk: TalkArgs,
+) -> Result<()> {
+    if talk.quiet {
+        return Ok(());
+    }
+    let resources = work.resources(UNWATCHED);
+    let expected = Search::new(&*chosen.kind, by, &resources).expected_pairs(digests)?;
+    if let Some(pairs) = expected.filter(|&pairs| pairs >= MANY_PAIRS) {
+        // Two digits: more would claim too much.
+        let unit = 10u64.pow(pairs.ilog10() - 1);
+        say(&format!("expecting about {}", counted(pairs / unit * unit, "pair")));
+    }
+    Ok(())
+}
+
+/// From this many pairs on, the user hears of them before they are listed.
+const MANY_PAIRS: u64 = 10_000;
+
+/// Says how pairs would be found.
+fn plan(
+    chosen: &Chosen,
+    by: &Criteria,
+    read: &ReadItems,
+    work: &Work,
+    talk: TalkArgs,
+) -> Result<()> {
+    let resources = work.resources(UNWATCHED);
+    let plan: Option<Plan> = Search::new(&*chosen.kind, by, &resources).plan(&read.digests)?;
+    let Some(plan) = plan else {
+        bail!("--plan: the fingerprints do not fit into --memory; leave it out");
+    };
+    let (items, bits) = (u64::from(read.digests.len()), chosen.kind.shape().width.bits());
+    let radius = by.distance.context("fingerprints are compared by distance")?;
     Output::print(&if talk.json {
         let fields = [
             ("items", json!(items)),
@@ -211,22 +159,7 @@ fn plan(
     } else {
         let items = counted(items, "item");
         format!("items     {items} of {bits} bits\ndistance  {radius}\nplan      {plan}\n")
-    })?;
-    Ok(ExitCode::SUCCESS)
-}
-
-fn plan_of<const WORDS: usize>(
-    mut source: Fingerprints,
-    search: &Search,
-    work: &Work,
-    skipped: &mut Skipped,
-) -> Result<(u64, Plan)> {
-    let mut prints = Vec::new();
-    let ids = source.read::<WORDS>(skipped, &mut |piece| {
-        prints.extend_from_slice(piece);
-        Ok(())
-    })?;
-    Ok((ids.len(), search.all_pairs(work, UNWATCHED).plan(&prints)?))
+    })
 }
 
 /// Where and how pairs are written.
@@ -243,9 +176,9 @@ impl Report {
         Ok(Self { output: Output::create(&args)?, file, equals, talk })
     }
 
-    fn write(self, found: &Found, skipped: &mut Skipped, start: Instant) -> Result<()> {
-        let Found { pairs, ids, within, .. } = found;
-        let mut writer = PairWriter::new(self.output, self.file, ids, found.levels)?;
+    fn write(self, found: &FoundPairs, skipped: &mut Skipped, start: Instant) -> Result<()> {
+        let FoundPairs { pairs, ids, within, .. } = found;
+        let mut writer = PairWriter::new(self.output, self.file, ids)?;
         pairs.list(self.equals, |pair| writer.write(pair))?;
         let written = writer.written();
         writer.finish()?;
@@ -253,13 +186,9 @@ impl Report {
         let groups = pairs.equal_groups().count() as u64;
         let words = format!("{} {within}", counted(written, "pair"));
         let mut figures = vec![
-            Figure { name: "pairs", value: json!(written), words: Some(words) },
+            figure("pairs", json!(written), words),
             silent("duplicate_ids", json!(ids.repeated().0)),
-            Figure {
-                name: "equal_groups",
-                value: json!(groups),
-                words: Some(counted(groups, "group") + " of equal items"),
-            },
+            figure("equal_groups", json!(groups), counted(groups, "group") + " of equal items"),
         ];
         figures.extend(found.figures.iter().cloned());
         let summary = Summary {
@@ -272,37 +201,4 @@ impl Report {
         summary.say(self.talk);
         Ok(())
     }
-}
-
-fn figures(searched: &SearchedPrints, search: &Search) -> Vec<Figure> {
-    vec![
-        silent("bits", json!(search.width.bits())),
-        silent("distance", json!(search.radius.bits())),
-        spilled(searched.spilled),
-        Figure { name: "exact", value: json!(true), words: Some("exact".to_owned()) },
-    ]
-}
-
-fn text_figures(found: &TextFound, seconds: f64, alike: &Alike) -> Vec<Figure> {
-    let radius = alike.likeness.radius.map(Radius::bits);
-    let mut figures = vec![
-        silent("recipe", json!(alike.recipe.to_string())),
-        silent("distance", json!(radius)),
-        silent("verify", json!(alike.likeness.verify.map(|verify| verify.to_string()))),
-        spilled(found.spilled),
-    ];
-    figures.extend(texts::figures(found, seconds).into_iter().map(|figure| match figure.name {
-        "exact" => Figure { words: Some(texts::how_words(found)), ..figure },
-        _ => figure,
-    }));
-    figures
-}
-
-fn silent(name: &'static str, value: Value) -> Figure {
-    Figure { name, value, words: None }
-}
-
-fn spilled(spilled: u64) -> Figure {
-    let words = (spilled > 0).then(|| format!("{} spilled", bytes(spilled)));
-    Figure { words, ..silent("spilled_bytes", json!(spilled)) }
 }

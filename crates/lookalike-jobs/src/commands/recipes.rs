@@ -3,15 +3,17 @@
 
 use std::{path::PathBuf, process::ExitCode, sync::Arc};
 
-use anyhow::{Result, bail};
-use lookalike::{ImagePreset, ImageQuality, Learner, Model, Preset, extract::image::Decoder};
+use anyhow::{Context, Result, bail};
+use lookalike::{
+    ImagePreset, ImageQuality, Learner, Model, Preset, extract::image::Decoder, kind::text,
+};
 use serde_json::json;
 
 use crate::{
-    args::{LearnArgs, OutputArgs, RecipeName, RecipesArgs, RecipesCommand},
-    config::recipe,
+    args::{ImageArgs, LearnArgs, OutputArgs, RecipesArgs, RecipesCommand, VerifyArgs},
+    kinds::{Choice, usage},
     report::{Output, check_places, counted, json_line, say},
-    source::{Cache, ImageReading, Images, RowOptions, Rows, Skipped},
+    source::{Cache, FileReading, Files, RowOptions, Rows, Skipped},
 };
 
 pub fn run(args: RecipesArgs) -> Result<ExitCode> {
@@ -124,8 +126,8 @@ fn learn_images(args: &LearnArgs, preset: &ImagePreset) -> Result<()> {
     let mut output = output(args)?;
     let mut skipped = Skipped::unless(args.rows.strict);
     let (cache, memory) = (Arc::new(Cache::none()), Arc::default());
-    let reading = ImageReading { follow_links: args.rows.follow_links, cache, memory };
-    let images = Images::open(&args.inputs, &reading, &mut skipped)?;
+    let reading = FileReading { follow_links: args.rows.follow_links, cache, memory };
+    let images = Files::open(&args.inputs, &reading, &mut skipped)?;
     let decoder = Decoder { colour: true, ..Decoder::default() };
     let hashes = images.sampled(args.sample, &mut skipped, &|bytes| {
         Ok(preset.recipe.colour_hashes(&decoder.decode(bytes)?))
@@ -152,10 +154,19 @@ fn output(args: &LearnArgs) -> Result<Output> {
 }
 
 fn learn(args: LearnArgs) -> Result<()> {
-    if let Some(RecipeName::Image(preset)) = args.recipe.recipe {
+    let name = args.recipe.recipe.as_deref();
+    if let Some(Ok(preset)) = name.map(ImagePreset::named) {
         return learn_images(&args, preset);
     }
-    let recipe = recipe(&args.recipe)?;
+    let preset = Preset::named(name.unwrap_or("words")).context("--recipe")?;
+    let choice = Choice {
+        recipe: &args.recipe,
+        verify: &VerifyArgs::default(),
+        images: ImageArgs::default(),
+        distance: None,
+        blocks: None,
+    };
+    let recipe = text::recipe_of(preset, &choice.settings()?).map_err(usage)?;
     let mut output = output(&args)?;
     let mut learner = Learner::new(&recipe);
     let mut skipped = Skipped::unless(args.rows.strict);

@@ -6,8 +6,8 @@ use anyhow::Result;
 use lookalike::groups::Member;
 
 use super::{
-    Levels, Output,
-    table::{Cell, Kind, TableFile, TableWriter, json_cell},
+    Output,
+    table::{Cell, Kind, TableFile, TableWriter, closeness_cells, json_cell},
 };
 use crate::source::Ids;
 
@@ -16,7 +16,7 @@ const CHAINED: &[(&str, Kind)] = &[
     ("keep", Kind::Id),
     ("id", Kind::Id),
     ("alike", Kind::Id),
-    ("distance", Kind::Number),
+    ("distance", Kind::Optional),
     ("similarity", Kind::Share),
     ("level", Kind::Name),
 ];
@@ -30,22 +30,15 @@ pub struct GroupWriter<'a> {
     is_json: bool,
     chained: bool,
     ids: &'a Ids,
-    levels: Levels,
     pub written: u64,
 }
 
 impl<'a> GroupWriter<'a> {
     /// `chained`: members may have been compared with others than the one that is kept.
-    pub fn new(
-        output: Output,
-        file: TableFile,
-        ids: &'a Ids,
-        levels: Levels,
-        chained: bool,
-    ) -> Result<Self> {
+    pub fn new(output: Output, file: TableFile, ids: &'a Ids, chained: bool) -> Result<Self> {
         let columns = if chained { CHAINED } else { COLUMNS };
         let table = TableWriter::new(output, file, columns, ids)?;
-        Ok(Self { table, is_json: file.is_json(), chained, ids, levels, written: 0 })
+        Ok(Self { table, is_json: file.is_json(), chained, ids, written: 0 })
     }
 
     /// Writes the next group: the item that is kept, and all others.
@@ -54,12 +47,11 @@ impl<'a> GroupWriter<'a> {
         let (group, keep) = (Cell::Number(self.written), Cell::Id(self.ids.at(keep)));
         let columns = if self.chained { &CHAINED[2..] } else { &COLUMNS[2..] };
         if self.is_json {
-            let members =
-                members.iter().map(|member| cells(member, columns, self.ids, self.levels));
+            let members = members.iter().map(|member| cells(member, columns, self.ids));
             return self.table.write_json(|line| json_group(line, group, keep, members));
         }
         members.iter().try_for_each(|member| {
-            let row = cells(member, columns, self.ids, self.levels).map(|(_, cell)| cell);
+            let row = cells(member, columns, self.ids).map(|(_, cell)| cell);
             self.table.write(&[group, keep].into_iter().chain(row).collect::<Vec<_>>())
         })
     }
@@ -75,16 +67,16 @@ fn cells<'a>(
     member: &Member,
     columns: &'static [(&'static str, Kind)],
     ids: &'a Ids,
-    levels: Levels,
 ) -> impl Iterator<Item = (&'static str, Cell<'a>)> {
-    let &Member { item, alike, distance, similarity } = member;
+    let &Member { item, alike, closeness } = member;
+    let [distance, similarity, level] = closeness_cells(closeness);
     columns.iter().map(move |&(name, _)| {
         let cell = match name {
             "id" => Cell::Id(ids.at(item)),
             "alike" => Cell::Id(ids.at(alike)),
-            "distance" => Cell::Number(distance.into()),
-            "similarity" => Cell::Share(similarity),
-            _ => Cell::Name(levels.label(distance, similarity)),
+            "distance" => distance,
+            "similarity" => similarity,
+            _ => level,
         };
         (name, cell)
     })

@@ -5,7 +5,6 @@
 mod groups;
 pub mod html;
 mod ids;
-mod levels;
 mod numbers;
 mod output;
 mod packed;
@@ -24,7 +23,6 @@ use std::io::{self, Write};
 use crate::args::TalkArgs;
 pub use groups::GroupWriter;
 pub use ids::{id_text, id_value, json_id};
-pub use levels::Levels;
 pub use numbers::{bytes, counted, grouped, rate};
 pub use output::{FolderOutput, Output, check_places};
 pub use packed::{PackedOutput, Packing};

@@ -5,15 +5,15 @@ use anyhow::Result;
 use lookalike::AlikePair;
 
 use super::{
-    Levels, Output,
-    table::{Cell, Kind, TableFile, TableWriter},
+    Output,
+    table::{Cell, Kind, TableFile, TableWriter, closeness_cells},
 };
 use crate::source::Ids;
 
 const COLUMNS: &[(&str, Kind)] = &[
     ("a", Kind::Id),
     ("b", Kind::Id),
-    ("distance", Kind::Number),
+    ("distance", Kind::Optional),
     ("similarity", Kind::Share),
     ("level", Kind::Name),
 ];
@@ -22,23 +22,17 @@ const COLUMNS: &[(&str, Kind)] = &[
 pub struct PairWriter<'a> {
     table: TableWriter,
     ids: &'a Ids,
-    levels: Levels,
 }
 
 impl<'a> PairWriter<'a> {
-    pub fn new(output: Output, file: TableFile, ids: &'a Ids, levels: Levels) -> Result<Self> {
-        Ok(Self { table: TableWriter::new(output, file, COLUMNS, ids)?, ids, levels })
+    pub fn new(output: Output, file: TableFile, ids: &'a Ids) -> Result<Self> {
+        Ok(Self { table: TableWriter::new(output, file, COLUMNS, ids)?, ids })
     }
 
     pub fn write(&mut self, pair: AlikePair) -> Result<()> {
-        let AlikePair { a, b, distance, similarity } = pair;
-        self.table.write(&[
-            Cell::Id(self.ids.at(a)),
-            Cell::Id(self.ids.at(b)),
-            Cell::Number(distance.into()),
-            Cell::Share(similarity),
-            Cell::Name(self.levels.label(distance, similarity)),
-        ])
+        let [a, b] = [pair.a, pair.b].map(|item| Cell::Id(self.ids.at(item)));
+        let [distance, similarity, level] = closeness_cells(pair.closeness);
+        self.table.write(&[a, b, distance, similarity, level])
     }
 
     pub fn written(&self) -> u64 {

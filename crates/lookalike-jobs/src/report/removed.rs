@@ -3,10 +3,11 @@
 //! chains, `alike` names the item that the figures are of, which need not be the one that is kept.
 
 use anyhow::Result;
+use lookalike::Closeness;
 
 use super::{
     Output,
-    table::{Cell, Kind, TableFile, TableWriter},
+    table::{Cell, Kind, TableFile, TableWriter, closeness_cells},
 };
 use crate::source::Ids;
 
@@ -14,7 +15,7 @@ const CHAINED: &[(&str, Kind)] = &[
     ("id", Kind::Id),
     ("keep", Kind::Id),
     ("alike", Kind::Id),
-    ("distance", Kind::Number),
+    ("distance", Kind::Optional),
     ("similarity", Kind::Share),
     ("level", Kind::Name),
 ];
@@ -28,11 +29,7 @@ pub struct RemovedRow {
     pub keep: u32,
     /// The item of its group that it was compared with.
     pub alike: u32,
-    pub distance: u32,
-    /// None if it was not verified.
-    pub similarity: Option<f32>,
-    /// How alike the two are; `None` below all levels, or if only fingerprints were compared.
-    pub level: Option<&'static str>,
+    pub closeness: Closeness,
 }
 
 /// Writes removed items.
@@ -52,9 +49,7 @@ impl<'a> RemovedWriter<'a> {
     pub fn write(&mut self, row: RemovedRow) -> Result<()> {
         let [id, keep, alike] =
             [row.item, row.keep, row.alike].map(|item| Cell::Id(self.ids.at(item)));
-        let (distance, similarity) =
-            (Cell::Number(row.distance.into()), Cell::Share(row.similarity));
-        let level = Cell::Name(row.level);
+        let [distance, similarity, level] = closeness_cells(row.closeness);
         if self.chained {
             self.table.write(&[id, keep, alike, distance, similarity, level])
         } else {

@@ -14,7 +14,7 @@ use crate::{args::OutputArgs, source::Ids};
 
 const COLUMNS: &[(&str, Kind)] = &[
     ("file", Kind::Word),
-    ("line", Kind::Line),
+    ("line", Kind::Optional),
     ("items", Kind::Number),
     ("reason", Kind::Word),
     ("message", Kind::Word),
@@ -52,7 +52,7 @@ impl SkippedWriter {
         if self.failed.is_ok() {
             self.failed = self.table.write(&[
                 Cell::Word(row.file),
-                Cell::Line(row.line),
+                Cell::Optional(row.line),
                 Cell::Number(row.items),
                 Cell::Word(row.reason),
                 Cell::Word(row.message),

@@ -10,6 +10,7 @@ use arrow_array::{
     builder::{Float32Builder, Int64Builder, StringBuilder},
 };
 use arrow_schema::{DataType, Field, Schema};
+use lookalike::{Closeness, Level};
 use parquet::{
     arrow::ArrowWriter,
     basic::{Compression, ZstdLevel},
@@ -50,7 +51,7 @@ enum TableFormat {
 pub enum Kind {
     Id,
     Number,
-    Line,
+    Optional,
     Share,
     Word,
     Name,
@@ -61,8 +62,8 @@ pub enum Kind {
 pub enum Cell<'a> {
     Id(Id<'a>),
     Number(u64),
-    /// A line of a file; nothing if it is all of it.
-    Line(Option<u64>),
+    /// A number, where there is one.
+    Optional(Option<u64>),
     /// A part of 1; nothing if it was not measured.
     Share(Option<f32>),
     Word(&'a str),
@@ -197,9 +198,11 @@ impl TableWriter {
 pub fn json_cell(line: &mut Vec<u8>, cell: Cell<'_>) {
     match cell {
         Cell::Id(id) => json_id(line, id),
-        Cell::Number(number) | Cell::Line(Some(number)) => decimal(line, number),
+        Cell::Number(number) | Cell::Optional(Some(number)) => decimal(line, number),
         Cell::Share(Some(share)) => line.extend_from_slice(share_text(share).as_bytes()),
-        Cell::Share(None) | Cell::Line(None) | Cell::Name(None) => line.extend_from_slice(b"null"),
+        Cell::Share(None) | Cell::Optional(None) | Cell::Name(None) => {
+            line.extend_from_slice(b"null")
+        }
         Cell::Word(word) | Cell::Name(Some(word)) => json_id(line, Id::Given(word)),
     }
 }
@@ -207,11 +210,21 @@ pub fn json_cell(line: &mut Vec<u8>, cell: Cell<'_>) {
 fn field_cell(line: &mut Vec<u8>, cell: Cell<'_>, separator: u8) {
     match cell {
         Cell::Id(id) => field_id(line, id, separator),
-        Cell::Number(number) | Cell::Line(Some(number)) => decimal(line, number),
+        Cell::Number(number) | Cell::Optional(Some(number)) => decimal(line, number),
         Cell::Share(Some(share)) => line.extend_from_slice(share_text(share).as_bytes()),
-        Cell::Share(None) | Cell::Line(None) | Cell::Name(None) => {}
+        Cell::Share(None) | Cell::Optional(None) | Cell::Name(None) => {}
         Cell::Word(word) | Cell::Name(Some(word)) => field_id(line, Id::Given(word), separator),
     }
+}
+
+/// How close two items are, in the columns `distance`, `similarity` and `level`.
+pub fn closeness_cells(closeness: Closeness) -> [Cell<'static>; 3] {
+    let Closeness { distance, similarity, level } = closeness;
+    [
+        Cell::Optional(distance.map(u64::from)),
+        Cell::Share(similarity),
+        Cell::Name(level.map(Level::name)),
+    ]
 }
 
 /// As few digits as tell it apart from its neighbours, and always a decimal point.
@@ -262,7 +275,7 @@ struct ColumnSink {
 
 enum Column {
     Numbers(Int64Builder),
-    Lines(Int64Builder),
+    Optional(Int64Builder),
     Shares(Float32Builder),
     Texts(StringBuilder),
     Names(StringBuilder),
@@ -272,7 +285,7 @@ impl ColumnSink {
     fn new(output: Output, columns: &[(&str, Kind)], numbers: bool) -> Result<Self> {
         let column = |kind: Kind| match kind {
             Kind::Number => Column::Numbers(Int64Builder::new()),
-            Kind::Line => Column::Lines(Int64Builder::new()),
+            Kind::Optional => Column::Optional(Int64Builder::new()),
             Kind::Id if numbers => Column::Numbers(Int64Builder::new()),
             Kind::Id | Kind::Word => Column::Texts(StringBuilder::new()),
             Kind::Name => Column::Names(StringBuilder::new()),
@@ -311,7 +324,7 @@ impl Column {
     fn field(&self, name: &str) -> Field {
         match self {
             Self::Numbers(_) => Field::new(name, DataType::Int64, false),
-            Self::Lines(_) => Field::new(name, DataType::Int64, true),
+            Self::Optional(_) => Field::new(name, DataType::Int64, true),
             Self::Shares(_) => Field::new(name, DataType::Float32, true),
             Self::Texts(_) => Field::new(name, DataType::Utf8, false),
             Self::Names(_) => Field::new(name, DataType::Utf8, true),
@@ -323,8 +336,8 @@ impl Column {
             (Self::Numbers(numbers), Cell::Number(number) | Cell::Id(Id::Number(number))) => {
                 numbers.append_value(number as i64);
             }
-            (Self::Lines(lines), Cell::Line(line)) => {
-                lines.append_option(line.map(|line| line as i64));
+            (Self::Optional(numbers), Cell::Optional(number)) => {
+                numbers.append_option(number.map(|number| number as i64));
             }
             (Self::Texts(texts), Cell::Id(id)) => texts.append_value(id_text(id)),
             (Self::Texts(texts), Cell::Word(word)) => texts.append_value(word),
@@ -336,7 +349,7 @@ impl Column {
 
     fn finish(&mut self) -> ArrayRef {
         match self {
-            Self::Numbers(numbers) | Self::Lines(numbers) => Arc::new(numbers.finish()),
+            Self::Numbers(numbers) | Self::Optional(numbers) => Arc::new(numbers.finish()),
             Self::Shares(shares) => Arc::new(shares.finish()),
             Self::Texts(texts) | Self::Names(texts) => Arc::new(texts.finish()),
         }
@@ -348,13 +361,13 @@ mod tests {
     use std::{fs, io::Read, path::PathBuf};
 
     use arrow_array::{Array, cast::AsArray, types::Int64Type};
-    use lookalike::{AlikePair, groups::Member};
+    use lookalike::{AlikePair, Closeness, groups::Member};
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
     use super::*;
     use crate::{
         args::OutputArgs,
-        report::{GroupWriter, Levels, PairWriter, RemovedRow, RemovedWriter},
+        report::{GroupWriter, PairWriter, RemovedRow, RemovedWriter},
     };
 
     fn ids(names: &[&str]) -> Ids {
@@ -375,10 +388,12 @@ mod tests {
 
     fn groups(name: &str) -> Vec<u8> {
         let ids = ids(&["a", "b,c", "d\"", "e", "f"]);
-        let member = |item, similarity| Member { item, alike: 0, distance: 2, similarity };
+        let member = |item, similarity: Option<f32>| {
+            let closeness = similarity.map_or(Closeness::within(2), |it| Closeness::similar(2, it));
+            Member { item, alike: 0, closeness }
+        };
         written(name, |output, file| {
-            let mut writer =
-                GroupWriter::new(output, file, &ids, Levels::Similarity, false).unwrap();
+            let mut writer = GroupWriter::new(output, file, &ids, false).unwrap();
             writer.write(0, &[member(1, Some(0.5)), member(2, None)]).unwrap();
             writer.write(3, &[member(4, Some(1.0))]).unwrap();
             assert_eq!(writer.written, 2);
@@ -407,12 +422,12 @@ mod tests {
 
     fn removed(name: &str) -> Vec<u8> {
         let ids = ids(&["a", "b"]);
-        let (similarity, level) = (Some(0.97), Some("copy"));
-        let row = RemovedRow { item: 1, keep: 0, alike: 0, distance: 3, similarity, level };
+        let closeness = Closeness::similar(3, 0.97);
+        let row = RemovedRow { item: 1, keep: 0, alike: 0, closeness };
         written(name, |output, file| {
             let mut writer = RemovedWriter::new(output, file, &ids, false).unwrap();
             writer.write(row).unwrap();
-            writer.write(RemovedRow { similarity: None, level: None, ..row }).unwrap();
+            writer.write(RemovedRow { closeness: Closeness::within(3), ..row }).unwrap();
             writer.finish().unwrap();
         })
     }
@@ -452,10 +467,10 @@ mod tests {
         numbers.push_numbers(3, 1);
         let mut mixed = ids(&["x"]);
         mixed.push_numeric(7);
-        let pair = AlikePair { a: 0, b: 1, distance: 1, similarity: None };
+        let pair = AlikePair { a: 0, b: 1, closeness: Closeness::within(1) };
         let column = |ids: &Ids| {
             let content = written("p.parquet", |output, file| {
-                let mut writer = PairWriter::new(output, file, ids, Levels::Similarity).unwrap();
+                let mut writer = PairWriter::new(output, file, ids).unwrap();
                 writer.write(pair).unwrap();
                 writer.finish().unwrap();
             });

@@ -11,14 +11,14 @@ use lookalike::{Fingerprint, Width};
 use super::{
     Bad, Bytes, Ids, Skipped,
     bytes::{check_streams, is_stream, name_of, stdin_ahead},
+    files::are_images,
     hashes::{HashLines, looks_like_hashes},
-    images::are_images,
     input::Input,
     npy::{self, Header, NpyRows},
     origin::Origin,
     rows::Items,
 };
-use crate::args::{Format, Kind, RowArgs};
+use crate::args::{Format, RowArgs};
 
 /// Fingerprints are handed on in pieces of at most this many.
 pub const PIECE: usize = 1 << 14;
@@ -53,7 +53,8 @@ enum Content {
 /// What is expected of the inputs, as far as the user said, and how often they are read.
 #[derive(Clone, Default)]
 pub struct PrintOptions {
-    pub kind: Option<Kind>,
+    /// What the user calls them: fingerprints if it is `hash`.
+    pub kind: Option<String>,
     pub bits: Option<Width>,
     /// Everything will be read a second time, to write what is kept.
     pub again: bool,
@@ -83,7 +84,7 @@ impl Fingerprints {
 
     /// Fingerprints in memory, as they would lie in a file.
     pub fn of_bytes(bytes: &[u8], skipped: &mut Skipped) -> Result<Self> {
-        let options = PrintOptions { kind: Some(Kind::Hash), ..PrintOptions::default() };
+        let options = PrintOptions { kind: Some("hash".to_owned()), ..PrintOptions::default() };
         let opened = Opened::of("input".to_owned(), Origin::bytes(bytes), &options);
         Self::of(vec![opened.map_err(Bad::error)?], &options, skipped)
     }
@@ -96,6 +97,11 @@ impl Fingerprints {
             opened.into_iter().map(|opened| (opened.input, opened.content)).unzip();
         let contents = Mutex::new(contents);
         Ok(Self { inputs, contents, width, array, items: Items::default() })
+    }
+
+    /// The name of the first input.
+    pub fn name(&self) -> &str {
+        self.inputs.first().map_or("", |input| &input.name)
     }
 
     /// What is read, in words.
@@ -139,32 +145,30 @@ impl Fingerprints {
 
 /// What inputs hold of which the user does not say: images or fingerprints if the first looks like
 /// it, and `otherwise` if it does not tell. A pipe given by name never does.
-pub fn guess_kind(paths: &[PathBuf], rows: &RowArgs, otherwise: Kind) -> Kind {
+pub fn guess_kind(paths: &[PathBuf], rows: &RowArgs, otherwise: &'static str) -> &'static str {
     let RowArgs { field, id, lines, format, html, .. } = rows;
     if *lines || *html || field.is_some() || id.is_some() || format.is_some() {
-        return Kind::Text;
+        return "text";
     }
     if are_images(paths) {
-        return Kind::Image;
+        return "image";
     }
     match paths.first() {
         Some(path) if path == Path::new("-") => kind_of(stdin_ahead(), otherwise),
         Some(path) if is_stream(path) => otherwise,
-        Some(path) if path.is_dir() => Kind::Text,
-        Some(path) if Format::of_name(path).is_some_and(|format| format != Format::Jsonl) => {
-            Kind::Text
-        }
+        Some(path) if path.is_dir() => "text",
+        Some(path) if Format::of_name(path).is_some_and(|format| format != Format::Jsonl) => "text",
         Some(path) => kind_of(Bytes::open(path), otherwise),
         None => otherwise,
     }
 }
 
-fn kind_of(bytes: Result<Bytes, Bad>, otherwise: Kind) -> Kind {
+fn kind_of(bytes: Result<Bytes, Bad>, otherwise: &'static str) -> &'static str {
     match bytes.and_then(Bytes::into_text) {
-        Ok(bytes) if npy::is_npy(bytes.start()) => Kind::Hash,
+        Ok(bytes) if npy::is_npy(bytes.start()) => "hash",
         Ok(bytes) => match looks_like_hashes(bytes.start()) {
-            Some(true) => Kind::Hash,
-            Some(false) => Kind::Text,
+            Some(true) => "hash",
+            Some(false) => "text",
             None => otherwise,
         },
         Err(_) => otherwise,
@@ -182,7 +186,7 @@ impl Opened {
         let content = if npy::is_npy(bytes.start()) {
             Content::Npy(NpyRows::open(bytes)?)
         } else {
-            Content::Lines(HashLines::open(bytes, options.kind)?)
+            Content::Lines(HashLines::open(bytes, options.kind.as_deref() == Some("hash"))?)
         };
         Ok(Self { input: Input::lines(name, origin), content })
     }

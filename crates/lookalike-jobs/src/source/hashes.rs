@@ -14,7 +14,6 @@ use super::{
     pack::unreadable,
     rows::Items,
 };
-use crate::args::Kind;
 
 /// A line that takes more is no fingerprint; it is not kept in memory to find out.
 const LONGEST_LINE: u64 = 1 << 16;
@@ -35,9 +34,9 @@ pub struct HashLines {
 }
 
 impl HashLines {
-    /// Opens lines of fingerprints; other text is refused unless the user says it is `--kind hash`.
-    pub fn open(bytes: Bytes, kind: Option<Kind>) -> Result<Self, Bad> {
-        if let Some(what) = not_hashes(bytes.start(), kind) {
+    /// Opens lines of fingerprints; other text is refused unless the user says that these are fingerprints.
+    pub fn open(bytes: Bytes, is_named: bool) -> Result<Self, Bad> {
+        if let Some(what) = not_hashes(bytes.start(), is_named) {
             return Err(Bad::input(bytes.name(), what));
         }
         let width = stated_width(bytes.start());
@@ -96,7 +95,7 @@ pub fn looks_like_hashes(start: &[u8]) -> Option<bool> {
     if start.starts_with(ZIP) {
         return None;
     }
-    if not_hashes(start, None).is_some() {
+    if not_hashes(start, false).is_some() {
         return Some(false);
     }
     let sample: Vec<_> = first_lines(start).take(SAMPLE).collect();
@@ -305,15 +304,14 @@ fn columns(line: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 /// Why an input that starts like this holds no fingerprints, if so.
-fn not_hashes(start: &[u8], kind: Option<Kind>) -> Option<String> {
+fn not_hashes(start: &[u8], is_named: bool) -> Option<String> {
     if start.starts_with(ZIP) {
         return Some("is a zip or .npz archive; save one array with numpy.save".to_owned());
     }
-    let what = match kind {
-        Some(Kind::Hash) => return None,
-        Some(Kind::Text | Kind::Image) => "is text, as --kind says".to_owned(),
-        None => format!("looks like text (\"{}\")", shortened(&text_line(start)?)),
-    };
+    if is_named {
+        return None;
+    }
+    let what = format!("looks like text (\"{}\")", shortened(&text_line(start)?));
     Some(format!("{what}; say --kind text to read texts, --kind hash if these are fingerprints"))
 }
 

@@ -153,6 +153,11 @@ impl Ids {
         Self { more: Some(Box::new(more)), ..self }
     }
 
+    /// How many names there are, those of the other set included.
+    pub fn len_of_all(&self) -> usize {
+        self.len as usize + self.more.as_ref().map_or(0, |more| more.len_of_all())
+    }
+
     /// The name of the item at `position`, which must be one that was pushed.
     pub fn at(&self, position: u32) -> Id<'_> {
         if let (Some(more), Some(beyond)) = (&self.more, position.checked_sub(self.len as u32)) {

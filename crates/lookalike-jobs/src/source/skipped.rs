@@ -40,6 +40,33 @@ pub enum Reason {
 }
 
 impl Reason {
+    const ALL: [Self; 19] = [
+        Self::NotANumber,
+        Self::TooWide,
+        Self::OtherWidth,
+        Self::TooLong,
+        Self::NotAPair,
+        Self::NoFeatures,
+        Self::NoField,
+        Self::WrongType,
+        Self::Broken,
+        Self::NotText,
+        Self::NotAnImage,
+        Self::NotRead,
+        Self::Empty,
+        Self::TooLarge,
+        Self::Missing,
+        Self::NotThere,
+        Self::Taken,
+        Self::Unfit,
+        Self::Input,
+    ];
+
+    /// The reason that a kind gives under this name.
+    pub fn named(name: &str) -> Self {
+        Self::ALL.into_iter().find(|reason| reason.name() == name).unwrap_or(Self::Unfit)
+    }
+
     pub const fn name(self) -> &'static str {
         match self {
             Self::NotANumber => "not a number",

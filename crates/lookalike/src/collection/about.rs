@@ -3,111 +3,87 @@
 //! [`About`] never changes after creation; [`State`] changes with every commit; [`Saved`] names the
 //! runs that were written to files. All three are JSON documents in the store.
 
-use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::CollectionError;
-use crate::{Model, Radius, Recipe, Width, recipe};
+use crate::{
+    Criteria, Fingerprint, Radius, Reach, Similarity, fragments::Background, kind::RecipeText,
+};
 
-/// The format written here; older ones are read.
-pub const FORMAT: u64 = 1;
-
-/// Who makes the fingerprints of a collection?
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Maker {
-    /// A recipe for texts.
-    Text(Recipe),
-    /// Something else, known by its name: an image's fingerprint, another program.
-    Named(Cow<'static, str>),
-}
-
-impl Maker {
-    /// Fingerprints that are given as they are, nobody knows by whom.
-    pub const GIVEN: Self = Self::Named(Cow::Borrowed("given"));
-}
-
-/// What it is called: fingerprints of makers of different names are never compared.
-impl std::fmt::Display for Maker {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Text(recipe) => recipe.fmt(f),
-            Self::Named(name) => f.write_str(name),
-        }
-    }
-}
+/// The only format that is read and written here.
+pub const FORMAT: u64 = 2;
 
 /// What a collection is of. Decided when it is created.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct About {
-    /// Who makes its fingerprints.
-    pub maker: Maker,
-    /// How many bits they have.
-    pub width: Width,
-    /// The widest radius that can be searched.
-    pub max_radius: Radius,
+    /// What its items are; the model stands beside the document.
+    pub recipe: RecipeText,
+    /// The least that items may have in common in any search.
+    pub widest: Criteria,
+    /// Tells collections apart, and seeds the hashes of ids.
+    pub token: u64,
 }
 
 impl About {
-    /// A collection of texts.
-    pub fn texts(recipe: Recipe, max_radius: Radius) -> Self {
-        Self { width: recipe.width, maker: Maker::Text(recipe), max_radius }
-    }
-
-    /// A collection of fingerprints that come from elsewhere.
-    pub fn given(width: Width, max_radius: Radius) -> Self {
-        Self { maker: Maker::GIVEN, width, max_radius }
-    }
-
-    /// Refuses a radius wider than the fingerprints, and a recipe that cannot be used.
-    pub(super) fn check(&self) -> Result<(), CollectionError> {
-        let (radius, bits) = (self.max_radius.bits(), self.width.bits());
-        if radius > bits {
-            return Err(CollectionError::TooWide { radius, bits });
-        }
-        if let Maker::Text(recipe) = &self.maker {
-            recipe.check()?;
-        }
-        Ok(())
-    }
-
-    /// As it is stored. `token` tells collections apart, and seeds the hashes of ids.
-    pub(super) fn to_json(&self, token: u64) -> Value {
-        let maker = match &self.maker {
-            Maker::Text(recipe) => json!({ "text": recipe::stored::to_json(recipe) }),
-            Maker::Named(name) => json!({ "named": name }),
-        };
+    /// As it is stored.
+    pub fn to_json(&self) -> Value {
+        let Self { recipe: RecipeText { kind, digest, usual, .. }, widest, token } = self;
         json!({
             "format": FORMAT,
             "token": token,
-            "bits": self.width.bits(),
-            "max_radius": self.max_radius.bits(),
-            "maker": maker,
+            "kind": kind,
+            "digest": digest,
+            "usual": usual,
+            "widest": criteria_to_json(widest),
         })
     }
 
-    /// The model of the recipe, which is stored beside it.
-    pub(super) fn model(&self) -> Option<&Model> {
-        match &self.maker {
-            Maker::Text(recipe) => recipe.model.as_deref(),
-            Maker::Named(_) => None,
-        }
-    }
-
     /// Reads what [`to_json`](Self::to_json) made; `None` if it is something else.
-    pub(super) fn from_json(value: &Value, model: Option<Model>) -> Option<(Self, u64)> {
-        let number = |name: &str| value.get(name)?.as_u64();
-        let width = Width::from_bits(number("bits")?.try_into().ok()?).ok()?;
-        let max_radius = Radius::new(number("max_radius")?.try_into().ok()?);
-        let maker = value.get("maker")?;
-        let maker = match (maker.get("text"), maker.get("named")) {
-            (Some(text), _) => Maker::Text(recipe::stored::from_json(text, model)?),
-            (_, Some(name)) => Maker::Named(name.as_str()?.to_owned().into()),
-            _ => return None,
+    pub fn from_json(value: &Value, model: Option<Vec<u8>>) -> Option<Self> {
+        let recipe = RecipeText {
+            kind: value.get("kind")?.as_str()?.to_owned(),
+            digest: value.get("digest")?.clone(),
+            usual: value.get("usual")?.clone(),
+            model,
         };
-        Some((Self { maker, width, max_radius }, number("token")?))
+        let widest = criteria_from_json(value.get("widest")?)?;
+        Some(Self { recipe, widest, token: value.get("token")?.as_u64()? })
     }
+}
+
+/// How candidates are found, and with what they are compared, is up to each search.
+fn criteria_to_json(by: &Criteria) -> Value {
+    let Criteria { similarity, distance, parts, background, .. } = by;
+    json!({
+        "similarity": similarity.map(Similarity::get),
+        "distance": distance.map(Radius::bits),
+        "parts": parts,
+        "background": background.prints().map(|print| print.0[0]).collect::<Vec<_>>(),
+    })
+}
+
+fn criteria_from_json(value: &Value) -> Option<Criteria> {
+    let field = |name: &str| value.get(name).filter(|value| !value.is_null());
+    let similarity = match field("similarity") {
+        Some(share) => Some(Similarity::new(share.as_f64()? as f32)?),
+        None => None,
+    };
+    let distance = match field("distance") {
+        Some(bits) => Some(Radius::new(bits.as_u64()?.try_into().ok()?)),
+        None => None,
+    };
+    let print = |bits: &Value| Some(Fingerprint([bits.as_u64()?]));
+    let background = field("background")?.as_array()?;
+    let background: Vec<_> = background.iter().map(print).collect::<Option<_>>()?;
+    Some(Criteria {
+        similarity,
+        distance,
+        parts: field("parts")?.as_bool()?,
+        reach: Reach::Declared,
+        background: Arc::new(Background::new(background)),
+        ..Criteria::default()
+    })
 }
 
 /// Where the records stand.
@@ -141,7 +117,7 @@ impl State {
 }
 
 /// A run that stands in files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedRun {
     /// Its number, which names the files.
     pub number: u64,
@@ -149,9 +125,9 @@ pub struct SavedRun {
     pub ledger: u64,
     /// The sequence number after its last item's.
     pub end: u64,
-    /// Checksums of the two files' headers, which hold those of all else.
-    pub index: u64,
-    pub names: u64,
+    /// Checksums of the headers of its files, which hold those of all else: that of the names, and
+    /// those of the indexes in the order of their tables.
+    pub files: Vec<u64>,
 }
 
 /// The runs that stand in files, oldest first.
@@ -170,10 +146,8 @@ impl Saved {
 
     pub fn to_json(&self) -> Value {
         let run = |run: &SavedRun| {
-            let SavedRun { number, ledger, end, index, names } = run;
-            json!({
-                "number": number, "ledger": ledger, "end": end, "index": index, "names": names,
-            })
+            let SavedRun { number, ledger, end, files } = run;
+            json!({ "number": number, "ledger": ledger, "end": end, "files": files })
         };
         json!({ "next": self.next, "runs": self.runs.iter().map(run).collect::<Vec<_>>() })
     }
@@ -185,8 +159,12 @@ impl Saved {
                 number: number("number")?,
                 ledger: number("ledger")?,
                 end: number("end")?,
-                index: number("index")?,
-                names: number("names")?,
+                files: run
+                    .get("files")?
+                    .as_array()?
+                    .iter()
+                    .map(Value::as_u64)
+                    .collect::<Option<_>>()?,
             })
         };
         let runs = value.get("runs")?.as_array()?;

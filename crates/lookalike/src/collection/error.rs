@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf, sync::Arc};
 
-use crate::{IndexError, RecipeError};
+use crate::{IndexError, PairsError};
 
 /// Why a collection could not be opened, changed, searched or copied.
 #[derive(Debug, thiserror::Error)]
@@ -52,20 +52,31 @@ pub enum CollectionError {
         /// The folder.
         path: PathBuf,
     },
-    /// Written by a newer version.
-    #[error("{}: written in format {found}, this program reads up to {reads}; use a newer lookalike", path.display())]
+    /// Written by another version.
+    #[error(
+        "{}: written in format {found}, this program reads {reads} only; {}", path.display(),
+        if found > reads { "use a newer lookalike" } else { "build the collection again from its items" }
+    )]
     Version {
         /// The folder.
         path: PathBuf,
         /// Its format.
         found: u64,
-        /// The newest format that can be read.
+        /// The format that can be read.
         reads: u64,
     },
     /// The records are not what was written.
     #[error("{}: {what}: the collection is damaged; restore it from a backup", path.display())]
     Damaged {
         /// The file.
+        path: PathBuf,
+        /// What differs.
+        what: String,
+    },
+    /// The search tables are not what was written, or not what follows from the records.
+    #[error("{}: search tables: {what}; repair the collection, which rebuilds them", path.display())]
+    Tables {
+        /// The folder.
         path: PathBuf,
         /// What differs.
         what: String,
@@ -112,9 +123,9 @@ pub enum CollectionError {
         /// What went wrong first.
         source: Box<CollectionError>,
     },
-    /// The fingerprints are of another making.
+    /// The items are of another kind or recipe.
     #[error(
-        "the collection holds fingerprints of \"{collection}\", these are of \"{given}\"; they cannot be compared"
+        "the collection holds \"{collection}\", these are \"{given}\"; they cannot be compared"
     )]
     Recipe {
         /// What the collection holds.
@@ -122,14 +133,19 @@ pub enum CollectionError {
         /// What was given.
         given: String,
     },
-    /// The recipe that is stored cannot be used.
-    #[error("the recipe of the collection: {0}")]
-    StoredRecipe(#[from] RecipeError),
-    /// The radius is wider than a fingerprint.
-    #[error("a radius of {radius} bits is more than the {bits} of a fingerprint")]
+    /// Nobody here knows its kind.
+    #[error("{}: holds items of the kind \"{kind}\", by a recipe this program cannot open", path.display())]
+    UnknownKind {
+        /// The folder.
+        path: PathBuf,
+        /// The name of the kind.
+        kind: String,
+    },
+    /// The distance is wider than a fingerprint.
+    #[error("a distance of {distance} bits is more than the {bits} of a fingerprint")]
     TooWide {
         /// What was asked for.
-        radius: u32,
+        distance: u32,
         /// Bits of a fingerprint.
         bits: u32,
     },
@@ -164,29 +180,8 @@ pub enum CollectionError {
     #[error("making groups: {source}")]
     Groups {
         /// What went wrong.
-        source: Box<crate::PairsError>,
+        source: Box<PairsError>,
     },
-    /// The parts of its images were asked for, and it does not keep them.
-    #[error("{}: holds whole images only; make a collection that keeps their parts", path.display())]
-    WholeOnly {
-        /// The folder.
-        path: PathBuf,
-    },
-    /// It was to be searched for images, and holds something else.
-    #[error("{}: does not hold images", path.display())]
-    NoImages {
-        /// The folder.
-        path: PathBuf,
-    },
-    /// Images are missing in the tables of their parts, or of their orientations.
-    #[error("{}: its parts are not complete; open it once for writing, which makes them again", path.display())]
-    PartsIncomplete {
-        /// The folder.
-        path: PathBuf,
-    },
-    /// The tables of the parts of its images.
-    #[error("parts: {0}")]
-    Parts(Box<CollectionError>),
     /// Several changes were to be made at once, and all of them failed for this.
     #[error("{0}")]
     Shared(Arc<CollectionError>),

@@ -1,24 +1,25 @@
 //! How does a collection become text, and text a collection?
 //!
-//! One JSON object a line and item: `id`, `fingerprint` (a list where there are several),
-//! `sequence`, `inserted`, `payload`. The first line also says whose fingerprints they are.
+//! One JSON object a line and item: `id`, `fingerprint`, `digest` (in base64; left out where a
+//! fingerprint is all there is), `content`, `sequence`, `inserted`, `payload`. The first line also says
+//! what the items are.
 
 use std::{
     io::{self, BufRead, Write},
-    ops::ControlFlow,
     path::Path,
 };
 
+use base64::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::{
-    About, Added, Collection, CollectionError, NewItem, StoredItem,
+    AddCounts, AddRule, Added, Collection, CollectionError, StoredItem, go_on,
     head::Head,
     lock::Lock,
     store::truth_file,
     truth::{Documents, Truth},
 };
-use crate::{Fingerprint, Width};
+use crate::{Digest, Fingerprint, Kind, Registry, Shape, Width, digest::Identity};
 
 /// Lines that are read before they are stored.
 const LINES: usize = 8192;
@@ -26,14 +27,10 @@ const LINES: usize = 8192;
 /// What became of the lines of an import.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Imported {
-    /// Items that were stored.
-    pub stored: u64,
-    /// Items that were there already, with the same fingerprints.
-    pub present: u64,
-    /// Items whose id is taken by an item with other fingerprints, which stays.
-    pub taken: u64,
-    /// Lines that cannot be read, or hold no item that can be stored.
-    pub refused: u64,
+    /// What became of those that can be read.
+    pub counts: AddCounts,
+    /// Lines that cannot be read.
+    pub unreadable: u64,
 }
 
 /// What became of the records of an export.
@@ -51,28 +48,30 @@ impl Collection {
     /// Writes a line for every item, in order of insertion.
     ///
     /// ```
-    /// # use lookalike::{About, Collection, Fingerprint, NewItem, Radius, Width};
+    /// # use std::sync::Arc;
+    /// # use lookalike::collection::AddRule;
+    /// # use lookalike::{Collection, Criteria, Digest, Fingerprint, HashKind, NewItem, Radius, Width};
     /// # let folder = tempfile::tempdir()?;
-    /// # let collection = Collection::create(folder.path(), About::given(Width::Bits64, Radius::new(3)))?;
-    /// # let print = Fingerprint([255]).resize();
-    /// collection.insert(NewItem { inserted: Some(1000), ..NewItem::new("a", &[print]) })?;
+    /// # let by = Criteria { distance: Some(Radius::new(3)), ..Criteria::default() };
+    /// # let kind = Arc::new(HashKind::new(Width::Bits64));
+    /// # let collection = Collection::create(folder.path(), kind, &by)?;
+    /// let digest = Digest::of_print(Fingerprint([255]).resize());
+    /// let item = NewItem { inserted: Some(1000), ..NewItem::new("a", &digest) };
+    /// collection.add(&[item], AddRule::Insert)?;
     /// let mut lines = Vec::new();
     /// collection.export(&mut lines)?;
-    /// let line = r#"{"id":"a","fingerprint":"0x00000000000000ff","sequence":0,"inserted":1000,"payload":null,"maker":"given","bits":64}"#;
+    /// let line = r#"{"id":"a","fingerprint":"0x00000000000000ff","sequence":0,"inserted":1000,"payload":null,"kind":"hash","recipe":"hash: 64 bits","bits":64}"#;
     /// assert_eq!(String::from_utf8(lines)?, format!("{line}\n"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn export(&self, output: impl Write) -> Result<(), CollectionError> {
-        let mut lines = Lines { output, about: self.about(), written: 0 };
-        let mut failed = None;
-        self.for_each(|item| match lines.write(&item) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => {
-                failed = Some(error);
-                ControlFlow::Break(())
-            }
+        let mut lines = Lines::new(output, self.kind());
+        let mut written = Ok(());
+        self.for_each(|item| {
+            written = lines.write(&item);
+            go_on(written.is_ok())
         })?;
-        failed.map_or(Ok(()), |source| Err(self.io("writing the export", source)))
+        written.map_err(|source| self.io("writing the export", source))
     }
 
     /// Writes a line for every record of a folder that can be read, in order of insertion. One that
@@ -80,6 +79,7 @@ impl Collection {
     /// needed, and not looked at: this also reads a collection that cannot be opened.
     pub fn salvage(
         folder: impl AsRef<Path>,
+        registry: &Registry,
         output: impl Write,
         mut on_damaged: impl FnMut(CollectionError),
     ) -> Result<Exported, CollectionError> {
@@ -98,16 +98,19 @@ impl Collection {
         if let Err(lost) = Head::check(folder, &truth_file(folder), state) {
             on_damaged(lost);
         }
-        let mut lines = Lines { output, about: &about, written: 0 };
+        let unknown = || CollectionError::UnknownKind {
+            path: folder.into(),
+            kind: about.recipe.kind.clone(),
+        };
+        let kind = registry.reopen(&about.recipe).ok_or_else(unknown)?;
+        let mut lines = Lines::new(output, &*kind);
         let mut damaged = 0;
         truth.for_each_readable(
-            about.width.words(),
-            &mut |sequence, record| match lines.write(&record.to_item(sequence)) {
-                Ok(()) => Ok(ControlFlow::Continue(())),
-                Err(source) => {
+            &mut |item| {
+                lines.write(&item).map_err(|source| {
                     let action = "writing the export";
-                    Err(CollectionError::Io { path: folder.into(), action, source })
-                }
+                    CollectionError::Io { path: folder.into(), action, source }
+                })
             },
             &mut |error| {
                 damaged += 1;
@@ -120,9 +123,9 @@ impl Collection {
         Ok(Exported { written, damaged, missing })
     }
 
-    /// Stores the items of an export, after those that are there; sequence numbers are given anew.
-    /// A line that cannot be read, and an item whose id is taken, is reported to `on_refused` and
-    /// left out.
+    /// Stores the items of an export, after those that are there; they get new sequence numbers.
+    /// A line that cannot be read, and an item that is not stored and not there, is reported to
+    /// `on_refused` and left out.
     pub fn import(
         &self,
         input: impl BufRead,
@@ -135,9 +138,9 @@ impl Collection {
             if !line.trim().is_empty() {
                 match self.item(&line) {
                     Ok(item) => items.push((number, item)),
-                    Err(Refused::Maker(error)) => return Err(error),
+                    Err(Refused::Recipe(error)) => return Err(error),
                     Err(Refused::Line(what)) => {
-                        imported.refused += 1;
+                        imported.unreadable += 1;
                         on_refused(CollectionError::Line { line: number, what });
                     }
                 }
@@ -156,25 +159,15 @@ impl Collection {
         imported: &mut Imported,
         on_refused: &mut impl FnMut(CollectionError),
     ) -> Result<(), CollectionError> {
-        let new: Vec<NewItem<'_>> = items.iter().map(|(_, item)| as_new(item)).collect();
-        for ((line, item), added) in items.iter().zip(self.insert_many(&new)?) {
+        let new: Vec<_> = items.iter().map(|(_, item)| item.as_new()).collect();
+        for ((line, item), added) in items.iter().zip(self.add(&new, AddRule::Insert)?) {
+            imported.counts.count(&added);
             let what = match added {
-                Added::Present { .. } => {
-                    imported.present += 1;
-                    continue;
+                Added::Conflict { .. } => {
+                    format!("the id {} is taken by an item of other content", item.id)
                 }
-                Added::Taken { .. } => {
-                    imported.taken += 1;
-                    format!("the id {} is taken by an item with another fingerprint", item.id)
-                }
-                Added::Unfit { why } => {
-                    imported.refused += 1;
-                    why
-                }
-                Added::New { .. } | Added::Replaced { .. } | Added::Near { .. } => {
-                    imported.stored += 1;
-                    continue;
-                }
+                Added::Unfit { reason } => reason,
+                _ => continue,
             };
             on_refused(CollectionError::Line { line: *line, what });
         }
@@ -183,17 +176,16 @@ impl Collection {
     }
 
     fn item(&self, line: &str) -> Result<StoredItem, Refused> {
-        let about = self.about();
         let value: Value = serde_json::from_str(line)
             .map_err(|error| Refused::Line(format!("not a JSON object: {error}")))?;
-        if let Some(maker) = value.get("maker").and_then(Value::as_str) {
-            let own = about.maker.to_string();
-            if maker != own {
-                let (collection, given) = (own, maker.to_owned());
-                return Err(Refused::Maker(CollectionError::Recipe { collection, given }));
+        if let Some(recipe) = value.get("recipe").and_then(Value::as_str) {
+            let own = self.kind().recipe();
+            if recipe != own {
+                let (collection, given) = (own, recipe.to_owned());
+                return Err(Refused::Recipe(CollectionError::Recipe { collection, given }));
             }
         }
-        item(&value, about.width).map_err(Refused::Line)
+        item(&value, self.kind().shape()).map_err(Refused::Line)
     }
 
     fn io(&self, action: &'static str, source: io::Error) -> CollectionError {
@@ -204,92 +196,119 @@ impl Collection {
 /// An export that is being written.
 struct Lines<'a, W> {
     output: W,
-    about: &'a About,
+    kind: &'a dyn Kind,
+    shape: Shape,
     written: u64,
 }
 
-impl<W: Write> Lines<'_, W> {
+impl<'a, W: Write> Lines<'a, W> {
+    fn new(output: W, kind: &'a dyn Kind) -> Self {
+        Self { output, kind, shape: kind.shape(), written: 0 }
+    }
+
     fn write(&mut self, item: &StoredItem) -> io::Result<()> {
-        let Self { output, about, written } = self;
-        let mut line = line(item, about.width);
-        if *written == 0 {
-            line.insert("maker".into(), about.maker.to_string().into());
-            line.insert("bits".into(), about.width.bits().into());
+        let mut line = line(item, self.shape);
+        if self.written == 0 {
+            line.insert("kind".into(), self.kind.name().into());
+            line.insert("recipe".into(), self.kind.recipe().into());
+            line.insert("bits".into(), self.shape.width.bits().into());
         }
-        *written += 1;
-        writeln!(output, "{}", in_order(&line))
+        self.written += 1;
+        writeln!(self.output, "{}", in_order(&line))
     }
 }
 
 /// Why a line is not stored: for itself, or because none of them can be.
 enum Refused {
     Line(String),
-    Maker(CollectionError),
+    Recipe(CollectionError),
 }
 
-fn as_new(item: &StoredItem) -> NewItem<'_> {
-    NewItem {
-        id: &item.id,
-        fingerprints: &item.fingerprints,
-        payload: item.payload.as_deref(),
-        inserted: Some(item.inserted),
-    }
-}
-
-fn line(item: &StoredItem, width: Width) -> Map<String, Value> {
-    let prints: Vec<Value> =
-        item.fingerprints.iter().map(|print| print.to_hex(width).into()).collect();
+fn line(item: &StoredItem, shape: Shape) -> Map<String, Value> {
+    let StoredItem { id, sequence, inserted, digest, content, payload } = item;
     let mut line = Map::new();
-    line.insert("id".into(), item.id.as_str().into());
-    line.insert(
-        "fingerprint".into(),
-        match prints.as_slice() {
-            [print] => print.clone(),
-            _ => prints.into(),
-        },
-    );
-    line.insert("sequence".into(), item.sequence.into());
-    line.insert("inserted".into(), item.inserted.into());
-    let payload = item.payload.as_deref().and_then(|payload| serde_json::from_str(payload).ok());
+    line.insert("id".into(), id.as_str().into());
+    let print = digest.print().map(|print| print.to_hex(shape.width));
+    line.insert("fingerprint".into(), print.into());
+    if !shape.is_bare {
+        let bytes = digest.to_bytes(shape.width);
+        line.insert("digest".into(), BASE64_STANDARD.encode(bytes).into());
+    }
+    if let Some(content) = content {
+        line.insert("content".into(), BASE64_STANDARD.encode(content).into());
+    }
+    line.insert("sequence".into(), (*sequence).into());
+    line.insert("inserted".into(), (*inserted).into());
+    let payload = payload.as_deref().and_then(|payload| serde_json::from_str(payload).ok());
     line.insert("payload".into(), payload.unwrap_or(Value::Null));
     line
 }
 
-/// The line as text, its fields in the order people look for them.
+/// The fields of a line, in the order people look for them.
+const FIELDS: [&str; 10] = [
+    "id",
+    "fingerprint",
+    "digest",
+    "content",
+    "sequence",
+    "inserted",
+    "payload",
+    "kind",
+    "recipe",
+    "bits",
+];
+
 fn in_order(line: &Map<String, Value>) -> String {
-    let names = ["id", "fingerprint", "sequence", "inserted", "payload", "maker", "bits"];
-    let fields: Vec<String> = names
+    let fields: Vec<String> = FIELDS
         .iter()
         .filter_map(|&name| Some(format!("{}:{}", json!(name), line.get(name)?)))
         .collect();
     format!("{{{}}}", fields.join(","))
 }
 
-fn item(value: &Value, width: Width) -> Result<StoredItem, String> {
+fn item(value: &Value, shape: Shape) -> Result<StoredItem, String> {
     let id = match value.get("id") {
         Some(Value::String(id)) => id.clone(),
         Some(Value::Number(id)) => id.to_string(),
         _ => return Err("there is no \"id\"".to_owned()),
     };
-    let print = |value: &Value| -> Result<Fingerprint<4>, String> {
-        let text = match value {
-            Value::String(text) => text.clone(),
-            Value::Number(number) => number.to_string(),
-            _ => return Err("a \"fingerprint\" is a text such as \"0xff\"".to_owned()),
-        };
-        Fingerprint::parse(&text, width).map_err(|error| error.to_string())
-    };
-    let fingerprints = match value.get("fingerprint") {
-        None => return Err("there is no \"fingerprint\"".to_owned()),
-        Some(Value::Array(prints)) => prints.iter().map(print).collect::<Result<_, _>>()?,
-        Some(one) => vec![print(one)?],
+    let content = match value.get("content") {
+        None => None,
+        Some(content) => Some(content_of(content).ok_or("\"content\" is not a hash")?),
     };
     let payload = value.get("payload").filter(|payload| !payload.is_null());
     Ok(StoredItem {
         id,
         sequence: 0,
         inserted: value.get("inserted").and_then(Value::as_u64).unwrap_or(0),
-        fingerprints,
+        digest: digest(value, shape)?,
+        content,
         payload: payload.map(Value::to_string),
     })
+}
+
+fn content_of(value: &Value) -> Option<Identity> {
+    BASE64_STANDARD.decode(value.as_str()?).ok()?.try_into().ok()
+}
+
+fn digest(value: &Value, shape: Shape) -> Result<Digest, String> {
+    match (value.get("digest"), value.get("fingerprint")) {
+        (Some(digest), _) => {
+            let bytes = digest.as_str().and_then(|text| BASE64_STANDARD.decode(text).ok());
+            let digest = bytes.and_then(|bytes| Digest::from_bytes(&bytes));
+            digest.ok_or_else(|| "\"digest\" cannot be read".to_owned())
+        }
+        (None, Some(text)) if shape.is_bare => Ok(Digest::of_print(print(text, shape.width)?)),
+        (None, None) if shape.is_bare => Err("there is no \"fingerprint\"".to_owned()),
+        (None, _) => Err("there is no \"digest\"".to_owned()),
+    }
+}
+
+fn print(value: &Value, width: Width) -> Result<Fingerprint<4>, String> {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.to_string(),
+        _ => return Err("a \"fingerprint\" is a text such as \"0xff\"".to_owned()),
+    };
+    Fingerprint::parse(&text, width).map_err(|error| error.to_string())
 }

@@ -1,34 +1,53 @@
-//! Have I seen this before?
+//! A durable, searchable set of items of one kind.
 //!
-//! A [`Collection`] is a folder that remembers items by their fingerprints: durable, searchable,
-//! exact within the radius it was made for. The truth is a store with transactions; the search
-//! tables are made from it, kept in memory, and saved beside it so that opening takes a moment.
-//! Nothing here knows how fingerprints are made.
+//! A [`Collection`] is a folder that keeps the digests of items, and searches them as
+//! [`Search`](crate::Search) searches a batch: the same lookups, the same verdicts, the same figures.
+//! The records are a store with transactions; search tables are made from them, kept in memory or
+//! mapped, and saved beside it so that opening takes a moment. What digests mean is the business of the
+//! kind.
 //!
 //! ```
-//! use lookalike::{About, Added, Collection, Fingerprint, NewItem, Radius, Width};
+//! use std::sync::Arc;
+//!
+//! use lookalike::collection::{AddRule, Added};
+//! use lookalike::{Asked, Collection, Digest, Fingerprint, HashKind, Kind, NewItem, Purpose, Width};
 //!
 //! # let folder = tempfile::tempdir()?;
 //! # let folder = folder.path().join("seen");
-//! let collection = Collection::create(&folder, About::given(Width::Bits64, Radius::new(3)))?;
-//! let print = |bits: u64| Fingerprint([bits]).resize();
-//! collection.insert(NewItem::new("a", &[print(0b1010)]))?;
+//! let kind = HashKind::new(Width::Bits64);
+//! let by = kind.criteria(&Asked::default(), Purpose::List)?;
+//! let collection = Collection::create(&folder, Arc::new(kind), &by)?;
+//! let digest = |bits: u64| Digest::of_print(Fingerprint([bits]).resize());
+//! collection.add(&[NewItem::new("a", &digest(0b1010))], AddRule::Insert)?;
 //!
-//! // Nearest first. A radius is inclusive.
-//! let found = collection.search(&print(0b1000), Radius::new(1), 10)?;
-//! assert_eq!((found[0].id.as_str(), found[0].distance), ("a", 1));
+//! // Closest first. A distance is inclusive.
+//! let found = collection.search(&[digest(0b1000)], &by, 10)?;
+//! assert_eq!((found[0][0].id.as_str(), found[0][0].closeness.distance), ("a", Some(1)));
 //!
-//! // In one step: is it new? Then remember it.
-//! let added = collection.check_and_insert(NewItem::new("b", &[print(0b1011)]), Radius::new(3))?;
-//! assert!(matches!(added, Added::Near { matches } if matches[0].id == "a"));
+//! // In one step: is it new? Then store it.
+//! let b = digest(0b1011);
+//! let added = collection.add(&[NewItem::new("b", &b)], AddRule::UnlessAlike(by))?;
+//! assert!(matches!(&added[0], Added::Near { matches } if matches[0].id == "a"));
 //!
 //! drop(collection);
 //! let collection = Collection::open(&folder)?;
 //! assert_eq!(collection.get("a")?.map(|item| item.sequence), Some(0));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! | file | what is there |
+//! |---|---|
+//! | `item.rs` | what goes in and comes out |
+//! | `truth.rs`, `record.rs`, `about.rs` | the records, and the documents about the whole |
+//! | `tables/` | which items may be alike this one: a table for each lookup of the kind |
+//! | `run.rs`, `names.rs`, `array.rs` | items that no longer change: their ids and tables, in memory or mapped |
+//! | `view.rs`, `search.rs` | what is there at one moment, and what of it is alike these |
+//! | `stage.rs` | what a commit will change |
+//! | `store.rs`, `lock.rs`, `head.rs` | how all of it stays one collection |
+//! | `groups.rs`, `jsonl.rs` | groups; export and import |
 
 mod about;
+mod array;
 mod error;
 mod groups;
 mod head;
@@ -38,10 +57,12 @@ mod lock;
 mod names;
 mod record;
 mod run;
+mod search;
 mod stage;
 mod store;
+mod tables;
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
 mod truth;
 mod view;
 
@@ -51,50 +72,32 @@ use std::{
     hash::{BuildHasher, Hasher},
     ops::ControlFlow,
     path::{Path, PathBuf},
+    sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use crate::{Fingerprint, Radius, Width};
-pub use about::{About, Maker};
+use crate::{Criteria, Digest, Kind, Recall, Registry};
+use about::About;
 pub use error::CollectionError;
 pub use groups::FoundGroup;
-pub use item::{Added, Found, NewItem, StoredItem, content_id};
+pub use item::{AddCounts, AddRule, Added, Match, NewItem, StoredItem, content_hash, content_id};
 pub use jsonl::{Exported, Imported};
 use lock::Lock;
-use stage::{Answer, Batch, Wish};
-use store::{Store, check_radius, sync_folder, truth_file};
+use stage::{Batch, WriteRequest, WriteResult};
+use store::{Store, sync_folder, truth_file};
 use truth::Truth;
 
-/// A durable, searchable set of items with one kind of fingerprint. All methods may be called from
-/// several threads at once; a search never waits for a change.
-pub struct Collection(Stores);
-
-/// One of the three sizes of fingerprints.
-enum Stores {
-    One(Store<1>),
-    Two(Store<2>),
-    Four(Store<4>),
-}
-
-/// Runs the same code for each size.
-macro_rules! with_store {
-    ($collection:expr, $store:ident => $work:expr) => {
-        match &$collection.0 {
-            Stores::One($store) => $work,
-            Stores::Two($store) => $work,
-            Stores::Four($store) => $work,
-        }
-    };
-}
-use with_store;
+/// A durable, searchable set of items of one kind. All methods may be called from several threads at
+/// once; a search never waits for a change, unless it just took something away that was found.
+pub struct Collection(Store);
 
 /// What there is to tell about a collection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stats {
     /// Items that are there.
     pub items: u64,
-    /// Their fingerprints.
-    pub fingerprints: u64,
+    /// The features of all of them, where sets are compared.
+    pub features: u64,
     /// The sequence number the next item gets: how many were ever inserted.
     pub next_sequence: u64,
     /// The parts the search tables are in.
@@ -103,15 +106,24 @@ pub struct Stats {
     pub memory_bytes: u64,
     /// Bytes of the file of the records.
     pub file_bytes: u64,
-    /// How the largest part is searched.
+    /// How fingerprints of the largest part are searched.
     pub plan: String,
 }
 
 impl Collection {
-    /// A new, empty collection in a folder that is not there, or is empty.
-    pub fn create(folder: impl AsRef<Path>, about: About) -> Result<Self, CollectionError> {
+    /// A new, empty collection in a folder that is not there, or is empty. It can be searched by
+    /// `widest`, and by all criteria that are narrower; its background is that of every search.
+    pub fn create(
+        folder: impl AsRef<Path>,
+        kind: Arc<dyn Kind>,
+        widest: &Criteria,
+    ) -> Result<Self, CollectionError> {
         let folder = folder.as_ref();
-        about.check()?;
+        let bits = kind.shape().width.bits();
+        if let Some(distance) = widest.distance.map(|radius| radius.bits()).filter(|&at| at > bits)
+        {
+            return Err(CollectionError::TooWide { distance, bits });
+        }
         let failed =
             |action| move |source| CollectionError::Io { path: folder.into(), action, source };
         fs::create_dir_all(folder).map_err(failed("creating"))?;
@@ -119,27 +131,44 @@ impl Collection {
             return Err(CollectionError::Exists { path: folder.into() });
         }
         let lock = Lock::exclusive(folder)?;
-        let truth = Truth::create(&truth_file(folder), &about, token())?;
+        let about = About { recipe: kind.stored(), widest: widest.clone(), token: token() };
+        let truth = Truth::create(&truth_file(folder), &about)?;
         sync_folder(folder).map_err(failed("creating"))?;
-        Self::load(folder, truth, Some(lock), false)
+        Self::of_kind(folder, truth, kind, Some(lock), false)
     }
 
     /// Opens a collection to search and change it. Only one process can; others are refused until
     /// it is dropped there. After a crash everything that was acknowledged is there.
     pub fn open(folder: impl AsRef<Path>) -> Result<Self, CollectionError> {
+        Self::open_with(folder, &Registry::default())
+    }
+
+    /// The same for a collection of any of these kinds.
+    pub fn open_with(
+        folder: impl AsRef<Path>,
+        registry: &Registry,
+    ) -> Result<Self, CollectionError> {
         let folder = folder.as_ref();
         let file = existing(folder)?;
         let lock = Lock::exclusive(folder)?;
-        Self::load(folder, Truth::open(&file)?, Some(lock), false)
+        Self::load(folder, Truth::open(&file)?, registry, Some(lock), false)
     }
 
     /// Opens a collection to search it. Several processes can at once, if none has it open to
-    /// change it; the folder needs not be writable.
+    /// change it; the folder need not be writable.
     pub fn open_read_only(folder: impl AsRef<Path>) -> Result<Self, CollectionError> {
+        Self::open_read_only_with(folder, &Registry::default())
+    }
+
+    /// The same for a collection of any of these kinds.
+    pub fn open_read_only_with(
+        folder: impl AsRef<Path>,
+        registry: &Registry,
+    ) -> Result<Self, CollectionError> {
         let folder = folder.as_ref();
         let file = existing(folder)?;
         let lock = Lock::shared(folder)?;
-        Self::load(folder, Truth::open_read_only(&file)?, lock, true)
+        Self::load(folder, Truth::open_read_only(&file)?, registry, lock, true)
     }
 
     /// Whether there is a collection in this folder, as far as names tell.
@@ -150,43 +179,62 @@ impl Collection {
     fn load(
         folder: &Path,
         truth: Truth,
+        registry: &Registry,
+        lock: Option<Lock>,
+        read_only: bool,
+    ) -> Result<Self, CollectionError> {
+        let recipe = truth.documents()?.about.recipe;
+        let kind = registry.reopen(&recipe).ok_or_else(|| CollectionError::UnknownKind {
+            path: folder.into(),
+            kind: recipe.kind.clone(),
+        })?;
+        Self::of_kind(folder, truth, kind, lock, read_only)
+    }
+
+    fn of_kind(
+        folder: &Path,
+        truth: Truth,
+        kind: Arc<dyn Kind>,
         lock: Option<Lock>,
         read_only: bool,
     ) -> Result<Self, CollectionError> {
         let documents = truth.documents()?;
-        documents.about.check()?;
-        Ok(Self(match documents.about.width {
-            Width::Bits32 | Width::Bits64 => {
-                Stores::One(Store::load(folder, truth, documents, lock, read_only)?)
-            }
-            Width::Bits128 => Stores::Two(Store::load(folder, truth, documents, lock, read_only)?),
-            Width::Bits256 => Stores::Four(Store::load(folder, truth, documents, lock, read_only)?),
-        }))
+        Ok(Self(Store::load(folder, truth, documents, kind, lock, read_only)?))
     }
 
-    /// What it is a collection of.
-    pub fn about(&self) -> &About {
-        with_store!(self, store => &store.about)
+    /// What its items are.
+    pub fn kind(&self) -> &dyn Kind {
+        &*self.0.kind
+    }
+
+    /// The same, to be kept.
+    pub fn shared_kind(&self) -> Arc<dyn Kind> {
+        self.0.kind.clone()
+    }
+
+    /// The widest criteria it can be searched by, and the background of every search.
+    pub fn widest(&self) -> &Criteria {
+        &self.0.about.widest
     }
 
     /// The folder it is in.
     pub fn folder(&self) -> &Path {
-        with_store!(self, store => store.folder())
+        self.0.folder()
     }
 
     /// Whether it was opened for reading only.
     pub fn is_read_only(&self) -> bool {
-        with_store!(self, store => store.is_read_only())
+        self.0.is_read_only()
     }
 
-    /// What was noticed when it was opened: search tables that had to be made anew, and why.
+    /// What was noticed when it was opened: search tables that had to be rebuilt, and why.
     pub fn notes(&self) -> &[String] {
-        with_store!(self, store => &store.notes)
+        &self.0.notes
     }
 
     /// How many items there are.
     pub fn len(&self) -> u64 {
-        with_store!(self, store => store.view().state.items)
+        self.0.view().state.items
     }
 
     /// Whether there is no item.
@@ -194,140 +242,96 @@ impl Collection {
         self.len() == 0
     }
 
-    /// Refuses fingerprints of another making.
-    pub fn check_maker(&self, maker: &Maker, width: Width) -> Result<(), CollectionError> {
-        let about = self.about();
-        if *maker == about.maker && width == about.width {
+    /// Refuses digests of another kind or recipe.
+    pub fn check_kind(&self, kind: &dyn Kind) -> Result<(), CollectionError> {
+        if kind.stored().has_digests_of(&self.0.about.recipe) {
             return Ok(());
         }
-        let name = |maker: &Maker, width: Width| format!("{maker}, {} bits", width.bits());
-        Err(CollectionError::Recipe {
-            collection: name(&about.maker, about.width),
-            given: name(maker, width),
-        })
+        let (collection, given) = (self.kind().recipe(), kind.recipe());
+        Err(CollectionError::Recipe { collection, given })
     }
 
-    /// Stores an item. If one of its id is there, that one stays as it was. When this returns, the
-    /// item survives whatever happens to the process. One that cannot be stored is an error.
-    pub fn insert(&self, item: NewItem<'_>) -> Result<Added, CollectionError> {
-        single(&item, self.insert_many(&[item])?)
-    }
-
-    /// Stores items, all in one step: after a crash all or none are there. Of items with the same
-    /// id the first is stored. Says for each what became of it; one that cannot be stored is
-    /// [`Added::Unfit`] and does not stop the others.
-    pub fn insert_many(&self, items: &[NewItem<'_>]) -> Result<Vec<Added>, CollectionError> {
-        with_store!(self, store => {
-            added(store.change(Wish::Insert(batch(store, items)))?)
-        })
-    }
-
-    /// Stores an item, in place of the one of its id if there is any.
-    pub fn upsert(&self, item: NewItem<'_>) -> Result<Added, CollectionError> {
-        single(&item, self.upsert_many(&[item])?)
-    }
-
-    /// [`upsert`](Self::upsert) for many, all in one step.
-    pub fn upsert_many(&self, items: &[NewItem<'_>]) -> Result<Vec<Added>, CollectionError> {
-        with_store!(self, store => {
-            added(store.change(Wish::Upsert(batch(store, items)))?)
-        })
-    }
-
-    /// Stores an item if nothing is within `radius` of it; says what is near otherwise. Nobody can
-    /// come between: of two alike items that are checked at the same time, one is stored.
-    pub fn check_and_insert(
-        &self,
-        item: NewItem<'_>,
-        radius: Radius,
-    ) -> Result<Added, CollectionError> {
-        single(&item, self.check_and_insert_many(&[item], radius)?)
-    }
-
-    /// [`check_and_insert`](Self::check_and_insert) for many, one after the other, in one step.
-    /// Takes time quadratic in their number where it is large: some thousand at a time are well.
-    pub fn check_and_insert_many(
-        &self,
-        items: &[NewItem<'_>],
-        radius: Radius,
-    ) -> Result<Vec<Added>, CollectionError> {
-        check_radius(self.about(), radius)?;
-        with_store!(self, store => {
-            added(store.change(Wish::InsertUnlessNear(batch(store, items), radius))?)
-        })
-    }
-
-    /// Removes an item; says whether it was there.
-    pub fn remove(&self, id: &str) -> Result<bool, CollectionError> {
-        Ok(self.remove_many(&[id])?.contains(&true))
+    /// Stores items, all in one step: after a crash all or none are there, and when this returns, they
+    /// survive whatever happens to the process. Says for each what became of it, as if they had come
+    /// one after the other; one that cannot be stored is [`Added::Unfit`] and does not stop the others.
+    ///
+    /// Nobody can come between: of two alike items that are added at the same time
+    /// [unless there is something alike](AddRule::UnlessAlike), one is stored.
+    pub fn add(&self, items: &[NewItem<'_>], rule: AddRule) -> Result<Vec<Added>, CollectionError> {
+        let rule = match rule {
+            AddRule::UnlessAlike(by) => AddRule::UnlessAlike(self.with_background(&by)),
+            rule => rule,
+        };
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
+        let Store { layout, about, .. } = &self.0;
+        let batch = Batch::new(items, rule, layout.shape, now as u64, about.token);
+        match self.0.change(WriteRequest::Add(batch))? {
+            WriteResult::Added(added) => Ok(added),
+            WriteResult::Removed(_) => Ok(Vec::new()),
+        }
     }
 
     /// Removes items, all in one step; says of each whether it was there.
     pub fn remove_many(&self, ids: &[&str]) -> Result<Vec<bool>, CollectionError> {
         let ids = ids.iter().map(|&id| id.to_owned()).collect();
-        let answer = with_store!(self, store => store.change(Wish::Remove(ids)))?;
-        match answer {
-            Answer::Removed(removed) => Ok(removed),
-            Answer::Added(_) => Ok(Vec::new()),
+        match self.0.change(WriteRequest::Remove(ids))? {
+            WriteResult::Removed(removed) => Ok(removed),
+            WriteResult::Added(_) => Ok(Vec::new()),
         }
     }
 
     /// The item of this id.
     pub fn get(&self, id: &str) -> Result<Option<StoredItem>, CollectionError> {
-        with_store!(self, store => {
-            let view = store.view();
-            let Some(place) = view.find(id, names::hash(id, store.token)) else { return Ok(None) };
-            store.truth.item(view.sequence(place), store.about.width.words()).map(Some)
+        let hash = names::hash(id, self.0.about.token);
+        self.0.look(|view, records| {
+            let Some(place) = view.find(id, hash) else { return Ok(Some(None)) };
+            let sequence = view.sequence(place);
+            let item = records.look(sequence, |record| record.to_item(sequence))?;
+            Ok(item.map(Some))
         })
     }
 
     /// Whether an item of this id is there.
     pub fn contains(&self, id: &str) -> bool {
-        with_store!(self, store => store.view().find(id, names::hash(id, store.token)).is_some())
+        self.0.view().find(id, names::hash(id, self.0.about.token)).is_some()
     }
 
-    /// What is within `radius` of a fingerprint: nearest first, then in order of insertion, at most
-    /// `limit` items. Exact: nothing within the radius is missed.
+    /// What is alike each of some digests: closest first, then in order of insertion, at most `limit`
+    /// items. The items, and the figures, are those of the pairs that a [`Search`](crate::Search) finds
+    /// between these and all items of the collection. A distance wider than the collection was made
+    /// for is refused.
+    ///
+    /// Works on all threads of the current rayon pool; many queries at once are far faster than one by
+    /// one. All are answered from one state of the collection.
     pub fn search(
         &self,
-        query: &Fingerprint<4>,
-        radius: Radius,
+        queries: &[Digest],
+        by: &Criteria,
         limit: usize,
-    ) -> Result<Vec<Found>, CollectionError> {
-        self.check_queries(std::slice::from_ref(query), radius)?;
-        with_store!(self, store => {
-            one(store.view().search(&[query.resize()], radius, limit)?)
-        })
-    }
-
-    /// [`search`](Self::search) for many queries, on all threads of the current rayon pool: far
-    /// faster than one by one. All are answered from one state of the collection.
-    pub fn search_many(
-        &self,
-        queries: &[Fingerprint<4>],
-        radius: Radius,
-        limit: usize,
-    ) -> Result<Vec<Vec<Found>>, CollectionError> {
-        self.check_queries(queries, radius)?;
-        with_store!(self, store => {
-            let queries: Vec<_> = queries.iter().map(|query| query.resize()).collect();
-            Ok(store.view().par_search(&queries, radius, limit)?)
-        })
-    }
-
-    fn check_queries(
-        &self,
-        queries: &[Fingerprint<4>],
-        radius: Radius,
-    ) -> Result<(), CollectionError> {
-        let about = self.about();
-        check_radius(about, radius)?;
-        let bits = about.width.bits();
-        if queries.iter().any(|query| record::is_wider(query, bits)) {
-            let what = format!("a fingerprint has more than {bits} bits");
-            return Err(CollectionError::Item { id: "query".to_owned(), what });
+    ) -> Result<Vec<Vec<Match>>, CollectionError> {
+        for query in queries {
+            record::check_shape(query, self.0.layout.shape)
+                .map_err(|what| CollectionError::Item { id: "query".to_owned(), what })?;
         }
-        Ok(())
+        let by = self.with_background(by);
+        let view = self.0.view();
+        let question = self.0.question(&by, &view)?;
+        if !question.judges() {
+            return Ok(question.search(&view, None, queries, limit)?.unwrap_or_default());
+        }
+        self.0.look(|view, records| {
+            let question = self.0.question(&by, view)?;
+            question.search(view, Some(records), queries, limit)
+        })
+    }
+
+    /// Whether a search by these criteria finds everything, or what share of it.
+    pub fn recall(&self, by: &Criteria) -> Result<Recall, CollectionError> {
+        Ok(self.0.question(by, &self.0.view())?.recall())
+    }
+
+    fn with_background(&self, by: &Criteria) -> Criteria {
+        Criteria { background: self.widest().background.clone(), ..by.clone() }
     }
 
     /// Calls `on_item` with every item, in order of insertion, until it breaks off. All are of one
@@ -336,47 +340,53 @@ impl Collection {
         &self,
         mut on_item: impl FnMut(StoredItem) -> ControlFlow<()>,
     ) -> Result<(), CollectionError> {
-        with_store!(self, store => {
-            let words = store.about.width.words();
-            store.truth.for_each(.., words, &mut |sequence, record| {
-                Ok(on_item(record.to_item(sequence)))
-            })
+        self.0.truth.for_each(.., &mut |sequence, record| {
+            let item = record
+                .to_item(sequence)
+                .ok_or_else(|| CollectionError::Record { sequence, id: record.id.to_owned() })?;
+            Ok(on_item(item))
         })
     }
 
     /// What there is to tell.
     pub fn stats(&self) -> Stats {
-        with_store!(self, store => {
-            let view = store.view();
-            let largest = view.runs.iter().max_by_key(|run| run.len());
-            Stats {
-                items: view.state.items,
-                fingerprints: view.count_prints(),
-                next_sequence: view.state.next,
-                runs: view.runs.len(),
-                memory_bytes: view.memory_bytes() as u64,
-                file_bytes: store.truth.file_bytes(),
-                plan: largest.map_or_else(String::new, |run| run.run.index.plan()),
-            }
-        })
+        let view = self.0.view();
+        let largest = view.runs.iter().max_by_key(|live| live.len());
+        let plan = largest.and_then(|live| Some(live.run.tables.prints.first()?.plan()));
+        Stats {
+            items: view.state.items,
+            features: view.features(),
+            next_sequence: view.state.next,
+            runs: view.runs.len(),
+            memory_bytes: view.memory_bytes() as u64,
+            file_bytes: self.0.truth.file_bytes(),
+            plan: plan.unwrap_or_default(),
+        }
     }
 
-    /// Saves the search tables, so that the next opening needs not make them. Happens by itself as
+    /// Saves the search tables, so that the next opening need not make them. Happens by itself as
     /// a collection grows, and when it is dropped.
     pub fn snapshot(&self) -> Result<(), CollectionError> {
-        with_store!(self, store => store.snapshot())
+        self.0.snapshot()
     }
 
     /// Merges the search tables into one part, which makes searches faster after many changes, saves
     /// it, and gives free space of the file back to the system. Searches go on meanwhile;
     /// [`get`](Self::get) waits, and a [`for_each`](Self::for_each) under way makes it fail.
     pub fn compact(&self) -> Result<(), CollectionError> {
-        with_store!(self, store => store.compact())
+        self.0.compact()
     }
 
-    /// Compares everything with its checksum, and the search tables with the records.
+    /// Compares everything with its checksum, and the search tables with the records. Tables that were
+    /// damaged when the collection was opened are damaged until they are saved again.
     pub fn verify(&self) -> Result<(), CollectionError> {
-        with_store!(self, store => store.verify())
+        self.0.verify()
+    }
+
+    /// Rebuilds everything that follows from the records, and saves it. Damaged records stay as they
+    /// are: [`salvage`](Self::salvage) names them and exports the rest.
+    pub fn repair(&self) -> Result<(), CollectionError> {
+        self.0.repair()
     }
 
     /// Copies the collection, as it is at this moment, to a folder that is not there. It can be
@@ -387,12 +397,12 @@ impl Collection {
             return Err(CollectionError::Exists { path: folder.into() });
         }
         let partial = Partial::beside(folder)?;
-        with_store!(self, store => {
-            let copy = truth_file(&partial.0);
-            store.truth.copy_to(Truth::create(&copy, &store.about, store.token)?)?;
-        });
+        let copy = truth_file(&partial.0);
+        self.0.truth.copy_to(Truth::create(&copy, &self.0.about)?)?;
         // Opening makes the search tables; a copy is searched as soon as its original.
-        Self::open(&partial.0)?.snapshot()?;
+        let lock = Lock::exclusive(&partial.0)?;
+        Self::of_kind(&partial.0, Truth::open(&copy)?, self.shared_kind(), Some(lock), false)?
+            .snapshot()?;
         partial.finish(folder)
     }
 }
@@ -412,31 +422,9 @@ fn existing(folder: &Path) -> Result<PathBuf, CollectionError> {
     Err(CollectionError::Missing { path: folder.into(), what: what.to_owned() })
 }
 
-fn batch<const WORDS: usize>(store: &Store<WORDS>, items: &[NewItem<'_>]) -> Batch<WORDS> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
-    Batch::new(items, store.about.width, now as u64, store.token)
-}
-
-fn added(answer: Answer) -> Result<Vec<Added>, CollectionError> {
-    match answer {
-        Answer::Added(added) => Ok(added),
-        Answer::Removed(_) => Ok(Vec::new()),
-    }
-}
-
-/// What became of the only item.
-fn single(item: &NewItem<'_>, added: Vec<Added>) -> Result<Added, CollectionError> {
-    match one(added)? {
-        Added::Unfit { why: what } => {
-            let id = item.id.chars().take(80).collect();
-            Err(CollectionError::Item { id, what })
-        }
-        added => Ok(added),
-    }
-}
-
-fn one<T>(mut answers: Vec<T>) -> Result<T, CollectionError> {
-    Ok(answers.pop().expect("one question has one answer"))
+/// Whether whoever is shown items wants to see more.
+fn go_on(wanted: bool) -> ControlFlow<()> {
+    if wanted { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
 }
 
 /// A number nobody can guess.

@@ -3,20 +3,12 @@
 //! [`Names`] holds ids and sequence numbers of items by their position in a run, and a hash table
 //! to look ids up, in flat arrays: the same in memory and in a mapped file.
 
-use std::{ops::Range, path::Path, sync::Arc};
+use std::ops::Range;
 
-use bytemuck::Pod;
-use memmap2::Mmap;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use crate::{
-    IndexError,
-    hamming::prefetch,
-    index::{
-        file::{self, About, Content, Header, Kind},
-        map::map_file,
-    },
-};
+use super::array::{Array, MappedFile};
+use crate::{IndexError, hamming::prefetch, index::file::Content};
 
 /// How an id is looked up: by its hash, seeded so that nobody can make ids that collide.
 pub fn hash(id: &str, seed: u64) -> u64 {
@@ -25,8 +17,6 @@ pub fn hash(id: &str, seed: u64) -> u64 {
 
 /// Ids and sequence numbers, by position.
 pub struct Names {
-    /// Whose fingerprint it is, by the fingerprint's position; empty if each item has one.
-    owners: Array<u32>,
     sequences: Array<u64>,
     /// The first of them if each is the one before it and one: then none need be looked up.
     gapless_from: Option<u64>,
@@ -42,32 +32,11 @@ pub struct Names {
     places: Array<u32>,
 }
 
-/// Numbers that were made here, or lie in a mapped file.
-enum Array<T> {
-    Made(Vec<T>),
-    Mapped(Arc<Mmap>, Range<usize>),
-}
-
-impl<T: Pod> std::ops::Deref for Array<T> {
-    type Target = [T];
-
-    #[inline]
-    fn deref(&self) -> &[T] {
-        match self {
-            Self::Made(numbers) => numbers,
-            Self::Mapped(map, range) => bytemuck::cast_slice(&map[range.clone()]),
-        }
-    }
-}
-
 const BLOCK: usize = 1 << 16;
 
 /// Collects names, item by item.
 #[derive(Default)]
 pub struct NamesBuilder {
-    owners: Vec<u32>,
-    /// Whether an item came that has not one fingerprint.
-    has_owners: bool,
     sequences: Vec<u64>,
     bases: Vec<u64>,
     ends: Vec<u32>,
@@ -85,8 +54,8 @@ impl NamesBuilder {
         self.hashes.reserve(items);
     }
 
-    /// Adds an item that has so many fingerprints.
-    pub fn push(&mut self, id: &str, hash: u64, sequence: u64, prints: usize) {
+    /// Adds an item.
+    pub fn push(&mut self, id: &str, hash: u64, sequence: u64) {
         let item = self.sequences.len();
         if item.is_multiple_of(BLOCK) {
             self.bases.push(self.ids.len() as u64);
@@ -96,21 +65,12 @@ impl NamesBuilder {
         self.ends.push((self.ids.len() as u64 - self.bases[item / BLOCK]) as u32);
         self.sequences.push(sequence);
         self.hashes.push(hash);
-        // As long as each item has one, a fingerprint's position is its owner's.
-        if prints != 1 && self.owners.is_empty() {
-            self.owners.extend(0..item as u32);
-            self.has_owners = true;
-        }
-        if self.has_owners {
-            self.owners.extend(std::iter::repeat_n(item as u32, prints));
-        }
     }
 
     pub fn finish(self) -> Names {
-        let Self { owners, has_owners: _, sequences, bases, ends, ids, hashes } = self;
+        let Self { sequences, bases, ends, ids, hashes } = self;
         let (tags, places) = table(&hashes);
         Names {
-            owners: Array::Made(owners),
             gapless_from: gapless_from(&sequences),
             sequences: Array::Made(sequences),
             bases: Array::Made(bases),
@@ -175,26 +135,6 @@ impl Names {
     /// How many items there are.
     pub fn len(&self) -> usize {
         self.sequences.len()
-    }
-
-    /// Whose fingerprint stands at this position.
-    #[inline]
-    pub fn owner(&self, slot: u32) -> u32 {
-        if self.owners.is_empty() { slot } else { self.owners[slot as usize] }
-    }
-
-    /// Where the fingerprints of an item stand.
-    pub fn slots(&self, item: u32) -> Range<usize> {
-        if self.owners.is_empty() {
-            return item as usize..item as usize + 1;
-        }
-        let start = self.owners.partition_point(|&owner| owner < item);
-        start..start + self.owners[start..].partition_point(|&owner| owner == item)
-    }
-
-    /// Whether an item may have several fingerprints here.
-    pub fn has_owners(&self) -> bool {
-        !self.owners.is_empty()
     }
 
     #[inline]
@@ -281,63 +221,46 @@ impl Names {
 
     /// Bytes in memory, or in the mapped file.
     pub fn memory_bytes(&self) -> usize {
-        self.parts().iter().map(|(_, bytes)| bytes.len()).sum()
+        self.sections().iter().map(|(_, bytes)| bytes.len()).sum()
     }
 
-    fn parts(&self) -> [(Content, &[u8]); 7] {
-        [
-            (Content::Owners, bytemuck::cast_slice(&self.owners)),
-            (Content::Sequences, bytemuck::cast_slice(&self.sequences)),
-            (Content::NameBases, bytemuck::cast_slice(&self.bases)),
-            (Content::NameEnds, bytemuck::cast_slice(&self.ends)),
-            (Content::Names, &self.ids),
-            (Content::Tags, &self.tags),
-            (Content::Places, bytemuck::cast_slice(&self.places)),
+    /// What goes to the file of the run.
+    pub fn sections(&self) -> Vec<(Content, &[u8])> {
+        vec![
+            (Content::Sequences, self.sequences.bytes()),
+            (Content::NameBases, self.bases.bytes()),
+            (Content::NameEnds, self.ends.bytes()),
+            (Content::Names, self.ids.bytes()),
+            (Content::Tags, self.tags.bytes()),
+            (Content::Places, self.places.bytes()),
         ]
     }
 
-    /// Writes them to a file, and says the checksum of its header.
-    pub fn save(&self, path: &Path) -> Result<u64, IndexError> {
-        let about = About { kind: Kind::Names, words: 0, max_radius: 0, items: self.len() as u64 };
-        file::write(path, about, &self.parts())?;
-        file::checksum_of_header(path)
-    }
-
-    /// Maps a file after comparing every byte with its checksum. `prints` is how many fingerprints
-    /// its index has.
-    pub fn open(path: &Path, prints: usize) -> Result<Self, IndexError> {
-        let map = Arc::new(map_file(path)?);
-        let header = file::read_header(path, &map, Kind::Names, 0)?;
-        header.verify(path, &map)?;
-        let sequences: Array<u64> = mapped(path, &map, &header, Content::Sequences)?;
-        let ends: Array<u32> = mapped(path, &map, &header, Content::NameEnds)?;
+    /// Reads what [`sections`](Self::sections) said.
+    pub fn open(file: &MappedFile<'_>) -> Result<Self, IndexError> {
+        let sequences: Array<u64> = file.array(Content::Sequences)?;
+        let ends: Array<u32> = file.array(Content::NameEnds)?;
         let names = Self {
-            owners: mapped(path, &map, &header, Content::Owners)?,
             gapless_from: gapless_from(&sequences),
             sequences,
-            bases: mapped(path, &map, &header, Content::NameBases)?,
+            bases: file.array(Content::NameBases)?,
             even: even_lengths(&ends),
             ends,
-            ids: mapped(path, &map, &header, Content::Names)?,
-            tags: mapped(path, &map, &header, Content::Tags)?,
-            places: mapped(path, &map, &header, Content::Places)?,
+            ids: file.array(Content::Names)?,
+            tags: file.array(Content::Tags)?,
+            places: file.array(Content::Places)?,
         };
-        if names.fit(prints) {
+        if names.fit() {
             return Ok(names);
         }
-        let what = "the sections have not the size of the items".to_owned();
-        Err(IndexError::Damaged { path: path.into(), what })
+        Err(file.damaged("the sections have not the size of the items"))
     }
 
     /// Whether no position leads beyond an array: with checksums that agree, only a file of
     /// another make could.
-    fn fit(&self, prints: usize) -> bool {
+    fn fit(&self) -> bool {
         let items = self.len();
-        let owned = if self.owners.is_empty() { items } else { self.owners.len() };
-        owned == prints
-            && self.owners.iter().all(|&owner| (owner as usize) < items)
-            && self.owners.is_sorted()
-            && self.ends.len() == items
+        self.ends.len() == items
             && self.bases.len() == items.div_ceil(BLOCK)
             && self.bases.iter().all(|&base| base <= self.ids.len() as u64)
             && !self.tags.is_empty()
@@ -346,67 +269,30 @@ impl Names {
     }
 }
 
-fn mapped<T: Pod>(
-    path: &Path,
-    map: &Arc<Mmap>,
-    header: &Header,
-    content: Content,
-) -> Result<Array<T>, IndexError> {
-    let section = header.section(path, content)?;
-    let bytes = section.of(path, map)?;
-    if bytemuck::try_cast_slice::<u8, T>(bytes).is_err() {
-        let what = format!("{content} has no whole number of entries");
-        return Err(IndexError::Damaged { path: path.into(), what });
-    }
-    let start = section.start as usize;
-    Ok(Array::Mapped(map.clone(), start..start + bytes.len()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn every_id_is_found_in_memory_and_in_a_file() {
+    fn every_id_is_found() {
         let ids: Vec<String> = (0..70_000).map(|item| format!("item {item}")).collect();
         let mut builder = NamesBuilder::default();
         for (item, id) in ids.iter().enumerate() {
-            builder.push(id, hash(id, 3), 10 + 2 * item as u64, 1 + item % 2);
+            builder.push(id, hash(id, 3), 10 + 2 * item as u64);
         }
-        let made = builder.finish();
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("names");
-        made.save(&path).unwrap();
-        let opened = Names::open(&path, 105_000).unwrap();
-        for names in [made, opened] {
-            for (item, id) in ids.iter().enumerate() {
-                assert_eq!(names.find(id, hash(id, 3)), Some(item as u32));
-                assert_eq!(names.id(item as u32), id);
-                assert_eq!(names.with_sequence(10 + 2 * item as u64), Some(item as u32));
-            }
-            assert_eq!(names.find("item 70000", hash("item 70000", 3)), None);
-            assert_eq!(names.with_sequence(11), None);
-            assert_eq!(
-                [names.owner(0), names.owner(1), names.owner(2), names.owner(3)],
-                [0, 1, 1, 2]
-            );
+        let names = builder.finish();
+        for (item, id) in ids.iter().enumerate() {
+            assert_eq!(names.find(id, hash(id, 3)), Some(item as u32));
+            assert_eq!(names.id(item as u32), id);
+            assert_eq!(names.with_sequence(10 + 2 * item as u64), Some(item as u32));
         }
+        assert_eq!(names.find("item 70000", hash("item 70000", 3)), None);
+        assert_eq!(names.with_sequence(11), None);
     }
 
     #[test]
     fn no_names_are_no_trouble() {
         let names = NamesBuilder::default().finish();
         assert_eq!((names.len(), names.find("a", 1)), (0, None));
-    }
-
-    #[test]
-    fn names_of_other_fingerprints_are_refused() {
-        let mut builder = NamesBuilder::default();
-        builder.push("a", 1, 1, 1);
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("names");
-        builder.finish().save(&path).unwrap();
-        assert!(Names::open(&path, 1).is_ok());
-        assert!(Names::open(&path, 2).is_err());
     }
 }

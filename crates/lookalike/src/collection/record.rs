@@ -1,25 +1,26 @@
-//! How does an item become the bytes of a record?
+//! How is an item written down?
 //!
-//! A record is a checksum and a body. The checksum covers the sequence number, too, so a record
-//! cannot pass for another one. Everything is little-endian.
-//!
-//! ```text
-//! checksum  u64   XXH3 of the body, seeded with the sequence number
-//! inserted  u64   milliseconds since 1970
-//! id        u16 length, then UTF-8
-//! prints    u32 count, then 8 bytes a word
-//! payload   the rest: JSON, or nothing
-//! ```
+//! A record is its checksum, when the item was inserted, its id, the length of its digest, the
+//! digest, a hash of its content if there is one, and the payload; numbers are little-endian, the
+//! length of the digest is LEB128. The checksum is seeded with the sequence number: a record that
+//! stands under another one is noticed.
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::{StoredItem, item::NewItem};
-use crate::Fingerprint;
+use super::{NewItem, StoredItem};
+use crate::{
+    Digest, Shape,
+    digest::{Identity, read_count, write_count},
+};
 
-/// The longest id, in bytes: 65,536 of them stay below 4 GiB, which the table of ids relies on.
+/// The longest id.
 const MOST_ID: usize = i16::MAX as usize;
 
-/// The longest payload.
+/// Marks, in the length of an id, an item with a hash of its content.
+const HAS_CONTENT: u16 = 1 << 15;
+
+/// The longest digest and the longest payload.
+const MOST_DIGEST: usize = 16 << 20;
 const MOST_PAYLOAD: usize = 64 << 10;
 
 /// Bytes before the body.
@@ -28,50 +29,75 @@ pub const CHECKSUM: usize = 8;
 /// Where the id starts.
 pub const ID: usize = CHECKSUM + 8 + 2;
 
-/// What is wrong with an item of this width, if anything.
-pub fn check(item: &NewItem<'_>, bits: u32) -> Result<(), String> {
-    if item.id.is_empty() {
+/// What is wrong with an item, if anything.
+pub fn check(item: &NewItem<'_>, shape: Shape) -> Result<(), String> {
+    let NewItem { id, digest, payload, .. } = item;
+    if id.is_empty() {
         return Err("the id is empty".to_owned());
     }
-    if item.id.len() > MOST_ID {
-        return Err(format!("an id has at most {MOST_ID} bytes, this one {}", item.id.len()));
+    if id.len() > MOST_ID {
+        return Err(format!("an id has at most {MOST_ID} bytes, this one {}", id.len()));
     }
-    if item.fingerprints.is_empty() {
-        return Err("it has no fingerprint".to_owned());
-    }
-    if item.fingerprints.iter().any(|print| is_wider(print, bits)) {
-        return Err(format!("a fingerprint has more than {bits} bits"));
-    }
-    let Some(payload) = item.payload else { return Ok(()) };
+    check_digest(digest, shape)?;
+    let Some(payload) = payload else { return Ok(()) };
     if payload.len() > MOST_PAYLOAD {
-        return Err(format!(
-            "a payload has at most {MOST_PAYLOAD} bytes, this one {}",
-            payload.len()
-        ));
+        let length = payload.len();
+        return Err(format!("a payload has at most {MOST_PAYLOAD} bytes, this one {length}"));
     }
     serde_json::from_str::<serde_json::Value>(payload)
         .map(|_| ())
         .map_err(|error| format!("the payload is not JSON: {error}"))
 }
 
-/// Whether any bit beyond the width is set.
-pub fn is_wider(print: &Fingerprint<4>, bits: u32) -> bool {
-    (0..4).any(|word| {
-        let kept = bits.saturating_sub(64 * word).min(64);
-        kept < 64 && print.0[word as usize] >> kept != 0
-    })
+/// What is wrong with a digest that is to be stored.
+fn check_digest(digest: &Digest, shape: Shape) -> Result<(), String> {
+    if digest.is_empty() {
+        return Err("it is empty: alike nothing".to_owned());
+    }
+    check_shape(digest, shape)?;
+    if shape.is_bare && *digest != Digest::of_print(digest.prints[0]) {
+        return Err("only a fingerprint is kept here, and it has more".to_owned());
+    }
+    let features = digest.set.features().len();
+    // A little more than it takes: it is cheaper to count than to write.
+    let bytes =
+        64 + 32 * digest.prints.len() + 4 * features + 20 * digest.parts.len() + digest.extra.len();
+    if bytes > MOST_DIGEST {
+        return Err(format!("a digest has at most {MOST_DIGEST} bytes, this one about {bytes}"));
+    }
+    Ok(())
+}
+
+/// What is wrong with a digest that is stored, or searched for.
+pub fn check_shape(digest: &Digest, shape: Shape) -> Result<(), String> {
+    let bits = shape.width.bits();
+    if digest.prints.len() > shape.prints {
+        let (most, has) = (shape.prints, digest.prints.len());
+        return Err(format!("an item has at most {most} fingerprints here, this one {has}"));
+    }
+    let is_wider = |print: &crate::Fingerprint<4>| {
+        (0..4).any(|word| {
+            let kept = bits.saturating_sub(64 * word).min(64);
+            kept < 64 && print.0[word as usize] >> kept != 0
+        })
+    };
+    if digest.prints.iter().any(is_wider) {
+        return Err(format!("a fingerprint has more than {bits} bits"));
+    }
+    Ok(())
 }
 
 /// Appends a record without its checksum, which waits for the sequence number.
-pub fn encode(item: &NewItem<'_>, words: usize, inserted: u64, bytes: &mut Vec<u8>) {
+pub fn encode(item: &NewItem<'_>, shape: Shape, inserted: u64, bytes: &mut Vec<u8>) {
+    let has_content = if item.content.is_some() { HAS_CONTENT } else { 0 };
+    let digest = item.digest.to_bytes(shape.width);
     bytes.extend([0; CHECKSUM]);
     bytes.extend(inserted.to_le_bytes());
-    bytes.extend((item.id.len() as u16).to_le_bytes());
+    bytes.extend((item.id.len() as u16 | has_content).to_le_bytes());
     bytes.extend(item.id.as_bytes());
-    bytes.extend((item.fingerprints.len() as u32).to_le_bytes());
-    for print in item.fingerprints {
-        bytes.extend(print.0[..words].iter().flat_map(|word| word.to_le_bytes()));
-    }
+    write_count(bytes, digest.len());
+    bytes.extend(digest);
+    bytes.extend(item.content.iter().flatten());
     bytes.extend(item.payload.unwrap_or_default().as_bytes());
 }
 
@@ -92,71 +118,101 @@ pub fn checksum(record: &[u8], sequence: u64) -> Option<u64> {
 /// The id in a record that is damaged, as far as it can be read.
 pub fn probable_id(record: &[u8]) -> String {
     let length = record.get(ID - 2..).and_then(|rest| rest.first_chunk());
-    let length = length.map_or(0, |&length| u16::from_le_bytes(length).into());
+    let length = length.map_or(0, |&length| usize::from(u16::from_le_bytes(length) & !HAS_CONTENT));
     let id = record.get(ID..).unwrap_or_default();
     String::from_utf8_lossy(&id[..id.len().min(length)]).chars().take(80).collect()
 }
 
-/// A record that was found whole.
+/// A record that can be read.
 pub struct Record<'a> {
     pub checksum: u64,
-    inserted: u64,
+    pub inserted: u64,
     pub id: &'a str,
-    prints: &'a [u8],
+    digest: &'a [u8],
+    content: Option<&'a Identity>,
     payload: &'a str,
-    words: usize,
 }
 
 impl<'a> Record<'a> {
     /// Reads a record; `None` if it is not what was written under this sequence number.
-    pub fn read(bytes: &'a [u8], sequence: u64, words: usize) -> Option<Self> {
-        let checksum = checksum(bytes, sequence)?;
-        let (inserted, rest) = bytes[CHECKSUM..].split_first_chunk()?;
+    pub fn read(bytes: &'a [u8], sequence: u64) -> Option<Self> {
+        checksum(bytes, sequence)?;
+        Self::parse(bytes)
+    }
+
+    /// Reads a record that was not sealed yet, or is known to be whole.
+    pub fn parse(bytes: &'a [u8]) -> Option<Self> {
+        let (checksum, rest) = bytes.split_first_chunk()?;
+        let (inserted, rest) = rest.split_first_chunk()?;
         let (length, rest) = rest.split_first_chunk()?;
-        let (id, rest) = rest.split_at_checked(u16::from_le_bytes(*length).into())?;
-        let (count, rest) = rest.split_first_chunk()?;
-        let prints = (u32::from_le_bytes(*count) as usize).checked_mul(8 * words)?;
-        let (prints, payload) = rest.split_at_checked(prints)?;
+        let length = u16::from_le_bytes(*length);
+        let (id, mut rest) = rest.split_at_checked((length & !HAS_CONTENT).into())?;
+        let digest = read_count(&mut rest)?;
+        let (digest, mut rest) = rest.split_at_checked(digest)?;
+        let mut content = None;
+        if length & HAS_CONTENT != 0 {
+            let (hash, after) = rest.split_first_chunk()?;
+            (content, rest) = (Some(hash), after);
+        }
         Some(Self {
-            checksum,
+            checksum: u64::from_le_bytes(*checksum),
             inserted: u64::from_le_bytes(*inserted),
             id: str::from_utf8(id).ok()?,
-            prints,
-            payload: str::from_utf8(payload).ok()?,
-            words,
+            digest,
+            content,
+            payload: str::from_utf8(rest).ok()?,
         })
     }
 
-    /// The fingerprints, in a type of the collection's width or a wider one.
-    pub fn prints<const WORDS: usize>(&self) -> impl Iterator<Item = Fingerprint<WORDS>> {
-        let words = self.prints.as_chunks::<8>().0;
-        words.chunks_exact(self.words).map(|words| {
-            let word = |at| words.get(at).map_or(0, |bytes: &[u8; 8]| u64::from_le_bytes(*bytes));
-            Fingerprint(std::array::from_fn(word))
-        })
+    /// What is kept of the item; `None` if these bytes are no digest.
+    pub fn digest(&self) -> Option<Digest> {
+        Digest::from_bytes(self.digest)
     }
 
-    /// The item it stands for.
-    pub fn to_item(&self, sequence: u64) -> StoredItem {
-        StoredItem {
+    /// Whether two items have the same content, as far as can be told.
+    pub fn has_content_of(&self, other: &Record<'_>) -> bool {
+        match (self.content, other.content) {
+            (Some(one), Some(other)) => one == other,
+            _ => self.digest == other.digest,
+        }
+    }
+
+    /// Whether two items differ in nothing but the time they were inserted.
+    pub fn equals(&self, other: &Record<'_>) -> bool {
+        (self.digest, self.content, self.payload) == (other.digest, other.content, other.payload)
+    }
+
+    /// The item it stands for; `None` if it has no digest that can be read.
+    pub fn to_item(&self, sequence: u64) -> Option<StoredItem> {
+        Some(StoredItem {
             id: self.id.to_owned(),
             sequence,
             inserted: self.inserted,
-            fingerprints: self.prints().collect(),
+            digest: self.digest()?,
+            content: self.content.copied(),
             payload: (!self.payload.is_empty()).then(|| self.payload.to_owned()),
-        }
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{FeatureSet, Fingerprint, Width};
+
+    const SHAPE: Shape = Shape { width: Width::Bits128, prints: 2, is_bare: false };
+
+    fn digest() -> Digest {
+        let prints = vec![Fingerprint([1, 2, 0, 0]), Fingerprint([3, 4, 0, 0])];
+        Digest { prints, set: FeatureSet::new(vec![2, 4]), ..Digest::default() }
+    }
 
     fn record(sequence: u64) -> Vec<u8> {
-        let prints = [Fingerprint([1, 2, 0, 0]), Fingerprint([3, 4, 0, 0])];
-        let item = NewItem { payload: Some("[1]"), ..NewItem::new("früh", &prints) };
+        let digest = digest();
+        let content = Some([7; 16]);
+        let item = NewItem { payload: Some("[1]"), content, ..NewItem::new("früh", &digest) };
         let mut bytes = Vec::new();
-        encode(&item, 2, 77, &mut bytes);
+        encode(&item, SHAPE, 77, &mut bytes);
         seal(&mut bytes, sequence);
         bytes
     }
@@ -164,39 +220,57 @@ mod tests {
     #[test]
     fn a_record_is_read_as_it_was_written() {
         let bytes = record(5);
-        let item = Record::read(&bytes, 5, 2).unwrap().to_item(5);
+        let item = Record::read(&bytes, 5).unwrap().to_item(5).unwrap();
         assert_eq!((item.id.as_str(), item.inserted), ("früh", 77));
-        assert_eq!(item.fingerprints, [Fingerprint([1, 2, 0, 0]), Fingerprint([3, 4, 0, 0])]);
+        assert_eq!((item.digest, item.content), (digest(), Some([7; 16])));
         assert_eq!(item.payload.as_deref(), Some("[1]"));
     }
 
     #[test]
     fn a_changed_cut_or_displaced_record_is_refused() {
         let bytes = record(5);
-        assert!(Record::read(&bytes, 6, 2).is_none());
+        assert!(Record::read(&bytes, 6).is_none());
         for length in 0..bytes.len() {
-            assert!(Record::read(&bytes[..length], 5, 2).is_none(), "cut at {length}");
+            assert!(Record::read(&bytes[..length], 5).is_none(), "cut at {length}");
         }
         for place in 0..bytes.len() {
             let mut changed = bytes.clone();
             changed[place] ^= 4;
-            assert!(Record::read(&changed, 5, 2).is_none(), "changed at {place}");
+            assert!(Record::read(&changed, 5).is_none(), "changed at {place}");
         }
     }
 
     #[test]
+    fn a_fingerprint_of_64_bits_takes_29_bytes_beside_the_id() {
+        let shape = Shape { width: Width::Bits64, prints: 1, is_bare: true };
+        let mut bytes = Vec::new();
+        let digest = Digest::of_print(Fingerprint([7, 0, 0, 0]));
+        encode(&NewItem::new("a", &digest), shape, 77, &mut bytes);
+        assert_eq!(bytes.len(), 30);
+    }
+
+    #[test]
     fn an_item_that_cannot_be_stored_is_told_why() {
-        let print = [Fingerprint([1, 0, 0, 0])];
+        let bare = |width| Shape { width, prints: 1, is_bare: true };
+        let print = Digest::of_print(Fingerprint([1, 0, 0, 0]));
         let long = "x".repeat(MOST_ID + 1);
-        let refused = |item: NewItem<'_>, bits| check(&item, bits).unwrap_err();
-        assert_eq!(check(&NewItem::new("a", &print), 32), Ok(()));
-        assert_eq!(refused(NewItem::new("", &print), 64), "the id is empty");
-        assert!(refused(NewItem::new(&long, &print), 64).contains("at most 32767 bytes"));
-        assert_eq!(refused(NewItem::new("a", &[]), 64), "it has no fingerprint");
-        let wide = [Fingerprint([1 << 32, 0, 0, 0])];
-        assert_eq!(check(&NewItem::new("a", &wide), 64), Ok(()));
-        assert!(refused(NewItem::new("a", &wide), 32).contains("more than 32 bits"));
+        let refused = |item: NewItem<'_>, shape| check(&item, shape).unwrap_err();
+        assert_eq!(check(&NewItem::new("a", &print), bare(Width::Bits32)), Ok(()));
+        assert_eq!(refused(NewItem::new("", &print), bare(Width::Bits64)), "the id is empty");
+        let long = refused(NewItem::new(&long, &print), bare(Width::Bits64));
+        assert!(long.contains("at most 32767 bytes"), "{long}");
+        let empty = Digest::default();
+        let empty = refused(NewItem::new("a", &empty), bare(Width::Bits64));
+        assert_eq!(empty, "it is empty: alike nothing");
+        let wide = Digest::of_print(Fingerprint([1 << 32, 0, 0, 0]));
+        assert_eq!(check(&NewItem::new("a", &wide), bare(Width::Bits64)), Ok(()));
+        let wide = refused(NewItem::new("a", &wide), bare(Width::Bits32));
+        assert_eq!(wide, "a fingerprint has more than 32 bits");
+        let several = digest();
+        assert_eq!(check(&NewItem::new("a", &several), SHAPE), Ok(()));
+        let several = refused(NewItem::new("a", &several), bare(Width::Bits128));
+        assert_eq!(several, "an item has at most 1 fingerprints here, this one 2");
         let payload = NewItem { payload: Some("{"), ..NewItem::new("a", &print) };
-        assert!(refused(payload, 64).starts_with("the payload is not JSON"));
+        assert!(refused(payload, bare(Width::Bits64)).starts_with("the payload is not JSON"));
     }
 }

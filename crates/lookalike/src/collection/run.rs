@@ -1,8 +1,8 @@
 //! How are items that no longer change searched?
 //!
-//! A [`Run`] is a part of a collection: the items of a stretch of sequence numbers, with an index of
-//! their fingerprints and a table of their ids. It never changes; items that are removed later are
-//! kept apart, in [`Removed`].
+//! A [`Run`] is a part of a collection: the items of a stretch of sequence numbers, with the tables
+//! made from their digests and a table of their ids. It never changes; items that are removed later
+//! are kept apart, in [`Removed`].
 
 use std::{
     path::{Path, PathBuf},
@@ -13,14 +13,22 @@ use rayon::prelude::*;
 
 use super::{
     about::SavedRun,
+    array::MappedFile,
     names::{self, Names, NamesBuilder},
+    tables::{Layout, Rows, Tables},
 };
-use crate::{Fingerprint, IndexError, Radius, Search, StaticIndex, index::file};
+use crate::{
+    Digest, IndexError,
+    index::{
+        file::{self, About, Kind},
+        map::map_file,
+    },
+};
 
 /// Items of a stretch of sequence numbers.
-pub struct Run<const WORDS: usize> {
-    pub index: StaticIndex<WORDS>,
+pub struct Run {
     pub names: Names,
+    pub tables: Tables,
     /// The sum of the checksums of the records of its items.
     pub ledger: u64,
 }
@@ -33,6 +41,8 @@ pub struct Removed {
     list: Vec<(u32, u64)>,
     /// The sum of these.
     ledger: u64,
+    /// The features they had.
+    features: u64,
 }
 
 impl Removed {
@@ -41,7 +51,7 @@ impl Removed {
         self.bits.get(item as usize / 64).is_some_and(|bits| bits >> (item % 64) & 1 == 1)
     }
 
-    pub fn insert(&mut self, item: u32, checksum: u64) {
+    fn insert(&mut self, item: u32, checksum: u64, features: u64) {
         let word = item as usize / 64;
         if self.bits.len() <= word {
             self.bits.resize(word + 1, 0);
@@ -49,33 +59,28 @@ impl Removed {
         self.bits[word] |= 1 << (item % 64);
         self.list.push((item, checksum));
         self.ledger = self.ledger.wrapping_add(checksum);
+        self.features += features;
     }
 
     pub fn len(&self) -> usize {
         self.list.len()
     }
-
-    pub fn items(&self) -> impl Iterator<Item = u32> {
-        self.list.iter().map(|&(item, _)| item)
-    }
 }
 
 /// A run, what of it is gone, and the files it stands in.
-pub struct Shelved<const WORDS: usize> {
-    pub run: Arc<Run<WORDS>>,
+#[derive(Clone)]
+pub struct LiveRun {
+    pub run: Arc<Run>,
     pub removed: Arc<Removed>,
     pub saved: Option<SavedRun>,
+    /// The features of all its items, those that are gone included.
+    features: u64,
 }
 
-impl<const WORDS: usize> Clone for Shelved<WORDS> {
-    fn clone(&self) -> Self {
-        Self { run: self.run.clone(), removed: self.removed.clone(), saved: self.saved }
-    }
-}
-
-impl<const WORDS: usize> Shelved<WORDS> {
-    pub fn new(run: Run<WORDS>) -> Self {
-        Self { run: Arc::new(run), removed: Arc::default(), saved: None }
+impl LiveRun {
+    pub fn new(run: Run) -> Self {
+        let features = (0..run.names.len() as u32).map(|item| run.tables.features(item)).sum();
+        Self { run: Arc::new(run), removed: Arc::default(), saved: None, features }
     }
 
     /// Items that are there.
@@ -83,9 +88,19 @@ impl<const WORDS: usize> Shelved<WORDS> {
         self.run.names.len() - self.removed.len()
     }
 
+    /// The features of the items that are there.
+    pub fn features(&self) -> u64 {
+        self.features - self.removed.features
+    }
+
     /// The sum of the checksums of the records that are there.
     pub fn ledger(&self) -> u64 {
         self.run.ledger.wrapping_sub(self.removed.ledger)
+    }
+
+    /// The items that are there, ascending.
+    pub fn living(&self) -> impl Iterator<Item = u32> {
+        (0..self.run.names.len() as u32).filter(|&item| !self.removed.contains(item))
     }
 
     /// The item of this id, if it is there.
@@ -95,7 +110,8 @@ impl<const WORDS: usize> Shelved<WORDS> {
 
     /// Marks an item as gone.
     pub fn remove(&mut self, item: u32, checksum: u64) {
-        Arc::make_mut(&mut self.removed).insert(item, checksum);
+        let features = self.run.tables.features(item);
+        Arc::make_mut(&mut self.removed).insert(item, checksum, features);
     }
 
     /// The sequence numbers of its items that are gone, and the checksums their records had.
@@ -106,128 +122,142 @@ impl<const WORDS: usize> Shelved<WORDS> {
 
     pub fn memory_bytes(&self) -> usize {
         let removed = size_of_val(&*self.removed.bits) + size_of_val(&*self.removed.list);
-        self.run.index.memory_bytes() + self.run.names.memory_bytes() + removed
+        self.run.tables.memory_bytes() + self.run.names.memory_bytes() + removed
     }
 }
 
 /// Collects the items of a run, in order of their sequence numbers.
-pub struct RunBuilder<const WORDS: usize> {
-    prints: Vec<Fingerprint<WORDS>>,
+pub struct RunBuilder {
+    rows: Rows,
     names: NamesBuilder,
     ledger: u64,
+    is_empty: bool,
 }
 
-impl<const WORDS: usize> RunBuilder<WORDS> {
-    pub fn new() -> Self {
-        Self { prints: Vec::new(), names: NamesBuilder::default(), ledger: 0 }
+impl RunBuilder {
+    pub fn new(layout: &Layout) -> Self {
+        let names = NamesBuilder::default();
+        Self { rows: Rows::new(layout), names, ledger: 0, is_empty: true }
     }
 
-    pub fn push(
-        &mut self,
-        id: &str,
-        hash: u64,
-        sequence: u64,
-        checksum: u64,
-        prints: impl IntoIterator<Item = Fingerprint<WORDS>>,
-    ) {
-        let before = self.prints.len();
-        self.prints.extend(prints);
-        self.names.push(id, hash, sequence, self.prints.len() - before);
+    pub fn push(&mut self, id: &str, hash: u64, sequence: u64, checksum: u64, digest: &Digest) {
+        self.rows.push(digest);
+        self.names.push(id, hash, sequence);
         self.ledger = self.ledger.wrapping_add(checksum);
+        self.is_empty = false;
     }
 
     pub fn is_empty(&self) -> bool {
-        self.prints.is_empty()
+        self.is_empty
     }
 
-    pub fn finish(self, max_radius: Radius) -> Result<Run<WORDS>, IndexError> {
-        let Self { prints, names, ledger } = self;
-        let (index, names) =
-            rayon::join(|| StaticIndex::build(&prints, max_radius), || names.finish());
-        Ok(Run { index: index?, names, ledger })
+    pub fn finish(self, layout: &Layout) -> Result<Run, IndexError> {
+        let Self { rows, names, ledger, .. } = self;
+        let (tables, names) = rayon::join(|| rows.finish(layout), || names.finish());
+        Ok(Run { tables: tables?, names, ledger })
     }
 
     /// Adds all items of some runs that are still there. `seed` is that of the hashes of ids.
-    pub fn extend_from_all(&mut self, runs: &[Shelved<WORDS>], seed: u64) {
-        let sum = |count: fn(&Run<WORDS>) -> usize| -> usize {
-            runs.iter().map(|shelved| count(&shelved.run)).sum()
-        };
-        self.prints.reserve(sum(|run| run.index.len()));
-        self.names.reserve(sum(|run| run.names.len()), sum(|run| run.names.id_bytes()));
-        runs.iter().for_each(|shelved| self.extend_from(shelved, seed));
+    pub fn extend_from_all(&mut self, runs: &[LiveRun], seed: u64) {
+        let ids = runs.iter().map(|run| run.run.names.id_bytes()).sum();
+        let items = runs.iter().map(LiveRun::len).sum();
+        self.reserve(items);
+        self.names.reserve(items, ids);
+        runs.iter().for_each(|run| self.extend_from(run, seed));
     }
 
     /// Makes room for so many items that are about to come.
     pub fn reserve(&mut self, items: usize) {
-        self.prints.reserve(items);
+        self.rows.reserve(items);
         self.names.reserve(items, 0);
     }
 
-    fn extend_from(&mut self, shelved: &Shelved<WORDS>, seed: u64) {
-        let (names, prints) = (&shelved.run.names, shelved.run.index.prints());
-        let living = (0..names.len() as u32).filter(|&item| !shelved.removed.contains(item));
-        for item in living {
-            let (id, own) = (names.id(item), prints[names.slots(item)].iter().copied());
-            self.push(id, names::hash(id, seed), names.sequence(item), 0, own);
+    fn extend_from(&mut self, run: &LiveRun, seed: u64) {
+        let names = &run.run.names;
+        let living: Vec<u32> = run.living().collect();
+        for &item in &living {
+            let id = names.id(item);
+            self.names.push(id, names::hash(id, seed), names.sequence(item));
         }
-        self.ledger = self.ledger.wrapping_add(shelved.ledger());
+        self.rows.extend(&run.run.tables, &living);
+        self.ledger = self.ledger.wrapping_add(run.ledger());
+        self.is_empty &= living.is_empty();
     }
 }
 
-impl<const WORDS: usize> Run<WORDS> {
-    /// Writes the run to its two files.
-    pub fn save(&self, folder: &Path, number: u64, end: u64) -> Result<SavedRun, IndexError> {
-        let [index, names] = files(folder, number);
-        self.index.save(&index)?;
-        Ok(SavedRun {
-            number,
-            ledger: self.ledger,
-            end,
-            names: self.names.save(&names)?,
-            index: file::checksum_of_header(&index)?,
-        })
+impl Run {
+    /// Writes the run to its files.
+    pub fn save(
+        &self,
+        folder: &Path,
+        layout: &Layout,
+        number: u64,
+        end: u64,
+    ) -> Result<SavedRun, IndexError> {
+        let [names, indexes] = files(folder, layout, number);
+        let about =
+            About { kind: Kind::Names, words: 0, max_radius: 0, items: self.names.len() as u64 };
+        let sections = [self.names.sections(), self.tables.sections()].concat();
+        file::write(&names[0], about, &sections)?;
+        let mut files = vec![file::checksum_of_header(&names[0])?];
+        for (table, path) in self.tables.prints.iter().zip(&indexes) {
+            files.push(table.save(path)?);
+        }
+        Ok(SavedRun { number, ledger: self.ledger, end, files })
     }
 
     /// Maps the files of a run, if they are those that were written.
-    pub fn open(folder: &Path, saved: &SavedRun, max_radius: Radius) -> Result<Self, IndexError> {
-        let [index_file, names_file] = files(folder, saved.number);
+    pub fn open(folder: &Path, layout: &Layout, saved: &SavedRun) -> Result<Self, IndexError> {
+        let [names, indexes] = files(folder, layout, saved.number);
         let differs = |path: &Path| IndexError::Damaged {
             path: path.into(),
             what: "it is not the file that was written".to_owned(),
         };
-        for (path, checksum) in [(&index_file, saved.index), (&names_file, saved.names)] {
+        if saved.files.len() != 1 + indexes.len() {
+            return Err(differs(&names[0]));
+        }
+        for (path, &checksum) in names.iter().chain(&indexes).zip(&saved.files) {
             if file::checksum_of_header(path)? != checksum {
                 return Err(differs(path));
             }
         }
-        let index = StaticIndex::open(&index_file)?;
-        if index.max_radius() != max_radius {
-            return Err(differs(&index_file));
-        }
-        let names = Names::open(&names_file, index.len())?;
-        Ok(Self { index, names, ledger: saved.ledger })
+        let path = &names[0];
+        let map = Arc::new(map_file(path)?);
+        let header = file::read_header(path, &map, Kind::Names, 0)?;
+        header.verify(path, &map)?;
+        let file = MappedFile { path, map, header };
+        let names = Names::open(&file)?;
+        let tables = Tables::open(layout, &file, &indexes, names.len())?;
+        Ok(Self { names, tables, ledger: saved.ledger })
     }
 
     /// Compares every byte of an opened run with its checksum.
     pub fn verify(&self) -> Result<(), IndexError> {
-        self.index.verify()
+        self.tables.prints.iter().try_for_each(|table| table.verify())
     }
 }
 
-/// The files of a run.
-pub fn files(folder: &Path, number: u64) -> [PathBuf; 2] {
-    ["index", "names"].map(|ending| folder.join(format!("{number:06}.{ending}")))
+/// The file of names, and those of indexes.
+fn files(folder: &Path, layout: &Layout, number: u64) -> [Vec<PathBuf>; 2] {
+    let file = |extension: &str| folder.join(format!("{number:06}.{extension}"));
+    let indexes = layout.prints.iter().map(|one| file(one.source.name()));
+    [vec![file("names")], indexes.collect()]
+}
+
+/// All files of a run.
+pub fn all_files(folder: &Path, layout: &Layout, number: u64) -> Vec<PathBuf> {
+    files(folder, layout, number).concat()
 }
 
 /// Opens all runs, on all threads.
-pub fn open_all<const WORDS: usize>(
+pub fn open_all(
     folder: &Path,
+    layout: &Layout,
     saved: &[SavedRun],
-    max_radius: Radius,
-) -> Result<Vec<Shelved<WORDS>>, IndexError> {
+) -> Result<Vec<LiveRun>, IndexError> {
     let opened = saved.par_iter().map(|saved| {
-        let run = Run::open(folder, saved, max_radius)?;
-        Ok(Shelved { saved: Some(*saved), ..Shelved::new(run) })
+        let run = Run::open(folder, layout, saved)?;
+        Ok(LiveRun { saved: Some(saved.clone()), ..LiveRun::new(run) })
     });
     opened.collect()
 }

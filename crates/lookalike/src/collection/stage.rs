@@ -11,16 +11,24 @@ use std::{
 };
 
 use super::{
-    Added, Found, NewItem, names, record,
+    AddRule, Added, CollectionError, Match, NewItem,
+    item::order,
+    names,
+    record::{self, Record},
+    search::Question,
+    tables::{Layout, Rows, Tables},
+    truth::Records,
     view::{Place, View},
 };
-use crate::{Fingerprint, IndexError, Radius, Width};
+use crate::{Closeness, Criteria, Digest, IndexError, Kind, Shape};
 
 /// Items to be added, ready to be written.
-pub struct Batch<const WORDS: usize> {
+pub struct Batch {
+    rule: AddRule,
     /// Records, one after the other.
     bytes: Vec<u8>,
-    prints: Vec<Fingerprint<WORDS>>,
+    /// Of each item, fit or not.
+    digests: Vec<Digest>,
     /// Each item, or why it cannot be stored.
     items: Vec<Result<Prepared, String>>,
 }
@@ -29,34 +37,36 @@ struct Prepared {
     record: Range<usize>,
     id: Range<usize>,
     hash: u64,
-    prints: Range<usize>,
 }
 
-impl<const WORDS: usize> Batch<WORDS> {
+impl Batch {
     /// Encodes every item that can be stored.
-    pub fn new(items: &[NewItem<'_>], width: Width, now: u64, seed: u64) -> Self {
-        let mut batch =
-            Self { bytes: Vec::new(), prints: Vec::new(), items: Vec::with_capacity(items.len()) };
+    pub fn new(items: &[NewItem<'_>], rule: AddRule, shape: Shape, now: u64, seed: u64) -> Self {
+        let count = items.len();
+        let mut batch = Self {
+            rule,
+            bytes: Vec::new(),
+            digests: Vec::with_capacity(count),
+            items: Vec::with_capacity(count),
+        };
         for item in items {
-            let checked = record::check(item, width.bits());
-            let prepared =
-                checked.map(|()| batch.encoded(item, item.inserted.unwrap_or(now), seed));
+            let checked = record::check(item, shape);
+            let inserted = item.inserted.unwrap_or(now);
+            let prepared = checked.map(|()| batch.encoded(item, shape, inserted, seed));
+            batch.digests.push(match prepared {
+                Ok(_) => item.digest.clone(),
+                Err(_) => Digest::default(),
+            });
             batch.items.push(prepared);
         }
         batch
     }
 
-    fn encoded(&mut self, item: &NewItem<'_>, inserted: u64, seed: u64) -> Prepared {
-        let (start, first) = (self.bytes.len(), self.prints.len());
-        record::encode(item, WORDS, inserted, &mut self.bytes);
-        self.prints.extend(item.fingerprints.iter().map(|print| print.resize()));
+    fn encoded(&mut self, item: &NewItem<'_>, shape: Shape, inserted: u64, seed: u64) -> Prepared {
+        let start = self.bytes.len();
+        record::encode(item, shape, inserted, &mut self.bytes);
         let id = start + record::ID..start + record::ID + item.id.len();
-        Prepared {
-            record: start..self.bytes.len(),
-            id,
-            hash: names::hash(item.id, seed),
-            prints: first..self.prints.len(),
-        }
+        Prepared { record: start..self.bytes.len(), id, hash: names::hash(item.id, seed) }
     }
 
     /// An item that was staged.
@@ -64,39 +74,51 @@ impl<const WORDS: usize> Batch<WORDS> {
         self.items[item as usize].as_ref().expect("only items that can be stored are staged")
     }
 
-    fn prints(&self, item: &Prepared) -> &[Fingerprint<WORDS>] {
-        &self.prints[item.prints.clone()]
-    }
-
     fn id(&self, item: &Prepared) -> &str {
         str::from_utf8(&self.bytes[item.id.clone()]).unwrap_or_default()
+    }
+
+    fn record(&self, item: &Prepared) -> Record<'_> {
+        Record::parse(&self.bytes[item.record.clone()]).expect("it was encoded here")
+    }
+
+    /// Tables of all items, to find those that are alike others.
+    fn tables(&self, layout: &Layout) -> Result<Tables, IndexError> {
+        let mut rows = Rows::new(layout);
+        self.digests.iter().for_each(|digest| rows.push(digest));
+        rows.finish(layout)
     }
 }
 
 /// What a caller wants.
-pub enum Wish<const WORDS: usize> {
-    /// New items; one whose id is there stays out.
-    Insert(Batch<WORDS>),
-    /// New items, in place of those of the same id.
-    Upsert(Batch<WORDS>),
-    /// New items; one that has something within the radius stays out.
-    InsertUnlessNear(Batch<WORDS>, Radius),
+pub enum WriteRequest {
+    /// New items.
+    Add(Batch),
     /// Items that go, by their ids.
     Remove(Vec<String>),
 }
 
 /// What became of it.
-pub enum Answer {
+pub enum WriteResult {
     Added(Vec<Added>),
     /// Which of the items were there.
     Removed(Vec<bool>),
 }
 
+/// What is there before a commit, and how to look at it.
+pub struct Ground<'a> {
+    pub kind: &'a dyn Kind,
+    pub layout: &'a Layout,
+    pub view: &'a View,
+    pub records: &'a Records<'a>,
+    /// Seeds the hashes of ids.
+    pub seed: u64,
+}
+
 /// All that one commit will change.
-pub struct Stage<'a, const WORDS: usize> {
-    view: &'a View<WORDS>,
-    seed: u64,
-    /// New items of wishes before: where they stand, and whether they are gone again.
+pub struct Stage<'a> {
+    ground: &'a Ground<'a>,
+    /// New items, in the order of requests: where they stand, and whether they are gone again.
     staged: Vec<Staged>,
     /// The newest staged item of each hash of an id, and for each the one before it.
     by_hash: HashMap<u64, u32, BuildHasherDefault<AsItIs>>,
@@ -108,7 +130,7 @@ pub struct Stage<'a, const WORDS: usize> {
 }
 
 struct Staged {
-    wish: u32,
+    request: u32,
     item: u32,
     sequence: u64,
     before: u32,
@@ -119,139 +141,149 @@ struct Staged {
 const NONE: u32 = u32::MAX;
 
 /// A new item, for the commit and for the next view.
-pub struct NewRecord<'a, const WORDS: usize> {
+pub struct NewRecord<'a> {
     pub sequence: u64,
     pub record: &'a [u8],
     pub id: &'a str,
     pub hash: u64,
-    pub prints: &'a [Fingerprint<WORDS>],
+    pub digest: &'a Digest,
 }
 
-impl<'a, const WORDS: usize> Stage<'a, WORDS> {
-    pub fn new(view: &'a View<WORDS>, seed: u64) -> Self {
+/// Items that are alike those of a batch, by the number of the item.
+struct Alike {
+    /// Those of the view.
+    stored: Vec<Vec<Match>>,
+    /// Those of this request and of earlier ones: item, request, its item, and how close they are.
+    new: Vec<Vec<(u32, u32, Closeness)>>,
+}
+
+impl<'a> Stage<'a> {
+    pub fn new(ground: &'a Ground<'a>) -> Self {
         Self {
-            view,
-            seed,
+            ground,
             staged: Vec::new(),
             by_hash: HashMap::default(),
             removed: Vec::new(),
             gone: HashSet::new(),
-            next: view.state.next,
+            next: ground.view.state.next,
         }
     }
 
-    /// Does what the last of `wishes` asks for; those before it are done.
-    pub fn apply(&mut self, wishes: &[Wish<WORDS>]) -> Result<Answer, IndexError> {
-        let Some(wish) = wishes.last() else { return Ok(Answer::Added(Vec::new())) };
-        match wish {
-            Wish::Insert(batch) => Ok(self.add_all(wishes, batch, |_, _, _| None)),
-            Wish::Upsert(batch) => {
-                let added = (0..).zip(&batch.items).map(|(number, item)| match item {
-                    Ok(item) => self.replace(wishes, batch, number, item),
-                    Err(why) => Added::Unfit { why: why.clone() },
-                });
-                Ok(Answer::Added(added.collect()))
-            }
-            Wish::InsertUnlessNear(batch, radius) => {
-                // The view does not change meanwhile: it is asked for all of them at once.
-                let stored = self.view.par_search(&batch.prints, *radius, usize::MAX)?;
-                Ok(self.add_all(wishes, batch, |stage, wishes, item| {
-                    let stored = stored[item.prints.clone()].iter().flatten();
-                    let matches = stage.near(wishes, batch.prints(item), stored, *radius);
-                    (!matches.is_empty()).then_some(Added::Near { matches })
-                }))
-            }
-            Wish::Remove(ids) => {
+    /// Does what the last of `requests` asks for; those before it are done.
+    pub fn apply(&mut self, requests: &[WriteRequest]) -> Result<WriteResult, CollectionError> {
+        let Some(request) = requests.last() else { return Ok(WriteResult::Added(Vec::new())) };
+        match request {
+            WriteRequest::Add(batch) => self.add(requests, batch).map(WriteResult::Added),
+            WriteRequest::Remove(ids) => {
                 let removed = ids.iter().map(|id| {
-                    let found = self.find(wishes, id, names::hash(id, self.seed));
+                    let found = self.find(requests, id, names::hash(id, self.ground.seed));
                     found.inspect(|&held| self.remove(held)).is_some()
                 });
-                Ok(Answer::Removed(removed.collect()))
+                Ok(WriteResult::Removed(removed.collect()))
             }
         }
     }
 
-    /// Stages every item whose id is new, unless `refused` says otherwise.
-    fn add_all(
+    fn add(
         &mut self,
-        wishes: &[Wish<WORDS>],
-        batch: &Batch<WORDS>,
-        refused: impl Fn(&Self, &[Wish<WORDS>], &Prepared) -> Option<Added>,
-    ) -> Answer {
-        let added = (0..).zip(&batch.items).map(|(number, item)| {
-            let item = match item {
-                Ok(item) => item,
-                Err(why) => return Added::Unfit { why: why.clone() },
-            };
-            if let Some(held) = self.find(wishes, batch.id(item), item.hash) {
-                let sequence = self.sequence(held);
-                return match self.prints(wishes, held) == batch.prints(item) {
-                    true => Added::Present { sequence },
-                    false => Added::Taken { sequence },
-                };
-            }
-            refused(self, wishes, item).unwrap_or_else(|| Added::New {
-                sequence: self.stage(wishes.len() - 1, number, item.hash),
-            })
+        requests: &[WriteRequest],
+        batch: &Batch,
+    ) -> Result<Vec<Added>, CollectionError> {
+        let alike = match &batch.rule {
+            AddRule::UnlessAlike(by) => Some(self.alike(requests, batch, by)?),
+            AddRule::Insert | AddRule::Replace => None,
+        };
+        let added = (0..).zip(&batch.items).map(|(number, item)| match item {
+            Ok(item) => self.add_one(requests, batch, (number, item), alike.as_ref()),
+            Err(reason) => Ok(Added::Unfit { reason: reason.clone() }),
         });
-        Answer::Added(added.collect())
+        added.collect()
     }
 
-    fn replace(
+    fn add_one(
         &mut self,
-        wishes: &[Wish<WORDS>],
-        batch: &Batch<WORDS>,
-        number: u32,
-        item: &Prepared,
-    ) -> Added {
-        let held = self.find(wishes, batch.id(item), item.hash);
-        held.inspect(|&held| self.remove(held));
-        let sequence = self.stage(wishes.len() - 1, number, item.hash);
-        match held {
-            Some(_) => Added::Replaced { sequence },
-            None => Added::New { sequence },
+        requests: &[WriteRequest],
+        batch: &Batch,
+        (number, item): (u32, &Prepared),
+        alike: Option<&Alike>,
+    ) -> Result<Added, CollectionError> {
+        let request = requests.len() - 1;
+        let Some(held) = self.find(requests, batch.id(item), item.hash) else {
+            let matches = alike.map_or_else(Vec::new, |alike| self.near(requests, alike, number));
+            if !matches.is_empty() {
+                return Ok(Added::Near { matches });
+            }
+            return Ok(Added::Added { sequence: self.stage(request, number, item.hash) });
+        };
+        let there = self.sequence(held);
+        let new = batch.record(item);
+        let is_present = match batch.rule {
+            // Nothing would change.
+            AddRule::Replace => self.look(requests, held, |old| old.equals(&new))?,
+            AddRule::Insert | AddRule::UnlessAlike(_) => {
+                self.look(requests, held, |old| old.has_content_of(&new))?
+            }
+        };
+        if is_present {
+            return Ok(Added::Present { sequence: there });
         }
+        if batch.rule != AddRule::Replace {
+            return Ok(Added::Conflict { sequence: there });
+        }
+        self.remove(held);
+        Ok(Added::Replaced { sequence: self.stage(request, number, item.hash) })
     }
 
-    fn stage(&mut self, wish: usize, item: u32, hash: u64) -> u64 {
+    fn stage(&mut self, request: usize, item: u32, hash: u64) -> u64 {
         let sequence = self.next;
         self.next += 1;
         let number = self.staged.len() as u32;
         let before = self.by_hash.insert(hash, number).unwrap_or(NONE);
-        let wish = wish as u32;
-        self.staged.push(Staged { wish, item, sequence, before, gone: false });
+        let request = request as u32;
+        self.staged.push(Staged { request, item, sequence, before, gone: false });
         sequence
     }
 
     /// The item of this id, as things stand now.
-    fn find(&self, wishes: &[Wish<WORDS>], id: &str, hash: u64) -> Option<Held> {
+    fn find(&self, requests: &[WriteRequest], id: &str, hash: u64) -> Option<Held> {
         let mut number = self.by_hash.get(&hash).copied().unwrap_or(NONE);
         while number != NONE {
             let staged = &self.staged[number as usize];
-            let (batch, prepared) = prepared(wishes, staged);
+            let (batch, prepared) = prepared(requests, staged);
             if !staged.gone && batch.id(prepared) == id {
                 return Some(Held::Staged(number));
             }
             number = staged.before;
         }
-        let place = self.view.find(id, hash)?;
-        (!self.gone.contains(&self.view.sequence(place))).then_some(Held::Stored(place))
+        let place = self.ground.view.find(id, hash)?;
+        let sequence = self.ground.view.sequence(place);
+        (!self.gone.contains(&sequence)).then_some(Held::Stored(place))
     }
 
     fn sequence(&self, held: Held) -> u64 {
         match held {
             Held::Staged(number) => self.staged[number as usize].sequence,
-            Held::Stored(place) => self.view.sequence(place),
+            Held::Stored(place) => self.ground.view.sequence(place),
         }
     }
 
-    fn prints<'b>(&'b self, wishes: &'b [Wish<WORDS>], held: Held) -> &'b [Fingerprint<WORDS>] {
+    /// What is true of the record of an item.
+    fn look(
+        &self,
+        requests: &[WriteRequest],
+        held: Held,
+        look: impl FnOnce(&Record<'_>) -> bool,
+    ) -> Result<bool, CollectionError> {
         match held {
             Held::Staged(number) => {
-                let (batch, item) = prepared(wishes, &self.staged[number as usize]);
-                batch.prints(item)
+                let (batch, item) = prepared(requests, &self.staged[number as usize]);
+                Ok(look(&batch.record(item)))
             }
-            Held::Stored(place) => self.view.prints(place),
+            Held::Stored(place) => {
+                let sequence = self.ground.view.sequence(place);
+                let looked = self.ground.records.look(sequence, |record| Some(look(record)))?;
+                Ok(looked.unwrap_or(false))
+            }
         }
     }
 
@@ -259,34 +291,55 @@ impl<'a, const WORDS: usize> Stage<'a, WORDS> {
         match held {
             Held::Staged(number) => self.staged[number as usize].gone = true,
             Held::Stored(place) => {
-                self.gone.insert(self.view.sequence(place));
+                self.gone.insert(self.ground.view.sequence(place));
                 self.removed.push(place);
             }
         }
     }
 
-    /// What is near any of these fingerprints, as things stand now; `stored` is what of the view is.
-    fn near<'b>(
+    /// What is alike each item of the last request. The view does not change meanwhile, and neither do
+    /// the items of requests: only which of them are there is decided one by one.
+    fn alike(
         &self,
-        wishes: &[Wish<WORDS>],
-        prints: &[Fingerprint<WORDS>],
-        stored: impl Iterator<Item = &'b Found>,
-        radius: Radius,
-    ) -> Vec<Found> {
-        let stays = |found: &&Found| !self.gone.contains(&found.sequence);
-        let mut found: Vec<Found> = stored.filter(stays).cloned().collect();
-        for staged in self.staged.iter().filter(|staged| !staged.gone) {
-            let (batch, prepared) = prepared(wishes, staged);
-            let theirs = batch.prints(prepared);
-            let distances =
-                prints.iter().flat_map(|own| theirs.iter().map(|its| own.distance(its)));
-            if let Some(distance) = distances.min().filter(|&distance| radius.contains(distance)) {
-                let id = batch.id(prepared).to_owned();
-                found.push(Found { id, sequence: staged.sequence, distance });
+        requests: &[WriteRequest],
+        batch: &Batch,
+        by: &Criteria,
+    ) -> Result<Alike, CollectionError> {
+        let Ground { kind, layout, view, records, .. } = *self.ground;
+        let question = Question::new(kind, by, layout, (view.state.items, view.features()))?;
+        let stored = question.search(view, Some(records), &batch.digests, usize::MAX)?;
+        let stored = stored.ok_or_else(|| records.missing())?;
+        let mut new = vec![Vec::new(); batch.items.len()];
+        for (number, request) in (0..).zip(requests) {
+            let WriteRequest::Add(earlier) = request else { continue };
+            let others: Vec<&Digest> = earlier.digests.iter().collect();
+            let tables = earlier.tables(layout)?;
+            for (item, other, closeness) in question.among(&tables, &others, &batch.digests)? {
+                new[item as usize].push((number, other, closeness));
             }
         }
-        Found::sort(&mut found);
-        found
+        Ok(Alike { stored, new })
+    }
+
+    /// Those of them that are there, as things stand now.
+    fn near(&self, requests: &[WriteRequest], alike: &Alike, item: u32) -> Vec<Match> {
+        let stored = alike.stored[item as usize].iter();
+        let stays = |found: &&Match| !self.gone.contains(&found.sequence);
+        let mut matches: Vec<Match> = stored.filter(stays).cloned().collect();
+        for &(request, other, closeness) in &alike.new[item as usize] {
+            let place = |staged: &Staged| (staged.request, staged.item);
+            let Ok(number) = self.staged.binary_search_by_key(&(request, other), place) else {
+                continue;
+            };
+            let staged = &self.staged[number];
+            if !staged.gone {
+                let (batch, prepared) = prepared(requests, staged);
+                let id = batch.id(prepared).to_owned();
+                matches.push(Match { id, sequence: staged.sequence, closeness });
+            }
+        }
+        matches.sort_unstable_by_key(|found| order(&found.closeness, found.sequence));
+        matches
     }
 
     /// Whether nothing changes.
@@ -295,47 +348,49 @@ impl<'a, const WORDS: usize> Stage<'a, WORDS> {
     }
 
     /// What is staged, without the view; it can be written now.
-    pub fn finish(self) -> Staging {
-        Staging { staged: self.staged, removed: self.removed, next: self.next }
+    pub fn finish(self) -> PendingCommit {
+        PendingCommit { staged: self.staged, removed: self.removed, next: self.next }
     }
 }
 
 /// What is staged, in order of the sequence numbers.
-pub struct Staging {
+pub struct PendingCommit {
     staged: Vec<Staged>,
     pub removed: Vec<Place>,
     pub next: u64,
 }
 
-impl Staging {
+impl PendingCommit {
     /// How many items were staged.
     pub fn len(&self) -> usize {
         self.staged.len()
     }
 
     /// Fills in the checksums of all records, and says their sum.
-    pub fn seal<const WORDS: usize>(&self, wishes: &mut [Wish<WORDS>]) -> u64 {
+    pub fn seal(&self, requests: &mut [WriteRequest]) -> u64 {
         let living = self.staged.iter().filter(|staged| !staged.gone);
         living.fold(0u64, |ledger, staged| {
-            let Some(batch) = wishes[staged.wish as usize].batch_mut() else { return ledger };
+            let WriteRequest::Add(batch) = &mut requests[staged.request as usize] else {
+                return ledger;
+            };
             let record = batch.fit(staged.item).record.clone();
             ledger.wrapping_add(record::seal(&mut batch.bytes[record], staged.sequence))
         })
     }
 
     /// The new items.
-    pub fn records<'a, const WORDS: usize>(
+    pub fn records<'a>(
         &'a self,
-        wishes: &'a [Wish<WORDS>],
-    ) -> impl Iterator<Item = NewRecord<'a, WORDS>> {
+        requests: &'a [WriteRequest],
+    ) -> impl Iterator<Item = NewRecord<'a>> {
         self.staged.iter().filter(|staged| !staged.gone).map(|staged| {
-            let (batch, item) = prepared(wishes, staged);
+            let (batch, item) = prepared(requests, staged);
             NewRecord {
                 sequence: staged.sequence,
                 record: &batch.bytes[item.record.clone()],
                 id: batch.id(item),
                 hash: item.hash,
-                prints: batch.prints(item),
+                digest: &batch.digests[staged.item as usize],
             }
         })
     }
@@ -348,31 +403,10 @@ enum Held {
     Stored(Place),
 }
 
-fn prepared<'a, const WORDS: usize>(
-    wishes: &'a [Wish<WORDS>],
-    staged: &Staged,
-) -> (&'a Batch<WORDS>, &'a Prepared) {
-    let batch = wishes[staged.wish as usize].batch().expect("only wishes with items stage any");
-    (batch, batch.fit(staged.item))
-}
-
-impl<const WORDS: usize> Wish<WORDS> {
-    fn batch(&self) -> Option<&Batch<WORDS>> {
-        match self {
-            Self::Insert(batch) | Self::Upsert(batch) | Self::InsertUnlessNear(batch, _) => {
-                Some(batch)
-            }
-            Self::Remove(_) => None,
-        }
-    }
-
-    fn batch_mut(&mut self) -> Option<&mut Batch<WORDS>> {
-        match self {
-            Self::Insert(batch) | Self::Upsert(batch) | Self::InsertUnlessNear(batch, _) => {
-                Some(batch)
-            }
-            Self::Remove(_) => None,
-        }
+fn prepared<'a>(requests: &'a [WriteRequest], staged: &Staged) -> (&'a Batch, &'a Prepared) {
+    match &requests[staged.request as usize] {
+        WriteRequest::Add(batch) => (batch, batch.fit(staged.item)),
+        WriteRequest::Remove(_) => unreachable!("only requests with items stage any"),
     }
 }
 

@@ -19,12 +19,15 @@ use super::{
     head::Head,
     lock::Lock,
     names,
-    run::{RunBuilder, Shelved, files, open_all},
-    stage::{Answer, Stage, Wish},
-    truth::{Changes, Documents, Truth},
+    record::check_shape,
+    run::{LiveRun, RunBuilder, all_files, open_all},
+    search::Question,
+    stage::{Ground, Stage, WriteRequest, WriteResult},
+    tables::Layout,
+    truth::{Changes, Documents, Records, Truth},
     view::View,
 };
-use crate::Radius;
+use crate::{Criteria, Digest, Kind};
 
 /// A run of fewer items is not left alone: the next items join it. In tests few items shall make
 /// many runs.
@@ -36,16 +39,16 @@ const FAN: usize = 8;
 /// Items that may be in no file yet, at least; or a quarter of all.
 const MOST_UNSAVED: usize = if cfg!(test) { 24 } else { 1 << 16 };
 
-/// A collection whose fingerprints have this many words.
-pub struct Store<const WORDS: usize> {
+/// A collection that is open.
+pub struct Store {
     folder: PathBuf,
     pub about: About,
-    /// Seeds the hashes of ids.
-    pub token: u64,
+    pub kind: Arc<dyn Kind>,
+    pub layout: Layout,
     pub truth: Truth,
-    view: RwLock<Arc<View<WORDS>>>,
+    view: RwLock<Arc<View>>,
     writer: Mutex<Writer>,
-    waiting: Mutex<Vec<Arc<Request<WORDS>>>>,
+    waiting: Mutex<Vec<Arc<Request>>>,
     /// What was noticed when it was opened.
     pub notes: Vec<String>,
     read_only: bool,
@@ -58,12 +61,14 @@ struct Writer {
     head: Option<Head>,
     /// A write failed: the truth must be opened again before the next.
     failed: bool,
+    /// Why tables in files could not be used, until they are written again.
+    damage: Option<String>,
 }
 
-/// A caller's wish, and what became of it.
-struct Request<const WORDS: usize> {
-    wish: Mutex<Option<Wish<WORDS>>>,
-    answer: Mutex<Option<Result<Answer, CollectionError>>>,
+/// What a caller wants, and what became of it.
+struct Request {
+    request: Mutex<Option<WriteRequest>>,
+    answer: Mutex<Option<Result<WriteResult, CollectionError>>>,
 }
 
 /// Where the truth of a folder is.
@@ -71,26 +76,31 @@ pub fn truth_file(folder: &Path) -> PathBuf {
     folder.join("items.redb")
 }
 
-impl<const WORDS: usize> Store<WORDS> {
+impl Store {
     /// What is in a folder whose truth was opened.
     pub fn load(
         folder: &Path,
         truth: Truth,
         documents: Documents,
+        kind: Arc<dyn Kind>,
         lock: Option<Lock>,
         read_only: bool,
     ) -> Result<Self, CollectionError> {
-        let Documents { about, token, state, saved } = documents;
+        let Documents { about, state, saved } = documents;
         Head::check(folder, &truth_file(folder), state)?;
-        let loaded = load_view(folder, &truth, &about, token, state, &saved)?;
+        let layout = Layout::new(&*kind, &about.widest);
+        let origin = Origin { folder, truth: &truth, layout: &layout, token: about.token };
+        let loaded = origin.load_view(state, &saved)?;
+        let damage = loaded.notes.first().cloned();
         let head = if read_only { None } else { Some(Head::open(folder)?) };
         let store = Self {
             folder: folder.into(),
             about,
-            token,
+            kind,
+            layout,
             truth,
             view: RwLock::new(Arc::new(loaded.view)),
-            writer: Mutex::new(Writer { saved, head, failed: false }),
+            writer: Mutex::new(Writer { saved, head, failed: false, damage }),
             waiting: Mutex::default(),
             notes: loaded.notes,
             read_only,
@@ -111,11 +121,11 @@ impl<const WORDS: usize> Store<WORDS> {
     }
 
     /// The newest state.
-    pub fn view(&self) -> Arc<View<WORDS>> {
+    pub fn view(&self) -> Arc<View> {
         self.view.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn publish(&self, view: View<WORDS>) {
+    fn publish(&self, view: View) {
         *self.view.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(view);
     }
 
@@ -123,10 +133,11 @@ impl<const WORDS: usize> Store<WORDS> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does what is wished for, durably. Wishes that wait while another is written share a commit.
-    pub fn change(&self, wish: Wish<WORDS>) -> Result<Answer, CollectionError> {
+    /// Does what is asked for, durably. Requests that wait while another is written share a commit.
+    pub fn change(&self, request: WriteRequest) -> Result<WriteResult, CollectionError> {
         self.check_writable()?;
-        let request = Arc::new(Request { wish: Mutex::new(Some(wish)), answer: Mutex::default() });
+        let request = Mutex::new(Some(request));
+        let request = Arc::new(Request { request, answer: Mutex::default() });
         self.lock_waiting().push(request.clone());
         let mut writer = self.lock_writer();
         if let Some(answer) = request.take_answer() {
@@ -138,7 +149,7 @@ impl<const WORDS: usize> Store<WORDS> {
         request.take_answer().expect("a group holds the request of whoever serves it")
     }
 
-    fn lock_waiting(&self) -> MutexGuard<'_, Vec<Arc<Request<WORDS>>>> {
+    fn lock_waiting(&self) -> MutexGuard<'_, Vec<Arc<Request>>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -149,8 +160,8 @@ impl<const WORDS: usize> Store<WORDS> {
         Ok(())
     }
 
-    /// Answers every request of a group.
-    fn serve(&self, writer: &mut Writer, group: &[Arc<Request<WORDS>>]) {
+    /// WriteResults every request of a group.
+    fn serve(&self, writer: &mut Writer, group: &[Arc<Request>]) {
         match self.commit(writer, group) {
             Ok(answers) => {
                 group.iter().zip(answers).for_each(|(request, answer)| request.answer(Ok(answer)));
@@ -168,29 +179,38 @@ impl<const WORDS: usize> Store<WORDS> {
     fn commit(
         &self,
         writer: &mut Writer,
-        group: &[Arc<Request<WORDS>>],
-    ) -> Result<Vec<Answer>, CollectionError> {
+        group: &[Arc<Request>],
+    ) -> Result<Vec<WriteResult>, CollectionError> {
         if writer.failed {
             self.reload(writer)?;
         }
         let view = self.view();
-        let mut stage = Stage::new(&view, self.token);
-        let (mut wishes, mut answers) = (Vec::new(), Vec::new());
+        let records = self.truth.records()?;
+        let ground = Ground {
+            kind: &*self.kind,
+            layout: &self.layout,
+            view: &view,
+            records: &records,
+            seed: self.about.token,
+        };
+        let mut stage = Stage::new(&ground);
+        let (mut requests, mut answers) = (Vec::new(), Vec::new());
         for request in group {
-            wishes.extend(request.take_wish());
-            answers.push(stage.apply(&wishes)?);
+            requests.extend(request.take_request());
+            answers.push(stage.apply(&requests)?);
         }
         if stage.is_empty() {
             return Ok(answers);
         }
-        let staging = stage.finish();
-        let ledger = staging.seal(&mut wishes);
-        let removed: Vec<u64> = staging.removed.iter().map(|&place| view.sequence(place)).collect();
+        let pending = stage.finish();
+        drop(records);
+        let ledger = pending.seal(&mut requests);
+        let removed: Vec<u64> = pending.removed.iter().map(|&place| view.sequence(place)).collect();
         let committed = self.truth.commit(&Changes {
-            records: staging.records(&wishes).map(|new| (new.sequence, new.record)).collect(),
+            records: pending.records(&requests).map(|new| (new.sequence, new.record)).collect(),
             removed: &removed,
             state: view.state,
-            next: staging.next,
+            next: pending.next,
             ledger,
             saved_end: writer.saved.end(),
         });
@@ -204,20 +224,20 @@ impl<const WORDS: usize> Store<WORDS> {
             }
         };
         let mut next = View { runs: view.runs.clone(), state };
-        for (place, checksum) in staging.removed.iter().zip(checksums) {
-            next.runs[place.run].remove(place.item, checksum);
+        for (place, checksum) in pending.removed.iter().zip(checksums) {
+            next.runs[place.run as usize].remove(place.item, checksum);
         }
-        let mut builder = RunBuilder::new();
+        let mut builder = RunBuilder::new(&self.layout);
         if let Some(small) = next.runs.pop_if(|last| last.len() < SMALL && last.saved.is_none()) {
-            builder.extend_from_all(&[small], self.token);
+            builder.extend_from_all(&[small], self.about.token);
         }
-        builder.reserve(staging.len());
-        for new in staging.records(&wishes) {
+        builder.reserve(pending.len());
+        for new in pending.records(&requests) {
             let checksum = super::record::checksum(new.record, new.sequence).unwrap_or_default();
-            builder.push(new.id, new.hash, new.sequence, checksum, new.prints.iter().copied());
+            builder.push(new.id, new.hash, new.sequence, checksum, new.digest);
         }
         if !builder.is_empty() {
-            next.runs.push(Shelved::new(builder.finish(self.about.max_radius)?));
+            next.runs.push(LiveRun::new(builder.finish(&self.layout)?));
         }
         self.publish(next);
         writer.failed = false;
@@ -243,10 +263,16 @@ impl<const WORDS: usize> Store<WORDS> {
     fn reload(&self, writer: &mut Writer) -> Result<(), CollectionError> {
         self.truth.reopen()?;
         let Documents { state, saved, .. } = self.truth.documents()?;
-        let loaded = load_view(&self.folder, &self.truth, &self.about, self.token, state, &saved)?;
+        let loaded = self.origin().load_view(state, &saved)?;
         self.publish(loaded.view);
-        *writer = Writer { saved, head: Some(Head::open(&self.folder)?), failed: false };
+        let damage = loaded.notes.into_iter().next();
+        *writer = Writer { saved, head: Some(Head::open(&self.folder)?), failed: false, damage };
         Ok(())
+    }
+
+    fn origin(&self) -> Origin<'_> {
+        let Self { folder, truth, layout, about, .. } = self;
+        Origin { folder, truth, layout, token: about.token }
     }
 
     /// Merges runs where there are many, and saves them where much is unsaved. What fails here is
@@ -277,18 +303,18 @@ impl<const WORDS: usize> Store<WORDS> {
     }
 
     /// One run instead of some; none if all their items are gone.
-    fn merged(&self, runs: &[Shelved<WORDS>]) -> Result<Option<Shelved<WORDS>>, CollectionError> {
-        let mut builder = RunBuilder::new();
-        builder.extend_from_all(runs, self.token);
+    fn merged(&self, runs: &[LiveRun]) -> Result<Option<LiveRun>, CollectionError> {
+        let mut builder = RunBuilder::new(&self.layout);
+        builder.extend_from_all(runs, self.about.token);
         if builder.is_empty() {
             return Ok(None);
         }
-        Ok(Some(Shelved::new(builder.finish(self.about.max_radius)?)))
+        Ok(Some(LiveRun::new(builder.finish(&self.layout)?)))
     }
 
     /// How many items are in no file.
     fn unsaved(&self) -> usize {
-        self.view().runs.iter().filter(|run| run.saved.is_none()).map(Shelved::len).sum()
+        self.view().runs.iter().filter(|run| run.saved.is_none()).map(LiveRun::len).sum()
     }
 
     /// Writes runs that are in no file.
@@ -315,26 +341,27 @@ impl<const WORDS: usize> Store<WORDS> {
         fs::create_dir_all(&folder).map_err(failed)?;
         let mut view = View::clone(&self.view());
         let mut saved = Saved { next: writer.saved.next, runs: Vec::new() };
-        for shelved in &mut view.runs {
-            let run = match shelved.saved {
+        for live in &mut view.runs {
+            let run = match live.saved.take() {
                 Some(run) => run,
                 None => {
-                    let names = &shelved.run.names;
+                    let names = &live.run.names;
                     let end = names.sequence(names.len() as u32 - 1) + 1;
                     saved.next += 1;
-                    shelved.run.save(&folder, saved.next, end)?
+                    live.run.save(&folder, &self.layout, saved.next, end)?
                 }
             };
-            saved.runs.push(run);
-            shelved.saved = Some(run);
+            saved.runs.push(run.clone());
+            live.saved = Some(run);
         }
         sync_folder(&folder).map_err(failed)?;
-        let removed = view.runs.iter().flat_map(Shelved::removed_sequences);
+        let removed = view.runs.iter().flat_map(LiveRun::removed_sequences);
         // If it fails, the truth takes no other write before it is opened again.
         writer.failed = true;
         self.truth.commit_saved(&saved, removed)?;
         writer.failed = false;
         writer.saved = saved;
+        writer.damage = None;
         self.publish(view);
         Ok(())
     }
@@ -360,8 +387,11 @@ impl<const WORDS: usize> Store<WORDS> {
     /// Removes files of runs that are not, or no longer, in use.
     fn remove_strays(&self, saved: &Saved) {
         let folder = self.folder.join("runs");
-        let used: HashSet<PathBuf> =
-            saved.runs.iter().flat_map(|run| files(&folder, run.number)).collect();
+        let used: HashSet<PathBuf> = saved
+            .runs
+            .iter()
+            .flat_map(|run| all_files(&folder, &self.layout, run.number))
+            .collect();
         let Ok(entries) = fs::read_dir(&folder) else { return };
         for path in entries.flatten().map(|entry| entry.path()) {
             if !used.contains(&path) {
@@ -371,28 +401,42 @@ impl<const WORDS: usize> Store<WORDS> {
         }
     }
 
+    /// Makes all tables from the records, and saves them.
+    pub fn repair(&self) -> Result<(), CollectionError> {
+        self.check_writable()?;
+        let mut writer = self.lock_writer();
+        self.reload(&mut writer)?;
+        let state = self.truth.documents()?.state;
+        self.publish(self.origin().rebuild(state)?);
+        self.save(&mut writer)
+    }
+
     /// Compares the files, the records and the view with each other and with their checksums.
     pub fn verify(&self) -> Result<(), CollectionError> {
         let writer = self.lock_writer();
+        if let Some(damage) = &writer.damage {
+            return Err(self.damaged_tables(damage));
+        }
         if !self.truth.is_whole()? {
             return Err(self.damaged("pages of the file differ from their checksums"));
         }
         let view = self.view();
-        view.runs.iter().try_for_each(|shelved| shelved.run.verify())?;
+        let whole = view.runs.iter().try_for_each(|live| live.run.verify());
+        whole.map_err(|error| self.damaged_tables(&error.to_string()))?;
         let state = self.truth.documents()?.state;
         let (mut items, mut ledger) = (0, 0u64);
-        self.truth.for_each(.., WORDS, &mut |sequence, record| {
+        self.truth.for_each(.., &mut |sequence, record| {
             items += 1;
             ledger = ledger.wrapping_add(record.checksum);
-            let place = view.find(record.id, names::hash(record.id, self.token));
-            let agrees = place.is_some_and(|place| {
-                view.sequence(place) == sequence
-                    && view.prints(place).iter().copied().eq(record.prints::<WORDS>())
+            let place = view.find(record.id, names::hash(record.id, self.about.token));
+            let agrees = place.zip(record.digest()).is_some_and(|(place, digest)| {
+                let tables = &view.run(place).run.tables;
+                view.sequence(place) == sequence && tables.hold(&self.layout, place.item, &digest)
             });
             if agrees {
                 return Ok(ControlFlow::Continue(()));
             }
-            Err(self.damaged(&format!("the tables do not hold item {sequence} as it is stored")))
+            Err(self.damaged_tables(&format!("they do not hold item {sequence} as it is stored")))
         })?;
         drop(writer);
         if (items, ledger) != (state.items, state.ledger) || view.state != state {
@@ -401,12 +445,42 @@ impl<const WORDS: usize> Store<WORDS> {
         Ok(())
     }
 
+    fn damaged_tables(&self, what: &str) -> CollectionError {
+        CollectionError::Tables { path: self.folder.clone(), what: what.to_owned() }
+    }
+
+    /// What is asked of the newest state, or of one that records are read from.
+    pub fn question<'a>(
+        &'a self,
+        by: &'a Criteria,
+        view: &View,
+    ) -> Result<Question<'a>, CollectionError> {
+        let size = (view.state.items, view.features());
+        Ok(Question::new(&*self.kind, by, &self.layout, size)?)
+    }
+
+    /// Shows a state of the collection, and its records.
+    ///
+    /// Whoever writes commits records first and publishes the view then. A view that is looked at
+    /// between the two has items that are gone from the records; then it is waited for whoever writes.
+    pub fn look<T>(
+        &self,
+        look: impl Fn(&View, &Records<'_>) -> Result<Option<T>, CollectionError>,
+    ) -> Result<T, CollectionError> {
+        if let Some(found) = look(&self.view(), &self.truth.records()?)? {
+            return Ok(found);
+        }
+        let _writer = self.lock_writer();
+        let records = self.truth.records()?;
+        look(&self.view(), &records)?.ok_or_else(|| records.missing())
+    }
+
     fn damaged(&self, what: &str) -> CollectionError {
         CollectionError::Damaged { path: truth_file(&self.folder), what: what.to_owned() }
     }
 }
 
-impl<const WORDS: usize> Drop for Store<WORDS> {
+impl Drop for Store {
     fn drop(&mut self) {
         if !self.read_only && self.unsaved() > SMALL {
             // Saves the next opening some work; the records are safe without.
@@ -415,22 +489,22 @@ impl<const WORDS: usize> Drop for Store<WORDS> {
     }
 }
 
-impl<const WORDS: usize> Request<WORDS> {
-    fn take_wish(&self) -> Option<Wish<WORDS>> {
-        self.wish.lock().unwrap_or_else(PoisonError::into_inner).take()
+impl Request {
+    fn take_request(&self) -> Option<WriteRequest> {
+        self.request.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    fn take_answer(&self) -> Option<Result<Answer, CollectionError>> {
+    fn take_answer(&self) -> Option<Result<WriteResult, CollectionError>> {
         self.answer.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    fn answer(&self, answer: Result<Answer, CollectionError>) {
+    fn answer(&self, answer: Result<WriteResult, CollectionError>) {
         *self.answer.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
     }
 }
 
 /// Where the last runs are too many, or too small for what follows: from there on they are merged.
-fn crowded<const WORDS: usize>(runs: &[Shelved<WORDS>]) -> Option<usize> {
+fn crowded(runs: &[LiveRun]) -> Option<usize> {
     let sizes: Vec<u32> = runs.iter().map(|run| size(run.run.names.len())).collect();
     let last = *sizes.last()?;
     let start = sizes.iter().rposition(|&size| size > last).map_or(0, |larger| larger + 1);
@@ -443,50 +517,83 @@ fn size(items: usize) -> u32 {
     (items / SMALL).checked_ilog(FAN).map_or(0, |size| size + 1)
 }
 
-struct Loaded<const WORDS: usize> {
-    view: View<WORDS>,
+struct Loaded {
+    view: View,
     notes: Vec<String>,
 }
 
-/// The view of a folder: from the files of its runs and the records since; or, if the files are not
-/// all there as they were written, from all records.
-fn load_view<const WORDS: usize>(
-    folder: &Path,
-    truth: &Truth,
-    about: &About,
+/// Where views come from.
+struct Origin<'a> {
+    folder: &'a Path,
+    truth: &'a Truth,
+    layout: &'a Layout,
     token: u64,
-    state: State,
-    saved: &Saved,
-) -> Result<Loaded<WORDS>, CollectionError> {
-    let mut notes = Vec::new();
-    let opened = open_all(&folder.join("runs"), &saved.runs, about.max_radius);
-    let runs = match opened {
-        Ok(runs) => with_removed(runs, truth.removed()?),
-        Err(error) => {
-            notes.push(format!("search tables made anew from the records: {error}"));
-            None
+}
+
+impl Origin<'_> {
+    /// The view of a folder: from the files of its runs and the records since; or, if the files are not
+    /// all there as they were written, from all records.
+    fn load_view(&self, state: State, saved: &Saved) -> Result<Loaded, CollectionError> {
+        let mut notes = Vec::new();
+        let runs = match open_all(&self.folder.join("runs"), self.layout, &saved.runs) {
+            Ok(runs) => with_removed(runs, self.truth.removed()?),
+            Err(error) => {
+                notes.push(format!("search tables rebuilt from the records: {error}"));
+                None
+            }
+        };
+        if let Some(runs) = runs {
+            let view = self.with_records(runs, saved.end(), state)?;
+            if agrees(&view) {
+                return Ok(Loaded { view, notes });
+            }
+            notes.push("search tables rebuilt from the records: they did not agree".to_owned());
         }
-    };
-    if let Some(runs) = runs {
-        let view = with_records(runs, saved.end(), truth, about, token, state)?;
+        Ok(Loaded { view: self.rebuild(state)?, notes })
+    }
+
+    /// The view that all records make.
+    fn rebuild(&self, state: State) -> Result<View, CollectionError> {
+        let view = self.with_records(Vec::new(), 0, state)?;
         if agrees(&view) {
-            return Ok(Loaded { view, notes });
+            return Ok(view);
         }
-        notes.push("search tables made anew from the records: they did not agree".to_owned());
+        let what = "records are missing, or there are too many".to_owned();
+        Err(CollectionError::Damaged { path: truth_file(self.folder), what })
     }
-    let view = with_records(Vec::new(), 0, truth, about, token, state)?;
-    if agrees(&view) {
-        return Ok(Loaded { view, notes });
+
+    /// Adds the records from a sequence number on.
+    fn with_records(
+        &self,
+        mut runs: Vec<LiveRun>,
+        start: u64,
+        state: State,
+    ) -> Result<View, CollectionError> {
+        let mut builder = RunBuilder::new(self.layout);
+        self.truth.for_each(start.., &mut |sequence, record| {
+            let hash = names::hash(record.id, self.token);
+            let digest = self.digest(sequence, record.digest())?;
+            builder.push(record.id, hash, sequence, record.checksum, &digest);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        if !builder.is_empty() {
+            runs.push(LiveRun::new(builder.finish(self.layout)?));
+        }
+        Ok(View { runs, state })
     }
-    let what = "records are missing, or there are too many".to_owned();
-    Err(CollectionError::Damaged { path: truth_file(folder), what })
+
+    /// A digest that was read, if this collection can hold it.
+    fn digest(&self, sequence: u64, digest: Option<Digest>) -> Result<Digest, CollectionError> {
+        let fits = |digest: &Digest| check_shape(digest, self.layout.shape).is_ok();
+        digest.filter(fits).ok_or_else(|| CollectionError::Damaged {
+            path: truth_file(self.folder),
+            what: format!("item {sequence} has no digest that can be read"),
+        })
+    }
 }
 
 /// Marks what is gone; `None` if a removed item is in no run.
-fn with_removed<const WORDS: usize>(
-    mut runs: Vec<Shelved<WORDS>>,
-    removed: Vec<(u64, u64)>,
-) -> Option<Vec<Shelved<WORDS>>> {
+fn with_removed(mut runs: Vec<LiveRun>, removed: Vec<(u64, u64)>) -> Option<Vec<LiveRun>> {
     for (sequence, checksum) in removed {
         let (run, item) = runs
             .iter_mut()
@@ -496,30 +603,9 @@ fn with_removed<const WORDS: usize>(
     Some(runs)
 }
 
-/// Adds the records from a sequence number on.
-fn with_records<const WORDS: usize>(
-    mut runs: Vec<Shelved<WORDS>>,
-    start: u64,
-    truth: &Truth,
-    about: &About,
-    token: u64,
-    state: State,
-) -> Result<View<WORDS>, CollectionError> {
-    let mut builder = RunBuilder::new();
-    truth.for_each(start.., WORDS, &mut |sequence, record| {
-        let hash = names::hash(record.id, token);
-        builder.push(record.id, hash, sequence, record.checksum, record.prints());
-        Ok(ControlFlow::Continue(()))
-    })?;
-    if !builder.is_empty() {
-        runs.push(Shelved::new(builder.finish(about.max_radius)?));
-    }
-    Ok(View { runs, state })
-}
-
 /// Whether a view holds all that was acknowledged, and no more.
-fn agrees<const WORDS: usize>(view: &View<WORDS>) -> bool {
-    let items: usize = view.runs.iter().map(Shelved::len).sum();
+fn agrees(view: &View) -> bool {
+    let items: usize = view.runs.iter().map(LiveRun::len).sum();
     let ledger = view.runs.iter().fold(0u64, |sum, run| sum.wrapping_add(run.ledger()));
     (items as u64, ledger) == (view.state.items, view.state.ledger)
 }
@@ -533,14 +619,5 @@ pub fn sync_folder(folder: &Path) -> std::io::Result<()> {
 /// The system does it by itself.
 #[cfg(not(unix))]
 pub fn sync_folder(_folder: &Path) -> std::io::Result<()> {
-    Ok(())
-}
-
-/// The radius of a search, which may not be wider than the collection was made for.
-pub fn check_radius(about: &About, radius: Radius) -> Result<(), CollectionError> {
-    let (asked, max) = (radius.bits(), about.max_radius.bits());
-    if asked > max {
-        return Err(crate::IndexError::Radius { asked, max }.into());
-    }
     Ok(())
 }

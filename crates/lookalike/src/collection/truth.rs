@@ -12,8 +12,8 @@ use std::{
 };
 
 use redb::{
-    Builder, Database, DatabaseError, ReadOnlyDatabase, ReadTransaction, ReadableDatabase,
-    ReadableTable, TableDefinition, WriteTransaction,
+    Builder, Database, DatabaseError, ReadOnlyDatabase, ReadOnlyTable, ReadTransaction,
+    ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction,
 };
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;
@@ -23,7 +23,6 @@ use super::{
     about::{About, FORMAT, Saved, State},
     record::{self, Record},
 };
-use crate::Model;
 
 /// Records by sequence number.
 const ITEMS: TableDefinition<u64, &[u8]> = TableDefinition::new("items");
@@ -56,7 +55,6 @@ enum Store {
 /// All that is told about the whole.
 pub struct Documents {
     pub about: About,
-    pub token: u64,
     pub state: State,
     pub saved: Saved,
 }
@@ -83,18 +81,16 @@ pub struct Changes<'a> {
 
 impl Truth {
     /// A new store with nothing in it.
-    pub fn create(path: &Path, about: &About, token: u64) -> Result<Self, CollectionError> {
+    pub fn create(path: &Path, about: &About) -> Result<Self, CollectionError> {
         let truth = Self { path: path.into(), store: RwLock::new(Store::Closed) };
         let database = truth.guarded("creating", || Ok(builder().create(path)?))?;
         truth.guarded("creating", || {
             let transaction = database.begin_write()?;
             transaction.open_table(ITEMS)?;
             transaction.open_table(REMOVED)?;
-            write(&transaction, "about", about.to_json(token).to_string().as_bytes())?;
-            if let Some(model) = about.model() {
-                let mut bytes = Vec::new();
-                model.write(&mut bytes).map_err(|error| Failure::Damaged(error.to_string()))?;
-                write(&transaction, "model", &bytes)?;
+            write(&transaction, "about", about.to_json().to_string().as_bytes())?;
+            if let Some(model) = &about.recipe.model {
+                write(&transaction, "model", model)?;
             }
             write(&transaction, "state", State::default().to_json().to_string().as_bytes())?;
             write(&transaction, "runs", Saved::default().to_json().to_string().as_bytes())?;
@@ -135,26 +131,18 @@ impl Truth {
     /// All that is told about the whole.
     pub fn documents(&self) -> Result<Documents, CollectionError> {
         let reading = self.read("reading", |reading| {
-            let model = match read(reading, "model")? {
-                None => None,
-                Some(bytes) => Some(
-                    Model::read(bytes.as_slice())
-                        .map_err(|error| Failure::Damaged(error.to_string()))?,
-                ),
-            };
             let about = document(reading, "about")?;
             let format = about.get("format").and_then(Value::as_u64).unwrap_or(0);
-            if format > FORMAT {
+            if format != FORMAT {
                 return Ok(Err(format));
             }
             let damaged = |what: &str| Failure::Damaged(format!("{what} cannot be understood"));
-            let (about, token) =
-                About::from_json(&about, model).ok_or_else(|| damaged("what it is of"))?;
+            let about = About::from_json(&about, read(reading, "model")?);
+            let about = about.ok_or_else(|| damaged("what it is of"))?;
             let state = State::from_json(&document(reading, "state")?);
             let saved = Saved::from_json(&document(reading, "runs")?);
             Ok(Ok(Documents {
                 about,
-                token,
                 state: state.ok_or_else(|| damaged("its state"))?,
                 saved: saved.ok_or_else(|| damaged("the list of runs"))?,
             }))
@@ -163,29 +151,23 @@ impl Truth {
         reading.map_err(|found| CollectionError::Version { path, found, reads: FORMAT })
     }
 
-    /// The item of this sequence number, which must be there.
-    pub fn item(&self, sequence: u64, words: usize) -> Result<StoredItem, CollectionError> {
-        self.read("reading", |reading| {
-            let table = reading.open_table(ITEMS)?;
-            let bytes = table.get(sequence)?.ok_or_else(|| {
-                Failure::Damaged(format!("the record of item {sequence} is missing"))
-            })?;
-            Ok(whole(bytes.value(), sequence, words)?.to_item(sequence))
-        })
+    /// The records as they are at this moment, to be looked up one by one.
+    pub fn records(&self) -> Result<Records<'_>, CollectionError> {
+        let table = self.read("reading", |reading| Ok(reading.open_table(ITEMS)?))?;
+        Ok(Records { truth: self, table })
     }
 
     /// Calls `on_record` with every record of a range of sequence numbers, in order.
     pub fn for_each(
         &self,
         range: impl RangeBounds<u64>,
-        words: usize,
         on_record: OnRecord<'_>,
     ) -> Result<(), CollectionError> {
         let mut refused = None;
         self.read("reading", |reading| {
             for entry in reading.open_table(ITEMS)?.range(range)? {
                 let (sequence, bytes) = entry?;
-                let record = whole(bytes.value(), sequence.value(), words)?;
+                let record = whole(bytes.value(), sequence.value())?;
                 match on_record(sequence.value(), &record) {
                     Ok(ControlFlow::Continue(())) => {}
                     Ok(ControlFlow::Break(())) => break,
@@ -200,12 +182,11 @@ impl Truth {
         refused.map_or(Ok(()), Err)
     }
 
-    /// As [`for_each`](Self::for_each) over all records, but a record that differs from its checksum
-    /// is reported to `on_damaged`, and passed over.
+    /// Calls `on_item` with every item that can be read, in order, until it fails. A record that
+    /// differs from its checksum is reported to `on_damaged`, and passed over.
     pub fn for_each_readable(
         &self,
-        words: usize,
-        on_record: OnRecord<'_>,
+        on_item: &mut dyn FnMut(StoredItem) -> Result<(), CollectionError>,
         on_damaged: &mut dyn FnMut(CollectionError),
     ) -> Result<(), CollectionError> {
         let mut refused = None;
@@ -213,12 +194,13 @@ impl Truth {
             for entry in reading.open_table(ITEMS)?.range::<u64>(..)? {
                 let (sequence, bytes) = entry?;
                 let (sequence, bytes) = (sequence.value(), bytes.value());
-                let Some(record) = Record::read(bytes, sequence, words) else {
+                let record = Record::read(bytes, sequence);
+                let Some(item) = record.and_then(|record| record.to_item(sequence)) else {
                     let id = record::probable_id(bytes);
                     on_damaged(CollectionError::Record { sequence, id });
                     continue;
                 };
-                if let Err(error) = on_record(sequence, &record) {
+                if let Err(error) = on_item(item) {
                     refused = Some(error);
                     break;
                 }
@@ -436,6 +418,34 @@ impl Truth {
     }
 }
 
+/// The records of one moment. They can be looked up from several threads at once.
+pub struct Records<'t> {
+    truth: &'t Truth,
+    table: ReadOnlyTable<u64, &'static [u8]>,
+}
+
+impl Records<'_> {
+    /// A record is not there, though it should be.
+    pub fn missing(&self) -> CollectionError {
+        let what = "a record is missing".to_owned();
+        CollectionError::Damaged { path: self.truth.path.clone(), what }
+    }
+
+    /// What `look` makes of a record; `None` if there is none of this sequence number. `look` returns
+    /// `None` if it cannot make anything of it.
+    pub fn look<T>(
+        &self,
+        sequence: u64,
+        look: impl FnOnce(&Record<'_>) -> Option<T>,
+    ) -> Result<Option<T>, CollectionError> {
+        self.truth.guarded("reading", || {
+            let Some(bytes) = self.table.get(sequence)? else { return Ok(None) };
+            let record = whole(bytes.value(), sequence)?;
+            look(&record).map(Some).ok_or_else(|| differs(sequence))
+        })
+    }
+}
+
 fn builder() -> Builder {
     let mut builder = Builder::new();
     builder.set_cache_size(CACHE_BYTES);
@@ -461,8 +471,8 @@ macro_rules! failures {
 
 failures!(CommitError, CompactionError, DatabaseError, StorageError, TableError, TransactionError);
 
-fn whole(bytes: &[u8], sequence: u64, words: usize) -> Result<Record<'_>, Failure> {
-    Record::read(bytes, sequence, words).ok_or_else(|| differs(sequence))
+fn whole(bytes: &[u8], sequence: u64) -> Result<Record<'_>, Failure> {
+    Record::read(bytes, sequence).ok_or_else(|| differs(sequence))
 }
 
 fn differs(sequence: u64) -> Failure {

@@ -57,13 +57,21 @@ pub(crate) enum Content {
     Checks(u32),
     Ids(u32),
     Live,
-    Owners,
+    Owners(u32),
     Sequences,
     NameBases,
     NameEnds,
     Names,
     Tags,
     Places,
+    EqualKeys,
+    EqualItems,
+    SetOrder,
+    SetWeights,
+    SetLengths,
+    SetBitmaps,
+    SetKeys,
+    SetKeyOwners,
 }
 
 impl Content {
@@ -76,13 +84,21 @@ impl Content {
             Self::Checks(table) => [4, table],
             Self::Ids(table) => [5, table],
             Self::Live => [6, 0],
-            Self::Owners => [7, 0],
+            Self::Owners(table) => [7, table],
             Self::Sequences => [8, 0],
             Self::NameBases => [9, 0],
             Self::NameEnds => [10, 0],
             Self::Names => [11, 0],
             Self::Tags => [12, 0],
             Self::Places => [13, 0],
+            Self::EqualKeys => [14, 0],
+            Self::EqualItems => [15, 0],
+            Self::SetOrder => [16, 0],
+            Self::SetWeights => [17, 0],
+            Self::SetLengths => [18, 0],
+            Self::SetBitmaps => [19, 0],
+            Self::SetKeys => [20, 0],
+            Self::SetKeyOwners => [21, 0],
         }
     }
 
@@ -94,13 +110,21 @@ impl Content {
             [4, table] => Self::Checks(table),
             [5, table] => Self::Ids(table),
             [6, 0] => Self::Live,
-            [7, 0] => Self::Owners,
+            [7, table] => Self::Owners(table),
             [8, 0] => Self::Sequences,
             [9, 0] => Self::NameBases,
             [10, 0] => Self::NameEnds,
             [11, 0] => Self::Names,
             [12, 0] => Self::Tags,
             [13, 0] => Self::Places,
+            [14, 0] => Self::EqualKeys,
+            [15, 0] => Self::EqualItems,
+            [16, 0] => Self::SetOrder,
+            [17, 0] => Self::SetWeights,
+            [18, 0] => Self::SetLengths,
+            [19, 0] => Self::SetBitmaps,
+            [20, 0] => Self::SetKeys,
+            [21, 0] => Self::SetKeyOwners,
             _ => return None,
         })
     }
@@ -115,11 +139,16 @@ impl fmt::Display for Content {
             Self::Checks(table) => write!(f, "table {table} (checks)"),
             Self::Ids(table) => write!(f, "table {table} (ids)"),
             Self::Live => write!(f, "the list of live items"),
-            Self::Owners => write!(f, "the items of fingerprints"),
+            Self::Owners(_) => write!(f, "the items of fingerprints"),
             Self::Sequences => write!(f, "the sequence numbers"),
             Self::NameBases | Self::NameEnds => write!(f, "the ends of ids"),
             Self::Names => write!(f, "the ids"),
             Self::Tags | Self::Places => write!(f, "the table of ids"),
+            Self::EqualKeys | Self::EqualItems => write!(f, "the equal items"),
+            Self::SetOrder | Self::SetWeights | Self::SetLengths | Self::SetBitmaps => {
+                write!(f, "the feature sets")
+            }
+            Self::SetKeys | Self::SetKeyOwners => write!(f, "the keys of feature sets"),
         }
     }
 }

@@ -13,7 +13,7 @@
 //! | `sets.rs` | Where are the sets, if memory may not hold them? |
 //! | `pairs.rs`, `stars.rs` | Which pairs are alike? Which items belong to which keeper? |
 
-mod bitmap;
+pub(crate) mod bitmap;
 mod bounds;
 mod commonness;
 mod index;
@@ -31,15 +31,16 @@ use std::{
 
 use rayon::prelude::*;
 
-use crate::{Kernel, PairsError, Verify, keys::Keys, verify::Set};
+use crate::{Closeness, Kernel, PairsError, Verify, keys::Keys, verify::Set};
 use bounds::Bounds;
 use commonness::Counts;
 use index::{IndexSizes, Order, OverlapIndex, Postings, Probe, Rule};
-pub(crate) use pairs::OverlapPair;
-pub(crate) use sets::{Gathered, Sets};
-pub(crate) use stars::Joined;
+pub(crate) use sets::{Block, Gathered, Sets};
 
-/// A search among many sets.
+/// Says how close two sets are, by number, if they are alike.
+pub(crate) type Judge<'a> = &'a (dyn Fn(u32, u32, Set<'_>, Set<'_>) -> Option<Closeness> + Sync);
+
+/// A search among many sets. Empty sets take no part.
 pub(crate) struct Overlaps<'a> {
     pub sets: &'a Sets,
     /// By set: the weight of all its features.
@@ -47,8 +48,8 @@ pub(crate) struct Overlaps<'a> {
     pub verify: Verify,
     /// If given, only sets with a common key are compared. Else the answer is exact.
     pub keys: Option<Keys>,
-    /// What must be true of two sets beyond their similarity.
-    pub accepts: &'a (dyn Fn(u32, u32) -> bool + Sync),
+    /// How close two sets are, by number, if they are alike: at least as similar as `verify` asks for.
+    pub judge: Judge<'a>,
     pub kernel: Kernel,
     /// Bytes that an index may take.
     pub memory: Option<u64>,
@@ -87,7 +88,7 @@ struct Prepared {
 impl Overlaps<'_> {
     /// What is known of all sets.
     fn prepare_all(&self) -> Result<Prepared, PairsError> {
-        self.prepare(vec![true; self.weights.len()])
+        self.prepare(self.weights.iter().map(|&weight| weight > 0).collect())
     }
 
     /// Counts the features of the sets that take part, and drops those that have too few in common

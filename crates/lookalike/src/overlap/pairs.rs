@@ -11,18 +11,10 @@ use rayon::prelude::*;
 use super::{
     Counters, Gathered, Order, OverlapIndex, Overlaps, Pool, Postings, Prepared, Probe, in_chunks,
 };
-use crate::PairsError;
-
-/// Two alike sets, by number; `a` is less than `b`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct OverlapPair {
-    pub a: u32,
-    pub b: u32,
-    pub similarity: f32,
-}
+use crate::{AlikePair, PairsError};
 
 /// Takes pairs as they are found, from any thread, in any order, each once.
-pub(crate) type OnPairs<'a> = &'a (dyn Fn(Vec<OverlapPair>) -> Result<(), PairsError> + Sync);
+pub(crate) type OnPairs<'a> = &'a (dyn Fn(Vec<AlikePair>) -> Result<(), PairsError> + Sync);
 
 /// How many sets are compared with how many others to tell how many pairs there are.
 const ESTIMATED_FROM: usize = 512;
@@ -91,7 +83,7 @@ impl Overlaps<'_> {
         self.insert_all(&mut index, &rule, Order::Any, &members, &sets);
         let slab = Slab { index, members: &members, sets: &sets };
         let found = AtomicU64::new(0);
-        let count = |pairs: Vec<OverlapPair>| {
+        let count = |pairs: Vec<AlikePair>| {
             let pairs = pairs.iter().filter(|pair| pair.a != pair.b).count();
             found.fetch_add(pairs as u64, Ordering::Relaxed);
             Ok(())
@@ -179,9 +171,9 @@ impl Join<'_> {
         (items, sets, at): (&[u32], &Gathered<'_>, usize),
         end: u32,
         (postings, probe): (&Postings, &mut Probe),
-        pairs: &mut Vec<OverlapPair>,
+        pairs: &mut Vec<AlikePair>,
     ) {
-        let Overlaps { verify, kernel, accepts, .. } = self.overlaps;
+        let judge = self.overlaps.judge;
         let set = self.overlaps.set(sets, items, at);
         let visited = probe.visited;
         slab.index.collect(postings, 0..end, probe);
@@ -194,11 +186,9 @@ impl Join<'_> {
             verified += 1;
             let other = slab.members[entry as usize];
             let other_set = self.overlaps.set(slab.sets, slab.members, entry as usize);
-            if let Some(similarity) = verify.enough(set, other_set, *kernel)
-                && accepts(item, other)
-            {
+            if let Some(closeness) = judge(item, other, set, other_set) {
                 let (a, b) = (item.min(other), item.max(other));
-                pairs.push(OverlapPair { a, b, similarity });
+                pairs.push(AlikePair { a, b, closeness });
             }
         }
         let add = |counter: &AtomicU64, count: u64| counter.fetch_add(count, Ordering::Relaxed);

@@ -15,18 +15,11 @@ use super::{
     BATCH, Counters, Gathered, IndexSizes, Order, OverlapIndex, Overlaps, Pool, Postings, Prepared,
     Probe, Rule, in_chunks,
 };
-use crate::PairsError;
-
-/// The keeper that a set belongs to, and how similar the two are.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Joined {
-    pub keeper: u32,
-    pub similarity: f32,
-}
+use crate::{Nearest, PairsError};
 
 impl Overlaps<'_> {
     /// By set, the keeper that it belongs to; `None` for keepers, and for sets that are not in `order`.
-    pub fn stars(&self, order: &[u32]) -> Result<(Vec<Option<Joined>>, Counters), PairsError> {
+    pub fn stars(&self, order: &[u32]) -> Result<(Vec<Option<Nearest>>, Counters), PairsError> {
         let Prepared { rule, is_alive } = self.prepare_all()?;
         let mut waiting: Vec<u32> =
             order.iter().copied().filter(|&item| is_alive[item as usize]).collect();
@@ -57,7 +50,7 @@ impl Overlaps<'_> {
         &self,
         keepers: &[u32],
         items: &[u32],
-    ) -> Result<(Vec<Option<Joined>>, Counters), PairsError> {
+    ) -> Result<(Vec<Option<Nearest>>, Counters), PairsError> {
         let Prepared { rule, is_alive } = self.prepare_all()?;
         let alive = |some: &[u32]| -> Vec<u32> {
             some.iter().copied().filter(|&item| is_alive[item as usize]).collect()
@@ -94,7 +87,7 @@ struct Keepers<'a> {
 struct Stars<'a> {
     overlaps: &'a Overlaps<'a>,
     rule: &'a Rule,
-    joined: Vec<Option<Joined>>,
+    joined: Vec<Option<Nearest>>,
     counters: Counters,
     done: AtomicU64,
     total: u64,
@@ -134,7 +127,7 @@ impl<'a> Stars<'a> {
             postings.take(rule, Order::Any, overlaps.set(sets, members, at));
         });
         let postings = &self.postings[..batch.len()];
-        let settled: Vec<Option<Joined>> = (postings.par_iter(), batch.clone())
+        let settled: Vec<Option<Nearest>> = (postings.par_iter(), batch.clone())
             .into_par_iter()
             .with_min_len(16)
             .map(|(postings, at)| {
@@ -193,7 +186,7 @@ impl<'a> Stars<'a> {
         while !rest.is_empty() {
             let (some, later) = rest.split_at(self.overlaps.looked_up(rest));
             let sets = self.overlaps.sets.gather(some)?;
-            let found: Vec<Vec<Option<Joined>>> = in_chunks(some.len())
+            let found: Vec<Vec<Option<Nearest>>> = in_chunks(some.len())
                 .map(|chunk| {
                     let mut postings = Postings::default();
                     let one = |at| {
@@ -226,7 +219,7 @@ impl<'a> Stars<'a> {
         keepers: &Keepers<'_>,
         set: (&[u32], &Gathered<'_>, usize),
         postings: &Postings,
-    ) -> Option<Joined> {
+    ) -> Option<Nearest> {
         let all = 0..keepers.index.len();
         let passing = self.probes.with(|probe| self.passing(keepers, all, postings, probe));
         passing.into_iter().find_map(|entry| self.verify(keepers, set, entry))
@@ -262,14 +255,13 @@ impl<'a> Stars<'a> {
         keepers: &Keepers<'_>,
         (items, sets, at): (&[u32], &Gathered<'_>, usize),
         entry: u32,
-    ) -> Option<Joined> {
-        let Overlaps { verify, kernel, accepts, .. } = self.overlaps;
+    ) -> Option<Nearest> {
         self.counters.verified.fetch_add(1, Ordering::Relaxed);
         let position = keepers.positions[entry as usize] as usize;
         let keeper = keepers.members[position];
         let one = self.overlaps.set(sets, items, at);
         let other = self.overlaps.set(keepers.sets, keepers.members, position);
-        let similarity = verify.enough(one, other, *kernel)?;
-        accepts(items[at], keeper).then_some(Joined { keeper, similarity })
+        let closeness = (self.overlaps.judge)(items[at], keeper, one, other)?;
+        Some(Nearest { keeper, closeness })
     }
 }

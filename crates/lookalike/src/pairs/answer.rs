@@ -3,7 +3,9 @@
 use rayon::prelude::*;
 
 use super::{Pair, PairsError, Plan, join::Found};
-use crate::{AlikePair, alike::PackedPair, equal::EqualGroups, listing::Listing, sorted::Room};
+use crate::{
+    AlikePair, Closeness, alike::PackedPair, equal::EqualGroups, listing::Listing, sorted::Room,
+};
 
 /// The answer: every pair, with equal fingerprints kept together as groups.
 #[derive(Clone, Debug)]
@@ -56,10 +58,10 @@ impl Pairs {
     /// A group of `g` equal items makes `g * (g - 1) / 2` pairs, here and only here.
     pub fn for_each(&self, mut on_pair: impl FnMut(Pair)) {
         let near = || self.near.iter().map(|&pair| Ok(PackedPair::from(pair)));
-        let listing = Listing::new(&self.groups, None, crate::Equals::All);
+        let listing = Listing::new(&self.groups, Closeness::within(0), crate::Equals::All);
         let listed = listing.for_each(near, &Room::unlimited(), |pair| {
-            let AlikePair { a, b, distance, .. } = pair;
-            on_pair(Pair { a, b, distance });
+            let AlikePair { a, b, closeness } = pair;
+            on_pair(Pair { a, b, distance: closeness.distance.unwrap_or(0) });
             Ok::<_, PairsError>(())
         });
         listed.expect("what lies in memory can be read");

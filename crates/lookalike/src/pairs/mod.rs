@@ -22,12 +22,7 @@ mod workspace;
 
 use std::path::PathBuf;
 
-use crate::{
-    Fingerprint, Radius, Resources,
-    groups::Groups,
-    resources::stoppable,
-    stars::{Alike, NearPrints, in_groups},
-};
+use crate::{Fingerprint, Radius, Resources, resources::stoppable};
 pub use answer::Pairs;
 use find::Strategy;
 pub use plan::Plan;
@@ -129,7 +124,7 @@ impl<'a> AllPairs<'a> {
         if let Some(limit) = self.memory_exceeded::<WORDS>(prints.len()) {
             let mut spill = Spill::create(self.resources.folder().to_owned())?;
             spill.push(prints)?;
-            return self.run_spilled(spill, limit);
+            return self.run_spilled(&spill, limit);
         }
         let radius = self.radius.bits();
         let sample = Sample::of(prints);
@@ -146,60 +141,26 @@ impl<'a> AllPairs<'a> {
         })
     }
 
-    /// Groups around keepers: items are taken in `order`; one that is within the radius of an earlier
-    /// keeper belongs to the first such keeper in that order, otherwise it becomes a keeper.
-    ///
-    /// Pairs are listed only where there are few: many near-identical items are compared with keepers
-    /// alone. An item that is not in `order` is in no group.
-    ///
-    /// ```
-    /// use lookalike::{AllPairs, Fingerprint, Radius};
-    ///
-    /// // 0 ~ 1 ~ 2: a chain. 0 and 2 are not within the radius, so both are kept.
-    /// let prints = [0b00, 0b01, 0b11].map(|bits| Fingerprint([bits]));
-    /// let groups = AllPairs::new(Radius::new(1)).stars(&prints, &[0, 1, 2])?;
-    /// assert_eq!((groups.len(), groups[0].keep, groups[0].members[0].item), (1, 0, 1));
-    /// # Ok::<(), lookalike::PairsError>(())
-    /// ```
-    pub fn stars<const WORDS: usize>(
-        &self,
-        prints: &[Fingerprint<WORDS>],
-        order: &[u32],
-    ) -> Result<Groups, PairsError> {
-        self.check::<WORDS>(prints.len())?;
-        let near = self.near(prints);
-        Ok(in_groups(&stoppable(|| near.stars(order))?))
-    }
-
-    /// Groups of the first `own` items around the others: each belongs to the first of the others
-    /// that is within the radius. Own items are not compared with each other.
-    pub fn against<const WORDS: usize>(
-        &self,
-        prints: &[Fingerprint<WORDS>],
-        own: usize,
-    ) -> Result<Groups, PairsError> {
-        self.check::<WORDS>(prints.len())?;
-        let near = self.near(prints);
-        let keepers: Vec<u32> = (own as u32..prints.len() as u32).collect();
-        let items: Vec<u32> = (0..own as u32).collect();
-        Ok(in_groups(&stoppable(|| near.around(&keepers, &items))?))
-    }
-
-    fn near<'n, const WORDS: usize>(
-        &'n self,
-        prints: &'n [Fingerprint<WORDS>],
-    ) -> NearPrints<'n, WORDS> {
-        NearPrints { prints, radius: self.radius, resources: &self.resources }
-    }
-
     /// Starts an input that arrives in pieces and may be larger than memory.
     pub fn collector<const WORDS: usize>(self) -> Collector<'a, WORDS> {
-        Collector { options: self, prints: Vec::new(), spill: None }
+        Collector { options: self, held: Held::default() }
+    }
+
+    /// Finds the pairs of fingerprints, wherever they are.
+    pub(crate) fn run_held<const WORDS: usize>(
+        &self,
+        held: &Held<WORDS>,
+    ) -> Result<Pairs, PairsError> {
+        self.check::<WORDS>(held.len())?;
+        match (&held.spill, self.resources.limit()) {
+            (Some(spill), Some(limit)) => self.run_spilled(spill, limit),
+            _ => self.run(&held.prints),
+        }
     }
 
     fn run_spilled<const WORDS: usize>(
         &self,
-        spill: Spill<WORDS>,
+        spill: &Spill<WORDS>,
         limit: u64,
     ) -> Result<Pairs, PairsError> {
         let (found, plan, written) = stoppable(|| spill.find(self, limit))?;
@@ -219,7 +180,7 @@ impl<'a> AllPairs<'a> {
 
     /// The limit, if so many items may need more.
     fn memory_exceeded<const WORDS: usize>(&self, items: usize) -> Option<u64> {
-        self.resources.limit().filter(|&limit| memory_needed::<WORDS>(items) > limit)
+        memory_exceeded::<WORDS>(&self.resources, items)
     }
 
     /// Refuses what cannot be answered, before any work.
@@ -234,6 +195,11 @@ impl<'a> AllPairs<'a> {
             _ => Ok(()),
         }
     }
+}
+
+/// The memory limit, if so many items may need more.
+fn memory_exceeded<const WORDS: usize>(resources: &Resources<'_>, items: usize) -> Option<u64> {
+    resources.limit().filter(|&limit| memory_needed::<WORDS>(items) > limit)
 }
 
 /// Bytes that finding the pairs of so many fingerprints in memory may take: each with its record. Very
@@ -257,20 +223,34 @@ fn memory_needed<const WORDS: usize>(items: usize) -> u64 {
 /// ```
 pub struct Collector<'a, const WORDS: usize> {
     options: AllPairs<'a>,
+    held: Held<WORDS>,
+}
+
+/// Fingerprints in the order in which they came: in memory, or in a file if they do not fit.
+#[derive(Default)]
+pub(crate) struct Held<const WORDS: usize> {
     prints: Vec<Fingerprint<WORDS>>,
     spill: Option<Spill<WORDS>>,
 }
 
-impl<const WORDS: usize> Collector<'_, WORDS> {
-    /// Adds items, which take the next positions.
-    pub fn push(&mut self, prints: &[Fingerprint<WORDS>]) -> Result<(), PairsError> {
+impl<const WORDS: usize> Held<WORDS> {
+    /// Adds a fingerprint in memory.
+    pub fn keep(&mut self, print: Fingerprint<WORDS>) {
+        self.prints.push(print);
+    }
+
+    /// Adds fingerprints: to the file, if so many do not fit the memory limit.
+    pub fn push(
+        &mut self,
+        prints: &[Fingerprint<WORDS>],
+        resources: &Resources<'_>,
+    ) -> Result<(), PairsError> {
         if let Some(spill) = &mut self.spill {
             return spill.push(prints);
         }
-        let items = self.prints.len() + prints.len();
-        match self.options.memory_exceeded::<WORDS>(items) {
+        match memory_exceeded::<WORDS>(resources, self.prints.len() + prints.len()) {
             Some(_) => {
-                let mut spill = Spill::create(self.options.resources.folder().to_owned())?;
+                let mut spill = Spill::create(resources.folder().to_owned())?;
                 spill.push(&std::mem::take(&mut self.prints))?;
                 spill.push(prints)?;
                 self.spill = Some(spill);
@@ -280,9 +260,25 @@ impl<const WORDS: usize> Collector<'_, WORDS> {
         Ok(())
     }
 
-    /// How many items were pushed.
     pub fn len(&self) -> usize {
         self.spill.as_ref().map_or(self.prints.len(), Spill::items)
+    }
+
+    /// All of them, unless they are in a file.
+    pub fn in_memory(&self) -> Option<&[Fingerprint<WORDS>]> {
+        self.spill.is_none().then_some(&self.prints)
+    }
+}
+
+impl<const WORDS: usize> Collector<'_, WORDS> {
+    /// Adds items, which take the next positions.
+    pub fn push(&mut self, prints: &[Fingerprint<WORDS>]) -> Result<(), PairsError> {
+        self.held.push(prints, &self.options.resources)
+    }
+
+    /// How many items were pushed.
+    pub fn len(&self) -> usize {
+        self.held.len()
     }
 
     /// Whether nothing was pushed.
@@ -292,16 +288,13 @@ impl<const WORDS: usize> Collector<'_, WORDS> {
 
     /// Takes out everything pushed; nothing, if it did not fit into memory.
     pub fn take_prints(&mut self) -> Option<Vec<Fingerprint<WORDS>>> {
-        self.spill.is_none().then(|| std::mem::take(&mut self.prints))
+        let is_held = self.held.spill.is_none();
+        is_held.then(|| std::mem::take(&mut self.held.prints))
     }
 
     /// Finds the pairs of everything pushed.
     pub fn finish(self) -> Result<Pairs, PairsError> {
-        self.options.check::<WORDS>(self.len())?;
-        match (self.spill, self.options.resources.limit()) {
-            (Some(spill), Some(limit)) => self.options.run_spilled(spill, limit),
-            _ => self.options.run(&self.prints),
-        }
+        self.options.run_held(&self.held)
     }
 }
 

@@ -46,7 +46,7 @@ impl<const WORDS: usize> Spill<WORDS> {
     }
 
     /// Finds all pairs within the memory limit of `options`.
-    pub fn find(self, options: &AllPairs, limit: u64) -> Result<(Found, Plan, u64), PairsError> {
+    pub fn find(&self, options: &AllPairs, limit: u64) -> Result<(Found, Plan, u64), PairsError> {
         let sample = Sample::new(&self.some_prints()?, self.items);
         let strategy = options.strategy_for(&sample)?;
         let plan = Plan::new(&strategy, &sample, options.radius.bits()).within(limit);
@@ -55,7 +55,7 @@ impl<const WORDS: usize> Spill<WORDS> {
             // Too wide for a plan: partitions by one block still divide the work.
             Strategy::Scan => plan::widest(&sample, options.radius.bits()),
         };
-        let mut join = SpillJoin::new(&self, &cover, options, limit)?;
+        let mut join = SpillJoin::new(self, &cover, options, limit)?;
         join.run()?;
         let SpillJoin { found, written, .. } = join;
         Ok((found, plan, written + self.input.written))

@@ -128,8 +128,18 @@ impl ImageRecipe {
 
     /// The smallest distance at which two images are no more than similar.
     pub(crate) fn beyond_near(&self) -> u32 {
-        let preset = ImagePreset::ALL.iter().find(|preset| preset.recipe.method == self.method);
-        preset.map_or(0, |preset| preset.levels[1].bits() + 1)
+        self.preset().map_or(0, |preset| preset.levels[1].bits() + 1)
+    }
+
+    /// What whole images are called that are so far apart; `None` beyond the loosest level.
+    pub fn level(&self, distance: u32) -> Option<Level> {
+        let levels = self.preset()?.levels;
+        let place = levels.iter().position(|radius| radius.contains(distance))?;
+        Some(Level::WHOLE[place])
+    }
+
+    fn preset(&self) -> Option<&'static ImagePreset> {
+        ImagePreset::ALL.iter().find(|preset| preset.recipe.method == self.method)
     }
 
     /// The hashes of the colours an image has: what a [`Model`] for `hsv` is learned from.

@@ -10,7 +10,6 @@ use crate::fingerprint::{Radius, Width};
 use crate::hash::FeatureHash;
 use crate::spelling::nearest;
 use crate::stop_words::StopWords;
-use crate::texts::Likeness;
 use crate::verify::{Measure, Similarity, Verify};
 
 /// A recipe that comes with lookalike, and how to tell alike texts by it.
@@ -101,11 +100,6 @@ impl Preset {
             description: "texts on one subject by their 30 most telling words; needs a corpus model",
         },
     ];
-
-    /// When two texts are alike, unless the caller says otherwise.
-    pub fn likeness(&self) -> Likeness {
-        self.verify.map_or(Likeness::within(self.radius), Likeness::similar)
-    }
 
     /// The preset of that name; the error names the nearest one there is.
     pub fn named(name: &str) -> Result<&'static Self, RecipeError> {

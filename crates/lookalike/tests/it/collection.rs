@@ -251,7 +251,7 @@ fn a_damaged_record_is_named_and_the_rest_exported() {
     let items = small(&path);
     let mut whole = Vec::new();
     let none = |error| panic!("{error}");
-    let exported = Collection::salvage(&path, &mut whole, none).unwrap();
+    let exported = Collection::salvage(&path, &Registry::default(), &mut whole, none).unwrap();
     assert_eq!((exported.written, exported.damaged, exported.missing), (6, 0, 0));
     let mut as_ever = Vec::new();
     Collection::open(&path).unwrap().export(&mut as_ever).unwrap();
@@ -272,7 +272,7 @@ fn a_damaged_record_is_named_and_the_rest_exported() {
     assert!(Collection::open_read_only(&path).is_err());
     let (mut rest, mut listed) = (Vec::new(), Vec::new());
     let on_damaged = |error: CollectionError| listed.push(error.to_string());
-    let exported = Collection::salvage(&path, &mut rest, on_damaged).unwrap();
+    let exported = Collection::salvage(&path, &Registry::default(), &mut rest, on_damaged).unwrap();
     assert_eq!((exported.written, exported.damaged, exported.missing), (5, 1, 0));
     assert_eq!(listed, ["item \"last\": its record, number 6, differs from its checksum"]);
     let [whole, rest] = [whole, rest].map(|lines| String::from_utf8(lines).unwrap());

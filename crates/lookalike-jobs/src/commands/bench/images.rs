@@ -3,25 +3,35 @@
 use std::{hint::black_box, process::ExitCode, sync::Arc, time::Instant};
 
 use anyhow::{Result, ensure};
-use lookalike::{ImageParts, ImageRecipe, ImageSearch, extract::image::DecodeError};
+use lookalike::{
+    ImageKind, ImageRecipe, Input, Kind,
+    extract::image::{DecodeError, Decoder, Gray, LOCAL_SIDE, Part, fragments},
+};
 use serde_json::json;
 
 use crate::{
-    args::BenchImagesArgs,
-    config::{ImagesAlike, on_threads},
+    args::{BenchImagesArgs, ImageArgs, VerifyArgs},
+    config::on_threads,
+    kinds::{Choice, usage},
     report::{Output, counted, json_line, say},
-    source::{Cache, ImageReading, Images, Skipped},
+    source::{Cache, FileReading, Files, Skipped},
 };
 
 pub fn run(args: &BenchImagesArgs) -> Result<ExitCode> {
-    let alike = ImagesAlike::of_recipe(&args.recipe)?;
-    let search = ImageSearch::new(&alike.recipe, alike.radius);
+    let choice = Choice {
+        recipe: &args.recipe,
+        verify: &VerifyArgs::default(),
+        images: ImageArgs::default(),
+        distance: None,
+        blocks: None,
+    };
+    let kind = ImageKind::open(&choice.settings()?).map_err(usage)?;
     let mut skipped = Skipped::unless(false);
     let (cache, memory) = (Cache::none().into(), Arc::default());
-    let reading = ImageReading { follow_links: false, cache, memory };
-    let images = Images::open(&args.inputs, &reading, &mut skipped)?;
+    let reading = FileReading { follow_links: false, cache, memory };
+    let images = Files::open(&args.inputs, &reading, &mut skipped)?;
     let times = on_threads(Some(1), || {
-        images.sampled(1.0, &mut skipped, &|bytes| Times::of(&search, &alike.recipe, bytes))
+        images.sampled(1.0, &mut skipped, &|bytes| Times::of(&kind, bytes))
     })?;
     skipped.lines().for_each(|line| say(&line));
     ensure!(!times.is_empty(), "there are no images to decode");
@@ -67,14 +77,22 @@ struct Times {
 }
 
 impl Times {
-    fn of(search: &ImageSearch, recipe: &ImageRecipe, bytes: &[u8]) -> Decoded<Self> {
-        let image = search.decoder().decode(bytes)?;
+    fn of(kind: &ImageKind, bytes: &[u8]) -> Decoded<Self> {
+        let recipe: &ImageRecipe = kind.image_recipe();
+        let colour = recipe.method.needs_colour();
+        let decoder = Decoder { colour, frames: true, ..Decoder::default() };
+        let image = decoder.decode(bytes)?;
+        let gray = || {
+            let (width, height) = (image.pixels.width(), image.pixels.height());
+            Gray::shrunk(&image.pixels, Part { x: 0, y: 0, width, height }, LOCAL_SIDE)
+        };
+        let file = || Input::File { bytes, extension: None };
         Ok(Self {
-            decode: timed(|| search.decoder().decode(bytes)),
+            decode: timed(|| decoder.decode(bytes)),
             fingerprint: timed(|| recipe.prints(&image, false)),
             turned: timed(|| recipe.prints(&image, true)),
-            parts: timed(|| ImageParts::of(&image)),
-            whole: timed(|| search.digest(bytes)),
+            parts: timed(|| fragments(&gray())),
+            whole: timed(|| kind.digester().digest(file())),
         })
     }
 }

@@ -5,16 +5,16 @@ use std::{borrow::Cow, ops::ControlFlow};
 use anyhow::Result;
 use arrow_array::RecordBatch;
 use lookalike::{
-    AlikePairs, Item,
+    AlikePairs, Registry, Search,
     groups::{Group, Groups},
 };
 
-use super::{Done, FindPairs};
+use super::{DedupRun, Outcome};
 use crate::{
     args::DedupArgs,
     config::Work,
     report::id_text,
-    source::{self, Ids},
+    source::{self, Make},
 };
 
 /// What a program hands over besides arguments, and hears while it waits.
@@ -27,22 +27,6 @@ pub struct Given<'a> {
     pub on_beat: &'a (dyn Fn() + Sync),
     /// Makes items of texts in the recipe's stead.
     pub make: Option<Make<'a>>,
-}
-
-/// Makes an item of a text. Texts are handed over one after the other, in order.
-pub type Make<'a> = &'a (dyn for<'t> Fn(Unmade<'t>) -> Result<Item<'t>> + Sync);
-
-/// A text of which a program makes an item.
-#[derive(Clone, Debug)]
-pub struct Unmade<'t> {
-    /// What it says.
-    pub text: &'t str,
-    /// Its name, for messages.
-    pub name: Cow<'t, str>,
-    /// Its row, from 0, if rows were handed over; else its line.
-    pub row: usize,
-    /// Whether it is of `--against`.
-    pub is_other: bool,
 }
 
 impl Default for Given<'_> {
@@ -66,9 +50,7 @@ pub struct Answer {
     pub skipped: Vec<String>,
     /// Why what is kept was not, or would not be, written.
     pub refused: Option<anyhow::Error>,
-    ids: Ids,
-    /// The pairs; or, if nobody asked for them before, how to find them.
-    pairs: Result<AlikePairs, FindPairs>,
+    outcome: Outcome,
     is_against: bool,
     work: Work,
 }
@@ -86,19 +68,18 @@ pub enum Id {
 
 impl Answer {
     /// Runs `dedup`.
-    pub fn of(args: DedupArgs, given: Given<'_>) -> Result<Self> {
-        let done = Done::of(args, given)?;
+    pub fn of(args: DedupArgs, given: Given<'_>, registry: &Registry) -> Result<Self> {
+        let done = DedupRun::of(args, given, registry)?;
         let summary = done.summary().json();
-        let Done { args, outcome, skipped, allowed, rows, work, .. } = done;
+        let DedupRun { args, mut outcome, skipped, allowed, work, .. } = done;
         Ok(Self {
-            items: outcome.results.own,
-            groups: outcome.decision.groups,
-            rows,
+            items: outcome.own,
+            groups: std::mem::take(&mut outcome.decision.groups),
+            rows: std::mem::take(&mut outcome.rows),
             summary,
             skipped: skipped.lines().collect(),
             refused: allowed.err(),
-            ids: outcome.results.ids,
-            pairs: outcome.pairs,
+            outcome,
             is_against: args.against.is_some(),
             work,
         })
@@ -107,23 +88,24 @@ impl Answer {
     /// All alike pairs; with `--against`, those of an item and one of the others. If they were not
     /// listed, they are looked for now. `on_beat` is called now and then, and may unwind to stop it.
     pub fn pairs(&self, on_beat: &(dyn Fn() + Sync)) -> Result<Cow<'_, AlikePairs>> {
-        let find = match &self.pairs {
-            Ok(pairs) => return Ok(Cow::Borrowed(pairs)),
-            Err(find) => find,
-        };
+        let Outcome { pairs, chosen, looking, digests, .. } = &self.outcome;
+        if let Some(pairs) = pairs {
+            return Ok(Cow::Borrowed(pairs));
+        }
         let watch = |_| {
             on_beat();
             ControlFlow::Continue(())
         };
         self.work.on_threads(|| {
-            let pairs = find(&self.work.resources(&watch))?;
+            let resources = self.work.resources(&watch);
+            let pairs = Search::new(&*chosen.kind, looking, &resources).pairs(digests)?.pairs;
             Ok(Cow::Owned(if self.is_against { pairs.crossing(self.items)? } else { pairs }))
         })
     }
 
     /// The name of an item.
     pub fn id(&self, item: u32) -> Id {
-        match self.ids.at(item) {
+        match self.outcome.ids.at(item) {
             source::Id::Number(number) => Id::Number(number),
             source::Id::Given(text) | source::Id::Numeral(text) => Id::Text(text.to_owned()),
             source::Id::Line { number, .. } if !self.rows.is_empty() => Id::Row(number),

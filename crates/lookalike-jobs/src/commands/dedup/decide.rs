@@ -9,7 +9,7 @@ use lookalike::{
 use super::originals::{Originals, Spared};
 use crate::{
     args::Grouping,
-    report::{Levels, counted, grouped, id_text},
+    report::{counted, grouped, id_text},
     source::Ids,
 };
 
@@ -32,33 +32,13 @@ pub struct Tally {
 }
 
 impl Decision {
-    /// Of each group of alike items, one stays: the first of them in `order`. Only the first `own`
-    /// items can go. `originals` says which images must stay.
-    pub fn of_pairs(
-        own: usize,
-        order: &[u32],
-        pairs: &AlikePairs,
-        grouping: Grouping,
-        levels: Levels,
-        originals: Option<&Originals>,
-    ) -> Result<Self> {
-        let (groups, spared) = group_pairs(order, pairs, grouping, originals)?;
-        Ok(Self::new(own, groups, grouping, levels, spared))
-    }
-
     /// All members of groups go. Only the first `own` items can.
-    pub fn new(
-        own: usize,
-        groups: Groups,
-        grouping: Grouping,
-        levels: Levels,
-        spared: Spared,
-    ) -> Self {
+    pub fn new(own: usize, groups: Groups, grouping: Grouping, spared: Spared) -> Self {
         let mut removed = vec![false; own];
         for member in groups.iter().flat_map(|group| &group.members) {
             removed[member.item as usize] = true;
         }
-        let tally = Tally::of_members(&groups, levels);
+        let tally = Tally::of_members(&groups);
         Self { groups, grouping, removed, tally, spared }
     }
 
@@ -97,7 +77,7 @@ impl Decision {
     pub fn extremes(&self) -> (u64, Option<f32>) {
         let sizes = self.groups.iter().map(|group| group.members.len() as u64 + 1);
         let members = self.groups.iter().flat_map(|group| &group.members);
-        let least = members.filter_map(|member| member.similarity).min_by(f32::total_cmp);
+        let least = members.filter_map(|member| member.closeness.similarity).min_by(f32::total_cmp);
         (sizes.max().unwrap_or(0), least)
     }
 }
@@ -131,26 +111,25 @@ impl Tally {
     }
 
     /// All alike pairs, those of equal items included.
-    pub fn of_pairs(pairs: &AlikePairs, levels: Levels) -> Result<Self> {
+    pub fn of_pairs(pairs: &AlikePairs) -> Result<Self> {
         let mut tally = Self::default();
         let size = |first: u32| pairs.equals(&first).len() as u64;
         for pair in pairs.near() {
             let pair = pair?;
-            let level = levels.of(pair.distance, pair.similarity);
-            tally.add(level, size(pair.a) * size(pair.b));
+            tally.add(pair.closeness.level, size(pair.a) * size(pair.b));
         }
         for group in pairs.equal_groups() {
             let items = group.len() as u64;
-            tally.add(levels.of(0, pairs.equal_similarity()), items * (items - 1) / 2);
+            tally.add(pairs.equal_closeness().level, items * (items - 1) / 2);
         }
         Ok(tally)
     }
 
     /// All members of groups.
-    pub fn of_members(groups: &Groups, levels: Levels) -> Self {
+    pub fn of_members(groups: &Groups) -> Self {
         let mut tally = Self::default();
         for member in groups.iter().flat_map(|group| &group.members) {
-            tally.add(levels.of(member.distance, member.similarity), 1);
+            tally.add(member.closeness.level, 1);
         }
         tally
     }

@@ -3,14 +3,13 @@
 
 use std::cmp::{Ordering, Reverse};
 
-use anyhow::{Result, bail};
-use lookalike::{Facts, Fidelity};
+use anyhow::{Result, bail, ensure};
+use lookalike::{Facts, Fidelity, Reads, Registration};
 
 use super::plain::{Plainness, plainness};
 use crate::{
-    args::{DedupArgs, KeepRule, KeepRules, Kind},
-    report::id_text,
-    source::{Id, ImageItem, Key, Row},
+    args::{DedupArgs, KeepRule, KeepRules},
+    source::{Id, Item, Key},
 };
 
 /// What rules need to know of the items, by number.
@@ -72,49 +71,35 @@ pub fn pixels(facts: &Facts) -> u64 {
 
 impl Preference {
     /// By the rules that were asked for, or those usual for such items.
-    pub fn new(args: &DedupArgs, kind: Kind) -> Self {
-        let KeepRules(rules) = args.keep.clone().unwrap_or_else(|| KeepRules::usual(kind));
+    pub fn new(args: &DedupArgs, kind: &Registration) -> Result<Self> {
+        let KeepRules(rules) = match &args.keep {
+            Some(rules) => rules.clone(),
+            None => kind.keep.parse().map_err(anyhow::Error::msg)?,
+        };
         let column = |rule: KeepRule| Column { rule, sizes: vec![], merits: vec![], keys: vec![] };
-        Self { columns: rules.into_iter().map(column).collect(), items: 0 }
+        let preference = Self { columns: rules.into_iter().map(column).collect(), items: 0 };
+        ensure!(
+            kind.reads != Reads::Prints || preference.is_order(),
+            "--keep supports only first and last for {}",
+            kind.items
+        );
+        Ok(preference)
     }
 
     /// Notes the next item, and what it is called.
-    pub fn note(&mut self, row: &Row<'_>, id: Id<'_>) -> Result<()> {
+    pub fn note(&mut self, item: &Item<'_>, id: Id<'_>) -> Result<()> {
+        self.items += 1;
         if self.is_order() {
-            self.items += 1;
             return Ok(());
         }
-        let facts = Facts {
-            name: id_text(id).into_owned(),
-            bytes: row.bytes,
-            modified: row.modified,
-            characters: Some(row.text().chars().count() as u64),
-            ..Facts::default()
-        };
-        self.note_facts(&facts, row.keys.iter().cloned())
+        let facts = item.facts(id);
+        let mut keys = item.keys();
+        self.columns.iter_mut().try_for_each(|column| column.note(&facts, &mut keys))
     }
 
-    /// Notes the next item, an image.
-    pub fn note_image(&mut self, image: &ImageItem) -> Result<()> {
-        self.note_facts(&image.facts, std::iter::empty())
-    }
-
-    /// `keys`: the values of the fields that rules name, in order; none if items have no fields.
-    fn note_facts(
-        &mut self,
-        facts: &Facts,
-        mut keys: impl Iterator<Item = Option<Key>>,
-    ) -> Result<()> {
-        self.items += 1;
-        self.columns.iter_mut().try_for_each(|column| column.note(facts, &mut keys))
-    }
-
-    /// Notes the next items, fingerprints: only their order is known.
-    pub fn note_prints(&mut self, items: usize) -> Result<()> {
-        if !self.is_order() {
-            bail!("--keep: of fingerprints nothing is known but their order; use first or last");
-        }
-        self.items += items as u32;
+    /// All items are there: of those that were not noted, only the order is known.
+    pub fn note_rest(&mut self, items: usize) -> Result<()> {
+        self.items = items as u32;
         Ok(())
     }
 

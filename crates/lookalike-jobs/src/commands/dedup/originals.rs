@@ -10,7 +10,11 @@ use lookalike::{
     groups::{Group, Groups},
 };
 
-use crate::{report::counted, source::ImageItem};
+use super::{Both, Others};
+use crate::{
+    report::{counted, id_text},
+    source::Ids,
+};
 
 /// What is known of each image, by number.
 pub struct Originals {
@@ -33,20 +37,27 @@ pub struct Spared {
 }
 
 impl Originals {
-    /// Of images that were read.
-    pub fn of(items: &[ImageItem]) -> Self {
-        let images = items.iter().map(|item| Image::new(item.facts.is_raw(), &item.path));
-        Self { images: images.collect() }
-    }
-
-    /// Followed by those of a collection, of which only names are known.
-    pub fn followed_by<'a>(mut self, names: impl Iterator<Item = &'a str>) -> Self {
-        self.images.extend(names.map(Path::new).map(|path| {
+    /// Of files that were read, those of the inputs first; nothing if items are no files. Of those in a
+    /// collection, only names are known.
+    pub fn of(both: &Both, ids: &Ids, own: usize) -> Option<Self> {
+        let known = both.own.file_items().iter();
+        let others = match &both.others {
+            Some(Others::Inputs(others)) => others.file_items(),
+            _ => &[],
+        };
+        let known = known.chain(others).map(|item| Image::new(item.facts.is_raw(), &item.path));
+        let mut images: Vec<_> = known.collect();
+        if images.is_empty() {
+            return None;
+        }
+        for item in images.len().max(own)..ids.len_of_all() {
+            let name = id_text(ids.at(item as u32)).into_owned();
+            let path = Path::new(&name);
             let extension = path.extension().and_then(|extension| extension.to_str());
             let format = extension.and_then(ImageFormat::raw_of_extension);
-            Image::new(format.is_some(), path)
-        }));
-        self
+            images.push(Image::new(format.is_some(), path));
+        }
+        Some(Self { images })
     }
 
     /// Whether any of them is a RAW file.

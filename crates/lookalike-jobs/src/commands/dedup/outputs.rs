@@ -8,9 +8,7 @@ use lookalike::{AlikePairs, Equals};
 use super::decide::Decision;
 use crate::{
     args::{DedupArgs, Grouping, OutputArgs},
-    report::{
-        GroupWriter, Levels, Output, PairWriter, RemovedRow, RemovedWriter, TableFile, check_places,
-    },
+    report::{GroupWriter, Output, PairWriter, RemovedRow, RemovedWriter, TableFile, check_places},
     source::{Ids, Kept, KeptOutput},
 };
 
@@ -79,16 +77,15 @@ impl Outputs {
         write_kept: WriteKept<'_>,
         pairs: Option<&AlikePairs>,
         decision: &Decision,
-        levels: Levels,
         ids: &Ids,
     ) -> Result<Option<Kept>> {
         let (chained, equals) = (decision.grouping == Grouping::Connected, self.equals);
-        let writer = |Table { output, file }| PairWriter::new(output, file, ids, levels);
+        let writer = |Table { output, file }| PairWriter::new(output, file, ids);
         let mut pair_writer = self.pairs.map(writer).transpose()?;
         if let (Some(writer), Some(pairs)) = (&mut pair_writer, pairs) {
             pairs.list(equals, |pair| writer.write(pair))?;
         }
-        let writer = |Table { output, file }| GroupWriter::new(output, file, ids, levels, chained);
+        let writer = |Table { output, file }| GroupWriter::new(output, file, ids, chained);
         let mut group_writer = self.groups.map(writer).transpose()?;
         if let Some(writer) = &mut group_writer {
             let mut groups = decision.groups.iter();
@@ -97,7 +94,7 @@ impl Outputs {
         let writer = |Table { output, file }| RemovedWriter::new(output, file, ids, chained);
         let mut removed_writer = self.removed.map(writer).transpose()?;
         if let Some(writer) = &mut removed_writer {
-            write_removed(writer, decision, levels)?;
+            write_removed(writer, decision)?;
         }
         let keep = |item| decision.keeps(item);
         let kept = self.kept.map(|kept| write_kept(&keep, kept)).transpose()?;
@@ -125,11 +122,7 @@ fn place(path: &Path, force: bool) -> OutputArgs {
 }
 
 /// What is removed, in the order of the input, each with the item that is kept for it.
-fn write_removed(
-    writer: &mut RemovedWriter<'_>,
-    decision: &Decision,
-    levels: Levels,
-) -> Result<()> {
+fn write_removed(writer: &mut RemovedWriter<'_>, decision: &Decision) -> Result<()> {
     let members = decision
         .groups
         .iter()
@@ -141,9 +134,7 @@ fn write_removed(
             item: member.item,
             keep,
             alike: member.alike,
-            distance: member.distance,
-            similarity: member.similarity,
-            level: levels.label(member.distance, member.similarity),
+            closeness: member.closeness,
         })?;
     }
     Ok(())

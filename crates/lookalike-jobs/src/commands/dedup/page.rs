@@ -5,15 +5,13 @@ use std::collections::HashMap;
 
 use anyhow::{Context, Result};
 use lookalike::{
-    Facts, Level, Likeness, Radius,
+    Facts,
     groups::{Group, Groups, Member},
 };
 use rayon::prelude::*;
 
 use super::{keep::pixels, thumbnail::thumbnail};
 use crate::{
-    args::Matching,
-    config::{Alike, ImagesAlike},
     report::{
         Output, bytes, grouped,
         html::{
@@ -22,7 +20,7 @@ use crate::{
         },
         id_text,
     },
-    source::{Ids, ImageItem, Rows, Skipped},
+    source::{FileItem, Ids, Inputs, Rows, Skipped},
 };
 
 /// How many groups of images are made at once.
@@ -71,8 +69,20 @@ impl<'a> Shown<'a> {
 }
 
 impl Page<'_> {
-    /// Writes the page. `rows` are all that were searched, one after the other.
-    pub fn write(self, rows: &mut [&mut Rows], output: &mut Output) -> Result<()> {
+    /// Writes the page of all that was searched, one input after the other.
+    pub fn write(self, inputs: &mut [&mut Inputs], output: &mut Output) -> Result<()> {
+        if inputs.iter().all(|inputs| matches!(inputs, Inputs::Files(_))) {
+            let items: Vec<_> = inputs.iter().flat_map(|inputs| inputs.file_items()).collect();
+            return self.write_files(&items, output);
+        }
+        let rows = inputs.iter_mut().filter_map(|inputs| match inputs {
+            Inputs::Records(rows) => Some(&mut **rows),
+            _ => None,
+        });
+        self.write_records(&mut rows.collect::<Vec<_>>(), output)
+    }
+
+    fn write_records(self, rows: &mut [&mut Rows], output: &mut Output) -> Result<()> {
         let mut overview = Overview::new(self.scale.clone());
         for Shown { members, looser, .. } in &self.groups {
             overview.add(members.iter().map(closeness), looser.len());
@@ -85,8 +95,8 @@ impl Page<'_> {
         html::write(output, &report, groups).context("cannot write the report")
     }
 
-    /// Writes the page of images: of all that were searched, by number.
-    pub fn write_images(self, items: &[ImageItem], output: &mut Output) -> Result<()> {
+    /// Of all files that were searched, by number.
+    fn write_files(self, items: &[&FileItem], output: &mut Output) -> Result<()> {
         let mut overview = Overview::new(self.scale.clone());
         for Shown { members, looser, .. } in &self.groups {
             overview.add(members.iter().map(closeness), looser.len());
@@ -110,11 +120,13 @@ impl Page<'_> {
         position: usize,
         group: &Shown<'_>,
         view: &View,
-        items: &[ImageItem],
+        items: &[&FileItem],
     ) -> ReportGroup {
         let item = |number: u32| ReportItem {
             id: id_text(self.ids.at(number)).into_owned(),
-            body: Body::Image(image(&items[number as usize], view.excerpt)),
+            body: items
+                .get(number as usize)
+                .map_or(Body::None, |item| Body::Image(image(item, view.excerpt))),
         };
         let members = members(group, view).map(|(member, stays)| ReportMember {
             item: item(member.item),
@@ -205,69 +217,65 @@ fn members<'a>(group: &Shown<'a>, view: &View) -> impl Iterator<Item = (&'a Memb
     let going = view.members(&close(members)).into_iter().map(|at| (&members[at], false));
     let mut nearest: Vec<&Member> = looser.iter().collect();
     nearest.sort_by(|one, other| {
-        let similarity = |member: &Member| member.similarity.unwrap_or(0.0);
+        let similarity = |member: &Member| member.closeness.similarity.unwrap_or(0.0);
         let order = similarity(other).total_cmp(&similarity(one));
-        order.then(one.distance.cmp(&other.distance))
+        order.then(one.closeness.distance.cmp(&other.closeness.distance))
     });
     going.chain(nearest.into_iter().take(LOOSER_MOST).map(|member| (member, true)))
 }
 
 fn closeness(member: &Member) -> Closeness {
-    Closeness { distance: member.distance, similarity: member.similarity }
+    let lookalike::Closeness { distance, similarity, .. } = member.closeness;
+    Closeness { distance: distance.unwrap_or(0), similarity }
 }
 
 /// What the kept image of a group has, and the best of the others.
-fn compared(group: &Shown<'_>, items: &[ImageItem]) -> String {
-    let size = |item: &ImageItem| (pixels(&item.facts), item.facts.bytes);
-    let words = |item: &ImageItem| {
+fn compared(group: &Shown<'_>, items: &[&FileItem]) -> String {
+    let size = |item: &FileItem| (pixels(&item.facts), item.facts.bytes);
+    let words = |item: &FileItem| {
         let Facts { pixels, format, bytes: size, .. } = &item.facts;
         let (width, height) = pixels.unwrap_or_default();
         let [width, height] = [width, height].map(|side| grouped(side.into()));
-        format!("{width} × {height}, {}, {}", bytes(*size), format.unwrap_or_default())
+        format!("{width} × {height}, {}, {}", bytes(*size), format.as_deref().unwrap_or_default())
     };
     let others = group.members.iter().chain(group.looser);
-    let others = others.map(|member| &items[member.item as usize]);
+    let others = others.filter_map(|member| items.get(member.item as usize).copied());
     let best = others.max_by_key(|item| size(item)).map_or_else(String::new, words);
     let most = if group.members.len() + group.looser.len() > 1 { " at most" } else { "" };
-    format!("{} against {best}{most}", words(&items[group.keep as usize]))
+    let keep = items.get(group.keep as usize).map_or_else(String::new, |item| words(item));
+    format!("{keep} against {best}{most}")
 }
 
 /// What the page knows of an image; itself, if it can be read once more and made small enough.
-fn image(item: &ImageItem, bytes: usize) -> Image {
+fn image(item: &FileItem, bytes: usize) -> Image {
     let (width, height) = item.facts.pixels.unwrap_or_default();
     Image {
         jpeg: thumbnail(&item.path, bytes / 4 * 3).unwrap_or_default(),
         width,
         height,
         bytes: item.facts.bytes,
-        format: item.facts.format.unwrap_or_default(),
+        format: item.facts.format.clone().unwrap_or_default(),
         modified: item.facts.modified.map(|time| time / 1_000_000_000),
     }
 }
 
-/// On what scale images are compared that are removed; with names for all that are looked at.
-pub fn image_scale(alike: &ImagesAlike, looking: &ImagesAlike) -> Scale {
-    let levels = Level::WHOLE.iter().zip(alike.preset.levels);
-    let levels = levels.map(|(level, radius)| Reach { name: level.name(), within: radius.bits() });
-    let bits = alike.recipe.width.bits();
-    let has_parts = |alike: &ImagesAlike| alike.images.matching == Matching::Partial;
-    let part = has_parts(looking).then_some(Reach { name: Level::Part.name(), within: bits });
-    // Images that share parts are as far apart as strangers: half of all bits, give or take.
-    let widest = if has_parts(alike) { bits * 5 / 8 } else { alike.radius.bits() };
-    Scale::Distance { radius: widest, levels: levels.chain(part).collect() }
-}
-
-/// On what scale texts are compared.
-pub fn scale(alike: &Alike) -> Scale {
-    let level = |level: Level| html::Level { name: level.name(), from: level.similarity().get() };
-    let Likeness { verify, radius } = alike.likeness;
-    match (verify, radius) {
-        (Some(verify), _) => Scale::Similarity {
-            threshold: verify.similarity.get(),
-            levels: Level::WHOLE.into_iter().map(level).collect(),
-        },
-        (None, radius) => {
-            Scale::Distance { radius: radius.map_or(0, Radius::bits), levels: vec![] }
+impl From<lookalike::Scale> for Scale {
+    fn from(scale: lookalike::Scale) -> Self {
+        match scale {
+            lookalike::Scale::Similarity { least, levels } => Self::Similarity {
+                threshold: least,
+                levels: levels
+                    .into_iter()
+                    .map(|(level, from)| html::Level { name: level.name(), from })
+                    .collect(),
+            },
+            lookalike::Scale::Distance { widest, levels } => Self::Distance {
+                radius: widest,
+                levels: levels
+                    .into_iter()
+                    .map(|(level, within)| Reach { name: level.name(), within })
+                    .collect(),
+            },
         }
     }
 }

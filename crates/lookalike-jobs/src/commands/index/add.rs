@@ -8,103 +8,151 @@ use std::{
 };
 
 use anyhow::{Result, bail};
-use lookalike::{Added, Collection, NewItem, Radius, images::NewImage};
-use serde_json::json;
+use lookalike::{
+    Collection, Criteria, Digest, NewItem, Purpose, Registry,
+    collection::{AddCounts, AddRule, Added, content_id},
+};
+use serde_json::{Value, json};
 
 use super::{
-    Held, content::place_of, exit_code, figure, finish, left, nothing_read, prints, prints::Named,
-    summary, usual_radius, what,
+    count, exit_code, finish, left, make, nothing_read, open, search::place_of, silent, summary,
+    what, widest_images,
 };
 use crate::{
-    args::{ImageArgs, IndexAddArgs, Matching},
+    args::{IndexAddArgs, VerifyArgs},
     config::on_threads,
-    report::{Figure, Output, Progress, Summary, check_places, counted, grouped, json_line, say},
-    source::{Bad, Reason, Skipped},
+    kinds::Chosen,
+    report::{
+        Figure, Output, Progress, Summary, check_places, counted, grouped, id_text, json_line, say,
+    },
+    source::{Bad, Inputs, Item, Items, Reading, Reason, Skipped},
 };
 
-/// Items that are stored by one commit; fewer where each is compared with those before it, or is
-/// large.
-const COMMIT: usize = 1 << 16;
+/// Items that are stored by one commit; fewer where each is compared with those before it.
+const COMMIT: usize = 1 << 14;
 const COMMIT_FEW: usize = 1 << 11;
 
-pub fn run(args: IndexAddArgs) -> Result<ExitCode> {
+pub fn run(args: IndexAddArgs, registry: &Registry) -> Result<ExitCode> {
     let start = Instant::now();
     let inputs = args.inputs.iter().map(PathBuf::as_path);
     check_places([args.output.place()], inputs.chain([args.folder.as_path()]))?;
-    let held = open_or_create(&args)?;
+    let collection = open_or_create(&args, registry)?;
     let mut skipped = Skipped::unless(args.rows.strict);
-    let about = held.whole().about();
-    let matching = if about.keeps_parts() { Matching::Partial } else { Matching::Whole };
-    let images = ImageArgs { matching, orientations: true };
-    let source = prints::Source::open(&args.inputs, &args.rows, about, images, &mut skipped)?;
+    let images = widest_images(&collection);
+    let (level, similarity) = (args.level, args.similarity);
+    let verify = VerifyArgs { level, similarity, ..VerifyArgs::default() };
+    let chosen = Chosen::of_collection(registry, &collection, &verify, images, args.distance)?;
+    let rule = match (args.skip_near, args.update) {
+        (true, _) => AddRule::UnlessAlike(chosen.criteria(Purpose::Act)?),
+        (_, true) => AddRule::Replace,
+        _ => AddRule::Insert,
+    };
+    let mut options = make::options(&args.rows)?;
+    options.prints.bits = Some(chosen.kind.shape().width);
+    let reads = chosen.registration.reads;
+    let mut inputs = Inputs::open(&args.inputs, reads, &options, &mut skipped)?;
     let output = BufWriter::new(Output::create(&args.output)?);
     if !args.talk.quiet {
-        say(&format!("reading {}", source.what()));
+        say(&format!("reading {}", inputs.what()));
     }
     let progress = Progress::new(args.talk.quiet);
-    let how = match (args.skip_near, args.update) {
-        (true, _) => How::UnlessNear(usual_radius(about, args.distance)),
-        (_, true) => How::Update,
-        _ => How::Insert,
+    let before = collection.len();
+    let mut adding = Adding {
+        collection: &collection,
+        rule: &rule,
+        output,
+        read: 0,
+        waiting: Vec::new(),
+        done: Done::default(),
     };
-    let before = held.whole().len();
-    let mut adding =
-        Adding { held: &held, how, output, read: 0, waiting: Vec::new(), done: Done::default() };
+    let how = Reading {
+        kind: &*chosen.kind,
+        make: None,
+        is_other: false,
+        on_beat: &|| {},
+        progress: &progress,
+    };
     let added = on_threads(args.threads, || {
-        source.read(&mut skipped, &progress, &mut |items| adding.take(items))?;
+        inputs.read(&how, &mut skipped, &mut |items| adding.take(items, &chosen))?;
         adding.store()
     });
     progress.clear();
+    inputs.notes().iter().for_each(|note| say(note));
     let Adding { done, output, read, .. } = adding;
     let finished = finish(output);
     done.list(&mut skipped);
-    done.summary(how, &held, &skipped, start).say(args.talk);
-    added.map_err(|error| done.stopped(error, read, held.whole().len() - before))?;
+    done.summary(&rule, &chosen, &collection, &skipped, start).say(args.talk);
+    added.map_err(|error| done.stopped(error, read, collection.len() - before))?;
     finished?;
     done.refuse_unfit(args.rows.strict)?;
-    if done.taken.count == 0 {
+    if done.counts.conflict == 0 {
         nothing_read(done.items(), &skipped)?;
     }
-    Ok(exit_code(done.taken.count))
+    Ok(exit_code(done.counts.conflict))
 }
 
-fn open_or_create(args: &IndexAddArgs) -> Result<Held> {
+fn open_or_create(args: &IndexAddArgs, registry: &Registry) -> Result<Collection> {
     if Collection::is_at(&args.folder) {
-        let held = Held::open(&args.folder, args.talk.quiet)?;
-        prints::check(&args.make, held.whole().about())?;
-        return Ok(held);
+        let collection = open(&args.folder, registry, args.talk.quiet)?;
+        make::Made::check(&args.make, &collection, registry)?;
+        return Ok(collection);
     }
-    let about = prints::about(&args.make, Some((&args.inputs, &args.rows)))?;
-    let held = Held::of(Collection::create(&args.folder, about)?)?;
+    let made = make::Made::new(&args.make, Some((&args.inputs, &args.rows)), registry)?;
+    let collection = made.create(&args.folder)?;
     if !args.talk.quiet {
-        let what = what(held.whole().about());
+        let what = what(&collection);
         say(&format!("{}: a new collection of {what}", args.folder.display()));
     }
-    Ok(held)
+    Ok(collection)
 }
 
-fn new_item(item: &Named) -> NewItem<'_> {
-    let payload = item.content.as_ref().map(|content| content.payload.as_str());
-    NewItem { payload, ..NewItem::new(item.id(), std::slice::from_ref(&item.print)) }
+/// An item on its way into the collection.
+struct Named {
+    /// What it is called among its inputs: its id, or where it stands.
+    name: String,
+    /// What it is called in the collection, if it has no id: by its content.
+    content: Option<ByContent>,
+    digest: Digest,
 }
 
-fn new_image(item: &Named) -> NewImage<'_> {
-    (item.id(), item.image.as_deref().expect("inputs of a collection of images are images"))
+/// How an item without a name of its own is stored.
+struct ByContent {
+    id: String,
+    /// The input and the line or row where it stands, as JSON.
+    payload: String,
 }
 
-/// What becomes of an item that is like one that is there.
-#[derive(Clone, Copy)]
-enum How {
-    Insert,
-    Update,
-    UnlessNear(Radius),
+impl Named {
+    fn new(name: String, item: Item<'_>, chosen: &Chosen) -> Self {
+        let width = chosen.kind.shape().width;
+        let content = item.place().map(|(file, line)| ByContent {
+            id: match item.text() {
+                Some(text) => content_id(text.as_bytes()),
+                None if chosen.kind.shape().is_bare => {
+                    item.digest.print().unwrap_or_default().to_hex(width)
+                }
+                None => content_id(&item.digest.to_bytes(width)),
+            },
+            payload: json_line(&[("file", json!(file)), ("line", json!(line))]),
+        });
+        Self { name, content, digest: item.digest }
+    }
+
+    fn id(&self) -> &str {
+        self.content.as_ref().map_or(&self.name, |content| &content.id)
+    }
+
+    fn as_new(&self) -> NewItem<'_> {
+        let payload = self.content.as_ref().map(|content| content.payload.as_str());
+        NewItem { payload, ..NewItem::new(self.id(), &self.digest) }
+    }
 }
 
 /// Items on their way into the collection.
 struct Adding<'a> {
-    held: &'a Held,
-    how: How,
-    /// Takes those that are near something.
+    collection: &'a Collection,
+    rule: &'a AddRule,
+    /// Takes a line for each.
     output: BufWriter<Output>,
     /// How many came.
     read: u64,
@@ -115,11 +163,8 @@ struct Adding<'a> {
 /// What became of them.
 #[derive(Default)]
 struct Done {
-    added: u64,
-    replaced: u64,
-    present: u64,
-    near: u64,
-    taken: Listed,
+    counts: AddCounts,
+    conflict: Listed,
     unfit: Listed,
 }
 
@@ -152,12 +197,15 @@ impl Listed {
 const LONGEST: usize = 80;
 
 impl Adding<'_> {
-    fn take(&mut self, items: Vec<Named>) -> Result<()> {
-        self.read += items.len() as u64;
-        let few = matches!((self.how, self.held), (How::UnlessNear(_), _) | (_, Held::Images(_)));
-        let commit = if few { COMMIT_FEW } else { COMMIT };
-        for item in items {
-            self.waiting.push(item);
+    fn take(&mut self, items: Items<'_>, chosen: &Chosen) -> Result<()> {
+        self.read += items.items.len() as u64;
+        let commit = match self.rule {
+            AddRule::UnlessAlike(_) => COMMIT_FEW,
+            _ => COMMIT,
+        };
+        for (number, item) in (items.first..).zip(items.items) {
+            let name = id_text(items.ids.at(number)).into_owned();
+            self.waiting.push(Named::new(name, item, chosen));
             if self.waiting.len() >= commit {
                 self.store()?;
             }
@@ -167,52 +215,26 @@ impl Adding<'_> {
 
     fn store(&mut self) -> Result<()> {
         let waiting = std::mem::take(&mut self.waiting);
-        let added = self.add(&waiting)?;
+        let new: Vec<NewItem<'_>> = waiting.iter().map(Named::as_new).collect();
+        let added = self.add(&waiting, &new)?;
         for (item, added) in waiting.iter().zip(&added) {
             self.note(item, added)?;
         }
         Ok(())
     }
 
-    fn add(&self, items: &[Named]) -> Result<Vec<Added>> {
-        Ok(match self.held {
-            Held::Whole(collection) => {
-                let new: Vec<_> = items.iter().map(new_item).collect();
-                match self.how {
-                    // Content is never another one: there is nothing to replace.
-                    How::Update if items.iter().all(|item| item.content.is_none()) => {
-                        collection.upsert_many(&new)
-                    }
-                    How::Update => return self.update(collection, items, &new),
-                    How::Insert => collection.insert_many(&new),
-                    How::UnlessNear(radius) => collection.check_and_insert_many(&new, radius),
-                }
-            }
-            Held::Images(collection) => {
-                let images: Vec<_> = items.iter().map(new_image).collect();
-                match self.how {
-                    How::Insert => collection.insert_many(&images),
-                    How::Update => collection.upsert_many(&images),
-                    How::UnlessNear(radius) => collection.check_and_insert_many(&images, radius),
-                }
-            }
-        }?)
-    }
-
-    /// Replaces items that have a name; those that go by their content are there, or are not.
-    fn update(
-        &self,
-        collection: &Collection,
-        items: &[Named],
-        new: &[NewItem<'_>],
-    ) -> Result<Vec<Added>> {
+    fn add(&self, items: &[Named], new: &[NewItem<'_>]) -> Result<Vec<Added>> {
+        // Content is never another one: there is nothing to replace.
+        if *self.rule != AddRule::Replace || items.iter().all(|item| item.content.is_none()) {
+            return Ok(self.collection.add(new, self.rule.clone())?);
+        }
         let those = |unnamed: bool| {
             let both = items.iter().zip(new);
             both.filter_map(|(item, &new)| (item.content.is_some() == unnamed).then_some(new))
                 .collect::<Vec<_>>()
         };
-        let mut replaced = collection.upsert_many(&those(false))?.into_iter();
-        let mut inserted = collection.insert_many(&those(true))?.into_iter();
+        let mut replaced = self.collection.add(&those(false), AddRule::Replace)?.into_iter();
+        let mut inserted = self.collection.add(&those(true), AddRule::Insert)?.into_iter();
         let next = |item: &Named| match item.content {
             Some(_) => inserted.next(),
             None => replaced.next(),
@@ -220,83 +242,84 @@ impl Adding<'_> {
         Ok(items.iter().filter_map(next).collect())
     }
 
+    /// Counts an item and writes its line.
     fn note(&mut self, item: &Named, added: &Added) -> Result<()> {
+        self.done.counts.count(added);
+        let (mut near, mut reason) = (Value::Null, Value::Null);
+        let mut place = Vec::new();
         match added {
-            Added::New { .. } => self.done.added += 1,
-            Added::Replaced { .. } => self.done.replaced += 1,
-            Added::Present { .. } => {
-                self.done.present += 1;
-                if let How::UnlessNear(_) = self.how {
-                    self.list(item, item.id(), 0)?;
-                }
+            Added::Conflict { .. } => {
+                reason = json!(CONFLICT);
+                self.done.conflict.push(&item.name, CONFLICT);
             }
-            Added::Taken { .. } => self.done.taken.push(&item.name, TAKEN),
             Added::Near { matches } => {
-                self.done.near += 1;
-                self.list(item, &matches[0].id, matches[0].distance)?;
+                let first = &matches[0];
+                near = json!(first.id);
+                place = place_of(self.collection, &first.id);
             }
-            Added::Unfit { why } => self.done.unfit.push(&item.name, why),
-            other => bail!("{}: {other:?}", item.name),
+            Added::Unfit { reason: why } => {
+                reason = json!(why);
+                self.done.unfit.push(&item.name, why);
+            }
+            _ => {}
         }
-        Ok(())
-    }
-
-    /// Lists an item with what it is near to.
-    fn list(&mut self, item: &Named, near: &str, distance: u32) -> Result<()> {
-        let mut fields =
-            vec![("id", json!(item.name)), ("match", json!(near)), ("distance", json!(distance))];
-        fields.extend(place_of(self.held.whole(), near));
+        let mut fields = vec![
+            ("id", json!(item.name)),
+            ("status", json!(added.status())),
+            ("match", near),
+            ("reason", reason),
+        ];
+        fields.append(&mut place);
         Ok(writeln!(self.output, "{}", json_line(&fields))?)
     }
 }
 
-const TAKEN: &str = "this id is taken by an item with another fingerprint; --update replaces it";
+const CONFLICT: &str = "this id is taken by an item of other content; --update replaces it";
 
 impl Done {
     /// Items that are in the collection now, or have something near there.
     fn items(&self) -> u64 {
-        self.added + self.replaced + self.present + self.near
+        let AddCounts { added, replaced, present, near, .. } = self.counts;
+        added + replaced + present + near
     }
 
     fn list(&self, skipped: &mut Skipped) {
-        self.taken.note(skipped, Reason::Taken);
+        self.conflict.note(skipped, Reason::Taken);
         self.unfit.note(skipped, Reason::Unfit);
     }
 
     /// The counts add up to the records that were read.
     fn summary<'a>(
         &self,
-        how: How,
-        held: &Held,
+        rule: &AddRule,
+        chosen: &Chosen,
+        collection: &Collection,
         skipped: &'a Skipped,
         start: Instant,
     ) -> Summary<'a> {
         let shown = |is_shown: bool, name, value, words: String| Figure {
             words: is_shown.then_some(words),
-            ..figure(name, value, String::new())
+            ..silent(name, json!(value))
         };
-        let near = match how {
-            How::UnlessNear(radius) => {
-                let items = counted(self.near, "item");
-                format!("{items} within {radius} bits of something, left out")
-            }
+        let AddCounts { added, replaced, present, conflict, near, .. } = self.counts;
+        let near_words = |by: &Criteria| {
+            let words = chosen.kind.words(by);
+            format!("{} alike something ({words}), left out", counted(near, "item"))
+        };
+        let near_words = match rule {
+            AddRule::UnlessAlike(by) => near_words(by),
             _ => String::new(),
         };
-        let (replaced, present) = (self.replaced, self.present);
-        let unfit = skipped.total() - self.taken.count;
+        let unfit = skipped.total() - conflict;
+        let is_update = *rule == AddRule::Replace;
         let figures = vec![
-            figure("added", self.added, counted(self.added, "item") + " added"),
-            shown(
-                matches!(how, How::Update),
-                "replaced",
-                replaced,
-                format!("{} replaced", grouped(replaced)),
-            ),
-            shown(present > 0, "present", present, format!("{} there already", grouped(present))),
-            shown(!near.is_empty(), "near", self.near, near),
-            shown(false, "taken", self.taken.count, String::new()),
+            count("added", added, "added"),
+            shown(is_update, "replaced", replaced, format!("{} replaced", grouped(replaced))),
+            shown(present > 0, "present", present, format!("{} already there", grouped(present))),
+            shown(!near_words.is_empty(), "near", near, near_words),
+            shown(false, "conflict", conflict, String::new()),
             shown(false, "unfit", unfit, String::new()),
-            left(held.whole()),
+            left(collection),
         ];
         summary(self.items(), skipped, start, figures)
     }
@@ -307,15 +330,15 @@ impl Done {
         if read == 0 && grown == 0 {
             return error;
         }
-        let settled = self.items() + self.taken.count + self.unfit.count;
-        let stored = self.added.max(grown);
-        let rest = read.saturating_sub(settled + (stored - self.added));
-        let mut replaced = String::new();
-        if self.replaced > 0 {
-            replaced = format!(" and {} replaced", grouped(self.replaced));
+        let AddCounts { added, replaced, .. } = self.counts;
+        let stored = added.max(grown);
+        let rest = read.saturating_sub(self.counts.total() + (stored - added));
+        let mut also = String::new();
+        if replaced > 0 {
+            also = format!(" and {} replaced", grouped(replaced));
         }
         error.context(format!(
-            "stopped: {} added{replaced}, {} read but not stored, and nothing after them; add the \
+            "stopped: {} added{also}, {} read but not stored, and nothing after them; add the \
              same input again to go on",
             counted(stored, "item"),
             grouped(rest)

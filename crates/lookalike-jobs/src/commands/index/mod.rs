@@ -1,9 +1,7 @@
 //! `lookalike index`: what was seen before? A collection, and all that can be done with it.
 
 mod add;
-mod content;
-mod held;
-mod prints;
+mod make;
 mod search;
 
 use std::{
@@ -15,105 +13,83 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 use lookalike::{
-    About, Collection, CollectionError, Level, Maker, Preset, Radius,
-    collection::{Exported, Stats},
+    Collection, CollectionError, Purpose, Registry, Resources,
+    collection::{AddCounts, Exported, Imported, Match, Stats},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::found::{figure, silent};
 use crate::{
     args::{
-        IndexBackupArgs, IndexCommand, IndexCreateArgs, IndexExportArgs, IndexFolderArgs,
-        IndexGroupsArgs, IndexImportArgs, IndexRemoveArgs, IndexStatsArgs,
+        ImageArgs, IndexBackupArgs, IndexCommand, IndexCreateArgs, IndexExportArgs,
+        IndexFolderArgs, IndexGroupsArgs, IndexImportArgs, IndexRemoveArgs, IndexStatsArgs,
+        Matching, VerifyArgs,
     },
-    report::{Figure, Output, Summary, bytes, counted, grouped, json_line, say, visible},
+    kinds::Chosen,
+    report::{
+        Figure, Output, Summary, bytes, counted, grouped, json_line, say, share_value, visible,
+    },
     source::{Bad, Bytes, Reason, Skipped},
 };
 
-pub use held::Held;
-pub use prints::image_preset;
-
-pub fn run(command: IndexCommand) -> Result<ExitCode> {
+pub fn run(command: IndexCommand, registry: &Registry) -> Result<ExitCode> {
     match command {
-        IndexCommand::Create(args) => create(&args),
-        IndexCommand::Add(args) => return add::run(args),
-        IndexCommand::Remove(args) => remove(&args),
-        IndexCommand::Search(args) => return search::run(args),
-        IndexCommand::Groups(args) => groups(&args),
-        IndexCommand::Stats(args) => stats(&args),
-        IndexCommand::Verify(args) => verify(&args),
-        IndexCommand::Compact(args) => compact(&args),
-        IndexCommand::Export(args) => export(&args),
-        IndexCommand::Import(args) => return import(&args),
-        IndexCommand::Backup(args) => backup(&args),
+        IndexCommand::Create(args) => create(&args, registry),
+        IndexCommand::Add(args) => return add::run(args, registry),
+        IndexCommand::Remove(args) => remove(&args, registry),
+        IndexCommand::Search(args) => return search::run(args, registry),
+        IndexCommand::Groups(args) => groups(&args, registry),
+        IndexCommand::Stats(args) => stats(&args, registry),
+        IndexCommand::Verify(args) => verify(&args, registry),
+        IndexCommand::Repair(args) => repair(&args, registry),
+        IndexCommand::Compact(args) => compact(&args, registry),
+        IndexCommand::Export(args) => export(&args, registry),
+        IndexCommand::Import(args) => return import(&args, registry),
+        IndexCommand::Backup(args) => backup(&args, registry),
     }?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Opens a collection to search its items without their parts; for writing only if it must be set
-/// right first.
-pub fn open_to_read(folder: &Path, quiet: bool) -> Result<Collection> {
-    let collection = match Collection::open_read_only(folder) {
-        Err(CollectionError::NotClosed { .. }) => Collection::open(folder),
+/// Opens a collection to search it; for writing only if it must be set right first.
+pub fn open_to_read(folder: &Path, registry: &Registry, quiet: bool) -> Result<Collection> {
+    let collection = match Collection::open_read_only_with(folder, registry) {
+        Err(CollectionError::NotClosed { .. }) => Collection::open_with(folder, registry),
         opened => opened,
     }?;
-    tell(collection.notes(), quiet);
+    print_notes(collection.notes(), quiet);
+    Ok(collection)
+}
+
+/// Opens a collection to change it.
+fn open(folder: &Path, registry: &Registry, quiet: bool) -> Result<Collection> {
+    let collection = Collection::open_with(folder, registry)?;
+    print_notes(collection.notes(), quiet);
     Ok(collection)
 }
 
 /// Says what was noticed when a collection was opened.
-fn tell(notes: &[String], quiet: bool) {
+fn print_notes(notes: &[String], quiet: bool) {
     if !quiet {
         notes.iter().for_each(|note| say(&format!("note: {note}")));
     }
 }
 
-/// Within how many bits items are near enough to act on: what was asked for, else the recipe's, of
-/// images that of copies, else the widest.
-pub fn usual_radius(about: &About, asked: Option<Radius>) -> Radius {
-    radius_at(about, asked, Level::Copy)
-}
-
-/// Within how many bits items are listed: as [`usual_radius`], but of images down to the level similar.
-pub fn looking_radius(about: &About, asked: Option<Radius>) -> Radius {
-    radius_at(about, asked, Level::Similar)
-}
-
-fn radius_at(about: &About, asked: Option<Radius>, level: Level) -> Radius {
-    let of_recipe = match &about.maker {
-        Maker::Text(recipe) => {
-            Preset::ALL.iter().find(|preset| preset.recipe == *recipe).map(|preset| preset.radius)
-        }
-        maker => image_preset(maker).ok().map(|preset| preset.radius_of(level)),
-    };
-    asked.unwrap_or_else(|| of_recipe.unwrap_or(about.max_radius).min(about.max_radius))
-}
-
-fn create(args: &IndexCreateArgs) -> Result<()> {
-    let about = prints::about(&args.make, None)?;
-    let held = Held::of(Collection::create(&args.folder, about)?)?;
-    let what = what(held.whole().about());
-    say(&format!("{}: a new collection of {what}", args.folder.display()));
+fn create(args: &IndexCreateArgs, registry: &Registry) -> Result<()> {
+    let made = make::Made::new(&args.make, None, registry)?;
+    let collection = made.create(&args.folder)?;
+    say(&format!("{}: a new collection of {}", args.folder.display(), what(&collection)));
     Ok(())
 }
 
 /// What a collection is of, in words.
-fn what(about: &About) -> String {
-    let (bits, radius) = (about.width.bits(), about.max_radius);
-    match &about.maker {
-        Maker::Text(recipe) => format!("texts ({recipe}), to be searched within {radius} bits"),
-        maker if *maker == Maker::GIVEN => {
-            format!("fingerprints of {bits} bits, to be searched within {radius}")
-        }
-        maker => {
-            let items = if image_preset(maker).is_ok() { "images" } else { "items" };
-            format!("{items} ({maker}), to be searched within {radius} bits")
-        }
-    }
+fn what(collection: &Collection) -> String {
+    let (kind, widest) = (collection.kind(), collection.widest());
+    format!("{}s ({}), to be searched {}", kind.name(), kind.recipe(), kind.words(widest))
 }
 
-fn remove(args: &IndexRemoveArgs) -> Result<()> {
+fn remove(args: &IndexRemoveArgs, registry: &Registry) -> Result<()> {
     let start = Instant::now();
-    let held = Held::open(&args.folder, args.talk.quiet)?;
+    let collection = open(&args.folder, registry, args.talk.quiet)?;
     let mut ids = args.items.clone();
     if let Some(path) = &args.ids {
         let lines: io::Result<Vec<String>> = reader(path)?.lines().collect();
@@ -123,51 +99,70 @@ fn remove(args: &IndexRemoveArgs) -> Result<()> {
     let mut removed = 0;
     for ids in ids.chunks(1 << 16) {
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-        for (id, was_there) in ids.iter().zip(held.remove_many(&ids)?) {
+        for (id, was_there) in ids.iter().zip(collection.remove_many(&ids)?) {
             removed += u64::from(was_there);
             if !was_there {
                 skipped.note(Bad::item(id, Reason::NotThere, "no such item"), 1);
             }
         }
     }
-    summary(
-        ids.len() as u64,
-        &skipped,
-        start,
-        vec![figure("removed", removed, counted(removed, "item") + " removed"), left(held.whole())],
-    )
-    .say(args.talk);
+    let figures = vec![count("removed", removed, "removed"), left(&collection)];
+    summary(ids.len() as u64, &skipped, start, figures).say(args.talk);
     Ok(())
 }
 
-fn groups(args: &IndexGroupsArgs) -> Result<()> {
-    let collection = open_to_read(&args.folder, false)?;
-    let radius = usual_radius(collection.about(), args.distance);
+fn groups(args: &IndexGroupsArgs, registry: &Registry) -> Result<()> {
+    let collection = open_to_read(&args.folder, registry, false)?;
+    let images = widest_images(&collection);
+    let verify = VerifyArgs::default();
+    let chosen = Chosen::of_collection(registry, &collection, &verify, images, args.distance)?;
+    let by = chosen.criteria(Purpose::Act)?;
     let mut output = BufWriter::new(Output::create(&args.output)?);
-    for (number, group) in (1..).zip(collection.groups(radius)?) {
-        let members: Vec<_> = group
-            .members
-            .iter()
-            .map(|found| json_line(&[("id", json!(found.id)), ("distance", json!(found.distance))]))
-            .collect();
+    let (groups, _) = collection.groups(&by, &Resources::new())?;
+    for (number, group) in (1..).zip(groups) {
+        let members: Vec<_> = group.members.iter().map(member).collect();
         let (keep, members) = (json!(group.keep), members.join(","));
         writeln!(output, "{{\"group\":{number},\"keep\":{keep},\"members\":[{members}]}}")?;
     }
     finish(output)
 }
 
-fn stats(args: &IndexStatsArgs) -> Result<()> {
-    let collection = open_to_read(&args.folder, args.json)?;
-    let about = collection.about();
-    let Stats { items, fingerprints, next_sequence, runs, memory_bytes, file_bytes, plan } =
+fn member(member: &Match) -> String {
+    let mut fields = vec![("id", json!(member.id))];
+    fields.extend(closeness_fields(member));
+    json_line(&fields)
+}
+
+/// How close a match is, as fields of JSON.
+fn closeness_fields(found: &Match) -> [(&'static str, Value); 3] {
+    let lookalike::Closeness { distance, similarity, level } = found.closeness;
+    [
+        ("distance", json!(distance)),
+        ("similarity", share_value(similarity)),
+        ("level", json!(level.map(lookalike::Level::name))),
+    ]
+}
+
+/// All that a collection can tell of images: turned ones, and parts if it keeps them.
+fn widest_images(collection: &Collection) -> ImageArgs {
+    let widest = collection.widest();
+    let matching = if widest.parts { Matching::Partial } else { Matching::Whole };
+    ImageArgs { orientations: widest.turned, matching }
+}
+
+fn stats(args: &IndexStatsArgs, registry: &Registry) -> Result<()> {
+    let collection = open_to_read(&args.folder, registry, args.json)?;
+    let (kind, widest) = (collection.kind(), collection.widest());
+    let Stats { items, features, next_sequence, runs, memory_bytes, file_bytes, plan } =
         collection.stats();
     Output::print(&if args.json {
         let fields = [
             ("items", json!(items)),
-            ("fingerprints", json!(fingerprints)),
-            ("recipe", json!(about.maker.to_string())),
-            ("bits", json!(about.width.bits())),
-            ("max_distance", json!(about.max_radius.bits())),
+            ("features", json!(features)),
+            ("kind", json!(kind.name())),
+            ("recipe", json!(kind.recipe())),
+            ("bits", json!(kind.shape().width.bits())),
+            ("max_distance", json!(widest.distance.map(lookalike::Radius::bits))),
             ("next_sequence", json!(next_sequence)),
             ("runs", json!(runs)),
             ("memory_bytes", json!(memory_bytes)),
@@ -177,9 +172,8 @@ fn stats(args: &IndexStatsArgs) -> Result<()> {
         json_line(&fields) + "\n"
     } else {
         let lines = [
-            ("holds", what(about)),
+            ("holds", what(&collection)),
             ("items", grouped(items)),
-            ("prints", grouped(fingerprints)),
             ("memory", format!("{} in {}", bytes(memory_bytes), counted(runs as u64, "run"))),
             ("file", bytes(file_bytes)),
             ("search", plan),
@@ -188,24 +182,34 @@ fn stats(args: &IndexStatsArgs) -> Result<()> {
     })
 }
 
-fn verify(args: &IndexFolderArgs) -> Result<()> {
-    let held = match Held::open(&args.folder, args.quiet) {
+fn verify(args: &IndexFolderArgs, registry: &Registry) -> Result<()> {
+    let collection = match open(&args.folder, registry, args.quiet) {
         Err(refused) if cannot_be_written(&refused) => {
             if !args.quiet {
                 say(&format!("note: {refused}; verified without writing"));
             }
-            Held::open_to_read(&args.folder, args.quiet)?
+            open_to_read(&args.folder, registry, args.quiet)?
         }
-        held => held?,
+        collection => collection?,
     };
-    held.verify()?;
+    collection.verify()?;
     if !args.quiet {
-        let unused = match held.whole().is_read_only() {
+        let unused = match collection.is_read_only() {
             true => " (unused space in items.redb is checked only where it can be written)",
             false => "",
         };
-        let (name, items) = (args.folder.display(), counted(held.whole().len(), "item"));
+        let (name, items) = (args.folder.display(), counted(collection.len(), "item"));
         say(&format!("{name}: {items}, all as written{unused}"));
+    }
+    Ok(())
+}
+
+fn repair(args: &IndexFolderArgs, registry: &Registry) -> Result<()> {
+    let collection = open(&args.folder, registry, args.quiet)?;
+    collection.repair()?;
+    if !args.quiet {
+        let (name, items) = (args.folder.display(), counted(collection.len(), "item"));
+        say(&format!("{name}: search tables of {items} rebuilt"));
     }
     Ok(())
 }
@@ -217,11 +221,11 @@ fn cannot_be_written(refused: &anyhow::Error) -> bool {
     refused.is_some_and(|refused| kinds.contains(&refused.kind()))
 }
 
-fn compact(args: &IndexFolderArgs) -> Result<()> {
-    let held = Held::open(&args.folder, args.quiet)?;
-    let before = held.whole().stats();
-    held.compact()?;
-    let after = held.whole().stats();
+fn compact(args: &IndexFolderArgs, registry: &Registry) -> Result<()> {
+    let collection = open(&args.folder, registry, args.quiet)?;
+    let before = collection.stats();
+    collection.compact()?;
+    let after = collection.stats();
     if !args.quiet {
         say(&format!(
             "{}: {} in {} instead of {}, {} instead of {}",
@@ -236,10 +240,10 @@ fn compact(args: &IndexFolderArgs) -> Result<()> {
     Ok(())
 }
 
-fn export(args: &IndexExportArgs) -> Result<()> {
+fn export(args: &IndexExportArgs, registry: &Registry) -> Result<()> {
     let mut output = BufWriter::new(Output::create(&args.output)?);
     let on_damaged = |error: CollectionError| say(&visible(&format!("skipped {error}")));
-    let exported = Collection::salvage(&args.folder, &mut output, on_damaged)?;
+    let exported = Collection::salvage(&args.folder, registry, &mut output, on_damaged)?;
     finish(output)?;
     let Exported { written, damaged, missing } = exported;
     ensure!(
@@ -254,48 +258,40 @@ fn export(args: &IndexExportArgs) -> Result<()> {
     Ok(())
 }
 
-fn import(args: &IndexImportArgs) -> Result<ExitCode> {
+fn import(args: &IndexImportArgs, registry: &Registry) -> Result<ExitCode> {
     let start = Instant::now();
-    let collection = Collection::open(&args.folder)?;
-    tell(collection.notes(), args.talk.quiet);
+    let collection = open(&args.folder, registry, args.talk.quiet)?;
     let mut skipped = Skipped::unless(false);
-    let (mut stored, mut present, mut taken) = (0, 0, 0);
+    let (mut items, mut added, mut present, mut conflict) = (0, 0, 0, 0);
     for path in &args.inputs {
         let name = path.display().to_string();
         let on_refused = |error| skipped.note(Bad::item(&name, Reason::Broken, error), 1);
-        let imported = collection.import(reader(path)?, on_refused)?;
-        stored += imported.stored;
-        present += imported.present;
-        taken += imported.taken;
+        let Imported { counts, .. } = collection.import(reader(path)?, on_refused)?;
+        let AddCounts { added: new, present: there, conflict: taken, .. } = counts;
+        items += counts.total();
+        (added, present, conflict) = (added + new, present + there, conflict + taken);
     }
-    // Makes the parts of what came.
-    let held = Held::of(collection)?;
-    summary(
-        stored + present,
-        &skipped,
-        start,
-        vec![
-            figure("added", stored, counted(stored, "item") + " added"),
-            figure("present", present, format!("{} there already", grouped(present))),
-            Figure { words: None, ..figure("taken", taken, String::new()) },
-            left(held.whole()),
-        ],
-    )
-    .say(args.talk);
-    Ok(exit_code(taken))
+    let figures = vec![
+        count("added", added, "added"),
+        figure("present", json!(present), format!("{} already there", grouped(present))),
+        silent("conflict", json!(conflict)),
+        left(&collection),
+    ];
+    summary(items, &skipped, start, figures).say(args.talk);
+    Ok(exit_code(conflict))
 }
 
-fn backup(args: &IndexBackupArgs) -> Result<()> {
-    let held = Held::open_to_read(&args.folder, args.quiet)?;
-    ensure!(!args.to.exists(), "{}: already there; name a new folder", args.to.display());
-    held.backup(&args.to)?;
+fn backup(args: &IndexBackupArgs, registry: &Registry) -> Result<()> {
+    let collection = open_to_read(&args.folder, registry, args.quiet)?;
+    ensure!(!args.to.exists(), "{}: already exists; name a new folder", args.to.display());
+    collection.backup(&args.to)?;
     if !args.quiet {
-        say(&format!("{}: {}", args.to.display(), counted(held.whole().len(), "item")));
+        say(&format!("{}: {}", args.to.display(), counted(collection.len(), "item")));
     }
     Ok(())
 }
 
-/// A file, unpacked, or standard input.
+/// A file, decompressed, or standard input.
 fn reader(path: &Path) -> Result<Box<dyn BufRead + Send>> {
     Ok(Bytes::open(path).map_err(Bad::error)?.into_reader())
 }
@@ -305,8 +301,8 @@ fn finish(output: BufWriter<Output>) -> Result<()> {
 }
 
 /// Ids that are taken are no success: something the user named is not stored.
-fn exit_code(taken: u64) -> ExitCode {
-    if taken > 0 { ExitCode::from(2) } else { ExitCode::SUCCESS }
+fn exit_code(conflicts: u64) -> ExitCode {
+    if conflicts > 0 { ExitCode::from(2) } else { ExitCode::SUCCESS }
 }
 
 /// A run that could read nothing is an error. What has no fingerprint was read.
@@ -322,12 +318,12 @@ fn nothing_read(items: u64, skipped: &Skipped) -> Result<()> {
 
 /// How many items there are now.
 fn left(collection: &Collection) -> Figure {
-    let items = collection.len();
-    figure("collection", items, counted(items, "item") + " in the collection")
+    count("collection", collection.len(), "in the collection")
 }
 
-fn figure(name: &'static str, value: u64, words: String) -> Figure {
-    Figure { name, value: json!(value), words: Some(words) }
+/// So many items are or were something.
+fn count(name: &'static str, items: u64, what: &str) -> Figure {
+    figure(name, json!(items), format!("{} {what}", counted(items, "item")))
 }
 
 fn summary(items: u64, skipped: &Skipped, start: Instant, figures: Vec<Figure>) -> Summary<'_> {

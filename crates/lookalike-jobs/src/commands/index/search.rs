@@ -1,103 +1,97 @@
-//! `lookalike index search`: what of a collection is near these?
+//! `lookalike index search`: what of a collection is alike these?
 
 use std::{
     io::{BufWriter, IsTerminal, Write},
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::ExitCode,
     time::Instant,
 };
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow};
 use lookalike::{
-    Collection, Fingerprint, Found, ImageCollection, ImagePreset, ImageSearch, Level, Maker, Radius,
+    Collection, Criteria, Digest, Fingerprint, Input, Level, Purpose, Reads, Registry,
+    collection::Match,
 };
-use rayon::prelude::*;
 use serde_json::{Value, json};
 
-use super::{
-    Held, content::place_of, figure, finish, image_preset, looking_radius, nothing_read,
-    open_to_read, prints, prints::Named, summary,
-};
+use super::{closeness_fields, figure, finish, make, nothing_read, open_to_read, summary};
 use crate::{
-    args::{ImageArgs, IndexSearchArgs, Matching},
+    args::IndexSearchArgs,
     config::on_threads,
-    report::{Output, Progress, check_places, grouped, json_line, say},
-    source::Skipped,
+    kinds::Chosen,
+    report::{Output, Progress, check_places, grouped, id_text, json_line, say},
+    source::{Bad, Inputs, Items, Reading, Reason, Skipped},
 };
 
 /// The widest column of a table.
 const WIDEST: usize = 60;
 
-pub fn run(args: IndexSearchArgs) -> Result<ExitCode> {
+pub fn run(args: IndexSearchArgs, registry: &Registry) -> Result<ExitCode> {
     let start = Instant::now();
     let inputs = args.inputs.iter().map(PathBuf::as_path);
     check_places([args.output.place()], inputs.chain([args.folder.as_path()]))?;
-    let partial = args.images.matching == Matching::Partial;
-    let held = open(&args.folder, args.images, args.talk.quiet)?;
-    let collection = held.whole();
-    let radius = looking_radius(collection.about(), args.distance);
+    let collection = open_to_read(&args.folder, registry, args.talk.quiet)?;
+    let chosen =
+        Chosen::of_collection(registry, &collection, &args.verify, args.images, args.distance)?;
+    let by = chosen.criteria(Purpose::List)?;
     let mut skipped = Skipped::unless(args.rows.strict);
     let as_table = args.output.file().is_none() && std::io::stdout().is_terminal();
     let mut searching = Searching {
-        held: &held,
-        partial,
-        radius,
+        collection: &collection,
+        by: &by,
         limit: args.limit.unwrap_or(usize::MAX),
         output: BufWriter::new(Output::create(&args.output)?),
         as_table,
-        images: image_preset(&collection.about().maker).ok(),
         queries: 0,
         matches: 0,
         alone: 0,
+        without: Vec::new(),
     };
-    on_threads(args.threads, || match given(&args, collection)? {
-        Some(query) => searching.search(&[query]),
-        None => {
-            let source = prints::Source::open(
-                &args.inputs,
-                &args.rows,
-                collection.about(),
-                args.images,
-                &mut skipped,
-            )?;
-            if !args.talk.quiet {
-                say(&format!("reading {}", source.what()));
-            }
-            let progress = Progress::new(args.talk.quiet);
-            source.read(&mut skipped, &progress, &mut |items| searching.search(&items))
-        }
+    on_threads(args.threads, || match given(&args, &chosen)? {
+        Some((name, digest)) => searching.search(&[name], &[digest]),
+        None => read(&args, &chosen, &mut searching, &mut skipped),
     })?;
-    let Searching { output, queries, matches, alone, .. } = searching;
+    let Searching { output, queries, matches, alone, without, .. } = searching;
     finish(output)?;
-    let how = if partial {
-        "or by their parts: estimated recall 100 % of what votes on parts accept"
-    } else {
-        "exact"
-    };
-    let found = format!("{} within {radius} bits, {how}", matches_words(matches));
+    for name in &without {
+        let what = "nothing to compare in it, so it has no fingerprint";
+        skipped.note(Bad::item(name, Reason::NoFeatures, what), 1);
+    }
+    let how = collection.recall(&by)?;
+    let found = format!("{} {}, {how}", matches_words(matches), chosen.kind.words(&by));
     let figures = vec![
-        figure("matches", matches, found),
-        figure("without", alone, format!("{} without any", grouped(alone))),
+        figure("matches", json!(matches), found),
+        figure("without", json!(alone), format!("{} without any", grouped(alone))),
     ];
     summary(queries, &skipped, start, figures).say(args.talk);
     nothing_read(queries, &skipped)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// With the tables of its images only if they are asked for.
-fn open(folder: &Path, images: ImageArgs, quiet: bool) -> Result<Held> {
-    let partial = images.matching == Matching::Partial;
-    if !partial && !images.orientations {
-        return Ok(Held::Whole(open_to_read(folder, quiet)?));
+fn read(
+    args: &IndexSearchArgs,
+    chosen: &Chosen,
+    searching: &mut Searching<'_>,
+    skipped: &mut Skipped,
+) -> Result<()> {
+    let mut options = make::options(&args.rows)?;
+    options.prints.bits = Some(chosen.kind.shape().width);
+    let mut inputs = Inputs::open(&args.inputs, chosen.registration.reads, &options, skipped)?;
+    if !args.talk.quiet {
+        say(&format!("reading {}", inputs.what()));
     }
-    let held = Held::open_to_read(folder, quiet)?;
-    ensure!(
-        !partial || held.whole().about().keeps_parts(),
-        "{}: it holds whole images only; --match partial must be said when a collection is made, \
-         by index create or the first index add",
-        folder.display()
-    );
-    Ok(held)
+    let progress = Progress::new(args.talk.quiet);
+    let how = Reading {
+        kind: &*chosen.kind,
+        make: None,
+        is_other: false,
+        on_beat: &|| {},
+        progress: &progress,
+    };
+    inputs.read(&how, skipped, &mut |items| searching.take(items))?;
+    progress.clear();
+    inputs.notes().iter().for_each(|note| say(note));
+    Ok(())
 }
 
 fn matches_words(matches: u64) -> String {
@@ -105,121 +99,124 @@ fn matches_words(matches: u64) -> String {
 }
 
 /// The query that stands on the command line itself.
-fn given(args: &IndexSearchArgs, collection: &Collection) -> Result<Option<Named>> {
-    let about = collection.about();
-    let (id, print) = match (&args.text, &args.fingerprint) {
-        (Some(text), _) => {
-            let Maker::Text(recipe) = &about.maker else {
-                bail!("--text: the collection is not of texts, but of {}", about.maker);
-            };
-            let print = recipe.fingerprint_any(text);
-            (text, print.with_context(|| format!("--text: no {} in it", recipe.features))?)
+fn given(args: &IndexSearchArgs, chosen: &Chosen) -> Result<Option<(String, Digest)>> {
+    let kind = &chosen.kind;
+    let (name, input) = match (&args.text, &args.fingerprint) {
+        (Some(text), _) => (text, Input::Text(text)),
+        (_, Some(bits)) => {
+            let width = kind.shape().width;
+            let print = Fingerprint::parse(bits, width).context("--fingerprint")?;
+            if chosen.registration.reads != Reads::Prints {
+                return Ok(Some((bits.clone(), Digest::of_print(print))));
+            }
+            (bits, Input::Print(print))
         }
-        (_, Some(bits)) => (bits, Fingerprint::parse(bits, about.width).context("--fingerprint")?),
         _ => return Ok(None),
     };
-    Ok(Some(Named::new(id.clone(), print)))
+    let (digest, _) = kind.digester().digest(input).map_err(|unfit| {
+        anyhow!("--text: the collection is of {}: {unfit}", chosen.registration.items)
+    })?;
+    Ok(Some((name.clone(), digest)))
 }
 
 /// A search under way.
 struct Searching<'a> {
-    held: &'a Held,
-    /// Images are looked for by their parts, too.
-    partial: bool,
-    radius: Radius,
+    collection: &'a Collection,
+    by: &'a Criteria,
     limit: usize,
     output: BufWriter<Output>,
     as_table: bool,
-    /// Set if the collection is of images.
-    images: Option<&'static ImagePreset>,
     queries: u64,
     matches: u64,
     /// Queries without any match.
     alone: u64,
+    /// Items that are alike nothing.
+    without: Vec<String>,
 }
 
 impl Searching<'_> {
-    fn search(&mut self, items: &[Named]) -> Result<()> {
-        let found = match (self.held, self.images) {
-            (Held::Images(images), Some(preset)) => self.judged(images, preset, items)?,
-            _ => self.as_a_whole(items)?,
-        };
-        for (item, found) in items.iter().zip(found) {
-            self.queries += 1;
-            self.matches += found.len() as u64;
-            self.alone += u64::from(found.is_empty());
-            if self.as_table {
-                self.write_table(&item.name, &found)?;
+    fn take(&mut self, items: Items<'_>) -> Result<()> {
+        let (mut names, mut digests) = (Vec::new(), Vec::new());
+        for (number, item) in (items.first..).zip(items.items) {
+            let name = id_text(items.ids.at(number)).into_owned();
+            if item.digest.is_empty() {
+                self.without.push(name);
             } else {
-                self.write_lines(&item.name, &found)?;
+                names.push(name);
+                digests.push(item.digest);
+            }
+        }
+        self.search(&names, &digests)
+    }
+
+    fn search(&mut self, names: &[String], digests: &[Digest]) -> Result<()> {
+        // Few at a time: each may be alike very many.
+        for (names, digests) in names.chunks(AT_ONCE).zip(digests.chunks(AT_ONCE)) {
+            let found = self.collection.search(digests, self.by, self.limit)?;
+            for (name, found) in names.iter().zip(found) {
+                self.queries += 1;
+                self.matches += found.len() as u64;
+                self.alone += u64::from(found.is_empty());
+                if self.as_table {
+                    self.write_table(name, &found)?;
+                } else {
+                    self.write_lines(name, &found)?;
+                }
             }
         }
         Ok(())
     }
 
-    fn as_a_whole(&self, items: &[Named]) -> Result<Vec<Vec<Found>>> {
-        let queries: Vec<_> = items.iter().map(|item| item.print).collect();
-        Ok(self.held.whole().search_many(&queries, self.radius, self.limit)?)
-    }
-
-    /// Images that are alike, as `pairs` and `compare` say.
-    fn judged(
-        &self,
-        images: &ImageCollection,
-        preset: &ImagePreset,
-        items: &[Named],
-    ) -> Result<Vec<Vec<Found>>> {
-        let search =
-            ImageSearch::new(&preset.recipe, self.radius).orientations(true).partial(self.partial);
-        let of_item = |item: &Named| match &item.image {
-            Some(image) => Ok(images.search(&search, image, self.limit)?),
-            None => Ok(self.as_a_whole(std::slice::from_ref(item))?.concat()),
-        };
-        items.par_iter().map(of_item).collect()
-    }
-
-    fn write_lines(&mut self, query: &str, found: &[Found]) -> Result<()> {
+    fn write_lines(&mut self, query: &str, found: &[Match]) -> Result<()> {
         for found in found {
-            let mut fields = vec![
-                ("query", json!(query)),
-                ("match", json!(found.id)),
-                ("distance", json!(found.distance)),
-                // Only fingerprints are compared.
-                ("similarity", Value::Null),
-                ("level", json!(self.level(found.distance))),
-            ];
-            fields.extend(place_of(self.held.whole(), &found.id));
+            let mut fields = vec![("query", json!(query)), ("match", json!(found.id))];
+            fields.extend(closeness_fields(found));
+            fields.extend(place_of(self.collection, &found.id));
             writeln!(self.output, "{}", json_line(&fields))?;
         }
         Ok(())
     }
 
-    fn write_table(&mut self, query: &str, found: &[Found]) -> Result<()> {
+    fn write_table(&mut self, query: &str, found: &[Match]) -> Result<()> {
         let query = short(query);
         if found.is_empty() {
-            writeln!(self.output, "{query}\n     nothing within {} bits", self.radius)?;
+            writeln!(self.output, "{query}\n     nothing alike")?;
         } else {
             writeln!(self.output, "{query}")?;
         }
         for found in found {
-            let level = self.level(found.distance).unwrap_or_default();
-            let place = place_of(self.held.whole(), &found.id);
+            let lookalike::Closeness { distance, similarity, level } = found.closeness;
+            let distance = distance.map_or_else(|| "-".to_owned(), |distance| distance.to_string());
+            let similarity = similarity.map_or_else(String::new, |share| format!("{share:.2}"));
+            let level = level.map_or("", Level::name);
+            let place = place_of(self.collection, &found.id);
             let word =
                 |(_, it): &(_, Value)| it.as_str().map_or_else(|| it.to_string(), String::from);
             let place = place.iter().map(word).collect::<Vec<_>>().join(":");
-            let line =
-                format!("{:>4} {level:<7} {}  {}", found.distance, short(&found.id), short(&place));
+            let line = format!(
+                "{distance:>4} {similarity:>4} {level:<7} {}  {}",
+                short(&found.id),
+                short(&place)
+            );
             writeln!(self.output, "{}", line.trim_end())?;
         }
         Ok(())
     }
+}
 
-    /// What people call this distance, of images.
-    fn level(&self, distance: u32) -> Option<&'static str> {
-        let preset = self.images?;
-        let level = Level::WHOLE.iter().find(|level| preset.radius_of(**level).contains(distance));
-        level.map(|level| level.name()).or(self.partial.then_some(Level::Part.name()))
+/// Queries that are asked together.
+const AT_ONCE: usize = 64;
+
+/// Where a stored item was read, if it goes by its content: the fields `file` and `line`. A match
+/// whose record cannot be read is one without them.
+pub fn place_of(collection: &Collection, id: &str) -> Vec<(&'static str, Value)> {
+    if !id.starts_with("b3-") && !id.starts_with("0x") {
+        return Vec::new();
     }
+    let payload = collection.get(id).ok().flatten().and_then(|item| item.payload);
+    let payload: Value = payload.and_then(|it| serde_json::from_str(&it).ok()).unwrap_or_default();
+    let field = |name: &'static str| Some((name, payload.get(name)?.clone()));
+    ["file", "line"].into_iter().filter_map(field).collect()
 }
 
 /// A name that fits a line and cannot upset a terminal.

@@ -54,7 +54,7 @@ pub struct Image {
     pub height: u32,
     /// Of the file.
     pub bytes: u64,
-    pub format: &'static str,
+    pub format: String,
     /// When the file was last changed, in seconds since 1970.
     pub modified: Option<i64>,
 }

@@ -381,7 +381,7 @@ impl Decoder {
             let pages = contents.pages.get(1..).unwrap_or(&[]);
             let area = |page: &Directory| u64::from(page.width).saturating_mul(page.height.into());
             let pixels = pages.iter().map(area).fold(0, u64::saturating_add);
-            if Frames::are_few(more, pixels) {
+            if Frames::are_few(more, pixels, self.limits.pixels) {
                 for page in pages {
                     let decoder = TiffDecoder::new(Page::new(bytes, page.offset));
                     let page =
@@ -392,7 +392,7 @@ impl Decoder {
             return Ok(());
         }
         let area = u64::from(image.width) * u64::from(image.height);
-        if !Frames::are_few(more, area.saturating_mul(more.into())) {
+        if !Frames::are_few(more, area.saturating_mul(more.into()), self.limits.pixels) {
             return Ok(());
         }
         let failed = |error| reason(format, error);

@@ -60,14 +60,20 @@ impl Frames {
         Self { more, prints: Vec::new() }
     }
 
-    /// Whether so many frames with so many pixels in all are few enough to describe them.
-    pub(super) fn are_few(more: u32, pixels: u64) -> bool {
-        u64::from(more) <= MOST && pixels <= MOST_PIXELS
+    /// Whether so many frames with so many pixels in all are few enough to describe them; `limit` is
+    /// how many pixels a decoder may decode.
+    pub(super) fn are_few(more: u32, pixels: u64, limit: u64) -> bool {
+        u64::from(more) <= MOST && pixels <= MOST_PIXELS.min(limit)
     }
 
     /// Adds what the next frame shows.
     pub(super) fn describe(&mut self, pixels: &Pixels) {
         self.prints.push(FramePrint::of(pixels));
+    }
+
+    /// Whether every frame is described.
+    pub(crate) fn are_described(&self) -> bool {
+        self.prints.len() as u64 == u64::from(self.more)
     }
 
     /// How many frames are described.
@@ -78,9 +84,8 @@ impl Frames {
     /// Whether two files can be copies of each other by their further frames: as many in both, and
     /// each looks like its counterpart. Frames that are not described do not agree with any.
     pub fn agree(&self, other: &Self) -> bool {
-        let is_described = self.prints.len() as u64 == u64::from(self.more);
         self.more == other.more
-            && is_described
+            && self.are_described()
             && self.prints.len() == other.prints.len()
             && self.prints.iter().zip(&other.prints).all(|(one, two)| one.agrees(two))
     }

@@ -8,7 +8,7 @@ use super::{
     raw::{self, IsoBox},
     tags::{Directory, Tiff},
 };
-use crate::facts::{Facts, Fidelity};
+use crate::{Facts, Fidelity};
 
 /// Tags of the first directory.
 const COMPRESSION: u16 = 0x0103;
@@ -118,7 +118,7 @@ pub fn facts(content: &[u8], format: ImageFormat, pixels: (u32, u32)) -> Facts {
     Facts {
         bytes: content.len() as u64,
         pixels: Some(pixels),
-        format: Some(format.name()),
+        format: Some(format.name().to_owned()),
         fidelity: fidelity(content, format),
         taken: metadata.taken(),
         edited: metadata.edited((!format.is_raw()).then_some(pixels)),

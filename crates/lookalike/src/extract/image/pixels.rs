@@ -54,6 +54,11 @@ impl Pixels {
         Self::new(width, height, 3, bytes)
     }
 
+    /// All values, row by row.
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     fn new(width: usize, height: usize, channels: usize, bytes: Vec<u8>) -> Option<Self> {
         let expected = width.checked_mul(height)?.checked_mul(channels)?;
         let fits = expected == bytes.len() && expected > 0;

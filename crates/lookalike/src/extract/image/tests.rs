@@ -2,11 +2,13 @@
 
 use std::io::Cursor;
 
-use image::{DynamicImage, GrayImage, ImageFormat, RgbImage, RgbaImage, codecs::gif::GifEncoder};
+use image::{
+    DynamicImage, GrayImage, ImageFormat as Encoding, RgbImage, RgbaImage, codecs::gif::GifEncoder,
+};
 
 use super::*;
 
-fn encoded(format: ImageFormat) -> Vec<u8> {
+fn encoded(format: Encoding) -> Vec<u8> {
     let pixel = |x: u32, y: u32| image::Rgb([(x * 5) as u8, (y * 7) as u8, (x * y) as u8]);
     let image = DynamicImage::ImageRgb8(RgbImage::from_fn(48, 40, pixel));
     let mut bytes = Cursor::new(Vec::new());
@@ -14,13 +16,13 @@ fn encoded(format: ImageFormat) -> Vec<u8> {
     bytes.into_inner()
 }
 
-const FORMATS: [(ImageFormat, ImageFormat); 6] = [
-    (ImageFormat::Jpeg, ImageFormat::Jpeg),
-    (ImageFormat::Png, ImageFormat::Png),
-    (ImageFormat::WebP, ImageFormat::WebP),
-    (ImageFormat::Gif, ImageFormat::Gif),
-    (ImageFormat::Bmp, ImageFormat::Bmp),
-    (ImageFormat::Tiff, ImageFormat::Tiff),
+const FORMATS: [(Encoding, ImageFormat); 6] = [
+    (Encoding::Jpeg, ImageFormat::Jpeg),
+    (Encoding::Png, ImageFormat::Png),
+    (Encoding::WebP, ImageFormat::WebP),
+    (Encoding::Gif, ImageFormat::Gif),
+    (Encoding::Bmp, ImageFormat::Bmp),
+    (Encoding::Tiff, ImageFormat::Tiff),
 ];
 
 /// Below the guard: a panic is one.
@@ -147,7 +149,7 @@ fn apng(scenes: &[u32], starts_animation: bool) -> Vec<u8> {
 fn webp(scenes: &[u32]) -> Vec<u8> {
     let still = |&number: &u32| {
         let mut bytes = Cursor::new(Vec::new());
-        scene(number).write_to(&mut bytes, ImageFormat::WebP).unwrap();
+        scene(number).write_to(&mut bytes, Encoding::WebP).unwrap();
         bytes.into_inner()[12..].to_vec()
     };
     animation_of_webp([64, 64], &scenes.iter().map(still).collect::<Vec<_>>())
@@ -307,7 +309,7 @@ fn large_jpeg() -> Vec<u8> {
     let image =
         DynamicImage::ImageLuma8(GrayImage::from_fn(700, 530, |x, y| image::Luma([value(x, y)])));
     let mut bytes = Cursor::new(Vec::new());
-    image.to_rgb8().write_to(&mut bytes, ImageFormat::Jpeg).unwrap();
+    image.to_rgb8().write_to(&mut bytes, Encoding::Jpeg).unwrap();
     bytes.into_inner()
 }
 
@@ -347,7 +349,7 @@ fn a_scaled_jpeg_is_what_a_complete_decoder_makes_smaller() {
 
 fn encoded_png(gray: &GrayImage) -> Vec<u8> {
     let mut bytes = Cursor::new(Vec::new());
-    gray.write_to(&mut bytes, ImageFormat::Png).unwrap();
+    gray.write_to(&mut bytes, Encoding::Png).unwrap();
     bytes.into_inner()
 }
 
@@ -387,7 +389,7 @@ fn detailed_jpeg(width: u32, height: u32) -> Vec<u8> {
         image::Rgb([light as u8, (light / 2 + 40) as u8, (200 - light / 2) as u8])
     });
     let mut bytes = Cursor::new(Vec::new());
-    image.write_to(&mut bytes, ImageFormat::Jpeg).unwrap();
+    image.write_to(&mut bytes, Encoding::Jpeg).unwrap();
     bytes.into_inner()
 }
 
@@ -439,7 +441,7 @@ fn an_eighth_of_a_jpeg_is_the_mean_of_its_blocks() {
 
 #[test]
 fn of_an_animation_the_first_image_is_decoded_however_many_and_large_the_others_are() {
-    let still = encoded(ImageFormat::Gif);
+    let still = encoded(Encoding::Gif);
     let expected = decode(&still).unwrap().pixels;
     let (end, frames) = still.split_last().unwrap();
     // A frame that claims the largest size there is, with next to nothing in it.
@@ -447,7 +449,7 @@ fn of_an_animation_the_first_image_is_decoded_however_many_and_large_the_others_
     let animated = [frames, &giant.repeat(100_000), &[*end]].concat();
     assert!(decode(&animated).unwrap().pixels == expected);
 
-    let still = encoded(ImageFormat::WebP);
+    let still = encoded(Encoding::WebP);
     let expected = decode(&still).unwrap().pixels;
     let animated = animated_webp([48, 40], &still[12..], 3_000);
     assert!(decode(&animated).unwrap().pixels == expected);
@@ -455,11 +457,11 @@ fn of_an_animation_the_first_image_is_decoded_however_many_and_large_the_others_
 
 #[test]
 fn an_animation_larger_than_any_image_is_refused_at_once() {
-    let mut gif = encoded(ImageFormat::Gif);
+    let mut gif = encoded(Encoding::Gif);
     gif[6..10].fill(0xFF);
     let error = decode(&gif).unwrap_err();
     assert!(matches!(error, DecodeError::TooManyPixels { .. }), "{error}");
-    let still = encoded(ImageFormat::WebP);
+    let still = encoded(Encoding::WebP);
     let giant = animated_webp([1 << 15, 1 << 15], &still[12..], 2);
     let error = decode(&giant).unwrap_err();
     assert!(matches!(error, DecodeError::TooManyPixels { .. }), "{error}");

@@ -1,0 +1,125 @@
+//! What is a new collection of? As the user says, or as the inputs look.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, ensure};
+use lookalike::{Collection, Criteria, Purpose, Reads, Registry};
+
+use crate::{
+    args::{CacheArgs, ImageArgs, IndexMakeArgs, RowArgs, VerifyArgs, WorkArgs},
+    config::{Work, input_options},
+    kinds::{Choice, Chosen},
+    source::{InputOptions, Inputs, Skipped, guess_kind},
+};
+
+/// The kind of a new collection, and the widest it can be searched by.
+pub struct Made {
+    pub chosen: Chosen,
+    widest: Criteria,
+}
+
+impl Made {
+    /// As the user says, or as the inputs look.
+    pub fn new(
+        make: &IndexMakeArgs,
+        inputs: Option<(&[PathBuf], &RowArgs)>,
+        registry: &Registry,
+    ) -> Result<Self> {
+        let guessed = || inputs.map_or("text", |(paths, rows)| guess_kind(paths, rows, "hash"));
+        let name = match (&make.kind, &make.recipe.recipe) {
+            (Some(name), _) => name.clone(),
+            (None, Some(recipe)) => kind_of_recipe(recipe, registry),
+            (None, None) => guessed().to_owned(),
+        };
+        let choice = Choice {
+            recipe: &make.recipe,
+            verify: &VerifyArgs { no_verify: make.no_verify, ..VerifyArgs::default() },
+            // Images are found however they are turned.
+            images: ImageArgs { orientations: false, matching: make.matching },
+            distance: make.max_distance,
+            blocks: None,
+        };
+        let chosen = Chosen::new(registry, &name, choice, &[])?.in_any_orientation()?;
+        let width = match (chosen.registration.reads, make.recipe.bits, inputs) {
+            (Reads::Prints, None, Some((paths, rows))) => Some(width_of(paths, rows)?),
+            _ => None,
+        };
+        let chosen = chosen.of_width(width.flatten())?;
+        let widest = chosen.criteria(Purpose::Look)?;
+        Ok(Self { chosen, widest })
+    }
+
+    /// Makes it.
+    pub fn create(&self, folder: &Path) -> Result<Collection> {
+        Ok(Collection::create(folder, self.chosen.kind.clone(), &self.widest)?)
+    }
+
+    /// Refuses what the user says of a collection that is there, if it is of something else.
+    pub fn check(make: &IndexMakeArgs, collection: &Collection, registry: &Registry) -> Result<()> {
+        let widest = collection.widest();
+        if let Some(radius) = make.max_distance {
+            ensure!(
+                Some(radius) == widest.distance,
+                "--max-distance {radius}, but the collection was made for {}; leave it out",
+                widest.distance.map_or("any".to_owned(), |radius| radius.to_string())
+            );
+        }
+        let is_partial = make.matching == crate::args::Matching::Partial;
+        ensure!(
+            !is_partial || widest.parts,
+            "--match partial, but the collection was made without it; make a new one"
+        );
+        if make.recipe.is_default() && make.kind.is_none() && !make.no_verify {
+            return Ok(());
+        }
+        let matching = match widest.parts {
+            true => crate::args::Matching::Partial,
+            false => crate::args::Matching::Whole,
+        };
+        let kind = make.kind.clone().or_else(|| match &make.recipe.recipe {
+            Some(recipe) => Some(kind_of_recipe(recipe, registry)),
+            None => Some(collection.kind().name().to_owned()),
+        });
+        let said = IndexMakeArgs {
+            kind,
+            max_distance: None,
+            matching,
+            recipe: make.recipe.clone(),
+            no_verify: make.no_verify,
+        };
+        let mut said = Self::new(&said, None, registry)?.chosen;
+        if make.recipe.bits.is_none() && said.registration.reads == Reads::Prints {
+            said = said.of_width(Some(collection.kind().shape().width))?;
+        }
+        Ok(collection.check_kind(&*said.kind)?)
+    }
+}
+
+/// The kind that has a recipe of this name; texts if none does, which then say so.
+fn kind_of_recipe(recipe: &str, registry: &Registry) -> String {
+    let has = |kind: &&lookalike::Registration| {
+        let settings =
+            lookalike::Settings { recipe: Some(recipe.to_owned()), ..Default::default() };
+        kind.options.contains(&"recipe") && (kind.open)(&settings).is_ok()
+    };
+    registry.iter().find(has).map_or("text", |kind| kind.name).to_owned()
+}
+
+/// The width of the fingerprints of these files.
+fn width_of(paths: &[PathBuf], rows: &RowArgs) -> Result<Option<lookalike::Width>> {
+    ensure!(
+        paths.iter().all(|path| path.as_os_str() != "-"),
+        "a new collection needs the width of its fingerprints, which standard input does not tell; \
+         use --bits"
+    );
+    let options = options(rows)?;
+    Ok(Inputs::open(paths, Reads::Prints, &options, &mut Skipped::unless(false))?.width())
+}
+
+/// How inputs of a collection are read.
+pub fn options(rows: &RowArgs) -> Result<InputOptions> {
+    let work = Work::new(WorkArgs::default())?;
+    let mut options = input_options(rows, &CacheArgs::default(), &work);
+    options.prints.kind = Some("hash".to_owned());
+    Ok(options)
+}

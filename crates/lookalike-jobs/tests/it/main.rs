@@ -1,0 +1,3 @@
+//! What front ends share, as they call it.
+
+mod toy;

@@ -1,0 +1,428 @@
+//! Which items of a collection are alike these?
+//!
+//! A [`Question`] is a search that was checked: the lookups of the kind, each with the table that
+//! answers it. Tables name candidates; digests are read from the records, and the kind judges them,
+//! as it judges those of a batch.
+
+use rayon::prelude::*;
+
+use super::{
+    CollectionError, Match,
+    item::order,
+    tables::{Layout, Source, Tables, Wanted, is_compared},
+    truth::Records,
+    view::{Place, View},
+};
+use crate::{
+    Closeness, Criteria, Digest, Fingerprint, IndexError, Kind, Lookup, Radius, Recall, Verify,
+    fragments::{FragmentSearch, Shared},
+    keys::{Bands, Keys},
+    search::{asked_recall, keys_for},
+};
+
+/// How many queries a thread takes at once.
+const QUERIES: usize = 512;
+
+/// Candidates that are read and judged at once.
+const JUDGED: usize = 64;
+
+/// What is asked of a collection.
+pub struct Question<'a> {
+    kind: &'a dyn Kind,
+    by: &'a Criteria,
+    layout: &'a Layout,
+    lookups: Vec<Lookup>,
+    /// If sets are found by keys: the recall, and how keys are made.
+    keys: Option<(f64, Bands)>,
+    /// Whether the tables have these keys.
+    keys_are_kept: bool,
+}
+
+/// A query and an item that may be alike it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Candidate {
+    query: u32,
+    item: u32,
+    /// Only if they have a key in common, too.
+    needs_key: bool,
+}
+
+/// An item that is alike a query.
+#[derive(Clone, Copy)]
+struct Hit {
+    query: u32,
+    place: Place,
+    sequence: u64,
+    closeness: Closeness,
+}
+
+impl<'a> Question<'a> {
+    /// Among so many items with so many features. A distance wider than the tables were made for is
+    /// refused.
+    pub fn new(
+        kind: &'a dyn Kind,
+        by: &'a Criteria,
+        layout: &'a Layout,
+        (items, features): (u64, u64),
+    ) -> Result<Self, IndexError> {
+        let mut question =
+            Self { kind, by, layout, lookups: kind.lookups(by), keys: None, keys_are_kept: false };
+        let bits = Radius::new(layout.shape.width.bits());
+        for lookup in &mut question.lookups {
+            let is_kept = match lookup {
+                Lookup::Near { radius, .. } => {
+                    *radius = (*radius).min(bits);
+                    check_radius(layout.place(Source::Upright), *radius)?
+                }
+                Lookup::Parts(search) => check_radius(layout.place(Source::Parts), search.radius)?,
+                Lookup::Overlap { .. } => layout.keys.is_some(),
+                Lookup::Every => true,
+            };
+            if !is_kept {
+                *lookup = Lookup::Every;
+            }
+            if let Lookup::Overlap { verify, reach } = *lookup
+                && let Some(recall) = asked_recall(reach, items, features)
+                && let Some(keys) = keys_for(&verify, recall)
+            {
+                question.keys_are_kept = layout.has(&keys);
+                question.keys = Some((recall, keys.some(0..keys.bands)));
+            }
+        }
+        Ok(question)
+    }
+
+    /// Whether all that is alike is found.
+    pub fn recall(&self) -> Recall {
+        match &self.keys {
+            Some((recall, _)) => Recall::Estimated(*recall),
+            None => Recall::Exact,
+        }
+    }
+
+    /// The radius, if that is all there is to it.
+    fn deciding(&self) -> Option<Radius> {
+        match self.lookups[..] {
+            [Lookup::Near { radius, decides: true, .. }] => Some(radius),
+            _ => None,
+        }
+    }
+
+    /// What a view has that is alike each query: closest first, then in order of insertion, at most
+    /// `limit` of them. `None` if an item of the view is gone from the records.
+    pub fn search(
+        &self,
+        view: &View,
+        records: Option<&Records<'_>>,
+        queries: &[Digest],
+        limit: usize,
+    ) -> Result<Option<Vec<Vec<Match>>>, CollectionError> {
+        let most = if self.lookups.contains(&Lookup::Every) { 1 } else { QUERIES };
+        let fair = queries.len().div_ceil(4 * rayon::current_num_threads());
+        let found: Result<Vec<_>, CollectionError> = queries
+            .par_chunks(fair.max(16).min(most))
+            .map(|queries| {
+                let hits = match (self.deciding(), records) {
+                    (Some(radius), _) => Some(self.near_hits(view, queries, radius)?),
+                    (None, Some(records)) => self.judged_hits(view, records, queries)?,
+                    (None, None) => None,
+                };
+                Ok(hits.map(|hits| named(view, queries.len(), hits, limit)))
+            })
+            .collect();
+        let found: Option<Vec<_>> = found?.into_iter().collect();
+        Ok(found.map(|found| found.into_iter().flatten().collect()))
+    }
+
+    /// Whether digests are read from the records.
+    pub fn judges(&self) -> bool {
+        self.deciding().is_none()
+    }
+
+    /// Items whose fingerprints decide.
+    fn near_hits(
+        &self,
+        view: &View,
+        queries: &[Digest],
+        radius: Radius,
+    ) -> Result<Vec<Hit>, IndexError> {
+        let mut hits = Vec::new();
+        let equal = self.kind.equal(self.by);
+        for (run, live) in (0..).zip(&view.runs) {
+            let (names, tables) = (&live.run.names, &live.run.tables);
+            let mut hit = |query: u32, item: u32, closeness: Closeness| {
+                if !live.removed.contains(item) {
+                    names.touch(item);
+                    hits.push(Hit { query, place: Place { run, item }, sequence: 0, closeness });
+                }
+            };
+            self.near(tables, queries, Source::Upright, false, radius, |query, item, distance| {
+                hit(query, item, Closeness::within(distance));
+            })?;
+            keyed(tables, queries, |query, item| hit(query, item, equal));
+        }
+        // All at once: memory is waited for once.
+        hits.iter_mut().for_each(|hit| hit.sequence = view.sequence(hit.place));
+        Ok(hits)
+    }
+
+    /// Candidates that the kind takes for alike; `None` if one of them has no record any more.
+    fn judged_hits(
+        &self,
+        view: &View,
+        records: &Records<'_>,
+        queries: &[Digest],
+    ) -> Result<Option<Vec<Hit>>, CollectionError> {
+        let mut all = Vec::new();
+        for (run, live) in (0..).zip(&view.runs) {
+            let items = live.run.names.len() as u32;
+            let mut candidates = self.candidates(&live.run.tables, items, queries)?;
+            candidates.retain(|candidate| !live.removed.contains(candidate.item));
+            all.extend(candidates.into_iter().map(|candidate| (run, candidate)));
+        }
+        let judge = |&(run, candidate): &(u32, Candidate)| {
+            let place = Place { run, item: candidate.item };
+            let sequence = view.sequence(place);
+            let Some(digest) = records.look(sequence, |record| record.digest())? else {
+                return Ok(None);
+            };
+            let query = &queries[candidate.query as usize];
+            let closeness = self.judge(query, &digest, candidate.needs_key);
+            Ok(Some(closeness.map(|closeness| Hit {
+                query: candidate.query,
+                place,
+                sequence,
+                closeness,
+            })))
+        };
+        let judged: Result<Vec<Option<Option<Hit>>>, CollectionError> =
+            all.par_iter().with_min_len(JUDGED).map(judge).collect();
+        let judged: Option<Vec<Option<Hit>>> = judged?.into_iter().collect();
+        Ok(judged.map(|judged| judged.into_iter().flatten().collect()))
+    }
+
+    /// Queries and others that are alike, by their numbers, and how close they are.
+    pub fn among(
+        &self,
+        tables: &Tables,
+        others: &[&Digest],
+        queries: &[Digest],
+    ) -> Result<Vec<(u32, u32, Closeness)>, IndexError> {
+        let candidates = self.candidates(tables, others.len() as u32, queries)?;
+        let judge = |candidate: &Candidate| {
+            let Candidate { query, item, needs_key } = *candidate;
+            let (one, two) = (&queries[query as usize], others[item as usize]);
+            Some((query, item, self.judge(one, two, needs_key)?))
+        };
+        Ok(candidates.par_iter().with_min_len(JUDGED).filter_map(judge).collect())
+    }
+
+    /// How close two items are, if they are alike. Those that cannot be told apart are as close as the
+    /// kind says, without a look.
+    fn judge(&self, query: &Digest, item: &Digest, needs_key: bool) -> Option<Closeness> {
+        let are_equal = match (query.key, item.key) {
+            (None, None) => query == item,
+            (one, two) => one == two,
+        };
+        if are_equal {
+            return Some(self.kind.equal(self.by));
+        }
+        let shape = self.layout.shape;
+        let closeness = query.with_ref(shape, |one| {
+            item.with_ref(shape, |two| self.kind.judge(self.by, one, two))
+        })?;
+        (!needs_key || self.share_a_key(query, item)).then_some(closeness)
+    }
+
+    fn share_a_key(&self, one: &Digest, two: &Digest) -> bool {
+        let Some((_, bands)) = &self.keys else { return true };
+        let [one, two] = [one, two].map(|digest| self.keys_of(bands, digest));
+        one.iter().zip(&two).any(|(one, two)| one == two)
+    }
+
+    fn keys_of(&self, bands: &Bands, digest: &Digest) -> Vec<u32> {
+        let mut keys = vec![0; bands.len()];
+        bands.write(digest.set.features(), &mut keys, self.by.kernel);
+        keys
+    }
+
+    /// Items of one run that may be alike the queries, each once.
+    fn candidates(
+        &self,
+        tables: &Tables,
+        items: u32,
+        queries: &[Digest],
+    ) -> Result<Vec<Candidate>, IndexError> {
+        let mut found = Vec::new();
+        let mut find = |query, item| found.push(Candidate { query, item, needs_key: false });
+        for lookup in &self.lookups {
+            match lookup {
+                Lookup::Near { radius, turned, .. } => {
+                    self.near(
+                        tables,
+                        queries,
+                        Source::Upright,
+                        *turned,
+                        *radius,
+                        |query, item, _| {
+                            find(query, item);
+                        },
+                    )?;
+                    if *turned {
+                        let turned = Source::Turned;
+                        self.near(tables, queries, turned, false, *radius, |query, item, _| {
+                            find(query, item);
+                        })?;
+                    }
+                }
+                Lookup::Overlap { .. } => {}
+                Lookup::Parts(search) => self.sharing(tables, items, queries, search, &mut find)?,
+                Lookup::Every => {
+                    for (query, _) in numbered(queries, |digest| !digest.is_empty()) {
+                        (0..items).for_each(|item| find(query, item));
+                    }
+                }
+            }
+        }
+        keyed(tables, queries, find);
+        for lookup in &self.lookups {
+            if let Lookup::Overlap { verify, .. } = lookup {
+                self.overlapping(tables, queries, verify, &mut found);
+            }
+        }
+        found.sort_unstable();
+        found.dedup_by_key(|candidate| (candidate.query, candidate.item));
+        Ok(found)
+    }
+
+    /// Items with a fingerprint within the radius of the first one of a query, or of any of it.
+    fn near(
+        &self,
+        tables: &Tables,
+        queries: &[Digest],
+        source: Source,
+        turned: bool,
+        radius: Radius,
+        mut find: impl FnMut(u32, u32, u32),
+    ) -> Result<(), IndexError> {
+        let Some((place, _)) = self.layout.place(source) else { return Ok(()) };
+        let (mut prints, mut owners) = (Vec::new(), Vec::new());
+        for (query, digest) in numbered(queries, is_compared) {
+            let count = if turned { digest.prints.len() } else { 1 };
+            prints.extend_from_slice(&digest.prints[..count]);
+            owners.resize(prints.len(), query);
+        }
+        tables.prints[place].search(&prints, radius, |print, item, distance| {
+            find(owners[print], item, distance);
+        })
+    }
+
+    /// Items that share enough parts with a query.
+    fn sharing(
+        &self,
+        tables: &Tables,
+        items: u32,
+        queries: &[Digest],
+        search: &FragmentSearch,
+        mut find: impl FnMut(u32, u32),
+    ) -> Result<(), IndexError> {
+        let Some((place, _)) = self.layout.place(Source::Parts) else { return Ok(()) };
+        let mut shared = Shared::new(items as usize);
+        for (query, digest) in numbered(queries, is_compared) {
+            let parts = digest.parts.iter().map(|part| part.print);
+            let parts = parts.filter(|print| !self.by.background.contains(print));
+            let prints: Vec<Fingerprint<4>> = parts.map(|print| print.resize()).collect();
+            let table = &tables.prints[place];
+            table.search(&prints, search.radius, |part, item, _| shared.add(item, part))?;
+            shared.take(search.votes).for_each(|item| find(query, item));
+        }
+        Ok(())
+    }
+
+    /// Items whose sets may overlap enough with that of a query.
+    fn overlapping(
+        &self,
+        tables: &Tables,
+        queries: &[Digest],
+        verify: &Verify,
+        found: &mut Vec<Candidate>,
+    ) {
+        let Some(table) = &tables.sets else { return };
+        for (query, digest) in numbered(queries, |digest| digest.set.weight() > 0) {
+            match &self.keys {
+                Some((_, bands)) if self.keys_are_kept => {
+                    table.with_keys(&self.keys_of(bands, digest), |item| {
+                        found.push(Candidate { query, item, needs_key: false });
+                    });
+                }
+                keys => {
+                    let needs_key = keys.is_some();
+                    let wanted = Wanted::new(digest.set.as_set());
+                    table.scan(verify, &wanted, self.by.kernel, |item| {
+                        found.push(Candidate { query, item, needs_key });
+                    });
+                }
+            }
+        }
+    }
+}
+
+/// Whether there is a table; one with a smaller radius is refused.
+fn check_radius(place: Option<(usize, Radius)>, asked: Radius) -> Result<bool, IndexError> {
+    match place {
+        Some((_, max)) if asked > max => {
+            Err(IndexError::Radius { asked: asked.bits(), max: max.bits() })
+        }
+        place => Ok(place.is_some()),
+    }
+}
+
+/// Items with the key of a query.
+fn keyed(tables: &Tables, queries: &[Digest], mut find: impl FnMut(u32, u32)) {
+    for (query, digest) in numbered(queries, |digest| digest.key.is_some()) {
+        let items = digest.key.iter().flat_map(|key| tables.equal.find(key));
+        items.for_each(|&item| find(query, item));
+    }
+}
+
+/// Some of the queries, by their numbers.
+fn numbered(
+    queries: &[Digest],
+    counts: impl Fn(&Digest) -> bool,
+) -> impl Iterator<Item = (u32, &Digest)> {
+    (0..).zip(queries).filter(move |(_, digest)| counts(digest))
+}
+
+/// What was found by each query, at most `limit` each.
+fn named(view: &View, queries: usize, mut hits: Vec<Hit>, limit: usize) -> Vec<Vec<Match>> {
+    hits.sort_unstable_by_key(|hit| (hit.query, order(&hit.closeness, hit.sequence)));
+    let names = |hit: &Hit| &view.run(hit.place).run.names;
+    let range = |hit: &Hit| {
+        let range = names(hit).id_range(hit.place.item);
+        names(hit).touch_id(&range);
+        range
+    };
+    // All are asked for before the first one is read.
+    let ranges: Vec<_> = hits.iter().map(range).collect();
+    let mut found: Vec<Vec<Match>> = vec![Vec::new(); queries];
+    let mut start = 0;
+    for of_query in hits.chunk_by(|one, two| one.query == two.query) {
+        let closest = of_query.iter().zip(&ranges[start..]).take(limit);
+        let named = closest.map(|(hit, range)| Match {
+            id: names(hit).id_at(range.clone()).to_owned(),
+            sequence: hit.sequence,
+            closeness: hit.closeness,
+        });
+        found[of_query[0].query as usize] = named.collect();
+        start += of_query.len();
+    }
+    found
+}
+
+impl Layout {
+    /// Whether sets are kept with these keys, perhaps with more.
+    fn has(&self, keys: &Keys) -> bool {
+        let kept = self.keys.as_ref().and_then(Option::as_ref);
+        kept.is_some_and(|kept| kept.rows == keys.rows && kept.bands >= keys.bands)
+    }
+}

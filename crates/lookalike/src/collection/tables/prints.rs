@@ -1,0 +1,188 @@
+//! Fingerprints within a radius, and whose they are.
+
+use std::{ops::Range, path::Path};
+
+use super::{super::array::Array, PrintLayout};
+use crate::{
+    Fingerprint, IndexError, Radius, StaticIndex,
+    index::{Search, file},
+};
+
+/// An index of fingerprints of any width.
+enum Index {
+    W1(StaticIndex<1>),
+    W2(StaticIndex<2>),
+    W4(StaticIndex<4>),
+}
+
+/// Runs code on an index of any width.
+macro_rules! with_index {
+    ($index:expr, |$name:ident| $body:expr) => {
+        match $index {
+            Index::W1($name) => $body,
+            Index::W2($name) => $body,
+            Index::W4($name) => $body,
+        }
+    };
+}
+
+/// Fingerprints of the items of a run.
+pub struct PrintTable {
+    index: Index,
+    /// Whose fingerprint it is, by its position, ascending; empty if each item has one.
+    owners: Array<u32>,
+}
+
+impl PrintTable {
+    /// Calls `on_match` with the position of a query, an item, and how far apart their fingerprints
+    /// are; several times for an item with several of them.
+    pub fn search(
+        &self,
+        queries: &[Fingerprint<4>],
+        radius: Radius,
+        mut on_match: impl FnMut(usize, u32, u32),
+    ) -> Result<(), IndexError> {
+        with_index!(&self.index, |index| {
+            let queries: Vec<_> = queries.iter().map(|query| query.resize()).collect();
+            index.search_batch(&queries, radius, |query, found| {
+                on_match(query, self.owner(found.id), found.distance);
+            })
+        })
+    }
+
+    #[inline]
+    fn owner(&self, place: u32) -> u32 {
+        if self.owners.is_empty() { place } else { self.owners[place as usize] }
+    }
+
+    /// Where the fingerprints of an item stand.
+    fn places(&self, item: u32) -> Range<usize> {
+        if self.owners.is_empty() {
+            // There may be none at all.
+            return item as usize..self.len().min(item as usize + 1).max(item as usize);
+        }
+        let start = self.owners.partition_point(|&owner| owner < item);
+        start..start + self.owners[start..].partition_point(|&owner| owner == item)
+    }
+
+    /// The fingerprints of an item.
+    pub fn of_item(&self, item: u32) -> impl Iterator<Item = Fingerprint<4>> {
+        let places = self.places(item);
+        let print = |place: usize| with_index!(&self.index, |index| index.prints()[place].resize());
+        places.map(print)
+    }
+
+    /// How many fingerprints there are.
+    pub fn len(&self) -> usize {
+        with_index!(&self.index, |index| index.len())
+    }
+
+    /// How they are searched, for people.
+    pub fn plan(&self) -> String {
+        with_index!(&self.index, |index| index.plan())
+    }
+
+    pub fn index_bytes(&self) -> usize {
+        with_index!(&self.index, |index| index.memory_bytes())
+    }
+
+    pub fn owners(&self) -> &[u8] {
+        self.owners.bytes()
+    }
+
+    /// Compares every byte of an opened index with its checksum.
+    pub fn verify(&self) -> Result<(), IndexError> {
+        with_index!(&self.index, |index| index.verify())
+    }
+
+    /// Writes the index to a file, and says the checksum of its header.
+    pub fn save(&self, path: &Path) -> Result<u64, IndexError> {
+        with_index!(&self.index, |index| index.save(path))?;
+        file::checksum_of_header(path)
+    }
+
+    pub fn open(
+        path: &Path,
+        layout: PrintLayout,
+        owners: Array<u32>,
+        items: usize,
+    ) -> Result<Self, IndexError> {
+        let index = match layout.words {
+            1 => Index::W1(StaticIndex::open(path)?),
+            2 => Index::W2(StaticIndex::open(path)?),
+            _ => Index::W4(StaticIndex::open(path)?),
+        };
+        let prints = with_index!(&index, |index| index.len());
+        let fits = if owners.is_empty() {
+            prints == items || prints == 0
+        } else {
+            owners.len() == prints && owners.is_sorted() && owners[prints - 1] < items as u32
+        };
+        if !fits || with_index!(&index, |index| index.max_radius()) != layout.radius {
+            let what = "it is not the file that was written".to_owned();
+            return Err(IndexError::Damaged { path: path.into(), what });
+        }
+        Ok(Self { index, owners })
+    }
+}
+
+/// Fingerprints of items, one after the other.
+pub struct PrintRows {
+    words: usize,
+    prints: Vec<u64>,
+    owners: Vec<u32>,
+    /// Whether an item came that has not one fingerprint.
+    has_owners: bool,
+}
+
+impl PrintRows {
+    pub fn new(words: usize) -> Self {
+        Self { words, prints: Vec::new(), owners: Vec::new(), has_owners: false }
+    }
+
+    pub fn reserve(&mut self, items: usize) {
+        self.prints.reserve(items * self.words);
+    }
+
+    pub fn push(&mut self, item: u32, prints: impl Iterator<Item = Fingerprint<4>>) {
+        let before = self.prints.len();
+        prints.for_each(|print| self.prints.extend(&print.0[..self.words]));
+        self.own(item, before);
+    }
+
+    /// The words from this one on are an item's.
+    fn own(&mut self, item: u32, start: usize) {
+        let prints = (self.prints.len() - start) / self.words;
+        // As long as each item has one, a fingerprint's position is its owner's.
+        if prints != 1 && !self.has_owners {
+            self.owners.extend(0..item);
+            self.has_owners = true;
+        }
+        if self.has_owners {
+            self.owners.extend(std::iter::repeat_n(item, prints));
+        }
+    }
+
+    /// Adds some items of another table, of which the first one is to be `start`.
+    pub fn extend(&mut self, table: &PrintTable, kept: &[u32], start: u32) {
+        self.reserve(kept.len());
+        for (item, &from) in (start..).zip(kept) {
+            let before = self.prints.len();
+            let places = table.places(from);
+            with_index!(&table.index, |index| {
+                self.prints.extend(bytemuck::cast_slice::<_, u64>(&index.prints()[places]));
+            });
+            self.own(item, before);
+        }
+    }
+
+    pub fn finish(self, radius: Radius) -> Result<PrintTable, IndexError> {
+        let Self { words, prints, owners, .. } = self;
+        let index = match words {
+            1 => Index::W1(StaticIndex::build(bytemuck::cast_slice(&prints), radius)?),
+            2 => Index::W2(StaticIndex::build(bytemuck::cast_slice(&prints), radius)?),
+            _ => Index::W4(StaticIndex::build(bytemuck::cast_slice(&prints), radius)?),
+        };
+        Ok(PrintTable { index, owners: Array::Made(owners) })
+    }
+}

@@ -1,0 +1,259 @@
+//! The digests of many items, as columns. A column that no item has costs nothing.
+
+use std::collections::HashMap;
+
+use super::{Digest, DigestRef, Identity, Lists, PrintColumn, Shape};
+use crate::{
+    Fingerprint, PairsError, Resources, equal::EqualGroups, fragments::Fragment, overlap::Sets,
+    pairs::Held, verify::Set,
+};
+
+/// The digests of many items, by number.
+///
+/// Items with equal digests share an *entry*; entries are numbered in the order in which they first
+/// came. Of bare fingerprints, every item is an entry. Feature sets beyond the memory limit go to a
+/// temporary file.
+///
+/// ```
+/// use lookalike::{Digest, Digests, Fingerprint, Resources, Shape, Width};
+///
+/// let shape = Shape { width: Width::Bits64, prints: 1, is_bare: false };
+/// let mut digests = Digests::new(shape, &Resources::new());
+/// for bits in [7, 8, 7] {
+///     digests.push(&Digest::of_print(Fingerprint([bits, 0, 0, 0])))?;
+/// }
+/// assert_eq!((digests.len(), digests.entries()), (3, 2));
+/// # Ok::<(), lookalike::PairsError>(())
+/// ```
+pub struct Digests {
+    shape: Shape,
+    items: u32,
+    /// How many are alike nothing, and how many alike others by their key only.
+    empty: u32,
+    keyed: u32,
+    /// The features of all items, equal ones included.
+    features: u64,
+    /// Every item that equals an earlier one, after the first that it equals.
+    equal: Vec<(u32, u32)>,
+    /// By entry: the first item. Not filled for bare fingerprints.
+    firsts: Vec<u32>,
+    prints: PrintColumn,
+    /// Entries without fingerprints, ascending; the column has zeros there.
+    lacking: Vec<u32>,
+    /// Keys by entry, ascending.
+    keys: Vec<(u32, Identity)>,
+    weights: Vec<u32>,
+    sets: Sets,
+    parts: Lists<Fragment>,
+    extra: Lists<u8>,
+    /// First items by what they equal.
+    seen: HashMap<Identity, u32>,
+}
+
+/// Eighths of the memory limit for feature sets.
+const SETS: u64 = 3;
+
+impl Digests {
+    /// None yet.
+    pub fn new(shape: Shape, resources: &Resources<'_>) -> Self {
+        let limit = resources.share(SETS).unwrap_or(u64::MAX);
+        Self {
+            shape,
+            items: 0,
+            empty: 0,
+            keyed: 0,
+            features: 0,
+            equal: Vec::new(),
+            firsts: Vec::new(),
+            prints: PrintColumn::new(shape.width),
+            lacking: Vec::new(),
+            keys: Vec::new(),
+            weights: Vec::new(),
+            sets: Sets::new(limit, resources.folder().to_owned()),
+            parts: Lists::default(),
+            extra: Lists::default(),
+            seen: HashMap::new(),
+        }
+    }
+
+    /// Adds an item, which takes the next number.
+    pub fn push(&mut self, digest: &Digest) -> Result<(), PairsError> {
+        let item = self.items;
+        self.items = item.checked_add(1).ok_or(PairsError::TooMany { items: 1 << 32 })?;
+        if digest.is_empty() {
+            self.empty += 1;
+            return Ok(());
+        }
+        self.features += digest.set.features().len() as u64;
+        self.keyed += u32::from(digest.key.is_some());
+        let first = *self.seen.entry(digest.identity()).or_insert(item);
+        if first != item {
+            self.equal.push((first, item));
+            return Ok(());
+        }
+        self.push_entry(item, digest)
+    }
+
+    fn push_entry(&mut self, item: u32, digest: &Digest) -> Result<(), PairsError> {
+        let entry = self.firsts.len() as u32;
+        self.firsts.push(item);
+        let mut prints = digest.prints.clone();
+        if prints.len() != self.shape.prints {
+            self.lacking.extend(prints.is_empty().then_some(entry));
+            // A single fingerprint looks the same however it is turned.
+            let filler = prints.first().copied().unwrap_or(Fingerprint([0; 4]));
+            prints.resize(self.shape.prints, filler);
+        }
+        self.prints.push(&prints);
+        self.keys.extend(digest.key.map(|key| (entry, key)));
+        self.weights.push(digest.set.weight());
+        self.parts.push(entry as usize, &digest.parts);
+        self.extra.push(entry as usize, &digest.extra);
+        self.sets.push(digest.set.features())
+    }
+
+    /// Adds items of which nothing but a fingerprint is known; for a bare shape. What does not fit the
+    /// memory limit goes to a file.
+    pub fn push_prints<const WORDS: usize>(
+        &mut self,
+        prints: &[Fingerprint<WORDS>],
+        resources: &Resources<'_>,
+    ) -> Result<(), PairsError> {
+        let items = self.items as usize + prints.len();
+        self.items = items.try_into().map_err(|_| PairsError::TooMany { items })?;
+        self.prints.push_bare(prints, resources)
+    }
+
+    /// No more items will come.
+    pub fn seal(&mut self) -> Result<(), PairsError> {
+        self.seen = HashMap::new();
+        self.sets.seal()
+    }
+
+    /// How many items there are.
+    pub fn len(&self) -> u32 {
+        self.items
+    }
+
+    /// Whether there is no item.
+    pub fn is_empty(&self) -> bool {
+        self.items == 0
+    }
+
+    /// How many different digests there are, empty ones apart.
+    pub fn entries(&self) -> u32 {
+        if self.shape.is_bare { self.items } else { self.firsts.len() as u32 }
+    }
+
+    /// How many items are alike nothing.
+    pub fn without_digest(&self) -> u32 {
+        self.empty
+    }
+
+    /// How many items have too little to be alike any but those with the same key.
+    pub fn with_key(&self) -> u32 {
+        self.keyed
+    }
+
+    /// How they look.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// The features of all items, equal ones included.
+    pub(crate) fn features(&self) -> u64 {
+        self.features
+    }
+
+    /// Every item that equals an earlier one, after the first that it equals.
+    pub(crate) fn equal(&self) -> &[(u32, u32)] {
+        &self.equal
+    }
+
+    pub(crate) fn equal_groups(&self) -> EqualGroups {
+        EqualGroups::new(self.equal.clone())
+    }
+
+    /// By entry: the first item. Of bare fingerprints, none: entries are items.
+    pub(crate) fn firsts(&self) -> &[u32] {
+        &self.firsts
+    }
+
+    /// The first item of an entry.
+    pub(crate) fn item(&self, entry: u32) -> u32 {
+        if self.shape.is_bare { entry } else { self.firsts[entry as usize] }
+    }
+
+    pub(crate) fn prints(&self) -> &PrintColumn {
+        &self.prints
+    }
+
+    pub(crate) fn weights(&self) -> &[u32] {
+        &self.weights
+    }
+
+    pub(crate) fn sets(&self) -> &Sets {
+        &self.sets
+    }
+
+    /// The entries that are compared with others, and not alike by their key only.
+    pub(crate) fn comparable(&self) -> Vec<u32> {
+        let is_keyed = |entry: &u32| self.key(*entry).is_some();
+        (0..self.entries()).filter(|entry| !is_keyed(entry)).collect()
+    }
+
+    /// Whether every entry is comparable, and has its fingerprints in memory.
+    pub(crate) fn all_comparable(&self) -> bool {
+        self.keys.is_empty() && self.lacking.is_empty()
+    }
+
+    fn key(&self, entry: u32) -> Option<&Identity> {
+        let place = self.keys.binary_search_by_key(&entry, |(entry, _)| *entry).ok()?;
+        Some(&self.keys[place].1)
+    }
+
+    /// An entry without its set.
+    pub(crate) fn at(&self, entry: u32) -> DigestRef<'_> {
+        let (words, at) = (self.prints.words(), entry as usize);
+        let stride = words * self.shape.prints;
+        let is_lacking = self.lacking.binary_search(&entry).is_ok();
+        let all = self.prints.all_words();
+        let prints = if is_lacking { &[] } else { &all[at * stride..(at + 1) * stride] };
+        DigestRef {
+            prints,
+            words,
+            set: Set { features: &[], weight: 0 },
+            key: self.key(entry),
+            parts: self.parts.of(at),
+            extra: self.extra.of(at),
+        }
+    }
+
+    /// The first fingerprints of these entries, which have some.
+    pub(crate) fn gather<const WORDS: usize>(
+        &self,
+        held: &Held<WORDS>,
+        entries: &[u32],
+        number: usize,
+    ) -> Vec<Fingerprint<WORDS>> {
+        let all = held.in_memory().unwrap_or_default();
+        let print = |entry: &u32| all[*entry as usize * self.shape.prints + number];
+        entries.iter().map(print).collect()
+    }
+}
+
+impl Digest {
+    /// The digest as one of a column, to be judged; `words` are those of each of its fingerprints.
+    pub fn with_ref<T>(&self, shape: Shape, look: impl FnOnce(DigestRef<'_>) -> T) -> T {
+        let mut column = PrintColumn::new(shape.width);
+        column.push(&self.prints);
+        look(DigestRef {
+            prints: column.all_words(),
+            words: column.words(),
+            set: self.set.as_set(),
+            key: self.key.as_ref(),
+            parts: &self.parts,
+            extra: &self.extra,
+        })
+    }
+}

@@ -1,0 +1,68 @@
+//! The column of fingerprints, of any width.
+
+use crate::{Fingerprint, PairsError, Resources, Width, pairs::Held};
+
+/// Fingerprints of one width; those of one item follow each other.
+pub(crate) enum PrintColumn {
+    W1(Held<1>),
+    W2(Held<2>),
+    W4(Held<4>),
+}
+
+/// Runs code on a column of any width, in which `$prints` has the type of that width. The one place
+/// where a search learns its width.
+macro_rules! with_prints {
+    ($column:expr, |$prints:ident| $body:expr) => {
+        match $column {
+            $crate::digest::PrintColumn::W1($prints) => $body,
+            $crate::digest::PrintColumn::W2($prints) => $body,
+            $crate::digest::PrintColumn::W4($prints) => $body,
+        }
+    };
+}
+pub(crate) use with_prints;
+
+impl PrintColumn {
+    pub fn new(width: Width) -> Self {
+        match width {
+            Width::Bits32 | Width::Bits64 => Self::W1(Held::default()),
+            Width::Bits128 => Self::W2(Held::default()),
+            Width::Bits256 => Self::W4(Held::default()),
+        }
+    }
+
+    /// Words of a fingerprint.
+    pub fn words(&self) -> usize {
+        match self {
+            Self::W1(_) => 1,
+            Self::W2(_) => 2,
+            Self::W4(_) => 4,
+        }
+    }
+
+    /// Adds fingerprints, which stay in memory.
+    pub fn push(&mut self, prints: &[Fingerprint<4>]) {
+        with_prints!(self, |held| prints.iter().for_each(|print| held.keep(print.resize())));
+    }
+
+    /// Adds fingerprints, which go to a file if there are more than memory may hold.
+    pub fn push_bare<const WORDS: usize>(
+        &mut self,
+        prints: &[Fingerprint<WORDS>],
+        resources: &Resources<'_>,
+    ) -> Result<(), PairsError> {
+        let fits = WORDS == self.words();
+        with_prints!(self, |held| {
+            if fits {
+                return held.push(bytemuck::cast_slice(prints), resources);
+            }
+            let prints: Vec<_> = prints.iter().map(|print| print.resize()).collect();
+            held.push(&prints, resources)
+        })
+    }
+
+    /// The words of all fingerprints; none if they are in a file.
+    pub fn all_words(&self) -> &[u64] {
+        with_prints!(self, |held| bytemuck::cast_slice(held.in_memory().unwrap_or_default()))
+    }
+}

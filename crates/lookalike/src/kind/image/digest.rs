@@ -1,0 +1,153 @@
+//! What is kept of an image.
+//!
+//! Fingerprints and parts have columns of their own. What else decides goes to `extra`: further frames,
+//! and the small copy that parts are laid over each other on.
+
+use super::{
+    super::{Digester, Input, ReadSeek, Unfit},
+    ImageKind,
+};
+use crate::{
+    Digest, Facts,
+    digest::identity_of,
+    extract::image::{
+        DecodeError, Decoder, Frames, Gray, Image, ImageFormat, LOCAL_SIDE, Part, Small, facts,
+        fragments,
+    },
+};
+
+/// Raised whenever the same image is taken apart in another way.
+pub const PARTS_VERSION: u32 = 2;
+
+/// Makes digests of images.
+pub(super) struct ImageDigester<'a> {
+    pub kind: &'a ImageKind,
+}
+
+impl Digester for ImageDigester<'_> {
+    fn digest(&mut self, input: Input<'_>) -> Result<(Digest, Facts), Unfit> {
+        match input {
+            Input::File { bytes, extension } => {
+                let image = self.decoder().decode_named(bytes, extension).map_err(unfit)?;
+                let key = || identity_of(blake3::Hasher::new().update(bytes));
+                let facts = facts(bytes, image.format, (image.width, image.height));
+                Ok((self.of_image(&image, key), facts))
+            }
+            Input::Image(image) => {
+                let key = || identity_of(blake3::Hasher::new().update(image.pixels.as_bytes()));
+                let pixels = Some((image.width, image.height));
+                let format = Some(image.format.name().to_owned());
+                let facts = Facts { pixels, format, ..Facts::default() };
+                Ok((self.of_image(image, key), facts))
+            }
+            _ => Err(Unfit { reason: "of another type", message: "not an image".to_owned() }),
+        }
+    }
+
+    fn recognise(&self, start: &[u8]) -> Result<(), Unfit> {
+        if start.is_empty() || ImageFormat::of_content(start).is_some() {
+            return Ok(());
+        }
+        self.decoder().decode(start).map(drop).map_err(unfit)
+    }
+
+    fn memory(&self, mut file: &mut dyn ReadSeek) -> u64 {
+        let decoder = self.decoder();
+        let needed = decoder.memory(&mut file).unwrap_or(0);
+        // What decoders refuse anyway is not waited for.
+        if needed > 8 * decoder.limits.bytes { 0 } else { needed }
+    }
+}
+
+impl ImageDigester<'_> {
+    fn decoder(&self) -> Decoder {
+        let colour = self.kind.recipe.method.needs_colour();
+        Decoder { limits: self.kind.limits, colour, frames: true }
+    }
+
+    /// `key` is that of an image which is alike only files of the same bytes.
+    fn of_image(&self, image: &Image, key: impl Fn() -> crate::digest::Identity) -> Digest {
+        let ImageKind { recipe, orientations, partial, .. } = self.kind;
+        let frames = &image.frames;
+        let Some(prints) = recipe.prints(image, *orientations) else {
+            return Digest { key: Some(key()), ..Digest::default() };
+        };
+        let all = match prints.turned {
+            Some(turned) => {
+                let others = turned.iter().skip(1).copied();
+                [prints.upright].into_iter().chain(others).collect()
+            }
+            None => vec![prints.upright],
+        };
+        let mut digest = Digest { prints: all, ..Digest::default() };
+        let mut small = None;
+        if *partial {
+            let pixels = &image.pixels;
+            let whole = Part { x: 0, y: 0, width: pixels.width(), height: pixels.height() };
+            let gray = Gray::shrunk(pixels, whole, LOCAL_SIDE);
+            digest.parts = fragments(&gray);
+            small = Some(Small::of(&gray));
+        }
+        let undescribed = !frames.are_described();
+        Extra { frames: frames.clone(), small }.write(undescribed.then(key), &mut digest.extra);
+        digest
+    }
+}
+
+/// What fingerprints and parts do not tell.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Extra {
+    pub frames: Frames,
+    pub small: Option<Small>,
+}
+
+const FRAMES: u8 = 1;
+const SMALL: u8 = 2;
+const CONTENT: u8 = 4;
+
+impl Extra {
+    /// `content` tells files apart of which not all frames are described.
+    pub fn write(&self, content: Option<crate::digest::Identity>, bytes: &mut Vec<u8>) {
+        let Self { frames, small } = self;
+        let flag = |is_there: bool, flag: u8| if is_there { flag } else { 0 };
+        let flags = flag(frames.more > 0, FRAMES)
+            | flag(small.is_some(), SMALL)
+            | flag(content.is_some(), CONTENT);
+        if flags == 0 {
+            return;
+        }
+        bytes.push(flags);
+        bytes.extend(content.iter().flatten());
+        if frames.more > 0 {
+            frames.write(bytes);
+        }
+        small.iter().for_each(|small| small.write(bytes));
+    }
+
+    /// What was written; `None` if it is something else.
+    pub fn of(bytes: &[u8]) -> Option<Self> {
+        let Some((flags, mut rest)) = bytes.split_first() else { return Some(Self::default()) };
+        if flags & CONTENT != 0 {
+            (_, rest) = rest.split_first_chunk::<16>()?;
+        }
+        let mut frames = Frames::default();
+        if flags & FRAMES != 0 {
+            (frames, rest) = Frames::read(rest)?;
+        }
+        let small = if flags & SMALL != 0 { Some(Small::read(rest)?) } else { None };
+        Some(Self { frames, small })
+    }
+}
+
+fn unfit(error: DecodeError) -> Unfit {
+    let reason = match error {
+        DecodeError::Empty => "empty",
+        DecodeError::NotAnImage { .. } => "not an image",
+        DecodeError::NotRead { .. } | DecodeError::Unsupported { .. } => {
+            "of a format that is not read"
+        }
+        DecodeError::TooManyPixels { .. } | DecodeError::TooMuchMemory { .. } => "too large",
+        _ => "broken",
+    };
+    Unfit { reason, message: error.to_string() }
+}

@@ -1,0 +1,31 @@
+//! How is a kind written down?
+
+use serde_json::Value;
+
+/// All of a kind that a collection keeps to open it again.
+///
+/// ```
+/// use lookalike::{HashKind, Kind, RecipeText, Registry, Width};
+///
+/// let stored: RecipeText = HashKind::new(Width::Bits64).stored();
+/// assert_eq!((stored.kind.as_str(), stored.digest.to_string()), ("hash", "{\"bits\":64}".to_owned()));
+/// assert_eq!(Registry::default().reopen(&stored).unwrap().recipe(), "hash: 64 bits");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecipeText {
+    /// The name of the kind.
+    pub kind: String,
+    /// What decides digests, but the model.
+    pub digest: Value,
+    /// What is alike unless the caller says otherwise.
+    pub usual: Value,
+    /// The file of the corpus model, if there is one.
+    pub model: Option<Vec<u8>>,
+}
+
+impl RecipeText {
+    /// Whether both make the same digests of the same items.
+    pub fn has_digests_of(&self, other: &Self) -> bool {
+        (&self.kind, &self.digest, &self.model) == (&other.kind, &other.digest, &other.model)
+    }
+}

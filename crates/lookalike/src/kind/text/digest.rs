@@ -1,0 +1,171 @@
+//! What is kept of a text.
+
+use super::{
+    super::{Digester, Input, Parts, Unfit},
+    TextKind,
+};
+use crate::{
+    Digest, Facts, FeatureHash, FeatureSet, Fingerprint, Shingles,
+    digest::{Identity, identity_of},
+    extract::text::normal_form,
+    hash::mix,
+    recipe::Scratch,
+    verify::{TWICE, short},
+};
+
+/// A text with fewer different features than this is alike the same content only.
+const MIN_FEATURES: usize = 2;
+
+/// Makes digests; keeps its buffers from text to text.
+pub(super) struct TextDigester<'a, const WORDS: usize> {
+    kind: &'a TextKind,
+    tokens: Vec<u64>,
+    scratch: Scratch<WORDS>,
+}
+
+impl<const WORDS: usize> Digester for TextDigester<'_, WORDS> {
+    fn digest(&mut self, input: Input<'_>) -> Result<(Digest, Facts), Unfit> {
+        let digest = match input {
+            Input::Text(text) => self.digest_text(text),
+            Input::Tokens(tokens) => self.digest_cut(tokens),
+            Input::Features(features) => self.digest_features(features),
+            Input::Made(None, _) => Digest::default(),
+            Input::Made(Some(print), parts) => self.digest_made(print.resize(), &parts),
+            _ => return Err(Unfit { reason: "of another type", message: "not a text".to_owned() }),
+        };
+        Ok((digest, Facts::default()))
+    }
+}
+
+impl<'a, const WORDS: usize> TextDigester<'a, WORDS> {
+    pub fn new(kind: &'a TextKind) -> Self {
+        Self { kind, tokens: Vec::new(), scratch: Scratch::new() }
+    }
+
+    fn digest_text(&mut self, text: &str) -> Digest {
+        self.tokens_of(text);
+        let print = self.print(text);
+        match print.map(|print| self.digest_tokens(print)) {
+            Some(digest) if is_full(&digest) => digest,
+            _ => digest_content(text, print),
+        }
+    }
+
+    /// A text that the caller cut into tokens; its words are those.
+    fn digest_cut(&mut self, tokens: &[&str]) -> Digest {
+        let recipe = &self.kind.recipe;
+        self.tokens = tokens.iter().map(|token| mix(token.as_bytes())).collect();
+        let print = if recipe.hash == FeatureHash::Mix {
+            recipe.fingerprint_of_tokens(&self.tokens, &mut self.scratch)
+        } else {
+            let hash = |bytes: &[u8]| recipe.hash.words(recipe.seed, bytes);
+            recipe.fingerprint_of_token_bytes(tokens, hash)
+        };
+        print.map(|print| self.digest_tokens(print)).unwrap_or_default()
+    }
+
+    fn digest_features(&mut self, features: &[(String, f64)]) -> Digest {
+        let weighted = features.iter().map(|(feature, weight)| (feature, *weight));
+        match self.kind.recipe.fingerprint_of_features(weighted) {
+            Ok(Some(print)) => {
+                self.digest_set(print, features.iter().map(|(feature, _)| mix(feature.as_bytes())))
+            }
+            _ => Digest::default(),
+        }
+    }
+
+    fn digest_made(&mut self, print: Fingerprint<WORDS>, parts: &Parts<'_>) -> Digest {
+        match parts {
+            Parts::Text(text) => {
+                self.tokens_of(text);
+                let digest = self.digest_tokens(print);
+                if digest.key.is_some() { digest_content(text, Some(print)) } else { digest }
+            }
+            Parts::Tokens(tokens) => {
+                self.tokens.clone_from(tokens);
+                self.digest_tokens(print)
+            }
+            Parts::Features(hashes) => self.digest_set(print, hashes.iter().copied()),
+        }
+    }
+
+    /// Takes the tokens of a text that are compared, or if none are, those of the recipe.
+    fn tokens_of(&mut self, text: &str) {
+        self.features().unit.token_hashes(text, &mut self.tokens);
+    }
+
+    fn features(&self) -> Shingles {
+        let TextKind { recipe, verify, .. } = self.kind;
+        verify.map_or(recipe.features, |verify| verify.features)
+    }
+
+    /// The tokens at hand, in order: runs of them are compared.
+    fn digest_tokens(&mut self, print: Fingerprint<WORDS>) -> Digest {
+        let verify = self.kind.verify;
+        if self.tokens.is_empty() {
+            return Digest::default();
+        }
+        let set =
+            verify.map_or_else(FeatureSet::default, |verify| verify.set_of_tokens(&self.tokens));
+        let runs = set.features().iter().filter(|&feature| feature & TWICE == 0);
+        let few = match verify {
+            Some(_) => runs.take(MIN_FEATURES).count(),
+            None => (self.tokens.len() + 1).saturating_sub(self.features().size.get() as usize),
+        };
+        if few < MIN_FEATURES {
+            return short_digest(bytemuck::cast_slice(&self.tokens), Some(print));
+        }
+        full_digest(print, set)
+    }
+
+    /// Features that are given have no order: their set is compared, whatever runs the recipe asks for.
+    fn digest_set(
+        &mut self,
+        print: Fingerprint<WORDS>,
+        hashes: impl Iterator<Item = u64>,
+    ) -> Digest {
+        let set = FeatureSet::new(hashes.map(short).collect());
+        if set.features().len() < MIN_FEATURES {
+            return short_digest(bytemuck::cast_slice(set.features()), Some(print));
+        }
+        let is_compared = self.kind.verify.is_some();
+        full_digest(print, if is_compared { set } else { FeatureSet::default() })
+    }
+
+    /// The fingerprint by the recipe; from the tokens at hand, if it is made of such.
+    fn print(&mut self, text: &str) -> Option<Fingerprint<WORDS>> {
+        let TextKind { recipe, verify, .. } = self.kind;
+        let shared = verify.is_none_or(|verify| verify.features.unit == recipe.features.unit);
+        if shared && recipe.hash == FeatureHash::Mix {
+            recipe.fingerprint_of_tokens(&self.tokens, &mut self.scratch)
+        } else {
+            recipe.fingerprint_with(text, &mut self.scratch)
+        }
+    }
+}
+
+fn is_full(digest: &Digest) -> bool {
+    !digest.is_empty() && digest.key.is_none()
+}
+
+fn full_digest<const WORDS: usize>(print: Fingerprint<WORDS>, set: FeatureSet) -> Digest {
+    Digest { set, ..Digest::of_print(print.resize()) }
+}
+
+/// Of a text with too few features, which is alike the same content only.
+fn short_digest<const WORDS: usize>(content: &[u8], print: Option<Fingerprint<WORDS>>) -> Digest {
+    let key: Identity = identity_of(blake3::Hasher::new().update(content));
+    let prints = print.iter().map(|print| print.resize()).collect();
+    Digest { prints, key: Some(key), ..Digest::default() }
+}
+
+/// A text with too few features equals one with the same sequence of words, in normal form; if it is
+/// blank, nothing. `C`, `C++` and `C#` are three.
+fn digest_content<const WORDS: usize>(text: &str, print: Option<Fingerprint<WORDS>>) -> Digest {
+    let normal = normal_form(text);
+    let words: Vec<&str> = normal.split_whitespace().collect();
+    if words.is_empty() {
+        return Digest::default();
+    }
+    short_digest(words.join(" ").as_bytes(), print)
+}
