@@ -4,8 +4,8 @@ use std::{ffi::OsString, fs, path::Path, process::ExitCode, sync::Arc};
 
 use lookalike::{
     Asked, Closeness, Criteria, Digest, Digester, Facts, Input, Kind, Level, Lookup, Purpose,
-    Radius, Reads, RecipeText, Registration, Registry, Scale, Settings, Shape, Unfit, UsageError, Width,
-    digest::DigestRef,
+    Radius, Reads, RecipeText, Registration, Registry, Scale, Settings, Shape, Unfit, UsageError,
+    Width, digest::DigestRef,
 };
 use lookalike_jobs::run_with;
 

@@ -32,7 +32,7 @@ fn made(id: &str, distance: u32, width: u32, format: &'static str, right: [u8; 3
         width,
         height: width * 3 / 4,
         bytes: u64::from(width) * 1_000,
-        format,
+        format: format.to_owned(),
         modified: Some(1_700_000_000),
     };
     MadeImage { id: id.to_owned(), distance, image }
