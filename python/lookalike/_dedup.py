@@ -120,7 +120,7 @@ def dedup(
     distance: int | None = None,
     level: Literal["copy", "near", "similar", "part"] | None = None,
     similarity: float | None = None,
-    measure: Literal["jaccard", "mixed", "containment"] | None = None,
+    measure: Literal["similarity", "containment", "jaccard"] | None = None,
     verify: bool = True,
     exact: bool = False,
     recall: float | None = None,

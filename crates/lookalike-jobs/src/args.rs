@@ -819,8 +819,8 @@ pub struct VerifyArgs {
     #[arg(long, value_name = "S", conflicts_with = "level", value_parser = similarity)]
     pub similarity: Option<Similarity>,
 
-    /// How texts are compared: jaccard (what they share of all they have), mixed (the same, by words
-    /// and runs of words) or containment (what they share of the shorter one)
+    /// How texts are compared: similarity (what they share of all their words and word pairs),
+    /// containment (what they share of the shorter one), or jaccard (word pairs only)
     #[arg(long, value_name = "HOW", value_parser = parsed::<Measure>)]
     pub measure: Option<Measure>,
 

@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use lookalike::{Kernel, Resources};
+use lookalike::{Kernel, Reads, Resources};
 
 use crate::{
     args::{CacheArgs, RowArgs, WorkArgs},
@@ -70,23 +70,26 @@ pub fn on_threads<T: Send>(
         .install(work)
 }
 
-/// How inputs of any kind are read.
-pub fn input_options(rows: &RowArgs, cache: &CacheArgs, work: &Work) -> InputOptions {
+/// How inputs of this form are read.
+pub fn input_options(reads: Reads, rows: &RowArgs, cache: &CacheArgs, work: &Work) -> InputOptions {
     let (temp, memory) = (work.temp.clone(), work.memory);
+    // Only files are cached: nothing is created for others.
+    let cache = match reads {
+        Reads::Files => open_cache(cache),
+        Reads::Records | Reads::Prints => Cache::none(),
+    };
+    let (cache, budget) = (Arc::new(cache), Arc::new(Budget::new(memory)));
     InputOptions {
         rows: RowOptions { temp: temp.clone(), memory, ..RowOptions::from(rows) },
-        files: file_reading(cache, rows, memory),
+        files: FileReading { follow_links: rows.follow_links, cache, memory: budget },
         prints: PrintOptions { temp, memory, ..PrintOptions::default() },
     }
 }
 
-/// How files are read: with the cache that was asked for, or the usual one.
-fn file_reading(cache: &CacheArgs, rows: &RowArgs, memory: Option<u64>) -> FileReading {
-    let path = cache.cache.clone().or_else(usual_cache);
-    let cache = match path {
+/// The cache that was asked for, or the usual one.
+fn open_cache(cache: &CacheArgs) -> Cache {
+    match cache.cache.clone().or_else(usual_cache) {
         Some(path) if path != Path::new("none") => Cache::open(&path),
         _ => Cache::none(),
-    };
-    let memory = Arc::new(Budget::new(memory));
-    FileReading { follow_links: rows.follow_links, cache: Arc::new(cache), memory }
+    }
 }

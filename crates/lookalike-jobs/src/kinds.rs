@@ -17,6 +17,8 @@ pub struct Chosen {
     pub kind: Arc<dyn Kind>,
     settings: Settings,
     asked: Asked,
+    /// The widest distance that a collection can be searched within, if it decides.
+    widest: Option<Radius>,
 }
 
 /// What a command says of how items are compared.
@@ -46,7 +48,7 @@ impl Chosen {
         let reach = reach(exact, recall);
         let Choice { distance, blocks, .. } = choice;
         let asked = Asked { level, similarity, distance, reach, blocks, ..Asked::default() };
-        Ok(Self { registration, kind, settings, asked })
+        Ok(Self { registration, kind, settings, asked, widest: None })
     }
 
     /// The kind of a collection, which decides how items are compared; how close they must be is asked
@@ -65,13 +67,11 @@ impl Chosen {
         let given = [
             ("level", level.is_some()),
             ("similarity", similarity.is_some()),
-            ("exact", exact),
-            ("recall", recall.is_some()),
             ("orientations", images.orientations),
             ("match", images.matching != Matching::Whole),
         ];
         if let Some((name, _)) = given.iter().find(|(name, is)| *is && !options.contains(name)) {
-            bail!("--{name} is not for {}", registration.items);
+            bail!("--{name} does not apply to {}", registration.items);
         }
         if measure.is_some() || no_verify {
             bail!(
@@ -90,7 +90,8 @@ impl Chosen {
             turned: Some(images.orientations || parts),
             parts: Some(parts),
         };
-        Ok(Self { registration, kind, settings: Settings::default(), asked })
+        let widest = collection.widest().distance;
+        Ok(Self { registration, kind, settings: Settings::default(), asked, widest })
     }
 
     /// The same for digests by which items are found however they are turned, if the kind knows of that.
@@ -113,7 +114,15 @@ impl Chosen {
 
     /// When items are alike, for this purpose.
     pub fn criteria(&self, purpose: Purpose) -> Result<Criteria> {
-        self.kind.criteria(&self.asked, purpose).map_err(usage)
+        let mut by = self.kind.criteria(&self.asked, purpose).map_err(usage)?;
+        let is_asked = self.asked.distance.is_some() || self.asked.level.is_some();
+        if let Some(widest) = self.widest.filter(|_| !is_asked) {
+            // Unless the user says otherwise, everything that a collection can find is listed.
+            let is_listed = purpose == Purpose::List || !self.kind.scale(&by, &by).has_levels();
+            let narrowest = by.distance.map_or(widest, |usual| usual.min(widest));
+            by.distance = Some(if is_listed { widest } else { narrowest });
+        }
+        Ok(by)
     }
 }
 
@@ -146,7 +155,7 @@ impl Choice<'_> {
     fn refuse(&self, kind: &Registration, others: &[(&'static str, bool)]) -> Result<()> {
         let RecipeArgs { recipe, features, stop_words, weights, model, top, hash, seed, bits } =
             self.recipe;
-        let VerifyArgs { level, similarity, measure, no_verify, exact, recall } = self.verify;
+        let VerifyArgs { level, similarity, measure, no_verify, .. } = self.verify;
         let given = [
             ("recipe", recipe.is_some()),
             ("features", features.is_some()),
@@ -161,8 +170,6 @@ impl Choice<'_> {
             ("similarity", similarity.is_some()),
             ("measure", measure.is_some()),
             ("no-verify", *no_verify),
-            ("exact", *exact),
-            ("recall", recall.is_some()),
             ("orientations", self.images.orientations),
             ("match", self.images.matching != Matching::Whole),
             ("distance", self.distance.is_some()),
@@ -176,7 +183,10 @@ impl Choice<'_> {
         let takes = ["recipe", "level", "similarity", "distance", "bits"];
         let takes = takes.iter().filter(|name| kind.options.contains(name));
         let takes: Vec<_> = takes.map(|name| format!("--{name}")).collect();
-        bail!("--{name} is not for {}, which have {}", kind.items, takes.join(", "))
+        let (items, takes) = (kind.items, takes.join(", "));
+        bail!(
+            "--{name} does not apply to {items}, which take {takes}; if these are not {items}, set --kind"
+        )
     }
 }
 

@@ -91,10 +91,20 @@ impl Verify {
     }
 }
 
-/// On one line: `mixed of words:2 >= 0.47`.
+/// On one line: `similarity >= 0.47 (words and word pairs)`.
 impl fmt::Display for Verify {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} of {} >= {}", self.measure.name(), self.features, self.similarity)
+        let Self { measure, features, similarity } = self;
+        match (measure, features.unit, features.size.get()) {
+            (Measure::Mixed, crate::Unit::Words, 2) => {
+                write!(f, "similarity >= {similarity} (words and word pairs)")
+            }
+            (Measure::Mixed, unit, _) => {
+                write!(f, "similarity >= {similarity} ({} and {features})", unit.name())
+            }
+            (Measure::Jaccard, ..) => write!(f, "Jaccard similarity >= {similarity} ({features})"),
+            (Measure::Containment, ..) => write!(f, "containment >= {similarity} ({features})"),
+        }
     }
 }
 
@@ -121,7 +131,7 @@ impl Measure {
         match self {
             Self::Jaccard => "jaccard",
             Self::Containment => "containment",
-            Self::Mixed => "mixed",
+            Self::Mixed => "similarity",
         }
     }
 

@@ -81,7 +81,7 @@ fn bad_lines_are_skipped_counted_and_listed() {
         reading fingerprints of 64 bits
         skipped a:2: "x" is not a number; write a fingerprint as decimal, 0x hex or 0b binary
         skipped a:4: 99999999999999999999 does not fit into 64 bits; use --bits 128
-        3 items (2 skipped: 1 not a number, 1 too wide); 2 pairs within 1 bit; 0 groups of equal items; exact ..."#);
+        3 items (2 skipped: 1 not a number, 1 too wide); 2 pairs with distance <= 1 of 64 bits; 0 groups of equal items; exact ..."#);
 }
 
 #[test]
@@ -89,10 +89,11 @@ fn the_list_of_skipped_lines_ends_after_twenty() {
     let text = "x\n".repeat(1_000) + "1\n";
     let ran = Folder::with("a", text).run("pairs a --kind hash");
     let lines: Vec<_> = ran.stderr.lines().collect();
-    assert_eq!(lines.len(), 23);
-    assert!(lines[19].starts_with("skipped a:20: \"x\""), "{}", lines[19]);
-    assert_eq!(lines[20], "and 980 more; --skipped FILE lists all");
-    assert!(lines[21].starts_with("1 item (1,000 skipped: 1,000 not a number);"), "{}", lines[21]);
+    assert_eq!(lines.len(), 24);
+    assert_eq!(lines[0], "reading fingerprints of 64 bits");
+    assert!(lines[20].starts_with("skipped a:20: \"x\""), "{}", lines[20]);
+    assert_eq!(lines[21], "and 980 more; --skipped FILE lists all");
+    assert!(lines[22].starts_with("1 item (1,000 skipped: 1,000 not a number);"), "{}", lines[22]);
 }
 
 #[test]
@@ -431,9 +432,9 @@ fn choices_that_cannot_work_are_refused_with_one_that_can() {
     run("--distance 33 --bits 32")
         .fails("--distance 33 is more than the 32 bits of a fingerprint; use 32 or less");
     run("--blocks 3").fails(
-        "--blocks 3 cannot find pairs within 3 bits; use at least 4 blocks, or leave --blocks out",
+        "--blocks 3 cannot find pairs within 3 bits; use at least 4 blocks, or leave it out",
     );
-    run("--blocks 65").fails("--blocks 65: 64 bits cannot be cut into so many; use at most 64");
+    run("--blocks 65").fails("--blocks: 64 bits cannot be cut into 65 blocks; use at most 64");
     run("--threads 0").fails("--threads 0: use at least 1, or leave it out for all cores");
     run("--temp none").fails("--temp none: no such folder");
 }
@@ -450,7 +451,7 @@ fn values_that_cannot_be_read_say_how_to_write_them() {
         ("--memory 0", "write a size such as 512M or 2G"),
         ("--kernel sse9", "this machine can run: portable"),
         ("--equal non", "[possible values: all, first]"),
-        ("--kind hsh", "tip: a similar value exists: 'hash'"),
+        ("--kind hsh", "--kind hsh: did you mean hash?"),
         ("--distnace 3", "tip: a similar argument exists: '--distance'"),
     ] {
         let ran = folder.run(&format!("pairs a {options}"));

@@ -14,8 +14,7 @@ fn fingerprints_within_the_radius_are_alike() {
     compare(&["0xff", "248"]).is("
         exit 0
         distance    3 of 64 bits
-        similarity  not verified
-        verdict     alike (within 3 is alike)
+        verdict     alike; alike means distance <= 3 of 64 bits
         --- stderr
         comparing fingerprints");
 }
@@ -25,8 +24,7 @@ fn fingerprints_beyond_the_radius_are_different() {
     compare(&["0xff", "248", "--distance", "2", "--quiet", "--kind", "hash"]).is("
         exit 1
         distance    3 of 64 bits
-        similarity  not verified
-        verdict     different (within 2 is alike)
+        verdict     different; alike means distance <= 2 of 64 bits
         --- stderr");
 }
 
@@ -35,7 +33,7 @@ fn texts_are_compared_by_their_words() {
     let ran = compare(&["To be, or not to be", "to be or NOT to be!", "--json"]);
     ran.is(r#"
         exit 0
-        {"distance":0,"similarity":1.0,"level":"copy","verdict":"alike","bits":128,"radius":null,"verify":"mixed of words:2 >= 0.47"}
+        {"distance":0,"similarity":1.0,"level":"copy","verdict":"alike","bits":128,"radius":null,"verify":"similarity >= 0.47 (words and word pairs)"}
         --- stderr
         comparing texts"#);
     assert_eq!(compare(&["To be, or not to be", "that is the question"]).exit, 1);

@@ -430,7 +430,11 @@ fn rows_that_cannot_be_used_are_listed_and_kept() {
     assert!(kept.contains("{\"id\":\"g\"}\nno json\n") && kept.contains("\"...\""), "{kept}");
     assert!(ran.stderr.contains("skipped in.jsonl:7: "), "{}", ran.stderr);
     assert!(ran.stderr.contains("skipped in.jsonl:8: "), "{}", ran.stderr);
-    assert!(ran.stderr.contains("1 text too short, compared by exact content"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("1 text with too little to compare, compared by content"),
+        "{}",
+        ran.stderr
+    );
     assert_eq!(folder.run("dedup in.jsonl --strict -o other.jsonl").exit, 2);
     assert_eq!(folder.names(), ["in.jsonl", "out.jsonl"]);
 }
@@ -450,8 +454,8 @@ fn texts_of_signs_alone_equal_the_same_signs_and_blank_ones_nothing() {
     let lines = given.lines().enumerate().filter(|(line, _)| !gone.contains(line));
     let expected: String = lines.map(|(_, line)| format!("{line}\n")).collect();
     assert_eq!(folder.read("out.jsonl"), expected);
-    assert!(ran.stderr.contains("5 texts too short"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("2 empty texts, never matched"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("5 texts with too little to compare"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("2 texts empty, never matched"), "{}", ran.stderr);
 }
 
 #[test]

@@ -16,8 +16,8 @@ fn lines_get_fingerprints_by_number_and_empty_texts_none() {
     assert!(
         ran.stderr.starts_with(
             "reading lines of a.txt\n\
-             skipped a.txt:3: no words:3 in it, so it has no fingerprint\n\
-             skipped a.txt:4: no words:3 in it, so it has no fingerprint\n\
+             skipped a.txt:3: no features in it, so it has no fingerprint\n\
+             skipped a.txt:4: no features in it, so it has no fingerprint\n\
              3 items (2 skipped: 2 no features); simhash64: words:3, tf, mix, 64 bits, version 1; \
              alike within 3 bits: use pairs --distance 3; "
         ),
@@ -181,7 +181,7 @@ fn recipes_are_listed_with_what_they_are_for() {
     let ran = Folder::new().run("recipes");
     let lines: Vec<_> = ran.stdout.lines().collect();
     assert!(lines[0].starts_with("NAME "));
-    let first = "words       128       32  words:1      log     mixed of words:2 >= 0.47    ";
+    let first = "words       128       32  words:1      log     similarity >= 0.47 ";
     assert!(lines[1].starts_with(first), "{}", lines[1]);
     for name in ["words", "bare", "simhash64", "code", "chars"] {
         assert!(lines.iter().any(|line| line.starts_with(&format!("{name} "))), "{name}");

@@ -275,8 +275,7 @@ fn a_collection_that_keeps_parts_finds_crops() {
 
     done(folder.run("index add whole old"));
     folder.run("index search whole crop.png --match partial").fails(
-        "whole: it holds whole images only; --match partial must be said when a collection is \
-         made, by index create or the first index add",
+        "--match partial: these digests have no parts; create the collection with --match partial",
     );
     folder
         .run("index add whole old --match partial")
@@ -294,11 +293,9 @@ fn a_collection_that_keeps_parts_finds_crops() {
     assert_eq!(found(&folder, "seen crop.png --match partial"), "");
     done(folder.run("index add seen old"));
     assert_eq!(found(&folder, "seen crop.png --match partial"), "old/2.png part");
-    fs::remove_dir_all(folder.path("seen/parts")).unwrap();
-    folder
-        .run("index search seen crop.png --match partial")
-        .fails("seen: its search tables are not complete; index compact makes them again");
     done(folder.run("index compact seen"));
+    let tables = fs::read_dir(folder.path("seen/runs")).unwrap();
+    tables.for_each(|table| fs::remove_file(table.unwrap().path()).unwrap());
     assert_eq!(found(&folder, "seen crop.png --match partial"), "old/2.png part");
     done(folder.run("index backup seen copy"));
     assert_eq!(found(&folder, "copy crop.png --match partial"), "old/2.png part");

@@ -74,7 +74,7 @@ fn images_are_told_by_content_and_found_in_other_sizes() {
     let ran = photos().run("pairs photos");
     assert_eq!(named(&ran), [pair("a.bmp", "b.jpg")]);
     assert!(
-        ran.stderr.starts_with("reading images of 4 files\n4 items; 1 pair within 52"),
+        ran.stderr.starts_with("reading images of 4 files\n4 items; 1 pair with distance <= 52"),
         "{}",
         ran.stderr
     );
@@ -193,7 +193,7 @@ fn what_is_no_image_is_skipped_with_the_reason() {
         "skipped photos/empty.jpg: empty: it has no bytes",
         "note: 1 file is no image, and left out",
         "photos/cut.bmp: cut off: the BMP ends too early",
-        "1 image too flat or too small for a fingerprint, compared by exact content",
+        "1 image with too little to compare, compared by content",
     ] {
         assert!(ran.stderr.contains(said), "{said}\n{}", ran.stderr);
     }
@@ -208,9 +208,10 @@ fn what_is_no_image_is_skipped_with_the_reason() {
 #[test]
 fn options_of_texts_are_refused() {
     let folder = photos();
-    folder
-        .run("pairs photos --similarity 0.8")
-        .fails("--similarity is for texts; images have --recipe, --level and --distance");
+    folder.run("pairs photos --similarity 0.8").fails(
+        "--similarity does not apply to images, which take --recipe, --level, --distance; if these \
+             are not images, set --kind",
+    );
     folder
         .run("pairs photos --recipe words")
         .fails("--recipe words is for texts; for images there is pdq, phash, colour, hsv");

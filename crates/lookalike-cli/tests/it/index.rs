@@ -4,6 +4,12 @@ use std::fs;
 
 use crate::run::Folder;
 
+/// A line of `index add`.
+fn status(id: &str, status: &str, near: Option<&str>) -> String {
+    let near = near.map_or("null".to_owned(), |id| format!("\"{id}\""));
+    format!("{{\"id\":\"{id}\",\"status\":\"{status}\",\"match\":{near},\"reason\":null}}\n")
+}
+
 const NEWS: &str = "{\"id\":\"a\",\"text\":\"the ferry to the island leaves at nine in the morning from the north end\"}\n\
                     {\"id\":\"b\",\"text\":\"boil the potatoes in their skins and slice them as thin as you can\"}\n\
                     {\"id\":\"c\",\"text\":\"...\"}\n";
@@ -24,7 +30,7 @@ fn counts(stderr: &str) -> ([u64; 6], u64) {
     let last = stderr.lines().rfind(|line| line.starts_with('{')).unwrap_or_default();
     let summary: serde_json::Value = serde_json::from_str(last).unwrap();
     let count = |name: &str| summary[name].as_u64().unwrap_or_else(|| panic!("{name}: {last}"));
-    let counts = ["added", "replaced", "present", "near", "taken", "unfit"].map(count);
+    let counts = ["added", "replaced", "present", "near", "conflict", "unfit"].map(count);
     let records = count("items") + count("skipped");
     assert_eq!(counts.iter().sum::<u64>(), records, "{last}");
     (counts, records)
@@ -40,22 +46,24 @@ fn summary(stderr: &str) -> String {
 fn what_is_added_is_found_again() {
     let folder = Folder::with("news.jsonl", NEWS).and("later.jsonl", LATER);
     let ran = folder.run("index add seen news.jsonl");
-    assert_eq!((ran.exit, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
+    let added = ["a", "b", "c"].map(|id| status(id, "added", None)).concat();
+    assert_eq!((ran.exit, ran.stdout.as_str()), (0, added.as_str()), "{}", ran.stderr);
     let lines: Vec<_> = ran.stderr.lines().collect();
     assert_eq!(
         lines[0],
-        "seen: a new collection of texts (bare: words:2, log, mix, 128 bits, version 1), to be \
-         searched within 33 bits"
+        "seen: a new collection of texts (words: words:1, log, mix, 128 bits, version 1), searched \
+         by similarity >= 0.47 (words and word pairs)"
     );
-    assert_eq!(lines[2], "skipped news.jsonl:3: no words:2 in it, so it has no fingerprint");
-    assert_eq!(
-        summary(&ran.stderr),
-        "2 items (1 skipped: 1 no features); 2 items added; 2 items in the collection"
-    );
+    assert_eq!(summary(&ran.stderr), "3 items; 3 items added; 3 items in the collection");
 
     let ran = folder.run("index search seen later.jsonl");
-    assert_eq!(ran.stdout, found("d", "a", 0));
-    assert_eq!(summary(&ran.stderr), "2 items; 1 match within 33 bits, exact; 1 without any");
+    let copy = "{\"query\":\"d\",\"match\":\"a\",\"distance\":0,\"similarity\":1.0,\
+                \"level\":\"copy\"}\n";
+    assert_eq!(ran.stdout, copy);
+    assert_eq!(
+        summary(&ran.stderr),
+        "2 items; 1 match with similarity >= 0.47 (words and word pairs), exact; 1 without any"
+    );
     assert_eq!(folder.run("index search seen later.jsonl -o found.jsonl").stdout, "");
     assert_eq!(folder.read("found.jsonl"), ran.stdout);
 }
@@ -68,12 +76,16 @@ fn the_same_item_again_is_there_already_and_update_replaces_it() {
     assert_eq!(ran.exit, 0, "{}", ran.stderr);
     assert_eq!(
         summary(&ran.stderr),
-        "2 items (1 skipped: 1 no features); 0 items added; 2 there already; 2 items in the collection"
+        "3 items; 0 items added; 3 already there; 3 items in the collection"
     );
-    let ran = folder.run("index add seen news.jsonl --update");
+    let newer = NEWS.replace("at nine", "at ten");
+    let folder = folder.and("newer.jsonl", newer);
+    let ran = folder.run("index add seen newer.jsonl --update --json");
+    assert_eq!(counts(&ran.stderr), ([0, 1, 2, 0, 0, 0], 3));
+    let ran = folder.run("index add seen newer.jsonl --update");
     assert_eq!(
         summary(&ran.stderr),
-        "2 items (1 skipped: 1 no features); 0 items added; 2 replaced; 2 items in the collection"
+        "3 items; 0 items added; 0 replaced; 3 already there; 3 items in the collection"
     );
 }
 
@@ -86,19 +98,18 @@ fn an_id_that_is_taken_is_listed_the_rest_is_added_and_the_run_exits_2() {
     let before = folder.run("index export seen").stdout;
     let ran = folder.run("index add seen other.jsonl --json");
     assert_eq!(ran.exit, 2);
-    let listed = "skipped a: this id is taken by an item with another fingerprint; --update \
-                  replaces it";
+    let listed = "skipped a: this id is taken by an item of other content; --update replaces it";
     assert!(ran.stderr.contains(listed), "{}", ran.stderr);
-    assert_eq!(counts(&ran.stderr), ([2, 0, 2, 0, 1, 1], 6));
+    assert_eq!(counts(&ran.stderr), ([2, 0, 3, 0, 1, 0], 6));
     let after = folder.run("index export seen").stdout;
-    assert!(after.starts_with(&before) && after.lines().count() == 4, "{after}");
+    assert!(after.starts_with(&before) && after.lines().count() == 5, "{after}");
 
     let ran = folder.run("index add seen other.jsonl --update --json");
-    assert_eq!((ran.exit, counts(&ran.stderr)), (0, ([0, 5, 0, 0, 0, 1], 6)));
+    assert_eq!((ran.exit, counts(&ran.stderr)), (0, ([0, 2, 4, 0, 0, 0], 6)));
     folder.run("index create copy");
     let ran = folder.run_with("index import copy -", before + &after);
     assert_eq!(ran.exit, 0, "{}", ran.stderr);
-    assert!(summary(&ran.stderr).contains("4 items added; 2 there already"), "{}", ran.stderr);
+    assert!(summary(&ran.stderr).contains("5 items added; 3 already there"), "{}", ran.stderr);
     let taken = after.replace("\"id\":\"b\"", "\"id\":\"a\"");
     let ran = folder.run_with("index import copy -", taken);
     assert_eq!(ran.exit, 2, "{}", ran.stderr);
@@ -121,13 +132,14 @@ fn what_tuesday_brings_is_added_though_its_lines_have_mondays_numbers() {
     assert_eq!((ran.exit, counts(&ran.stderr)), (0, ([1, 0, 1, 1, 0, 0], 3)), "{}", ran.stderr);
     let lines: Vec<serde_json::Value> =
         ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let told = |line: &serde_json::Value| {
-        let [id, file, at] = ["id", "file", "line"].map(|name| line[name].to_string());
-        (id.replace('"', ""), file.replace('"', ""), at)
+    let said = |line: &serde_json::Value| {
+        let words = ["id", "status", "file", "line"].map(|name| line[name].to_string());
+        words.join(" ").replace('"', "")
     };
-    let near = |id: &str, line: &str| (id.to_owned(), "mon.txt".to_owned(), line.to_owned());
-    assert_eq!(lines.iter().map(told).collect::<Vec<_>>(), [near("1", "1"), near("3", "2")]);
-    assert_eq!(lines[1]["distance"], 0);
+    assert_eq!(
+        lines.iter().map(said).collect::<Vec<_>>(),
+        ["1 near mon.txt 1", "2 added null null", "3 present null null"]
+    );
 
     // The same again: nothing is new, whatever it is called.
     let ran = folder.run_with("index add seen - --lines --json", tuesday);
@@ -135,7 +147,8 @@ fn what_tuesday_brings_is_added_though_its_lines_have_mondays_numbers() {
     let ran = folder.run("index add seen mon.txt tue.txt --lines --update --json");
     assert_eq!(counts(&ran.stderr), ([0, 0, 6, 0, 0, 0], 6));
     let ran = folder.run("index search seen tue.txt --lines --distance 0");
-    let roof = "\"distance\":0,\"similarity\":null,\"level\":null,\"file\":\"tue.txt\",\"line\":2}";
+    let roof =
+        "\"distance\":0,\"similarity\":1.0,\"level\":\"copy\",\"file\":\"tue.txt\",\"line\":2}";
     assert!(ran.stdout.lines().nth(1).unwrap().ends_with(roof), "{}", ran.stdout);
     let export = folder.run("index export seen").stdout;
     assert!(export.contains("\"payload\":{\"file\":\"mon.txt\",\"line\":2}"), "{export}");
@@ -164,7 +177,7 @@ fn an_id_that_is_too_long_costs_one_item() {
         format!("{{\"id\":\"{}\",\"text\":\"a text under a long id\"}}\n", "x".repeat(40_000));
     let folder = Folder::with("news.jsonl", format!("{long}{NEWS}"));
     let ran = folder.run("index add seen news.jsonl --json");
-    assert_eq!((ran.exit, counts(&ran.stderr)), (0, ([2, 0, 0, 0, 0, 2], 4)), "{}", ran.stderr);
+    assert_eq!((ran.exit, counts(&ran.stderr)), (0, ([3, 0, 0, 0, 0, 1], 4)), "{}", ran.stderr);
     let named = format!("skipped {}...: an id has at most 32767 bytes", "x".repeat(80));
     assert!(ran.stderr.contains(&named), "{}", ran.stderr);
     let ran = folder.run("index add seen news.jsonl --strict");
@@ -214,7 +227,7 @@ fn a_damaged_record_does_not_block_the_export_of_the_others() {
 }
 
 #[test]
-fn a_model_for_images_is_refused() {
+fn a_model_for_images_is_part_of_the_recipe() {
     let folder = Folder::new();
     fs::create_dir(folder.path("photos")).unwrap();
     for red in [10, 200] {
@@ -223,20 +236,26 @@ fn a_model_for_images_is_refused() {
         });
         photo.save(folder.path(&format!("photos/{red}.png"))).unwrap();
     }
-    let ran = folder.run("recipes learn photos --recipe hsv -o model");
-    assert_eq!(ran.exit, 0, "{}", ran.stderr);
-    for arguments in ["create seen", "add seen photos"] {
-        folder.run(&format!("index {arguments} --kind image --recipe hsv --model model")).fails(
-            "--model: a collection of images keeps no model; leave --model out, or compare the images \
-             with pairs or dedup, which take one",
-        );
+    for (photos, model) in [("photos", "model"), ("photos/10.png", "other")] {
+        let ran = folder.run(&format!("recipes learn {photos} --recipe hsv -o {model}"));
+        assert_eq!(ran.exit, 0, "{}", ran.stderr);
     }
-    assert!(!folder.path("seen").exists());
-    assert_eq!(folder.run("index add seen photos --recipe hsv").exit, 0);
-    assert_eq!(folder.run("index add seen photos --recipe hsv --model model").exit, 2);
-    folder
-        .run("index create prints --kind hash --model model")
-        .fails("--model: fingerprints are taken as they are; leave --model out");
+    let with = |model: &str| format!("--kind image --recipe hsv --model {model}");
+    let ran = folder.run(&format!("index add seen photos {}", with("model")));
+    assert_eq!(ran.exit, 0, "{}", ran.stderr);
+    // The model is kept: searching needs no other, and finds what pairs by it finds.
+    fs::rename(folder.path("model"), folder.path("moved")).unwrap();
+    let found = folder.run("index search seen photos --distance 0").stdout;
+    assert_eq!(found.lines().count(), 2, "{found}");
+    let ran = folder.run(&format!("index add seen photos {}", with("moved")));
+    assert_eq!(ran.exit, 0, "{}", ran.stderr);
+    for other in ["--kind image --recipe hsv".to_owned(), with("other")] {
+        let ran = folder.run(&format!("index add seen photos {other}"));
+        assert_eq!(ran.exit, 2, "{other}");
+        assert!(ran.stderr.contains("(model "), "{}", ran.stderr);
+    }
+    let ran = folder.run("index create prints --kind hash --model moved");
+    assert!(ran.stderr.contains("--model does not apply to fingerprints"), "{}", ran.stderr);
 }
 
 /// Runs a script where a small disk is mounted at `disk`; `None` if this system lets nobody mount.
@@ -278,7 +297,7 @@ fn a_full_disk_says_how_much_was_added() {
         .collect();
     let folder = Folder::with("h.txt", lines);
     let script = "head -c 4000000 /dev/zero > disk/ballast; \
-                  lookalike index add disk/seen h.txt --kind hash --quiet; code=$?; \
+                  lookalike index add disk/seen h.txt --kind hash --quiet > added.jsonl; code=$?; \
                   rm disk/ballast; lookalike index stats disk/seen --json; exit $code";
     let Some(ran) = on_a_disk(&folder, "size=24m", script) else { return };
     assert_eq!(ran.exit, 2, "{}", ran.stderr);
@@ -289,7 +308,7 @@ fn a_full_disk_says_how_much_was_added() {
     let said = format!(
         "stopped: {} items added, {} read but not stored, and nothing after them",
         grouped(there),
-        grouped(65_536)
+        grouped(16_384)
     );
     assert!(ran.stderr.contains(&said), "{said}\n{}", ran.stderr);
     assert!(ran.stderr.contains("No space left"), "{}", ran.stderr);
@@ -300,7 +319,7 @@ fn a_full_disk_says_how_much_was_added() {
 #[test]
 fn on_read_only_media_a_collection_is_verified_without_writing() {
     let folder = Folder::with("h.txt", "0xff\tone\n0xf0\ttwo\n");
-    let script = "lookalike index add disk/h h.txt --quiet && mount -o remount,ro disk && \
+    let script = "lookalike index add disk/h h.txt --quiet > added.jsonl && mount -o remount,ro disk && \
                   lookalike index verify disk/h && lookalike index export disk/h";
     let Some(ran) = on_a_disk(&folder, "size=8m", script) else { return };
     assert_eq!(
@@ -320,12 +339,14 @@ fn only_what_is_new_is_added_and_the_rest_listed_with_its_match() {
     let folder = Folder::with("news.jsonl", NEWS).and("later.jsonl", LATER);
     folder.run("index add seen news.jsonl");
     let ran = folder.run("index add seen later.jsonl --skip-near");
-    assert_eq!(ran.stdout, "{\"id\":\"d\",\"match\":\"a\",\"distance\":0}\n");
+    assert_eq!(ran.stdout, status("d", "near", Some("a")) + &status("e", "added", None));
     assert_eq!(
         summary(&ran.stderr),
-        "2 items; 1 item added; 1 item within 33 bits of something, left out; 3 items in the collection"
+        "2 items; 1 item added; 1 item near a stored one (similarity >= 0.6 (words and word pairs)), \
+         not added; 4 items in the collection"
     );
-    let ran = folder.run("index add seen later.jsonl --skip-near --distance 34");
+    folder.run("index add bare news.jsonl --recipe bare");
+    let ran = folder.run("index add bare later.jsonl --skip-near --distance 34");
     assert_eq!(ran.exit, 2);
     assert!(ran.stderr.contains("the index was made for at most 33"), "{}", ran.stderr);
 }
@@ -370,13 +391,14 @@ fn an_export_is_read_by_import_and_by_pairs() {
     assert!(ran.stderr.contains("line 3: there is no \"fingerprint\""), "{}", ran.stderr);
     assert_eq!(
         summary(&ran.stderr),
-        "2 items (1 skipped: 1 broken); 2 items added; 0 there already; 2 items in the collection"
+        "2 items (1 skipped: 1 broken); 2 items added; 0 already there; 2 items in the collection"
     );
     folder.run("index create wider --kind hash --bits 128");
     let ran = folder.run("index groups other");
     assert_eq!(
         ran.stdout,
-        "{\"group\":1,\"keep\":\"one\",\"members\":[{\"id\":\"two\",\"distance\":4}]}\n"
+        "{\"group\":1,\"keep\":\"one\",\"members\":[{\"id\":\"two\",\"distance\":4,\
+         \"similarity\":null,\"level\":null}]}\n"
     );
 }
 
@@ -398,22 +420,18 @@ fn a_copy_is_a_collection_and_all_is_as_written() {
 }
 
 #[test]
-fn a_damaged_collection_is_refused_and_a_damaged_table_made_anew() {
+fn a_damaged_collection_is_refused_and_a_damaged_table_rebuilt() {
     let folder = Folder::with("h.txt", "0xff\tone\n0xf0\ttwo\n");
     folder.run("index add h h.txt");
     folder.run("index compact h");
-    let table = folder.path("h/runs/000001.index");
+    let table = folder.path("h/runs/000001.near");
     let mut bytes = fs::read(&table).unwrap();
     let end = bytes.len() - 1;
     bytes[end] ^= 1;
     fs::write(&table, bytes).unwrap();
     let ran = folder.run("index search h --fingerprint 0xff");
     assert_eq!(ran.stdout.lines().count(), 1);
-    assert!(
-        ran.stderr.contains("note: search tables made anew from the records"),
-        "{}",
-        ran.stderr
-    );
+    assert!(ran.stderr.contains("note: search tables rebuilt from the records"), "{}", ran.stderr);
     assert_eq!(folder.run("index compact h").exit, 0);
     assert!(!folder.run("index stats h").stderr.contains("note"));
 
@@ -439,26 +457,31 @@ fn wrong_folders_recipes_and_widths_are_told_apart() {
         "error: none: no collection here (no such folder); create one first\n"
     );
     assert!(error("index add seen h.txt --kind hash").contains("they cannot be compared"));
-    assert!(error("index add seen news.jsonl --recipe simhash64").contains("not of \"simhash64"));
-    assert!(error("index add seen news.jsonl --max-distance 3").contains("was made for 33"));
+    assert!(error("index add seen news.jsonl --recipe simhash64").contains("simhash64"));
+    assert!(error("index add seen news.jsonl --max-distance 3").contains("--max-distance 3"));
     assert!(error("index create seen").contains("already there"));
     assert!(error("index create wide --kind hash --max-distance 65").contains("more than the 64"));
     assert!(error("index search seen --fingerprint zz").contains("--fingerprint"));
-    let first = folder.run("index search seen --text ...");
-    assert!(first.stderr.contains("--text: no words:2 in it"), "{}", first.stderr);
+    let empty = folder.run_with("index search seen - --lines", " \n");
+    assert_eq!((empty.exit, empty.stdout.as_str()), (0, ""), "{}", empty.stderr);
 }
 
 #[test]
 fn dedup_removes_what_a_collection_knows() {
     let folder = Folder::with("news.jsonl", NEWS).and("later.jsonl", LATER);
     folder.run("index add seen news.jsonl");
-    let ran = folder.run("dedup later.jsonl --against seen -o new.jsonl --removed gone.jsonl");
+    let ran = folder.run(
+        "dedup later.jsonl --against seen -o new.jsonl --removed gone.jsonl --report page.html",
+    );
     assert_eq!((ran.exit, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
     assert_eq!(folder.read("new.jsonl"), LATER.split_inclusive('\n').nth(1).unwrap());
     let gone = folder.read("gone.jsonl");
     assert!(gone.starts_with("{\"id\":\"d\",\"keep\":\"a\",\"distance\":0,"), "{gone}");
-    assert!(ran.stderr.contains("not verified, in a collection of 2 items"), "{}", ran.stderr);
-    let ran = folder.run("dedup later.jsonl --against seen --report page.html");
-    assert_eq!(ran.exit, 2);
-    assert!(ran.stderr.contains("use --removed"), "{}", ran.stderr);
+    // The page has the text that goes, and the id of the one in the collection.
+    let page = folder.read("page.html");
+    assert!(page.contains("The ferry to the island") && page.contains("\"a\""), "{page}");
+    let ran = folder.run("dedup later.jsonl --against seen --recipe words --dry-run");
+    assert_eq!(ran.exit, 0, "{}", ran.stderr);
+    let ran = folder.run("dedup later.jsonl --against seen --recipe bare --dry-run");
+    assert_eq!(ran.exit, 2, "{}", ran.stderr);
 }

@@ -124,13 +124,11 @@ fn a_caller_stops_the_run_by_unwinding() {
 #[test]
 fn messages_are_those_of_the_command_line() {
     let refused = |given: &[&str]| dedup(args(given), Given::default()).err().unwrap();
-    let error = refused(&["rows", "--recipe=wrods"]);
-    assert!(error.is::<ArgumentError>());
     assert_eq!(
-        message(&error),
-        "invalid value 'wrods' for '--recipe <NAME>': there is no recipe \"wrods\"; did you mean \
-         words?"
+        message(&refused(&["rows", "--recipe=wrods"])),
+        "--recipe wrods: there is no recipe \"wrods\"; did you mean words?"
     );
+    assert!(refused(&["rows", "--threads=-2"]).is::<ArgumentError>());
     assert_eq!(
         message(&refused(&["rows", "--threads=-2"])),
         "invalid value '-2' for '--threads <N>': write a number of threads, such as 4"

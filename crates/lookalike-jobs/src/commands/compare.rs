@@ -80,11 +80,6 @@ impl Comparison {
         Ok(self.search().compare(&a, &b))
     }
 
-    /// What is alike, in words.
-    fn rule(&self) -> String {
-        format!("{} is alike", self.chosen.kind.words(&self.by))
-    }
-
     fn bits(&self) -> u32 {
         self.chosen.kind.shape().width.bits()
     }
@@ -163,7 +158,8 @@ impl Comparison {
         let similarity = closeness.similarity.map(|share| ("similarity", format!("{share:.4}")));
         let level = closeness.level.map(|level| ("level", level.name().to_owned()));
         let details = details.iter().map(|(name, value)| (*name, value.clone()));
-        let verdict = ("verdict", format!("{} ({})", verdict(compared), self.rule()));
+        let rule = self.chosen.kind.words(&self.by);
+        let verdict = ("verdict", format!("{}; alike means {rule}", verdict(compared)));
         let lines = [("distance", distance)].into_iter().chain(similarity).chain(level);
         lines.chain(details).chain([verdict]).map(line).collect()
     }

@@ -16,7 +16,7 @@ use crate::{
     args::{HashArgs, ImageArgs, VerifyArgs, WorkArgs},
     config::{Work, input_options},
     kinds::{Choice, Chosen},
-    report::{Output, Progress, Summary, check_places, id_text, json_id, say},
+    report::{Output, Progress, Summary, check_places, json_id, say},
     source::{Bad, Id, Inputs, Items, Reading, Reason, Skipped, guess_kind},
 };
 
@@ -42,8 +42,8 @@ pub fn run(args: HashArgs, registry: &Registry) -> Result<ExitCode> {
     check_extension(args.output.file())?;
     let mut skipped = skipped(&args)?;
     let work = Work::new(WorkArgs { threads: args.threads, ..WorkArgs::default() })?;
-    let options = input_options(&args.rows, &args.cache, &work);
     let reads = chosen.registration.reads;
+    let options = input_options(reads, &args.rows, &args.cache, &work);
     let mut inputs = Inputs::open(&args.inputs, reads, &options, &mut skipped)?;
     let mut output = Output::create(&args.output)?;
     if !args.talk.quiet {
@@ -68,7 +68,6 @@ pub fn run(args: HashArgs, registry: &Registry) -> Result<ExitCode> {
         };
         skipped.note(Bad::item(name, Reason::NoFeatures, what), 1);
     }
-    skipped.check_some(written, 0)?;
     output.finish()?;
     skipped.finish_list()?;
     progress.clear();
@@ -128,7 +127,7 @@ impl Writing<'_> {
                     self.written += 1;
                     write_line(&mut lines, id, &print.to_hex(width));
                 }
-                None => self.without.push(id_text(id).into_owned()),
+                None => self.without.push(items.name(number, item)),
             }
         }
         self.output.write_all(&lines).context("cannot write the fingerprints")

@@ -7,7 +7,7 @@ use lookalike::{AlikePairs, AllAlike, Criteria, Digests, Equals, Plan, Purpose, 
 use serde_json::json;
 
 use super::{
-    found::{figure, search_figures, silent},
+    found::{figure, how_words, search_figures, silent},
     read::{ReadItems, Sources, left},
 };
 use crate::{
@@ -36,10 +36,10 @@ pub fn run(args: PairsArgs, registry: &Registry) -> Result<ExitCode> {
     chosen.criteria(Purpose::List)?;
     let mut skipped = listed(&args)?;
     let work = Work::new(args.search.work)?;
-    let mut options = input_options(&args.rows, &args.cache, &work);
+    let reads = chosen.registration.reads;
+    let mut options = input_options(reads, &args.rows, &args.cache, &work);
     options.prints.kind = args.kind.clone();
     options.prints.bits = args.recipe.bits;
-    let reads = chosen.registration.reads;
     let mut inputs = Inputs::open(&args.inputs, reads, &options, &mut skipped)?;
     let chosen = chosen.of_width(inputs.width())?;
     let by = chosen.criteria(Purpose::List)?;
@@ -103,7 +103,7 @@ fn find(
             Search::new(&*chosen.kind, by, resources).pairs(&digests)
         })?;
     let mut figures = search_figures(chosen, by, &found, seconds);
-    figures.push(figure("exact", json!(found.is_exact()), found.how()));
+    figures.push(figure("exact", json!(found.is_exact()), how_words(chosen, &found)));
     Ok(FoundPairs { pairs, ids, figures, plan: found.plan, within: chosen.kind.words(by) })
 }
 
@@ -184,7 +184,7 @@ impl Report {
         writer.finish()?;
         skipped.finish_list()?;
         let groups = pairs.equal_groups().count() as u64;
-        let words = format!("{} {within}", counted(written, "pair"));
+        let words = format!("{} with {within}", counted(written, "pair"));
         let mut figures = vec![
             figure("pairs", json!(written), words),
             silent("duplicate_ids", json!(ids.repeated().0)),

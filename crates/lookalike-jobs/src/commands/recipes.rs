@@ -40,7 +40,9 @@ fn table() -> String {
             radius.to_string(),
             recipe.features.to_string(),
             recipe.weights.to_string(),
-            verify.map_or("-".to_owned(), |verify| verify.to_string()),
+            verify.map_or("-".to_owned(), |verify| {
+                format!("{} >= {}", verify.measure.name(), verify.similarity)
+            }),
             quality.map_or("-".to_owned(), |quality| {
                 let figures = [quality.precision, quality.recall, quality.f1];
                 figures.map(|figure| format!("{figure:.2}")).join(" ")
@@ -57,7 +59,7 @@ fn table() -> String {
 fn row(cells: [String; 7], description: &str) -> String {
     let [name, bits, distance, features, weights, verified, quality] = cells;
     format!(
-        "{name:<10} {bits:>4} {distance:>8}  {features:<12} {weights:<7} {verified:<27} \
+        "{name:<10} {bits:>4} {distance:>8}  {features:<12} {weights:<7} {verified:<18} \
          {quality:<15} {description}\n"
     )
 }

@@ -15,6 +15,7 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 use lookalike::{
     Digest, Facts, FeatureHash, Fidelity, Input, Kind, Unfit, Width,
+    digest::Identity,
     extract::image::{DecodeError, Decoder, ImageFormat},
 };
 use rayon::prelude::*;
@@ -90,8 +91,17 @@ pub struct FileItem {
     file: usize,
 }
 
+impl FileItem {
+    /// A hash of all that its file said.
+    pub fn content_hash(&self) -> Identity {
+        let mut hash = Identity::default();
+        hash.copy_from_slice(self.content.0.map(u64::to_le_bytes).as_flattened());
+        hash
+    }
+}
+
 /// Takes images as they are read, in order.
-pub type OnFile<'a> = &'a mut dyn FnMut(&Ids, &Facts, Digest) -> Result<()>;
+pub type OnFile<'a> = &'a mut dyn FnMut(&Ids, &FileItem, Digest) -> Result<()>;
 
 impl Files {
     /// Lists all inputs, so that a wrong name is noticed before any work is done.
@@ -170,7 +180,7 @@ impl Files {
                 match looked {
                     Ok((item, digest)) => {
                         ids.push_input();
-                        on_item(&ids, &item.facts, digest)?;
+                        on_item(&ids, &item, digest)?;
                         self.items.push(FileItem { file: place, ..item });
                     }
                     Err((Reason::NotAnImage, _)) if file.walked.is_some() => others += 1,
@@ -448,7 +458,7 @@ impl Digesting<'_> {
 }
 
 /// Raised whenever the cache keeps something else of the same file.
-const DIGEST_VERSION: u32 = 7;
+const DIGEST_VERSION: u32 = 8;
 
 /// What a file said and is, for the cache.
 fn to_bytes(content: Content, facts: &Facts, digest: &Digest, width: Width) -> Vec<u8> {

@@ -4,7 +4,10 @@ use std::{borrow::Cow, path::PathBuf};
 
 use anyhow::{Result, bail};
 use arrow_array::RecordBatch;
-use lookalike::{Digest, Digests, Facts, Input, Kind, Reads, Resources, Unfit, Width};
+use lookalike::{
+    Digest, Digests, Facts, Input, Kind, Reads, Resources, Unfit, Width, collection::content_hash,
+    digest::Identity,
+};
 use rayon::prelude::*;
 
 use super::{
@@ -68,7 +71,7 @@ pub struct Item<'a> {
 
 enum Described<'a> {
     Row { row: &'a Row<'a>, place: Option<(&'a str, Option<u64>)> },
-    File(&'a Facts),
+    File(&'a FileItem),
     Print { place: Option<(String, u64)> },
 }
 
@@ -95,7 +98,7 @@ impl Item<'_> {
                 characters: Some(row.text().chars().count() as u64),
                 ..Facts::default()
             }),
-            Described::File(facts) => Cow::Borrowed(facts),
+            Described::File(file) => Cow::Borrowed(&file.facts),
             Described::Print { .. } => Cow::Owned(Facts::default()),
         }
     }
@@ -125,6 +128,23 @@ impl Item<'_> {
         }
     }
 
+    /// What describes its file, if it is one.
+    pub fn file_facts(&self) -> Option<&Facts> {
+        match &self.described {
+            Described::File(file) => Some(&file.facts),
+            _ => None,
+        }
+    }
+
+    /// A hash of all of its content, if more is known of it than its digest.
+    pub fn content_hash(&self) -> Option<Identity> {
+        match &self.described {
+            Described::Row { .. } => Some(content_hash(self.text()?.as_bytes())),
+            Described::File(file) => Some(file.content_hash()),
+            Described::Print { .. } => None,
+        }
+    }
+
     /// The input and the line where it stands, if it has no name of its own.
     pub fn place(&self) -> Option<(&str, Option<u64>)> {
         match &self.described {
@@ -133,6 +153,16 @@ impl Item<'_> {
             Described::Print { place } => {
                 place.as_ref().map(|(file, line)| (file.as_str(), Some(*line)))
             }
+        }
+    }
+}
+
+impl Items<'_> {
+    /// What an item is called in messages: by its id, or by the input and line where it stands.
+    pub fn name(&self, number: u32, item: &Item<'_>) -> String {
+        match item.place() {
+            Some((file, Some(line))) => format!("{file}:{line}"),
+            _ => id_text(self.ids.at(number)).into_owned(),
         }
     }
 }
@@ -213,8 +243,8 @@ impl Inputs {
                     (how.on_beat)();
                     how.progress.read(1);
                 };
-                files.read(how.kind, skipped, &on_file, &mut |ids, facts, digest| {
-                    let items = vec![Item { digest, described: Described::File(facts) }];
+                files.read(how.kind, skipped, &on_file, &mut |ids, file, digest| {
+                    let items = vec![Item { digest, described: Described::File(file) }];
                     on_items(Items { items, first: ids.len() as u32 - 1, ids })
                 })
             }

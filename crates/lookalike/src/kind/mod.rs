@@ -113,6 +113,16 @@ pub enum Scale {
     },
 }
 
+impl Scale {
+    /// Whether stretches of it have names.
+    pub fn has_levels(&self) -> bool {
+        match self {
+            Self::Similarity { levels, .. } => !levels.is_empty(),
+            Self::Distance { levels, .. } => !levels.is_empty(),
+        }
+    }
+}
+
 /// Makes digests of items, and keeps its buffers from item to item.
 pub trait Digester {
     /// What is kept of an item, and what describes it.

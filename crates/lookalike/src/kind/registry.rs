@@ -5,7 +5,9 @@ use std::sync::Arc;
 #[cfg(feature = "collection")]
 use super::RecipeText;
 use super::{Kind, UsageError, hash::HashKind, text::TextKind};
-use crate::{FeatureHash, Measure, Model, Shingles, StopWords, Weighting, Width};
+use crate::{
+    FeatureHash, Measure, Model, Shingles, StopWords, Weighting, Width, spelling::nearest,
+};
 
 /// How a caller wants items to be taken apart. What is not said is up to the kind.
 #[derive(Clone, Debug, Default)]
@@ -97,7 +99,9 @@ impl Registry {
     pub fn named(&self, name: &str) -> Result<&Registration, UsageError> {
         self.kinds.iter().find(|kind| kind.name == name).ok_or_else(|| {
             let names: Vec<_> = self.kinds.iter().map(|kind| kind.name).collect();
-            UsageError::new("kind", format!(" {name}: use {}", names.join(", ")))
+            let near = nearest(name, names.iter().copied()).unwrap_or_default();
+            let message = format!(" {name}: did you mean {near}? Kinds: {}", names.join(", "));
+            UsageError::new("kind", message)
         })
     }
 

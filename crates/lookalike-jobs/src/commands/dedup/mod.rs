@@ -27,7 +27,7 @@ use serde_json::{Value, json};
 
 use super::{
     found::{figure, how_words, search_figures, silent},
-    index::open_to_read,
+    index::{make, open_to_read},
     read::{ReadItems, Sources, left},
 };
 use crate::{
@@ -140,8 +140,15 @@ impl DedupRun {
         }
         let mut page = outputs.page.take();
         if let Some(page) = &mut page {
-            let content = outcome.page(&args, &preference, &skipped);
-            work.on_threads(|| content.write(&mut both.all(), page))?;
+            let Both { own, others } = &mut both;
+            let (others, collection) = match others {
+                Some(Others::Inputs(others)) => (Some(others), None),
+                Some(Others::Collection(collection)) => (None, Some(&**collection)),
+                None => (None, None),
+            };
+            let content = outcome.page(&args, &preference, &skipped, collection);
+            let mut inputs: Vec<_> = [own].into_iter().chain(others).collect();
+            work.on_threads(|| content.write(&mut inputs, page))?;
         }
         let written = !outputs.are_none() || args.report.is_some() || args.skipped.is_some();
         let write_kept = |keep: &dyn Fn(u32) -> bool, kept| both.own.write_kept(keep, kept);
@@ -236,17 +243,13 @@ fn of_collection(
     registry: &Registry,
 ) -> Result<Chosen> {
     ensure!(
-        args.report.is_none(),
-        "--report shows items side by side, and the collection {} keeps none; use --removed",
-        folder.display()
-    );
-    ensure!(
-        args.recipe.is_default() && !has_own,
-        "--against {}: its recipe decides how items are compared; leave --recipe and the like out",
+        !has_own,
+        "--against {}: its recipe decides how items are compared, not functions of your own",
         folder.display()
     );
     let chosen = {
         let collection = open_to_read(folder, registry, true)?;
+        make::check_recipe(&args.recipe, None, args.verify.no_verify, &collection, registry)?;
         Chosen::of_collection(registry, &collection, &args.verify, args.images, args.distance)?
     };
     let items = chosen.registration.items;
@@ -287,7 +290,7 @@ impl Job<'_> {
         against: Option<Vec<RecordBatch>>,
         skipped: &mut Skipped,
     ) -> Result<Both> {
-        let options = self.options();
+        let options = self.options(chosen);
         let own = self.open_one(&self.args.inputs, rows, chosen, &options, skipped)?;
         let others = match &self.args.against {
             None => None,
@@ -328,10 +331,11 @@ impl Job<'_> {
         }
     }
 
-    fn options(&self) -> InputOptions {
+    fn options(&self, chosen: &Chosen) -> InputOptions {
         let args = self.args;
         let again = !args.dry_run && (args.output.is_some() || args.report.is_some());
-        let mut options = input_options(&args.rows, &args.cache, self.work);
+        let reads = chosen.registration.reads;
+        let mut options = input_options(reads, &args.rows, &args.cache, self.work);
         options.rows.keys = args.keep.as_ref().map_or_else(Vec::new, KeepRules::fields);
         options.rows.again = again;
         options.rows.watch = deed(&args.act).is_some();
@@ -452,15 +456,6 @@ impl Both {
             _ => None,
         }
     }
-
-    /// Everything that can be read once more.
-    fn all(&mut self) -> Vec<&mut Inputs> {
-        let others = match &mut self.others {
-            Some(Others::Inputs(others)) => Some(others),
-            _ => None,
-        };
-        [&mut self.own].into_iter().chain(others).collect()
-    }
 }
 
 /// All that is known once the search is done.
@@ -498,7 +493,13 @@ impl Outcome {
         format!("{}{own}", self.chosen.kind.recipe())
     }
 
-    fn page(&self, args: &DedupArgs, preference: &Preference, skipped: &Skipped) -> Page<'_> {
+    fn page<'a>(
+        &'a self,
+        args: &DedupArgs,
+        preference: &Preference,
+        skipped: &Skipped,
+        collection: Option<&'a Collection>,
+    ) -> Page<'a> {
         let names: Vec<_> = args.inputs.iter().map(|path| path.display().to_string()).collect();
         let mut facts = vec![
             ("recipe".to_owned(), self.recipe()),
@@ -531,6 +532,7 @@ impl Outcome {
             scale: self.chosen.kind.scale(&self.acting, &self.looking).into(),
             groups: Shown::all(&self.decision.groups, self.looser.as_ref()),
             ids: &self.ids,
+            collection,
         }
     }
 

@@ -5,10 +5,11 @@ use std::collections::HashMap;
 
 use anyhow::{Context, Result};
 use lookalike::{
-    Facts,
+    Collection, Facts,
     groups::{Group, Groups, Member},
 };
 use rayon::prelude::*;
+use serde_json::Value;
 
 use super::{keep::pixels, thumbnail::thumbnail};
 use crate::{
@@ -36,6 +37,8 @@ pub struct Page<'a> {
     pub scale: Scale,
     pub groups: Vec<Shown<'a>>,
     pub ids: &'a Ids,
+    /// The collection that the items were held against, which knows the facts of its own.
+    pub collection: Option<&'a Collection>,
 }
 
 /// A kept item, what goes for it, and what stays, though it is alike.
@@ -124,9 +127,10 @@ impl Page<'_> {
     ) -> ReportGroup {
         let item = |number: u32| ReportItem {
             id: id_text(self.ids.at(number)).into_owned(),
-            body: items
-                .get(number as usize)
-                .map_or(Body::None, |item| Body::Image(image(item, view.excerpt))),
+            body: match items.get(number as usize) {
+                Some(item) => Body::Image(image(item, view.excerpt)),
+                None => self.stored_image(number).map_or(Body::None, Body::Image),
+            },
         };
         let members = members(group, view).map(|(member, stays)| ReportMember {
             item: item(member.item),
@@ -137,6 +141,22 @@ impl Page<'_> {
         let members = members.collect();
         let why = format!("{}: {}", self.why, compared(group, items));
         ReportGroup { position, keep: item(group.keep), why, members }
+    }
+
+    /// What the collection tells of an image of its own.
+    fn stored_image(&self, number: u32) -> Option<Image> {
+        let stored = self.collection?.get(&id_text(self.ids.at(number))).ok().flatten()?;
+        let facts: Value = serde_json::from_str(&stored.payload?).ok()?;
+        let number = |name: &str| facts[name].as_u64();
+        let side = |name: &str| u32::try_from(number(name)?).ok();
+        Some(Image {
+            jpeg: Vec::new(),
+            width: side("width")?,
+            height: side("height")?,
+            bytes: number("bytes")?,
+            format: facts["format"].as_str().unwrap_or_default().to_owned(),
+            modified: facts["modified"].as_i64(),
+        })
     }
 
     /// The groups that are shown, and their positions.

@@ -9,8 +9,9 @@ use std::{
 
 use anyhow::{Result, bail};
 use lookalike::{
-    Collection, Criteria, Digest, NewItem, Purpose, Registry,
+    Collection, Criteria, Digest, Facts, NewItem, Purpose, Registry,
     collection::{AddCounts, AddRule, Added, content_id},
+    digest::Identity,
 };
 use serde_json::{Value, json};
 
@@ -47,9 +48,9 @@ pub fn run(args: IndexAddArgs, registry: &Registry) -> Result<ExitCode> {
         (_, true) => AddRule::Replace,
         _ => AddRule::Insert,
     };
-    let mut options = make::options(&args.rows)?;
-    options.prints.bits = Some(chosen.kind.shape().width);
     let reads = chosen.registration.reads;
+    let mut options = make::options(reads, &args.rows)?;
+    options.prints.bits = Some(chosen.kind.shape().width);
     let mut inputs = Inputs::open(&args.inputs, reads, &options, &mut skipped)?;
     let output = BufWriter::new(Output::create(&args.output)?);
     if !args.talk.quiet {
@@ -100,7 +101,7 @@ fn open_or_create(args: &IndexAddArgs, registry: &Registry) -> Result<Collection
     let made = make::Made::new(&args.make, Some((&args.inputs, &args.rows)), registry)?;
     let collection = made.create(&args.folder)?;
     if !args.talk.quiet {
-        let what = what(&collection);
+        let what = what(&collection, registry);
         say(&format!("{}: a new collection of {what}", args.folder.display()));
     }
     Ok(collection)
@@ -112,6 +113,10 @@ struct Named {
     name: String,
     /// What it is called in the collection, if it has no id: by its content.
     content: Option<ByContent>,
+    /// A hash of what it says, if that is known.
+    hash: Option<Identity>,
+    /// What describes its file, as JSON.
+    facts: Option<String>,
     digest: Digest,
 }
 
@@ -135,7 +140,9 @@ impl Named {
             },
             payload: json_line(&[("file", json!(file)), ("line", json!(line))]),
         });
-        Self { name, content, digest: item.digest }
+        let hash = item.content_hash();
+        let facts = item.file_facts().map(stored_facts);
+        Self { name, content, hash, facts, digest: item.digest }
     }
 
     fn id(&self) -> &str {
@@ -143,9 +150,23 @@ impl Named {
     }
 
     fn as_new(&self) -> NewItem<'_> {
-        let payload = self.content.as_ref().map(|content| content.payload.as_str());
-        NewItem { payload, ..NewItem::new(self.id(), &self.digest) }
+        let place = self.content.as_ref().map(|content| content.payload.as_str());
+        let payload = place.or(self.facts.as_deref());
+        NewItem { payload, content: self.hash, ..NewItem::new(self.id(), &self.digest) }
     }
+}
+
+/// What describes a file, as it is kept beside its digest and shown in reports.
+fn stored_facts(facts: &Facts) -> String {
+    let (width, height) = facts.pixels.unzip();
+    let fields = [
+        ("bytes", json!(facts.bytes)),
+        ("width", json!(width)),
+        ("height", json!(height)),
+        ("format", json!(facts.format)),
+        ("modified", json!(facts.modified.map(|time| time / 1_000_000_000))),
+    ];
+    json_line(&fields)
 }
 
 /// Items on their way into the collection.
@@ -204,7 +225,8 @@ impl Adding<'_> {
             _ => COMMIT,
         };
         for (number, item) in (items.first..).zip(items.items) {
-            let name = id_text(items.ids.at(number)).into_owned();
+            let own = items.ids.own(number);
+            let name = id_text(own.unwrap_or_else(|_| items.ids.at(number))).into_owned();
             self.waiting.push(Named::new(name, item, chosen));
             if self.waiting.len() >= commit {
                 self.store()?;
@@ -304,7 +326,7 @@ impl Done {
         let AddCounts { added, replaced, present, conflict, near, .. } = self.counts;
         let near_words = |by: &Criteria| {
             let words = chosen.kind.words(by);
-            format!("{} alike something ({words}), left out", counted(near, "item"))
+            format!("{} near a stored one ({words}), not added", counted(near, "item"))
         };
         let near_words = match rule {
             AddRule::UnlessAlike(by) => near_words(by),

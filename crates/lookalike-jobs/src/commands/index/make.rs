@@ -6,7 +6,9 @@ use anyhow::{Result, ensure};
 use lookalike::{Collection, Criteria, Purpose, Reads, Registry};
 
 use crate::{
-    args::{CacheArgs, ImageArgs, IndexMakeArgs, RowArgs, VerifyArgs, WorkArgs},
+    args::{
+        CacheArgs, ImageArgs, IndexMakeArgs, Matching, RecipeArgs, RowArgs, VerifyArgs, WorkArgs,
+    },
     config::{Work, input_options},
     kinds::{Choice, Chosen},
     source::{InputOptions, Inputs, Skipped, guess_kind},
@@ -64,35 +66,43 @@ impl Made {
                 widest.distance.map_or("any".to_owned(), |radius| radius.to_string())
             );
         }
-        let is_partial = make.matching == crate::args::Matching::Partial;
+        let is_partial = make.matching == Matching::Partial;
         ensure!(
             !is_partial || widest.parts,
             "--match partial, but the collection was made without it; make a new one"
         );
-        if make.recipe.is_default() && make.kind.is_none() && !make.no_verify {
-            return Ok(());
-        }
-        let matching = match widest.parts {
-            true => crate::args::Matching::Partial,
-            false => crate::args::Matching::Whole,
-        };
-        let kind = make.kind.clone().or_else(|| match &make.recipe.recipe {
-            Some(recipe) => Some(kind_of_recipe(recipe, registry)),
-            None => Some(collection.kind().name().to_owned()),
-        });
-        let said = IndexMakeArgs {
-            kind,
-            max_distance: None,
-            matching,
-            recipe: make.recipe.clone(),
-            no_verify: make.no_verify,
-        };
-        let mut said = Self::new(&said, None, registry)?.chosen;
-        if make.recipe.bits.is_none() && said.registration.reads == Reads::Prints {
-            said = said.of_width(Some(collection.kind().shape().width))?;
-        }
-        Ok(collection.check_kind(&*said.kind)?)
+        let IndexMakeArgs { recipe, kind, no_verify, .. } = make;
+        check_recipe(recipe, kind.as_deref(), *no_verify, collection, registry)
     }
+}
+
+/// Refuses a recipe by which items are taken apart in another way than those of a collection.
+pub fn check_recipe(
+    recipe: &RecipeArgs,
+    kind: Option<&str>,
+    no_verify: bool,
+    collection: &Collection,
+    registry: &Registry,
+) -> Result<()> {
+    if recipe.is_default() && kind.is_none() && !no_verify {
+        return Ok(());
+    }
+    let kind = kind.map(str::to_owned).or_else(|| match &recipe.recipe {
+        Some(recipe) => Some(kind_of_recipe(recipe, registry)),
+        None => Some(collection.kind().name().to_owned()),
+    });
+    let matching = match collection.widest().parts {
+        true => Matching::Partial,
+        false => Matching::Whole,
+    };
+    let recipe = recipe.clone();
+    let bits = recipe.bits;
+    let said = IndexMakeArgs { kind, max_distance: None, matching, recipe, no_verify };
+    let mut said = Made::new(&said, None, registry)?.chosen;
+    if bits.is_none() && said.registration.reads == Reads::Prints {
+        said = said.of_width(Some(collection.kind().shape().width))?;
+    }
+    Ok(collection.check_kind(&*said.kind)?)
 }
 
 /// The kind that has a recipe of this name; texts if none does, which then say so.
@@ -112,14 +122,14 @@ fn width_of(paths: &[PathBuf], rows: &RowArgs) -> Result<Option<lookalike::Width
         "a new collection needs the width of its fingerprints, which standard input does not tell; \
          use --bits"
     );
-    let options = options(rows)?;
+    let options = options(Reads::Prints, rows)?;
     Ok(Inputs::open(paths, Reads::Prints, &options, &mut Skipped::unless(false))?.width())
 }
 
 /// How inputs of a collection are read.
-pub fn options(rows: &RowArgs) -> Result<InputOptions> {
+pub fn options(reads: Reads, rows: &RowArgs) -> Result<InputOptions> {
     let work = Work::new(WorkArgs::default())?;
-    let mut options = input_options(rows, &CacheArgs::default(), &work);
+    let mut options = input_options(reads, rows, &CacheArgs::default(), &work);
     options.prints.kind = Some("hash".to_owned());
     Ok(options)
 }

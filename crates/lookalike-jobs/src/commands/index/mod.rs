@@ -1,7 +1,7 @@
 //! `lookalike index`: what was seen before? A collection, and all that can be done with it.
 
 mod add;
-mod make;
+pub mod make;
 mod search;
 
 use std::{
@@ -77,14 +77,15 @@ fn print_notes(notes: &[String], quiet: bool) {
 fn create(args: &IndexCreateArgs, registry: &Registry) -> Result<()> {
     let made = make::Made::new(&args.make, None, registry)?;
     let collection = made.create(&args.folder)?;
-    say(&format!("{}: a new collection of {}", args.folder.display(), what(&collection)));
+    say(&format!("{}: a new collection of {}", args.folder.display(), what(&collection, registry)));
     Ok(())
 }
 
 /// What a collection is of, in words.
-fn what(collection: &Collection) -> String {
+fn what(collection: &Collection, registry: &Registry) -> String {
     let (kind, widest) = (collection.kind(), collection.widest());
-    format!("{}s ({}), to be searched {}", kind.name(), kind.recipe(), kind.words(widest))
+    let items = registry.named(kind.name()).map_or(kind.name(), |registration| registration.items);
+    format!("{items} ({}), searched by {}", kind.recipe(), kind.words(widest))
 }
 
 fn remove(args: &IndexRemoveArgs, registry: &Registry) -> Result<()> {
@@ -172,7 +173,7 @@ fn stats(args: &IndexStatsArgs, registry: &Registry) -> Result<()> {
         json_line(&fields) + "\n"
     } else {
         let lines = [
-            ("holds", what(&collection)),
+            ("holds", what(&collection, registry)),
             ("items", grouped(items)),
             ("memory", format!("{} in {}", bytes(memory_bytes), counted(runs as u64, "run"))),
             ("file", bytes(file_bytes)),

@@ -58,7 +58,7 @@ pub fn run(args: IndexSearchArgs, registry: &Registry) -> Result<ExitCode> {
         skipped.note(Bad::item(name, Reason::NoFeatures, what), 1);
     }
     let how = collection.recall(&by)?;
-    let found = format!("{} {}, {how}", matches_words(matches), chosen.kind.words(&by));
+    let found = format!("{} with {}, {how}", matches_words(matches), chosen.kind.words(&by));
     let figures = vec![
         figure("matches", json!(matches), found),
         figure("without", json!(alone), format!("{} without any", grouped(alone))),
@@ -74,9 +74,10 @@ fn read(
     searching: &mut Searching<'_>,
     skipped: &mut Skipped,
 ) -> Result<()> {
-    let mut options = make::options(&args.rows)?;
+    let reads = chosen.registration.reads;
+    let mut options = make::options(reads, &args.rows)?;
     options.prints.bits = Some(chosen.kind.shape().width);
-    let mut inputs = Inputs::open(&args.inputs, chosen.registration.reads, &options, skipped)?;
+    let mut inputs = Inputs::open(&args.inputs, reads, &options, skipped)?;
     if !args.talk.quiet {
         say(&format!("reading {}", inputs.what()));
     }

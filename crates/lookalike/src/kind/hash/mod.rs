@@ -93,7 +93,8 @@ impl Kind for HashKind {
 
     fn words(&self, by: &Criteria) -> String {
         let bits = self.width.bits();
-        by.distance.map_or_else(|| "any".to_owned(), |near| format!("within {near} of {bits} bits"))
+        by.distance
+            .map_or("any distance".into(), |most| format!("distance <= {most} of {bits} bits"))
     }
 
     #[cfg(feature = "collection")]

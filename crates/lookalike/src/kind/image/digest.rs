@@ -89,7 +89,9 @@ impl ImageDigester<'_> {
             small = Some(Small::of(&gray));
         }
         let undescribed = !frames.are_described();
-        Extra { frames: frames.clone(), small }.write(undescribed.then(key), &mut digest.extra);
+        let is_raw = image.format.is_raw();
+        let extra = Extra { frames: frames.clone(), small, is_raw };
+        extra.write(undescribed.then(key), &mut digest.extra);
         digest
     }
 }
@@ -99,20 +101,25 @@ impl ImageDigester<'_> {
 pub(crate) struct Extra {
     pub frames: Frames,
     pub small: Option<Small>,
+    /// Decides nothing, but a RAW file and the JPEG in it are never one entry of
+    /// [`Digests`](crate::Digests): whoever groups them must be able to tell them apart.
+    pub is_raw: bool,
 }
 
 const FRAMES: u8 = 1;
 const SMALL: u8 = 2;
 const CONTENT: u8 = 4;
+const RAW: u8 = 8;
 
 impl Extra {
     /// `content` tells files apart of which not all frames are described.
     pub fn write(&self, content: Option<crate::digest::Identity>, bytes: &mut Vec<u8>) {
-        let Self { frames, small } = self;
+        let Self { frames, small, is_raw } = self;
         let flag = |is_there: bool, flag: u8| if is_there { flag } else { 0 };
         let flags = flag(frames.more > 0, FRAMES)
             | flag(small.is_some(), SMALL)
-            | flag(content.is_some(), CONTENT);
+            | flag(content.is_some(), CONTENT)
+            | flag(*is_raw, RAW);
         if flags == 0 {
             return;
         }
@@ -135,7 +142,7 @@ impl Extra {
             (frames, rest) = Frames::read(rest)?;
         }
         let small = if flags & SMALL != 0 { Some(Small::read(rest)?) } else { None };
-        Some(Self { frames, small })
+        Some(Self { frames, small, is_raw: flags & RAW != 0 })
     }
 }
 

@@ -241,7 +241,7 @@ impl Kind for ImageKind {
         }
         if asked.parts == Some(true) && !self.partial {
             let message =
-                " partial: these digests have no parts; it must be said when they are made";
+                " partial: these digests have no parts; create the collection with --match partial";
             return Err(UsageError::new("match", message));
         }
         if asked.level == Some(Level::Part) && !self.partial {
@@ -289,14 +289,15 @@ impl Kind for ImageKind {
         let distance = self.distance(by, a, b, [&extras[0].frames, &extras[1].frames])?;
         let level = self.recipe.level(distance);
         let closeness = Closeness { distance: Some(distance), similarity: None, level };
-        if by.distance.is_none_or(|radius| radius.contains(distance)) {
-            return Some(closeness);
+        let is_near = by.distance.is_none_or(|radius| radius.contains(distance));
+        if level.is_some() && is_near || !by.parts {
+            return is_near.then_some(closeness);
         }
-        if !by.parts {
-            return None;
+        // Beyond all levels, or beyond what was asked for: do they share parts?
+        match parts::overlap(by, [a, b], extras) {
+            Some(_) => Some(Closeness { level: level.or(Some(Level::Part)), ..closeness }),
+            None => is_near.then_some(closeness),
         }
-        parts::overlap(by, [a, b], extras)?;
-        Some(Closeness { level: level.or(Some(Level::Part)), ..closeness })
     }
 
     fn equal(&self, _by: &Criteria) -> Closeness {
@@ -329,11 +330,11 @@ impl Kind for ImageKind {
 
     fn words(&self, by: &Criteria) -> String {
         let turned = if by.turned { ", in any orientation" } else { "" };
-        let parts = if by.parts { ", or by their parts" } else { "" };
+        let parts = if by.parts { ", or shared parts" } else { "" };
         let bits = self.recipe.width.bits();
         match by.distance {
-            Some(radius) => format!("within {radius} of {bits} bits{turned}{parts}"),
-            None => "any".to_owned(),
+            Some(most) => format!("distance <= {most} of {bits} bits{turned}{parts}"),
+            None => "any distance".to_owned(),
         }
     }
 

@@ -342,9 +342,9 @@ impl Kind for TextKind {
 
     fn words(&self, by: &Criteria) -> String {
         let bits = self.recipe.width.bits();
-        let near = by.distance.map(|radius| format!("within {radius} of {bits} bits"));
+        let near = by.distance.map(|most| format!("distance <= {most} of {bits} bits"));
         let similar = self.verify_by(by).map(|verify| verify.to_string());
-        near.into_iter().chain(similar).collect::<Vec<_>>().join(", ")
+        similar.into_iter().chain(near).collect::<Vec<_>>().join(" and ")
     }
 
     fn notes(&self, by: &Criteria) -> Vec<String> {
