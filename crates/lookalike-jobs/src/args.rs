@@ -102,7 +102,7 @@ pub struct PairsArgs {
     pub search: SearchArgs,
 
     #[command(flatten)]
-    pub talk: TalkArgs,
+    pub messages: MessageOptions,
 }
 
 /// Remove near-duplicate texts, images or fingerprints: of each group of alike ones, one is kept.
@@ -224,7 +224,7 @@ pub struct DedupArgs {
     pub work: WorkArgs,
 
     #[command(flatten)]
-    pub talk: TalkArgs,
+    pub messages: MessageOptions,
 }
 
 /// What is done to files that go. Each is checked just before: it must be as it was when it was read,
@@ -514,12 +514,11 @@ pub struct HashArgs {
     #[command(flatten)]
     pub output: OutputArgs,
 
-    /// Threads to use [default: all cores]
-    #[arg(long, value_name = "N", value_parser = threads)]
-    pub threads: Option<usize>,
+    #[command(flatten, next_help_heading = "How to work")]
+    pub work: WorkArgs,
 
     #[command(flatten)]
-    pub talk: TalkArgs,
+    pub messages: MessageOptions,
 }
 
 /// List the recipes for fingerprints that come with lookalike.
@@ -786,7 +785,7 @@ pub struct SearchArgs {
 }
 
 /// What the work may take. The answer does not depend on it.
-#[derive(clap::Args, Default)]
+#[derive(clap::Args, Clone, Default)]
 pub struct WorkArgs {
     /// Threads to use [default: all cores]
     #[arg(long, value_name = "N", value_parser = threads)]
@@ -862,7 +861,7 @@ impl OutputArgs {
 }
 
 #[derive(clap::Args, Clone, Copy)]
-pub struct TalkArgs {
+pub struct MessageOptions {
     /// No progress, notes or summary; errors only
     #[arg(long, short)]
     pub quiet: bool,

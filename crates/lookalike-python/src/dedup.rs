@@ -3,7 +3,7 @@
 use std::{ffi::OsString, process::ExitCode};
 
 use lookalike::{AlikePair, Closeness, Input};
-use lookalike_jobs::{Given, Id, Make, RawText};
+use lookalike_jobs::{Given, Host, Id, Make, RawText, Silent};
 use pyo3::{
     prelude::*,
     types::{PyList, PyString, PyTuple},
@@ -44,7 +44,8 @@ pub fn dedup(
         let on_beat = || stop.check();
         let make = making.as_ref().map(Making::function);
         let make = make.as_ref().map(|make| make as Make<'_>);
-        lookalike_jobs::dedup(args, Given { rows, against, on_beat: &on_beat, make })
+        let host = Host::new(Silent, lookalike_cli::places(), "python".to_owned());
+        lookalike_jobs::dedup(args, Given { rows, against, on_beat: &on_beat, make }, &host)
     })?;
     answer.map(|inner| Answer { inner }).map_err(|failed| raised(py, &failed))
 }
@@ -80,7 +81,7 @@ fn raised(py: Python<'_>, failed: &anyhow::Error) -> PyErr {
 /// Runs the command line and says how it ended.
 #[pyfunction]
 pub fn run(py: Python<'_>, args: Vec<OsString>) -> u8 {
-    let code = py.detach(|| lookalike_jobs::run(args));
+    let code = py.detach(|| lookalike_cli::run(args));
     // What the command line promises: done or alike, different, error.
     [0, 1].into_iter().find(|&known| ExitCode::from(known) == code).unwrap_or(2)
 }

@@ -8,7 +8,7 @@ use std::{
 
 use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt64Array};
 use lookalike::{Fingerprint, Input, Parts};
-use lookalike_jobs::{Answer, ArgumentError, Given, Id, RawText, dedup, message};
+use lookalike_jobs::{Answer, ArgumentError, Given, Host, Id, RawText, message};
 
 use crate::run::Folder;
 
@@ -18,6 +18,10 @@ const OTHER: &str = "Boil the potatoes in their skins, let them cool, and slice 
 
 fn args(args: &[&str]) -> Vec<OsString> {
     args.iter().map(Into::into).collect()
+}
+
+fn dedup(args: Vec<OsString>, given: Given<'_>) -> anyhow::Result<Answer> {
+    lookalike_jobs::dedup(args, given, &Host::silent())
 }
 
 fn rows(columns: Vec<(&str, ArrayRef)>) -> Option<Vec<RecordBatch>> {

@@ -21,11 +21,10 @@ use super::{
 };
 use crate::{
     args::{IndexAddArgs, VerifyArgs},
-    config::on_threads,
+    config::Work,
+    host::{Console, Host},
     kinds::Chosen,
-    report::{
-        Figure, Output, Progress, Summary, check_places, counted, grouped, id_text, json_line, say,
-    },
+    report::{Figure, Output, Summary, check_places, counted, grouped, id_text, json_line},
     source::{Bad, Inputs, Item, Items, Reading, Reason, Skipped},
 };
 
@@ -33,11 +32,13 @@ use crate::{
 const COMMIT: usize = 1 << 14;
 const COMMIT_FEW: usize = 1 << 11;
 
-pub fn run(args: IndexAddArgs, registry: &Registry) -> Result<ExitCode> {
+pub fn run(args: IndexAddArgs, host: &Host, registry: &Registry) -> Result<ExitCode> {
+    let console = Console::new(host, args.messages);
+    let work = Work::new(args.work.clone(), host)?;
     let start = Instant::now();
     let inputs = args.inputs.iter().map(PathBuf::as_path);
     check_places([args.output.place()], inputs.chain([args.folder.as_path()]))?;
-    let collection = open_or_create(&args, registry)?;
+    let collection = open_or_create(&args, &work, console, registry)?;
     let mut skipped = Skipped::unless(args.rows.strict);
     let images = widest_images(&collection);
     let (level, similarity) = (args.level, args.similarity);
@@ -49,14 +50,12 @@ pub fn run(args: IndexAddArgs, registry: &Registry) -> Result<ExitCode> {
         _ => AddRule::Insert,
     };
     let reads = chosen.registration.reads;
-    let mut options = make::options(reads, &args.rows)?;
+    let mut options = make::options(reads, &args.rows, &work);
     options.prints.bits = Some(chosen.kind.shape().width);
     let mut inputs = Inputs::open(&args.inputs, reads, &options, &mut skipped)?;
-    let output = BufWriter::new(Output::create(&args.output)?);
-    if !args.talk.quiet {
-        say(&format!("reading {}", inputs.what()));
-    }
-    let progress = Progress::new(args.talk.quiet);
+    let output = BufWriter::new(Output::create(&args.output, console)?);
+    console.note(&format!("reading {}", inputs.what()));
+    let progress = console.progress();
     let before = collection.len();
     let mut adding = Adding {
         collection: &collection,
@@ -73,16 +72,16 @@ pub fn run(args: IndexAddArgs, registry: &Registry) -> Result<ExitCode> {
         on_beat: &|| {},
         progress: &progress,
     };
-    let added = on_threads(args.threads, || {
+    let added = work.on_threads(|| {
         inputs.read(&how, &mut skipped, &mut |items| adding.take(items, &chosen))?;
         adding.store()
     });
     progress.clear();
-    inputs.notes().iter().for_each(|note| say(note));
+    console.notes(inputs.notes());
     let Adding { done, output, read, .. } = adding;
     let finished = finish(output);
     done.list(&mut skipped);
-    done.summary(&rule, &chosen, &collection, &skipped, start).say(args.talk);
+    done.summary(&rule, &chosen, &collection, &skipped, start).say(console);
     added.map_err(|error| done.stopped(error, read, collection.len() - before))?;
     finished?;
     done.refuse_unfit(args.rows.strict)?;
@@ -92,18 +91,21 @@ pub fn run(args: IndexAddArgs, registry: &Registry) -> Result<ExitCode> {
     Ok(exit_code(done.counts.conflict))
 }
 
-fn open_or_create(args: &IndexAddArgs, registry: &Registry) -> Result<Collection> {
+fn open_or_create(
+    args: &IndexAddArgs,
+    work: &Work,
+    console: Console<'_>,
+    registry: &Registry,
+) -> Result<Collection> {
     if Collection::is_at(&args.folder) {
-        let collection = open(&args.folder, registry, args.talk.quiet)?;
+        let collection = open(&args.folder, registry, console)?;
         make::Made::check(&args.make, &collection, registry)?;
         return Ok(collection);
     }
-    let made = make::Made::new(&args.make, Some((&args.inputs, &args.rows)), registry)?;
+    let made = make::Made::new(&args.make, Some((&args.inputs, &args.rows, work)), registry)?;
     let collection = made.create(&args.folder)?;
-    if !args.talk.quiet {
-        let what = what(&collection, registry);
-        say(&format!("{}: a new collection of {what}", args.folder.display()));
-    }
+    let what = what(&collection, registry);
+    console.note(&format!("{}: a new collection of {what}", args.folder.display()));
     Ok(collection)
 }
 
