@@ -16,14 +16,8 @@ pub(crate) mod lanes;
 mod lanes_avx2;
 #[cfg(target_arch = "x86_64")]
 mod lanes_avx512;
-pub(crate) mod late;
 mod prefetch;
 pub(crate) mod scan;
-pub(crate) mod slots;
-#[cfg(target_arch = "x86_64")]
-mod slots_avx2;
-#[cfg(target_arch = "x86_64")]
-mod slots_avx512;
 
 pub(crate) use prefetch::{prefetch, prefetch_to_write};
 

@@ -20,7 +20,7 @@ use super::record::{Layout, Part};
 use crate::{Fingerprint, Kernel, hamming::prefetch_to_write};
 
 /// The largest fan-out of one pass: beyond about a thousand write streams, stores start to miss.
-pub(super) const STREAM_BITS: u32 = 10;
+const STREAM_BITS: u32 = 10;
 const MOST_STREAMS: usize = 1 << STREAM_BITS;
 /// Very many items are written in so many slices, as a power of two.
 const SLICE_BITS: u32 = 2;
