@@ -77,20 +77,6 @@ impl<const WORDS: usize> Cover<WORDS> {
         Self { cut, lanes }
     }
 
-    /// Cuts `order` into lanes that hold one error or none, each into a key of `key_bits` bits, the most
-    /// telling ones, and the rest.
-    pub fn of_single_errors(order: &BitOrder, radius: u32, key_bits: u32) -> Self {
-        let lanes = single_error_lanes(radius);
-        let lane = |(number, bits): (u32, BitSet<WORDS>)| {
-            let telling = order.positions.iter().copied().filter(|&at| bits.contains(at));
-            let key: BitSet<WORDS> = telling.take(key_bits as usize).collect();
-            let rest = bits.without(&key);
-            Lane::cut_once(&[key, rest], share(radius + 1, lanes, number) - 1)
-        };
-        let lanes = (0..).zip(order.cut(lanes)).map(lane).collect();
-        Self { cut: Cut::Once { picked: 1 }, lanes }
-    }
-
     /// The first branches of all paths, with their lanes: the trunks.
     pub fn trunks(&self) -> impl Iterator<Item = (usize, usize)> {
         let lanes = self.lanes.iter().enumerate();
@@ -99,7 +85,7 @@ impl<const WORDS: usize> Cover<WORDS> {
 
     /// Whether the pair with this xor is found in this lane: the first whose budget holds.
     #[inline(always)]
-    pub fn lane_owns(&self, lane: usize, xor: &Fingerprint<WORDS>) -> bool {
+    fn lane_owns(&self, lane: usize, xor: &Fingerprint<WORDS>) -> bool {
         self.lanes[lane].holds(xor) && !self.lanes[..lane].iter().any(|earlier| earlier.holds(xor))
     }
 }
@@ -290,11 +276,6 @@ fn worth_a_step(budget: u32, picked: u32) -> u32 {
         branches <= MOST_BRANCHES
     });
     (few.count() as u32).max(1)
-}
-
-/// How many lanes there must be for none to hold more than one of `radius` errors.
-pub(super) fn single_error_lanes(radius: u32) -> u32 {
-    radius / 2 + 1
 }
 
 /// Part `index` of `total` shared among `parts` as evenly as whole numbers allow, larger ones first.

@@ -147,7 +147,7 @@ impl<'a, const WORDS: usize> Join<'a, WORDS> {
 }
 
 /// A thread's own part of what all threads hold. If another one stopped, it left numbers and no more.
-pub(super) fn lock<T>(worker: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock<T>(worker: &Mutex<T>) -> MutexGuard<'_, T> {
     worker.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -549,7 +549,7 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
 
 /// Of items with their fingerprints and what stands for them: the first of each fingerprint, and its
 /// copies, each with that first one.
-pub(super) fn without_copies<const WORDS: usize, T: Copy + Ord>(
+fn without_copies<const WORDS: usize, T: Copy + Ord>(
     mut items: Vec<(Fingerprint<WORDS>, u32, T)>,
 ) -> (Vec<T>, Vec<(u32, u32)>) {
     items.sort_unstable();

@@ -7,7 +7,6 @@ mod answer;
 mod cover;
 mod excess;
 mod find;
-mod flip;
 mod join;
 pub mod linear;
 mod plan;
@@ -174,7 +173,7 @@ impl<'a> AllPairs<'a> {
         let radius = self.radius.bits();
         Ok(match self.blocks {
             Some(blocks) => plan::classic(sample, radius, blocks),
-            None => plan::choose(sample, radius, self.resources.limit().unwrap_or(u64::MAX)),
+            None => plan::choose(sample, radius),
         })
     }
 

@@ -51,7 +51,7 @@ impl<const WORDS: usize> Spill<WORDS> {
         let strategy = options.strategy_for(&sample)?;
         let plan = Plan::new(&strategy, &sample, options.radius.bits()).within(limit);
         let cover = match strategy {
-            Strategy::Join(cover) | Strategy::Flip(cover) => cover,
+            Strategy::Join(cover) => cover,
             // Too wide for a plan: partitions by one block still divide the work.
             Strategy::Scan => plan::widest(&sample, options.radius.bits()),
         };
