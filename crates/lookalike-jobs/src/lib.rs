@@ -11,10 +11,11 @@ mod config;
 pub mod fuzz;
 mod host;
 mod kinds;
+pub mod options;
 mod report;
 mod source;
 
-use std::{ffi::OsString, process::ExitCode};
+use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 
 use clap::Parser;
 use lookalike::Registry;
@@ -24,6 +25,7 @@ use args::{Args, Command};
 pub use clap::Error as ArgumentError;
 pub use commands::dedup::{Answer, Given, Id};
 pub use host::{Console, Front, Host, Places, Silent, Step};
+use options::OptionValue;
 pub use report::{Partials, is_closed_pipe, visible};
 pub use source::{Make, RawText};
 
@@ -47,20 +49,17 @@ impl Job {
     }
 }
 
-/// Runs `lookalike dedup` with these arguments (without the names of program and command), and returns
-/// what it decided instead of showing it. Files that are asked for are written.
+/// Runs `lookalike dedup` with these options, and returns what it decided instead of showing it. Files
+/// that are asked for are written.
 ///
-/// Arguments that cannot be read are an [`ArgumentError`].
+/// Values that cannot be read are an [`ArgumentError`].
 pub fn dedup(
-    args: impl IntoIterator<Item = OsString>,
+    inputs: Vec<PathBuf>,
+    options: impl IntoIterator<Item = (String, OptionValue)>,
     given: Given<'_>,
     host: &Host,
 ) -> anyhow::Result<Answer> {
-    let command = ["lookalike".into(), "dedup".into()].into_iter().chain(args);
-    match Args::try_parse_from(command)?.command {
-        Command::Dedup(args) => Answer::of(*args, given, host, &Registry::default()),
-        _ => unreachable!("the command was given as dedup"),
-    }
+    Answer::of(options::dedup_of(inputs, options)?, given, host, &Registry::default())
 }
 
 /// What the command line says of an error, without the `error: ` in front of it and the hints at

@@ -51,7 +51,7 @@ mod native {
     use crate::{
         collection::Collection,
         compat::{compute, near_values, simhash_ascii, simhash_text, simhash_weighted},
-        dedup::{Answer, dedup, run},
+        dedup::{Answer, dedup, options, run},
         images::{image_presets, images},
         index::Index,
         model::Model,

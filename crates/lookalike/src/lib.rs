@@ -163,7 +163,7 @@ mod resources;
 mod search;
 pub mod simhash;
 mod sorted;
-mod spelling;
+pub mod spelling;
 mod stop_words;
 #[cfg(test)]
 mod vectors;

@@ -1,12 +1,15 @@
-//! Which valid name did somebody mean?
+//! The valid name that somebody may have meant.
 
 /// The candidate that takes the fewest single-character edits to reach from `name`.
 ///
 /// Earlier candidates win ties; `None` only when there are no candidates.
-pub(crate) fn nearest<'a>(
-    name: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+///
+/// ```
+/// use lookalike::spelling::nearest;
+///
+/// assert_eq!(nearest("simlarity", ["distance", "similarity"]), Some("similarity"));
+/// ```
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     candidates.into_iter().min_by_key(|candidate| edits(&name.to_lowercase(), candidate))
 }
 

@@ -7,7 +7,7 @@ use lookalike::{Level, Radius, Similarity};
 
 use super::{
     ImageArgs, Matching, MessageOptions, OutputArgs, RecipeArgs, RowArgs, VerifyArgs, WorkArgs,
-    parsed, radius, similarity,
+    one_of, radius, similarity,
 };
 
 /// Remember items in a folder, and ask it what was seen before.
@@ -114,7 +114,7 @@ pub struct IndexAddArgs {
 
     /// With --skip-near: the loosest level at which an item is left out [default: near for texts, copy
     /// for images]
-    #[arg(long, value_name = "NAME", value_parser = parsed::<Level>, requires = "skip_near")]
+    #[arg(long, value_name = "NAME", value_parser = one_of::<Level>(Level::ALL.map(Level::name)), requires = "skip_near")]
     pub level: Option<Level>,
 
     /// With --skip-near: how alike texts must be, from 0 to 1

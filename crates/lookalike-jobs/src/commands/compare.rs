@@ -240,10 +240,12 @@ fn skipped_line() -> String {
 
 fn compare_line(line: &LineText, comparison: &Comparison) -> Result<String, Refusal> {
     let line = line.text.as_ref().map_or("", |text| text);
-    let columns: Vec<_> = line.split('\t').collect();
-    let &[a, b] = columns.as_slice() else {
-        let count = columns.len();
-        let what = format!("{count} columns; write two items with one tab between them");
+    let fields: Vec<_> = fields(line).collect();
+    let &[a, b] = fields.as_slice() else {
+        let what = match fields.len() {
+            1 => "one field; separate two items with a tab or a space".to_owned(),
+            count => format!("{count} fields; separate two items with a tab"),
+        };
         return Err((Reason::NotAPair, what));
     };
     let compared = comparison.compare(a, b)?;
@@ -254,7 +256,13 @@ fn compare_line(line: &LineText, comparison: &Comparison) -> Result<String, Refu
 
 fn columns(piece: &[LineText]) -> impl Iterator<Item = &str> {
     let lines = piece.iter().take(20).filter_map(|line| line.text.as_ref().ok());
-    lines.flat_map(|line| line.split('\t'))
+    lines.flat_map(|line| fields(line))
+}
+
+/// The fields of a line: between tabs, if there are any, otherwise between spaces.
+fn fields(line: &str) -> impl Iterator<Item = &str> {
+    let separator = if line.contains('\t') { '\t' } else { ' ' };
+    line.split(separator)
 }
 
 /// Fingerprints if most items can be read as such.

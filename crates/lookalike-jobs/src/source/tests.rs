@@ -598,9 +598,7 @@ fn kept_files_are_copied_under_their_paths() {
     let modified = |path: PathBuf| path.metadata().unwrap().modified().unwrap();
     assert_eq!(modified(output.join("a.txt")), modified(corpus.path("in/a.txt")));
     let error = keep_even(&[corpus.path("in")], options(), &output).unwrap_err().to_string();
-    assert!(
-        error.ends_with("the folder is not empty; choose another one, or empty it first")
-    );
+    assert!(error.ends_with("the folder is not empty; choose another one, or empty it first"));
     corpus.write("other/a.txt", "4");
     let both = [corpus.path("in"), corpus.path("other")];
     let error = keep_even(&both, options(), &corpus.path("k2")).unwrap_err().to_string();

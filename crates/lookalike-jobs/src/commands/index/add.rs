@@ -16,8 +16,7 @@ use lookalike::{
 use serde_json::{Value, json};
 
 use super::{
-    count, exit_code, finish, left, make, nothing_read, open, search::place_of, silent, summary,
-    what, widest_images,
+    count, exit_code, finish, left, make, nothing_read, open, silent, summary, what, widest_images,
 };
 use crate::{
     args::{IndexAddArgs, VerifyArgs},
@@ -125,7 +124,10 @@ struct Named {
 /// How an item without a name of its own is stored.
 struct ByContent {
     id: String,
-    /// The input and the line or row where it stands, as JSON.
+    /// The input and the line or row where it stands.
+    file: String,
+    line: Option<u64>,
+    /// The same as JSON.
     payload: String,
 }
 
@@ -140,6 +142,8 @@ impl Named {
                 }
                 None => content_id(&item.digest.to_bytes(width)),
             },
+            file: file.to_owned(),
+            line,
             payload: json_line(&[("file", json!(file)), ("line", json!(line))]),
         });
         let hash = item.content_hash();
@@ -270,16 +274,13 @@ impl Adding<'_> {
     fn note(&mut self, item: &Named, added: &Added) -> Result<()> {
         self.done.counts.count(added);
         let (mut near, mut reason) = (Value::Null, Value::Null);
-        let mut place = Vec::new();
         match added {
             Added::Conflict { .. } => {
                 reason = json!(CONFLICT);
                 self.done.conflict.push(&item.name, CONFLICT);
             }
             Added::Near { matches } => {
-                let first = &matches[0];
-                near = json!(first.id);
-                place = place_of(self.collection, &first.id);
+                near = json!(matches[0].id);
             }
             Added::Unfit { reason: why } => {
                 reason = json!(why);
@@ -288,12 +289,14 @@ impl Adding<'_> {
             _ => {}
         }
         let mut fields = vec![
-            ("id", json!(item.name)),
+            ("id", json!(item.id())),
             ("status", json!(added.status())),
             ("match", near),
             ("reason", reason),
         ];
-        fields.append(&mut place);
+        if let Some(ByContent { file, line, .. }) = &item.content {
+            fields.extend([("file", json!(file)), ("line", json!(line))]);
+        }
         Ok(writeln!(self.output, "{}", json_line(&fields))?)
     }
 }

@@ -7,7 +7,7 @@ use std::{
     time::Instant,
 };
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, ensure};
 use lookalike::{
     Collection, Criteria, Digest, Fingerprint, Input, Level, Purpose, Reads, Registry,
     collection::Match,
@@ -107,8 +107,14 @@ fn given(args: &IndexSearchArgs, chosen: &Chosen) -> Result<Option<(String, Dige
     let (name, input) = match (&args.text, &args.fingerprint) {
         (Some(text), _) => (text, Input::Text(text)),
         (_, Some(bits)) => {
-            let width = kind.shape().width;
-            let print = Fingerprint::parse(bits, width).context("--fingerprint")?;
+            let shape = kind.shape();
+            ensure!(
+                chosen.criteria(Purpose::List)?.similarity.is_none(),
+                "--fingerprint: this collection compares the content of {}; search with --text or \
+                 files",
+                chosen.registration.items
+            );
+            let print = Fingerprint::parse(bits, shape.width).context("--fingerprint")?;
             if chosen.registration.reads != Reads::Prints {
                 return Ok(Some((bits.clone(), Digest::of_print(print))));
             }
