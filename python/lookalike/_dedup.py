@@ -456,9 +456,7 @@ def _text(value: Any) -> str | None:
 
 def _refuse_images(rows: list[Any]) -> None:
     if any(isinstance(row, bytes) or hasattr(row, "getexif") for row in rows):
-        raise TypeError(
-            "images in memory are no rows; give files, or use images() and find_all()"
-        )
+        raise TypeError("images in memory are no rows; give files, or use images() and find_all()")
 
 
 def _taken(data: Any, rows: list[int]) -> Any:

@@ -11,10 +11,10 @@ __all__ = [
     "compute",
     "dedup",
     "find_all",
-    "is_missing",
-    "near_values",
     "image_presets",
     "images",
+    "is_missing",
+    "near_values",
     "presets",
     "run",
     "simhash_ascii",
@@ -120,7 +120,9 @@ class Index:
 @final
 class Collection:
     @staticmethod
-    def create(folder: _Path, recipe: Recipe | None, bits: int, distance: int | None) -> Collection: ...
+    def create(
+        folder: _Path, recipe: Recipe | None, bits: int, distance: int | None
+    ) -> Collection: ...
     @staticmethod
     def open(folder: _Path, read_only: bool) -> Collection: ...
     @staticmethod
