@@ -12,7 +12,10 @@ use super::{
     plan::{Sample, choose},
 };
 use crate::hamming::slots::BLOCK_BITS;
-use crate::{Fingerprint, Kernel, Radius, groups};
+use crate::{
+    Criteria, Digests, Fingerprint, HashKind, Kernel, Kind as _, Radius, Resources, Search, Width,
+    groups,
+};
 
 /// Fingerprints of which some are near, and some share keys: `spread` random bits each, the rest as
 /// in one of a few `centres`, and every third a changed copy of an earlier one.
@@ -242,18 +245,25 @@ proptest! {
         is_last in any::<bool>(),
     ) {
         let prints: Vec<Fingerprint<1>> = bits.into_iter().map(|bits| Fingerprint([bits])).collect();
-        let search = AllPairs::new(Radius::new(radius));
-        let pairs = crate::AlikePairs::from(&search.run(&prints).unwrap());
+        let kind = HashKind::new(Width::Bits64);
+        let by = Criteria { distance: Some(Radius::new(radius)), ..Criteria::default() };
+        let resources = Resources::new();
+        let search = Search::new(&kind, &by, &resources);
+        let mut digests = Digests::new(kind.shape(), &resources);
+        digests.push_prints(&prints, &resources).unwrap();
+        digests.seal().unwrap();
+        let pairs = crate::AlikePairs::from(&AllPairs::new(Radius::new(radius)).run(&prints).unwrap());
+        prop_assert_eq!(&search.pairs(&digests).unwrap().pairs, &pairs);
         let mut order: Vec<u32> = (0..prints.len() as u32).collect();
         if is_last {
             order.reverse();
         }
         let expected = groups::star(prints.len(), &order, &pairs).unwrap();
-        prop_assert_eq!(search.stars(&prints, &order).unwrap(), expected);
+        prop_assert_eq!(search.stars(&digests, &order).unwrap().groups, expected);
         let own = own.min(prints.len());
         let order: Vec<u32> = (own as u32..prints.len() as u32).chain(0..own as u32).collect();
         let crossing = pairs.crossing(own).unwrap();
         let expected = groups::star(prints.len(), &order, &crossing).unwrap();
-        prop_assert_eq!(search.against(&prints, own).unwrap(), expected);
+        prop_assert_eq!(search.against(&digests, own).unwrap().groups, expected);
     }
 }
