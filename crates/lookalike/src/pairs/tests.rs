@@ -11,7 +11,7 @@ use super::{
     plan::{Sample, choose},
 };
 use crate::{
-    Criteria, Digests, Fingerprint, HashKind, Kernel, Kind, Radius, Resources, Search, Width,
+    Criteria, Digests, Fingerprint, HashKind, Kernel, Kind as _, Radius, Resources, Search, Width,
     groups,
 };
 
@@ -181,14 +181,15 @@ proptest! {
         is_last in any::<bool>(),
     ) {
         let prints: Vec<Fingerprint<1>> = bits.into_iter().map(|bits| Fingerprint([bits])).collect();
-        let pairs = AllPairs::new(Radius::new(radius)).run(&prints).unwrap();
-        let pairs = crate::AlikePairs::from(&pairs);
         let kind = HashKind::new(Width::Bits64);
         let by = Criteria { distance: Some(Radius::new(radius)), ..Criteria::default() };
         let resources = Resources::new();
         let search = Search::new(&kind, &by, &resources);
         let mut digests = Digests::new(kind.shape(), &resources);
         digests.push_prints(&prints, &resources).unwrap();
+        digests.seal().unwrap();
+        let pairs = crate::AlikePairs::from(&AllPairs::new(Radius::new(radius)).run(&prints).unwrap());
+        prop_assert_eq!(&search.pairs(&digests).unwrap().pairs, &pairs);
         let mut order: Vec<u32> = (0..prints.len() as u32).collect();
         if is_last {
             order.reverse();
