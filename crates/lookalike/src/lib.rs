@@ -142,6 +142,7 @@ mod alike;
 mod closeness;
 #[cfg(feature = "collection")]
 pub mod collection;
+mod cover;
 pub mod digest;
 mod equal;
 pub mod extract;

@@ -24,3 +24,8 @@ pub(crate) mod scan;
 pub(crate) use kernel::Avx2;
 pub use kernel::Kernel;
 pub(crate) use prefetch::{prefetch, prefetch_to_write};
+
+/// Stops the compiler at fingerprints of a width that kernels are not made for.
+pub(crate) const fn assert_width<const WORDS: usize>() {
+    assert!(matches!(WORDS, 1 | 2 | 4), "fingerprints have 64, 128 or 256 bits");
+}

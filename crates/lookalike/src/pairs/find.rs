@@ -2,12 +2,11 @@
 
 use super::{
     Pair, Workspace,
-    cover::Cover,
     join::{Found, Join},
     plan::{Sample, choose},
     scan::scan,
 };
-use crate::{Fingerprint, Kernel};
+use crate::{Fingerprint, Kernel, cover::Cover};
 
 /// A way to find all pairs.
 #[derive(Clone, Debug)]

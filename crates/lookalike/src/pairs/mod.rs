@@ -4,7 +4,6 @@
 //! answer. Items are known by their position only: no documents, keys or files here.
 
 mod answer;
-mod cover;
 mod excess;
 mod find;
 mod join;
@@ -21,7 +20,7 @@ mod workspace;
 
 use std::path::PathBuf;
 
-use crate::{Fingerprint, Radius, Resources, resources::stoppable};
+use crate::{Fingerprint, Radius, Resources, hamming::assert_width, resources::stoppable};
 pub use answer::Pairs;
 use find::Strategy;
 pub use plan::Plan;
@@ -184,6 +183,7 @@ impl<'a> AllPairs<'a> {
 
     /// Refuses what cannot be answered, before any work.
     fn check<const WORDS: usize>(&self, items: usize) -> Result<(), PairsError> {
+        const { assert_width::<WORDS>() };
         let (radius, bits) = (self.radius.bits(), Fingerprint::<WORDS>::BITS);
         match self.blocks {
             _ if radius > bits => Err(PairsError::Radius { radius, bits }),

@@ -6,7 +6,6 @@
 use std::fmt;
 
 use super::{
-    cover::{BitOrder, Cover, Cut, choices, share},
     excess::{Excess, distances},
     find::Strategy,
     join::{DENSE, MOST_SPLIT_BITS, partition_bits, small, wanted_bits},
@@ -15,6 +14,7 @@ use super::{
 };
 use crate::{
     Fingerprint,
+    cover::{BitOrder, Cover, Cut, agreement, budgets, choices, colliding_pairs, masked, pairs_of},
     hamming::{
         bits::BitSet,
         filter::{Filter, chance_of_few},
@@ -109,7 +109,7 @@ impl<const WORDS: usize> fmt::Display for Cover<WORDS> {
                 write!(f, "{equal} equal of {of}: {sets:.0} sets of {each:.0} bits")
             }
             Cut::Twice => {
-                let trunks = self.lanes.iter().flat_map(|lane| &lane.branches);
+                let trunks = self.trunks.iter().flatten();
                 let sets: Vec<u32> = trunks.flat_map(|trunk| trunk.shared_bits()).collect();
                 let each = f64::from(sets.iter().sum::<u32>()) / sets.len() as f64;
                 let sets = count(sets.len(), "set");
@@ -234,17 +234,6 @@ fn scan_step(words: usize) -> f64 {
 /// A pair that a scan has found.
 const MATCH: f64 = 20.0;
 
-/// For every bit, the chance that two fingerprints have the same: a half for random bits.
-fn agreement<const WORDS: usize>(sample: &[Fingerprint<WORDS>]) -> Vec<f64> {
-    (0..64 * WORDS as u32)
-        .map(|bit| {
-            let ones = sample.iter().filter(|print| print.bit(bit)).count() as f64;
-            let share = ones / sample.len().max(1) as f64;
-            share * share + (1.0 - share) * (1.0 - share)
-        })
-        .collect()
-}
-
 /// Bits worth using, in natural order if they all tell alike, else the most telling ones first.
 fn bit_order(agreement: &[f64]) -> BitOrder {
     let positions: Vec<u32> = (0..agreement.len() as u32).collect();
@@ -318,20 +307,6 @@ impl<const WORDS: usize> Colliding<WORDS> {
     }
 }
 
-fn colliding_pairs<const WORDS: usize>(sample: &[Fingerprint<WORDS>], key: &BitSet<WORDS>) -> f64 {
-    let mut keys: Vec<[u64; WORDS]> = sample.iter().map(|print| masked(print, key)).collect();
-    keys.sort_unstable();
-    keys.chunk_by(|one, two| one == two).map(|bucket| pairs_of(bucket.len())).sum()
-}
-
-fn masked<const WORDS: usize>(print: &Fingerprint<WORDS>, key: &BitSet<WORDS>) -> [u64; WORDS] {
-    std::array::from_fn(|word| print.0[word] & key.0[word])
-}
-
-fn pairs_of(items: usize) -> f64 {
-    items as f64 * (items as f64 - 1.0) / 2.0
-}
-
 /// What decides the size of a cover.
 #[derive(Clone, Copy)]
 struct Shape {
@@ -343,20 +318,16 @@ struct Shape {
 impl Shape {
     /// Blocks of all lanes together, as small as they get.
     fn blocks(self) -> u32 {
-        let budgets = (0..self.lanes).map(|lane| self.budget(lane));
+        let budgets = budgets(self.radius, self.lanes);
         match self.cut {
             Cut::Once { .. } => budgets.map(|budget| self.cut.first_blocks(budget)).sum(),
             Cut::Twice => budgets.map(|budget| (budget + 1) * (budget + 1)).sum(),
         }
     }
 
-    fn budget(self, lane: u32) -> u32 {
-        share(self.radius + 1, self.lanes, lane) - 1
-    }
-
     /// How the paths of a lane of this budget go on from step to step, if `bits` are cut in all.
     fn steps(self, budget: u32, bits: u32) -> Vec<Step> {
-        let budgets = (0..self.lanes).map(|lane| self.budget(lane));
+        let budgets = budgets(self.radius, self.lanes);
         let blocks: u32 = budgets.map(|budget| self.cut.first_blocks(budget)).sum();
         let block = f64::from(bits) / f64::from(blocks);
         match self.cut {
@@ -420,8 +391,8 @@ impl Price {
 
     fn of(shape: Shape, words: usize, sample: &Sample) -> Self {
         let mut price = Self { nanoseconds: 0.0, compares: 0.0, meetings: 0.0 };
-        for lane in 0..shape.lanes {
-            price.add_lane(shape, shape.budget(lane), words, sample);
+        for budget in budgets(shape.radius, shape.lanes) {
+            price.add_lane(shape, budget, words, sample);
         }
         // What the model does not see: larger budgets blunt the filters.
         price.nanoseconds *= 1.0 + 0.02 * f64::from(shape.radius / shape.lanes);

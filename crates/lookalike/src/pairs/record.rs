@@ -9,9 +9,9 @@
 
 use std::ops::Range;
 
-use super::cover::{Branch, Cover, Lane, Path};
 use crate::{
     Fingerprint,
+    cover::{Branch, Cover, Lane, Path},
     hamming::{
         bits::{BitSet, Gather},
         filter::{Filter, Rival},
@@ -122,7 +122,7 @@ impl<const WORDS: usize> Layout<WORDS> {
         positions: Positions,
         radius: u32,
     ) -> Self {
-        let Lane { bits, branches, .. } = &cover.lanes[lane];
+        let (bits, branches) = (&cover.lanes[lane].bits, &cover.trunks[lane]);
         let (id_bits, stretch_bits) = (positions.bits(), positions.stretch_bits);
         let key = branches[trunk].block.lowest(key_bits);
         let own = carried(bits, &branches[trunk], &key, 64 - id_bits);
@@ -137,7 +137,7 @@ impl<const WORDS: usize> Layout<WORDS> {
             .filter_map(|lane| Some(Rival { bits: carried.all(&lane.bits)?, most: lane.budget }));
         let path = Path::new(lane).then(branches, trunk);
         let trunk = Node::new(path, &branches[trunk], &carried, &earlier.collect::<Vec<_>>());
-        let check = Check::new(&cover.lanes[lane], [lane_mask, digest_mask], id_bits, radius);
+        let check = Check::new(cover, lane, [lane_mask, digest_mask], id_bits, radius);
         let key = parts([key], 0);
         Self { key, digest, stretch_bits, id_bits, trunk, lane_mask, digest_mask, check }
     }
@@ -187,14 +187,16 @@ impl Check {
     /// The check that costs least: by the bits of the lane and its budget, or by all bits of the
     /// digest and the radius.
     fn new<const WORDS: usize>(
-        lane: &Lane<WORDS>,
+        cover: &Cover<WORDS>,
+        lane: usize,
         [lane_mask, digest_mask]: [u64; 2],
         id_bits: u32,
         radius: u32,
     ) -> Self {
-        let Lane { bits, budget, branches } = lane;
+        let Lane { bits, budget, .. } = &cover.lanes[lane];
         // What a path leaves open: about the same at the end of each.
-        let shared = branches.first().and_then(|trunk| trunk.shared_bits().into_iter().min());
+        let shared =
+            cover.trunks[lane].first().and_then(|trunk| trunk.shared_bits().into_iter().min());
         let open = bits.len() - shared.unwrap_or(0);
         let by_lane = Filter::cost(open.min(lane_mask.count_ones()), *budget);
         if by_lane <= Filter::cost(digest_mask.count_ones(), radius) {

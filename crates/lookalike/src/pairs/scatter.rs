@@ -405,9 +405,9 @@ impl<'a, const WORDS: usize> Inside<'a, WORDS> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pairs::{
+    use crate::{
         cover::{BitOrder, Cover, Cut},
-        record::Positions,
+        pairs::record::Positions,
     };
     use proptest::prelude::*;
 

@@ -4,7 +4,6 @@ use proptest::prelude::*;
 
 use super::{
     AllPairs, Workspace,
-    cover::{BitOrder, Cover, Cut},
     find::{find, find_distinct},
     join::{Found, Join},
     linear,
@@ -12,6 +11,7 @@ use super::{
 };
 use crate::{
     Criteria, Digests, Fingerprint, HashKind, Kernel, Kind as _, Radius, Resources, Search, Width,
+    cover::{BitOrder, Cover, Cut},
     groups,
 };
 
