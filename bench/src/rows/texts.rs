@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use lookalike::{Preset, Recipe, Unit, recipe::Scratch};
+use lookalike::{Input, Kind, Preset, Recipe, TextKind};
 use lookalike_bench::{
     answer::Answer,
     texts,
@@ -65,28 +65,25 @@ fn compare(options: &Options, kind: &str, texts: &[String]) -> Result<Vec<Row>> 
             goal,
         )
     };
-    let mut scratch = Scratch::<2>::new();
-    let mut default =
-        || sum(texts.iter().map(|text| words.fingerprint_with(text, &mut scratch).map(|p| p.0[0])));
+    let mut fingerprinter = words.fingerprinter();
+    let mut default = || sum(texts.iter().map(|text| fingerprinter.text(text).map(|p| p.0[0])));
     let usual = min_hash(&mut default, "words", Goal::AtLeast(8.0, 16.0))?;
     let peer = Peer::rust(options, &signatures)?;
     let name = "gaoya MinHash-126, for this processor";
     let native =
         against(&mut default, &format!("{given}, to words"), peer, name, bytes, Goal::None)?;
-    let (mut scratch, mut tokens) = (Scratch::<2>::new(), Vec::new());
+    let kind = TextKind::of(Preset::named("words")?);
+    let mut digester = kind.digester();
     let mut verified = || {
         sum(texts.iter().map(|text| {
-            Unit::Words.token_hashes(text, &mut tokens);
-            let first = words.fingerprint_of_tokens(&tokens, &mut scratch)?;
-            let second = bare.fingerprint_of_tokens(&tokens, &mut scratch)?;
-            Some(first.0[0] ^ second.0[0] ^ scratch.distinct().fold(0, u64::wrapping_add))
+            let (digest, _) = digester.digest(Input::Text(text)).ok()?;
+            let features = digest.set.features().iter().map(|&feature| u64::from(feature));
+            Some(digest.prints.first()?.0[0] ^ features.fold(0, u64::wrapping_add))
         }))
     };
     let verified = min_hash(&mut verified, "words, with what verifies them", Goal::None)?;
-    let mut scratch = Scratch::<1>::new();
-    let mut classic = || {
-        sum(texts.iter().map(|text| classic.fingerprint_with(text, &mut scratch).map(|p| p.0[0])))
-    };
+    let mut fingerprinter = classic.fingerprinter();
+    let mut classic = || sum(texts.iter().map(|text| fingerprinter.text(text).map(|p| p.0[0])));
     let peer = Peer::rust(options, &["gaoya-signatures", file, "simhash"])?;
     let (what, name) = (format!("{given}, to simhash64"), "gaoya SimHash-64, 3 words");
     let classic = against(&mut classic, &what, peer, name, bytes, Goal::AtLeast(15.0, 30.0))?;

@@ -1,6 +1,6 @@
 //! Which features does a Python object hold? A dict of weights, a list of them, or of pairs.
 
-use lookalike::FeatureHash;
+use lookalike::{FeatureHash, recipe::Piece};
 use pyo3::{
     exceptions::{PyOverflowError, PyTypeError},
     prelude::*,
@@ -20,6 +20,15 @@ impl Feature {
         match self {
             Self::Bytes(bytes) => mix(bytes),
             Self::Hash(hash) => mix(&hash.to_le_bytes()),
+        }
+    }
+}
+
+impl<'a> From<&'a Feature> for Piece<'a> {
+    fn from(feature: &'a Feature) -> Self {
+        match feature {
+            Feature::Bytes(bytes) => Self::Bytes(bytes),
+            Feature::Hash(hash) => Self::Hash(*hash),
         }
     }
 }

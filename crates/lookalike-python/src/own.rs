@@ -1,7 +1,7 @@
 //! How do functions of the user's stand in for parts of a recipe? They are called one item after the
 //! other, while the interpreter's lock is held.
 
-use lookalike::{Fingerprint, Parts, Recipe, hash::spread};
+use lookalike::{Fingerprint, Parts, hash::spread};
 use pyo3::{
     exceptions::{PyException, PyTypeError},
     intern,
@@ -63,51 +63,36 @@ fn refuse_text(found: &Bound<'_, PyAny>, instead: &str) -> PyResult<()> {
     Ok(())
 }
 
-/// Hashes features, by the recipe or by a function; remembers the first thing that went wrong.
+/// Hashes features by a function of the user's; remembers the first thing that went wrong.
 pub struct Hasher<'a, 'py> {
-    recipe: &'a Recipe,
     own: Option<&'a Bound<'py, PyAny>>,
     failed: Option<PyErr>,
 }
 
 impl<'a, 'py> Hasher<'a, 'py> {
-    pub fn new(py: Python<'py>, recipe: &'a Recipe, own: &'a Own) -> Self {
-        Self { recipe, own: own.0.as_ref().map(|hash| hash.bind(py)), failed: None }
+    pub fn new(py: Python<'py>, own: &'a Own) -> Self {
+        Self { own: own.0.as_ref().map(|hash| hash.bind(py)), failed: None }
     }
 
-    /// Whether the recipe hashes.
-    pub fn is_native(&self) -> bool {
-        self.own.is_none()
+    /// Whether there is such a function.
+    pub fn is_own(&self) -> bool {
+        self.own.is_some()
     }
 
-    pub fn words<const WORDS: usize>(&mut self, bytes: &[u8]) -> [u64; WORDS] {
-        let Some(own) = self.own else { return self.recipe.hash.words(self.recipe.seed, bytes) };
-        if self.failed.is_some() {
-            return [0; WORDS];
-        }
+    pub fn words(&mut self, bytes: &[u8]) -> [u64; 4] {
+        let Some(own) = self.own.filter(|_| self.failed.is_none()) else { return [0; 4] };
         let hash = own.call1((PyBytes::new(own.py(), bytes),)).and_then(|hash| low_word(&hash));
-        match hash {
-            Ok(hash) => spread(hash),
-            Err(error) => {
+        hash.map_or_else(
+            |error| {
                 self.failed = Some(error);
-                [0; WORDS]
-            }
-        }
-    }
-
-    /// The hash of a feature; an int is its own.
-    pub fn feature<const WORDS: usize>(&mut self, feature: &Feature) -> [u64; WORDS] {
-        match feature {
-            Feature::Bytes(bytes) => self.words(bytes),
-            Feature::Hash(hash) => spread(*hash),
-        }
+                [0; 4]
+            },
+            spread,
+        )
     }
 
     /// The fingerprint that was made, if nothing went wrong.
-    pub fn finish<const WORDS: usize>(
-        self,
-        print: Option<Fingerprint<WORDS>>,
-    ) -> PyResult<Option<Fingerprint<WORDS>>> {
+    pub fn finish(self, print: Option<Fingerprint<4>>) -> PyResult<Option<Fingerprint<4>>> {
         self.failed.map_or(Ok(print), Err)
     }
 }

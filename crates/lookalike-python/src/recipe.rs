@@ -2,9 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use lookalike::{
-    FeatureHash, Fingerprint, Input, Preset, Radius, RecipeError, StopWords, Width, recipe::Scratch,
-};
+use lookalike::{Fingerprint, Input, Preset, Radius, RecipeError, StopWords, Width};
 use pyo3::{
     prelude::*,
     types::{PyByteArray, PyTuple},
@@ -12,7 +10,6 @@ use pyo3::{
 
 use crate::{
     error::{OrRaise, exception},
-    features::{Feature, mix},
     model::Model,
     number::{Bits, Seed, Threads, Top},
     own::{Hasher, Own, Taken},
@@ -149,9 +146,9 @@ impl Recipe {
         own: Option<Own>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let (py, own) = (item.py(), own.unwrap_or_default());
-        let taken = Taken::apart(item, &own)?;
+        let print = self.print(py, &Taken::apart(item, &own)?, &own)?;
         for_words!(self.words(), W => {
-            self.print::<W>(py, &taken, &own)?.map(|print| to_int(py, print)).transpose()
+            print.map(|print| to_int(py, print.resize::<W>())).transpose()
         })
     }
 
@@ -177,9 +174,7 @@ impl Recipe {
         own: &Own,
     ) -> PyResult<Input<'t>> {
         let taken = Taken::apart(item, own)?;
-        let print = for_words!(self.words(), W => {
-            self.print::<W>(item.py(), &taken, own)?.map(|print| print.resize())
-        });
+        let print = self.print(item.py(), &taken, own)?;
         Ok(Input::Made(print, taken.parts(text)))
     }
 
@@ -197,9 +192,9 @@ impl Recipe {
         let pool = work::pool(threads)?;
         let mut prints: Vec<Fingerprint<WORDS>> = Vec::new();
         let mut empty: Vec<u8> = Vec::new();
-        let on_batch = |batch: Batch<'_, WORDS>| -> PyResult<()> {
+        let on_batch = |batch: Batch<'_>| -> PyResult<()> {
             let made = work::on_pool(py, &pool, || batch.fingerprints(&self.inner));
-            prints.extend(made.iter().map(|print| print.unwrap_or_default()));
+            prints.extend(made.iter().map(|print| print.unwrap_or_default().resize()));
             empty.extend(made.iter().map(|print| u8::from(print.is_none())));
             py.check_signals()
         };
@@ -212,35 +207,29 @@ impl Recipe {
         Ok((to_bytes(py, &prints)?, to_bytes(py, &empty)?))
     }
 
-    fn print<const WORDS: usize>(
+    fn print(
         &self,
         py: Python<'_>,
         taken: &Taken<'_>,
         own: &Own,
-    ) -> PyResult<Option<Fingerprint<WORDS>>> {
-        let recipe = &self.inner;
+    ) -> PyResult<Option<Fingerprint<4>>> {
         if !matches!(taken, Taken::Features(_)) {
             self.check()?;
         }
-        let mut hasher = Hasher::new(py, recipe, own);
+        let mut hasher = Hasher::new(py, own);
+        let mut fingerprinter = self.inner.fingerprinter();
+        if hasher.is_own() {
+            fingerprinter = fingerprinter.with_hash(|bytes| hasher.words(bytes));
+        }
         let print = match taken {
-            Taken::Text(text) if hasher.is_native() => recipe.fingerprint(&text.to_string_lossy()),
-            Taken::Text(text) => {
-                recipe.fingerprint_hashed(&text.to_string_lossy(), |bytes| hasher.words(bytes))
-            }
-            Taken::Tokens(tokens) if hasher.is_native() && recipe.hash == FeatureHash::Mix => {
-                let hashes: Vec<u64> = tokens.iter().map(|token| mix(token)).collect();
-                recipe.fingerprint_of_tokens(&hashes, &mut Scratch::new())
-            }
-            Taken::Tokens(tokens) => {
-                recipe.fingerprint_of_token_bytes(tokens, |bytes| hasher.words(bytes))
-            }
+            Taken::Text(text) => fingerprinter.text(&text.to_string_lossy()),
+            Taken::Tokens(tokens) => fingerprinter.tokens(tokens).or_raise()?,
             Taken::Features(features) => {
-                let hash = |(feature, weight): &(Feature, f64)| (hasher.feature(feature), *weight);
-                let hashed: Vec<_> = features.iter().map(hash).collect();
-                recipe.fingerprint_of_weighted_hashes(hashed).or_raise()?
+                let pieces = features.iter().map(|(feature, weight)| (feature, *weight));
+                fingerprinter.features(pieces).or_raise()?
             }
         };
+        drop(fingerprinter);
         hasher.finish(print)
     }
 }

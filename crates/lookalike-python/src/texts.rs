@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use arrow_array::{Array, ArrayRef, cast::AsArray};
 use arrow_schema::DataType;
-use lookalike::{Fingerprint, Recipe, recipe::Scratch};
+use lookalike::{Fingerprint, Recipe, recipe::Fingerprinter};
 use pyo3::{
     exceptions::PyTypeError,
     prelude::*,
@@ -29,23 +29,24 @@ pub enum Texts<'py> {
 }
 
 /// Some items that follow each other.
-pub struct Batch<'a, const WORDS: usize>(Vec<Entry<'a, WORDS>>);
+pub struct Batch<'a>(Vec<Entry<'a>>);
 
-enum Entry<'a, const WORDS: usize> {
+enum Entry<'a> {
     Text(Cow<'a, str>),
     /// Features, and all that functions of the user's take apart, are fingerprinted while they are
     /// read.
-    Made(Option<Fingerprint<WORDS>>),
+    Made(Option<Fingerprint<4>>),
 }
 
-impl<const WORDS: usize> Batch<'_, WORDS> {
+impl Batch<'_> {
     /// The fingerprint of each item, on all threads.
-    pub fn fingerprints(&self, recipe: &Recipe) -> Vec<Option<Fingerprint<WORDS>>> {
-        let make = |scratch: &mut Scratch<WORDS>, entry: &Entry<'_, WORDS>| match entry {
-            Entry::Text(text) => recipe.fingerprint_with(text, scratch),
+    pub fn fingerprints(&self, recipe: &Recipe) -> Vec<Option<Fingerprint<4>>> {
+        let make = |fingerprinter: &mut Fingerprinter<'_>, entry: &Entry<'_>| match entry {
+            Entry::Text(text) => fingerprinter.text(text),
             Entry::Made(print) => *print,
         };
-        self.0.par_iter().with_min_len(SHARE).map_init(Scratch::new, make).collect()
+        let items = self.0.par_iter().with_min_len(SHARE);
+        items.map_init(|| recipe.fingerprinter(), make).collect()
     }
 }
 
@@ -59,11 +60,11 @@ impl<'py> Texts<'py> {
 
     /// Calls back with everything there is, in order. `make` makes fingerprints of what is no text,
     /// or of everything.
-    pub fn each_batch<const WORDS: usize>(
+    pub fn each_batch(
         self,
         make_all: bool,
-        make: impl Fn(&Bound<'py, PyAny>) -> PyResult<Option<Fingerprint<WORDS>>>,
-        mut on_batch: impl FnMut(Batch<'_, WORDS>) -> PyResult<()>,
+        make: impl Fn(&Bound<'py, PyAny>) -> PyResult<Option<Fingerprint<4>>>,
+        mut on_batch: impl FnMut(Batch<'_>) -> PyResult<()>,
     ) -> PyResult<()> {
         match self {
             Self::Arrow(chunks) => {
@@ -122,10 +123,8 @@ pub fn is_missing(object: &Bound<'_, PyAny>) -> bool {
         || object.get_type().name().is_ok_and(|name| name == "NAType")
 }
 
-fn column<const WORDS: usize>(array: &ArrayRef) -> PyResult<Vec<Entry<'_, WORDS>>> {
-    fn entries<'a, const WORDS: usize>(
-        texts: impl Iterator<Item = Option<&'a str>>,
-    ) -> Vec<Entry<'a, WORDS>> {
+fn column(array: &ArrayRef) -> PyResult<Vec<Entry<'_>>> {
+    fn entries<'a>(texts: impl Iterator<Item = Option<&'a str>>) -> Vec<Entry<'a>> {
         texts.map(|text| text.map_or(Entry::Made(None), |text| Entry::Text(text.into()))).collect()
     }
     Ok(match array.data_type() {
@@ -135,7 +134,7 @@ fn column<const WORDS: usize>(array: &ArrayRef) -> PyResult<Vec<Entry<'_, WORDS>
         DataType::Null => entries((0..array.len()).map(|_| None)),
         DataType::Dictionary(_, _) => {
             let dictionary = array.as_any_dictionary();
-            let values = column::<WORDS>(dictionary.values())?;
+            let values = column(dictionary.values())?;
             let text = |key: usize| match &values[key] {
                 Entry::Text(Cow::Borrowed(text)) => Some(*text),
                 _ => None,

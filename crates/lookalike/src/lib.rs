@@ -38,7 +38,7 @@
 //! ];
 //! let Preset { recipe, radius, .. } = Preset::named("bare")?;
 //! let prints: Vec<_> =
-//!     texts.iter().map(|text| recipe.fingerprint::<2>(text).expect("each has some words")).collect();
+//!     texts.iter().map(|text| recipe.fingerprint(text).expect("each has some words")).collect();
 //!
 //! let mut alike = Vec::new();
 //! all_pairs(&prints, *radius, |pair| alike.push((pair.a, pair.b)))?;

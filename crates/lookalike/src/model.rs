@@ -19,7 +19,7 @@ use crate::recipe::{Recipe, log2};
 ///
 /// ```
 /// use std::sync::Arc;
-/// use lookalike::{Fingerprint, Learner, Model, Preset, Recipe, Weighting};
+/// use lookalike::{Learner, Model, Preset, Recipe, Weighting};
 ///
 /// let recipe = Recipe { weights: Weighting::TfIdf, ..Preset::named("words").unwrap().recipe.clone() };
 /// let mut learner = Learner::new(&recipe);
@@ -34,8 +34,7 @@ use crate::recipe::{Recipe, log2};
 /// assert_eq!(Model::read(file.as_slice()).unwrap(), model);
 ///
 /// let recipe = Recipe { model: Some(Arc::new(model)), ..recipe };
-/// let print: Option<Fingerprint<2>> = recipe.fingerprint("the cat and the dog");
-/// assert!(print.is_some());
+/// assert!(recipe.fingerprint("the cat and the dog").is_some());
 /// ```
 #[derive(Clone, Debug)]
 pub struct Model {

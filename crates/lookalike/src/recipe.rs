@@ -5,6 +5,7 @@
 //! recipes must never be compared.
 
 mod counter;
+mod fingerprinter;
 #[cfg(feature = "image")]
 mod image;
 mod preset;
@@ -19,34 +20,32 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use crate::extract::text::collect_shingles;
-use crate::extract::{Runs, Shingles};
-use crate::features::{Features, WeightError};
+use crate::extract::Shingles;
 use crate::fingerprint::{Fingerprint, Width};
-use crate::hash::{FeatureHash, HashError, mix, seeded, spread};
+use crate::hash::{FeatureHash, HashError, mix};
 use crate::model::Model;
-use crate::simhash::simhash;
 use crate::stop_words::StopWords;
-use counter::{Counted, Counter};
+#[cfg(feature = "image")]
+use fingerprinter::heaviest;
+pub use fingerprinter::{Fingerprinter, Piece};
 
 #[cfg(feature = "image")]
 pub use image::{ImageMethod, ImagePreset, ImagePrints, ImageQuality, ImageRecipe};
 pub use preset::{Preset, Quality};
 pub use weighting::Weighting;
-use weighting::log_weight;
 pub(crate) use weighting::log2;
 
 /// Everything that decides the bits of a text's fingerprint. Equal recipes give equal bits, on
 /// every machine and for ever.
 ///
 /// ```
-/// use lookalike::{Fingerprint, Preset, Recipe, Width};
+/// use lookalike::{Preset, Recipe, Width};
 ///
 /// let recipe = &Preset::named("bare").unwrap().recipe;
-/// let a: Fingerprint<2> = recipe.fingerprint("The quick brown fox jumps over the lazy dog").unwrap();
-/// let b: Fingerprint<2> = recipe.fingerprint("the QUICK brown fox, jumps over the lazy dog!").unwrap();
+/// let a = recipe.fingerprint("The quick brown fox jumps over the lazy dog").unwrap();
+/// let b = recipe.fingerprint("the QUICK brown fox, jumps over the lazy dog!").unwrap();
 /// assert_eq!(a, b);
-/// assert_eq!(recipe.fingerprint::<2>("..."), None);
+/// assert_eq!(recipe.fingerprint("..."), None);
 ///
 /// let own = Recipe { name: "own".into(), features: "chars:4".parse().unwrap(), width: Width::Bits64, ..recipe.clone() };
 /// assert_eq!(own.to_string(), "own: chars:4, log, mix, 64 bits, version 1");
@@ -93,236 +92,28 @@ impl Recipe {
         }
     }
 
-    /// The fingerprint of a text; `None` if it has no features.
+    /// The fingerprint of a text in the widest type; `None` if the text has no features.
     ///
-    /// # Panics
-    /// If `WORDS` is not the number of words of the recipe's width.
-    pub fn fingerprint<const WORDS: usize>(&self, text: &str) -> Option<Fingerprint<WORDS>> {
-        self.fingerprint_with(text, &mut Scratch::new())
-    }
-
-    /// [`fingerprint`](Self::fingerprint) with buffers that are kept from text to text: the fast
-    /// way for many texts.
-    ///
-    /// # Panics
-    /// If `WORDS` is not the number of words of the recipe's width.
-    pub fn fingerprint_with<const WORDS: usize>(
-        &self,
-        text: &str,
-        scratch: &mut Scratch<WORDS>,
-    ) -> Option<Fingerprint<WORDS>> {
-        if self.hash != FeatureHash::Mix {
-            return self.fingerprint_hashed(text, |bytes| self.hash.words(self.seed, bytes));
-        }
-        let mut tokens = std::mem::take(&mut scratch.tokens);
-        self.features.unit.token_hashes(text, &mut tokens);
-        let print = self.fingerprint_of_tokens(&tokens, scratch);
-        scratch.tokens = tokens;
-        print
-    }
-
-    /// The fingerprint of a text whose tokens were hashed before, by
-    /// [`Unit::token_hashes`](crate::Unit::token_hashes); several recipes can share them.
-    ///
-    /// ```
-    /// use lookalike::recipe::Scratch;
-    /// use lookalike::{Preset, Unit};
-    ///
-    /// let (words, bare) = (Preset::named("words").unwrap(), Preset::named("bare").unwrap());
-    /// let (mut tokens, mut scratch) = (Vec::new(), Scratch::<2>::new());
-    /// let text = "to be or not to be";
-    /// Unit::Words.token_hashes(text, &mut tokens);
-    /// assert_eq!(words.recipe.fingerprint_of_tokens(&tokens, &mut scratch), words.recipe.fingerprint(text));
-    /// assert_eq!(bare.recipe.fingerprint_of_tokens(&tokens, &mut scratch), bare.recipe.fingerprint(text));
-    /// assert_eq!(scratch.distinct().len(), 4); // to be, be or, or not, not to
-    /// ```
-    ///
-    /// # Panics
-    /// If the recipe's hash is not [`FeatureHash::Mix`], which alone works from hashes of tokens;
-    /// or if `WORDS` is not the number of words of the recipe's width.
-    pub fn fingerprint_of_tokens<const WORDS: usize>(
-        &self,
-        tokens: &[u64],
-        scratch: &mut Scratch<WORDS>,
-    ) -> Option<Fingerprint<WORDS>> {
-        assert_eq!(self.hash, FeatureHash::Mix, "only mix makes hashes of features from tokens'");
-        self.check_words::<WORDS>();
-        let Scratch { kept, hashes, counter, features, .. } = scratch;
-        let tokens = self.stop_words.filter(tokens, kept);
-        features.clear();
-        if self.weights == Weighting::Tf && self.top.is_none() {
-            self.hash_shingles(tokens, spread, features.hashes_mut());
-        } else if self.features.size.get() == 1 && self.seed == 0 {
-            counter.count(tokens);
-            self.weigh_counted(counter.counted(), features);
-        } else {
-            hashes.clear();
-            self.hash_shingles(tokens, |hash| hash, hashes);
-            counter.count(hashes);
-            self.weigh_counted(counter.counted(), features);
-        }
-        self.vote(features)
-    }
-
-    /// Adds what `make` makes of the hash of every feature, repeats included.
-    fn hash_shingles<T>(&self, tokens: &[u64], make: impl Fn(u64) -> T, made: &mut Vec<T>) {
-        let (size, seed) = (self.features.size.get() as usize, self.seed);
-        collect_shingles(tokens, size, |hash| make(seeded(hash, seed)), made);
-    }
-
-    /// The fingerprint of a text, with the caller's own hash of the bytes of a feature.
-    ///
-    /// ```
-    /// use lookalike::{Preset, hash::spread};
-    ///
-    /// let fnv = |bytes: &[u8]| {
-    ///     bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, &byte| {
-    ///         (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
-    ///     })
-    /// };
-    /// let recipe = &Preset::named("bare").unwrap().recipe;
-    /// let print = recipe.fingerprint_hashed::<2>("to be or not to be", |bytes| spread(fnv(bytes)));
-    /// assert_ne!(print, recipe.fingerprint("to be or not to be"));
-    /// ```
-    ///
-    /// # Panics
-    /// If `WORDS` is not the number of words of the recipe's width.
-    pub fn fingerprint_hashed<const WORDS: usize>(
-        &self,
-        text: &str,
-        mut hash: impl FnMut(&[u8]) -> [u64; WORDS],
-    ) -> Option<Fingerprint<WORDS>> {
-        let mut hashes = Vec::new();
-        let left_out = |token: &[u8]| self.stop_words.contains(mix(token));
-        self.features.extract_without(text, left_out, |bytes| hashes.push(hash(bytes)));
-        self.fingerprint_of_hashes(hashes)
-    }
-
-    /// The fingerprint of a text that the caller cut into tokens: stop words, runs of neighbours and
-    /// weights are the recipe's. `hash` may be the recipe's own, or the caller's. (With
-    /// [`FeatureHash::Mix`], [`fingerprint_of_tokens`](Self::fingerprint_of_tokens) is what a text
-    /// gets: it makes the hash of a run from those of its tokens.)
-    ///
-    /// ```
-    /// use lookalike::{FeatureHash, Preset, Recipe};
-    ///
-    /// let recipe = Recipe { hash: FeatureHash::Xxh3, ..Preset::named("bare").unwrap().recipe.clone() };
-    /// let hash = |bytes: &[u8]| recipe.hash.words::<2>(recipe.seed, bytes);
-    /// let cut = recipe.fingerprint_of_token_bytes(["to", "be", "or", "not"], hash);
-    /// assert_eq!(cut, recipe.fingerprint("to be, or NOT"));
-    /// ```
-    ///
-    /// # Panics
-    /// If `WORDS` is not the number of words of the recipe's width.
-    pub fn fingerprint_of_token_bytes<const WORDS: usize>(
-        &self,
-        tokens: impl IntoIterator<Item = impl AsRef<[u8]>>,
-        mut hash: impl FnMut(&[u8]) -> [u64; WORDS],
-    ) -> Option<Fingerprint<WORDS>> {
-        let mut runs = Runs::with_capacity(self.features, 0);
-        for token in tokens {
-            let token = token.as_ref();
-            if !self.stop_words.contains(mix(token)) {
-                runs.push(token);
-            }
-        }
-        let mut hashes = Vec::new();
-        runs.each(|bytes| hashes.push(hash(bytes)));
-        self.fingerprint_of_hashes(hashes)
-    }
-
-    /// The fingerprint of features by their hashes, repeats included.
-    fn fingerprint_of_hashes<const WORDS: usize>(
-        &self,
-        mut hashes: Vec<[u64; WORDS]>,
-    ) -> Option<Fingerprint<WORDS>> {
-        self.check_words::<WORDS>();
-        hashes.sort_unstable();
-        let counted = hashes
-            .chunk_by(|a, b| a == b)
-            .map(|equal| (equal[0], u32::try_from(equal.len()).unwrap_or(u32::MAX)));
-        let mut features = Features::new();
-        self.weigh(counted, &mut features);
-        self.vote(&features)
-    }
-
-    /// The fingerprint of features that are given with their weights, each by its bytes; `None` if
-    /// there are none, or none that weighs anything. Only hash, seed, width and `top` matter.
-    ///
-    /// ```
-    /// use lookalike::{Fingerprint, Preset};
-    ///
-    /// let recipe = &Preset::named("words").unwrap().recipe;
-    /// let print: Option<Fingerprint<2>> =
-    ///     recipe.fingerprint_of_features([("sweet", 5.0), ("sour", 1.5)]).unwrap();
-    /// assert!(print.is_some());
-    /// assert!(recipe.fingerprint_of_features::<2>([("sweet", f64::NAN)]).is_err());
-    /// ```
-    ///
-    /// # Panics
-    /// If `WORDS` is not the number of words of the recipe's width.
-    pub fn fingerprint_of_features<const WORDS: usize>(
-        &self,
-        features: impl IntoIterator<Item = (impl AsRef<[u8]>, f64)>,
-    ) -> Result<Option<Fingerprint<WORDS>>, WeightError> {
-        let hashed = features
-            .into_iter()
-            .map(|(feature, weight)| (self.hash.words(self.seed, feature.as_ref()), weight));
-        self.fingerprint_of_weighted_hashes(hashed)
-    }
-
-    /// [`fingerprint_of_features`](Self::fingerprint_of_features) of features that are hashed
-    /// already, to as many words as a fingerprint has ([`spread`] makes them of one).
-    ///
-    /// # Panics
-    /// If `WORDS` is not the number of words of the recipe's width.
-    pub fn fingerprint_of_weighted_hashes<const WORDS: usize>(
-        &self,
-        hashes: impl IntoIterator<Item = ([u64; WORDS], f64)>,
-    ) -> Result<Option<Fingerprint<WORDS>>, WeightError> {
-        self.check_words::<WORDS>();
-        let mut features = Features::from_floats_words(hashes)?;
-        if let Some(top) = self.top {
-            features = heaviest(features.iter().map(|(&words, weight)| (words, weight)), top);
-        }
-        Ok(self.vote(&features))
-    }
-
-    /// The fingerprint of a text in the widest type, whatever the recipe's width: for callers that
-    /// learn the width at run time. The words above the width are zero, and change no distance.
+    /// The words above the recipe's width are zero, which changes no distance. For many texts, or for
+    /// tokens and features, use a [`fingerprinter`](Self::fingerprinter).
     ///
     /// ```
     /// use lookalike::Preset;
     ///
-    /// let recipe = &Preset::named("simhash64").unwrap().recipe;
-    /// let print = recipe.fingerprint_any("hello").unwrap();
+    /// let recipe = &Preset::named("simhash64")?.recipe;
+    /// let print = recipe.fingerprint("hello").unwrap();
     /// assert_eq!(print.to_hex(recipe.width).len(), "0x".len() + 16);
+    /// assert_eq!(recipe.fingerprint(""), None);
+    /// # Ok::<(), lookalike::recipe::RecipeError>(())
     /// ```
-    pub fn fingerprint_any(&self, text: &str) -> Option<Fingerprint<4>> {
-        match self.width {
-            Width::Bits32 | Width::Bits64 => {
-                self.fingerprint::<1>(text).map(|print| print.resize())
-            }
-            Width::Bits128 => self.fingerprint::<2>(text).map(|print| print.resize()),
-            Width::Bits256 => self.fingerprint(text),
-        }
+    pub fn fingerprint(&self, text: &str) -> Option<Fingerprint<4>> {
+        self.fingerprinter().text(text)
     }
 
-    /// [`fingerprint_of_features`](Self::fingerprint_of_features) in the widest type, as
-    /// [`fingerprint_any`](Self::fingerprint_any) has it.
-    pub fn fingerprint_any_of_features(
-        &self,
-        features: impl IntoIterator<Item = (impl AsRef<[u8]>, f64)>,
-    ) -> Result<Option<Fingerprint<4>>, WeightError> {
-        Ok(match self.width {
-            Width::Bits32 | Width::Bits64 => {
-                self.fingerprint_of_features::<1>(features)?.map(|print| print.resize())
-            }
-            Width::Bits128 => {
-                self.fingerprint_of_features::<2>(features)?.map(|print| print.resize())
-            }
-            Width::Bits256 => self.fingerprint_of_features(features)?,
-        })
+    /// Makes fingerprints of many texts, lists of tokens or lists of features, and keeps its buffers
+    /// between them.
+    pub fn fingerprinter(&self) -> Fingerprinter<'_> {
+        Fingerprinter::new(self)
     }
 
     /// Calls back with the first word of the hash of every feature of a text, repeats included.
@@ -355,54 +146,6 @@ impl Recipe {
         }
         name
     }
-
-    /// Adds counted features with the weight they have in this recipe.
-    fn weigh_counted<const WORDS: usize>(
-        &self,
-        counted: impl ExactSizeIterator<Item = Counted> + Clone,
-        features: &mut Features<WORDS>,
-    ) {
-        let words = counted.clone().map(|feature| spread(feature.hash));
-        match self.weights {
-            Weighting::Set if self.top.is_none() => features.extend_once(words),
-            // The usual case, and none of these weighs nothing.
-            Weighting::Log if self.top.is_none() => {
-                let weights = counted.map(|feature| log_weight(feature.count));
-                features.extend_weighted(words, weights);
-            }
-            _ => self.weigh(words.zip(counted.map(|feature| feature.count)), features),
-        }
-    }
-
-    /// Adds counted features with the weight they have in this recipe.
-    fn weigh<const WORDS: usize>(
-        &self,
-        counted: impl Iterator<Item = ([u64; WORDS], u32)>,
-        features: &mut Features<WORDS>,
-    ) {
-        let model = self.model.as_deref();
-        let weighted = counted.map(|(words, count)| {
-            let rarity = || model.map_or(256, |model| model.rarity(words[0]));
-            (words, self.weights.weight(count, rarity))
-        });
-        match self.top {
-            None => features.extend_words(weighted),
-            Some(top) => *features = heaviest(weighted, top),
-        }
-    }
-
-    fn vote<const WORDS: usize>(&self, features: &Features<WORDS>) -> Option<Fingerprint<WORDS>> {
-        let mut print = simhash(features)?;
-        if self.width == Width::Bits32 {
-            print.0[0] &= u64::from(u32::MAX);
-        }
-        Some(print)
-    }
-
-    fn check_words<const WORDS: usize>(&self) {
-        let bits = self.width.bits();
-        assert_eq!(self.width.words(), WORDS, "a fingerprint of {bits} bits in {WORDS} words");
-    }
 }
 
 /// The choices on one line: `bare: words:2, log, mix, 128 bits, version 1`.
@@ -429,53 +172,7 @@ impl fmt::Display for Recipe {
     }
 }
 
-/// Buffers that are kept from text to text, for fingerprints of `WORDS` words.
-#[derive(Clone, Debug, Default)]
-pub struct Scratch<const WORDS: usize> {
-    tokens: Vec<u64>,
-    kept: Vec<u64>,
-    hashes: Vec<u64>,
-    counter: Counter,
-    features: Features<WORDS>,
-}
-
-impl<const WORDS: usize> Scratch<WORDS> {
-    /// Empty buffers.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// The hashes of the tokens of the last text of [`Recipe::fingerprint_with`], in order, if the
-    /// recipe hashes by [`FeatureHash::Mix`].
-    pub fn tokens(&self) -> &[u64] {
-        &self.tokens
-    }
-
-    /// The hashes of the distinct features of the last text, in no particular order, if the recipe
-    /// counts them: it hashes by [`FeatureHash::Mix`], and weighs by anything but
-    /// [`Weighting::Tf`].
-    pub fn distinct(&self) -> impl ExactSizeIterator<Item = u64> + '_ {
-        self.counter.counted().map(|feature| feature.hash)
-    }
-}
-
-/// The features that weigh most; of equals, those of smaller hash.
-fn heaviest<const WORDS: usize>(
-    weighted: impl Iterator<Item = ([u64; WORDS], i32)>,
-    top: NonZeroU32,
-) -> Features<WORDS> {
-    let mut weighted: Vec<_> = weighted.filter(|&(_, weight)| weight != 0).collect();
-    let top = top.get() as usize;
-    if top < weighted.len() {
-        weighted.select_nth_unstable_by_key(top, |&(words, weight)| (-i64::from(weight), words));
-        weighted.truncate(top);
-    }
-    let mut features = Features::new();
-    weighted.into_iter().for_each(|(words, weight)| features.push_words(words, weight));
-    features
-}
-
-/// Why there is no such recipe.
+/// Why a recipe cannot be made or used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecipeError {
@@ -509,6 +206,12 @@ pub enum RecipeError {
         /// What the model knows.
         model: String,
     },
+    /// Hashes of tokens were given to a hash that needs bytes.
+    #[error(
+        "the hash of a feature is made of the bytes of its tokens, not of their hashes; give the \
+         tokens themselves, or use the hash mix"
+    )]
+    HashedTokens,
     /// The hash does not take the seed.
     #[error(transparent)]
     Hash(#[from] HashError),

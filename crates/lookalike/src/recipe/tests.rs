@@ -1,6 +1,8 @@
 use super::*;
 use crate::extract::Unit;
 use crate::extract::text::shingle_hashes;
+use crate::features::Features;
+use crate::hash::seeded;
 use crate::vectors::{self, hex};
 use proptest::prelude::*;
 
@@ -23,7 +25,7 @@ fn golden_fingerprints_are_reproduced() {
             width: Width::from_bits(bits.parse().unwrap()).unwrap(),
             ..words()
         };
-        let found = recipe.fingerprint_any(text).map(|print| print.to_hex(recipe.width));
+        let found = recipe.fingerprint(text).map(|print| print.to_hex(recipe.width));
         assert_eq!(found.as_deref().unwrap_or("-"), print, "{recipe} of {text}");
     }
 }
@@ -53,7 +55,7 @@ fn every_preset_gives_its_golden_fingerprints() {
             recipe.model = Some(Arc::new(learner.finish()));
         }
         for i in of_preset {
-            let found = recipe.fingerprint_any(&texts[i]).map(|print| print.to_hex(recipe.width));
+            let found = recipe.fingerprint(&texts[i]).map(|print| print.to_hex(recipe.width));
             assert_eq!(found.as_deref().unwrap_or("-"), lines[i][3], "{recipe} of {}", lines[i][2]);
         }
     }
@@ -64,7 +66,7 @@ fn stop_words_are_left_out_before_neighbours_are_looked_at() {
     let plain = Recipe { features: "words:2".parse().unwrap(), ..words() };
     let without = Recipe { stop_words: "en".parse().unwrap(), ..plain.clone() };
     for hash in FeatureHash::ALL {
-        let of = |recipe: &Recipe, text| Recipe { hash, ..recipe.clone() }.fingerprint::<2>(text);
+        let of = |recipe: &Recipe, text| Recipe { hash, ..recipe.clone() }.fingerprint(text);
         assert_eq!(of(&without, "the roof of the barn"), of(&plain, "roof barn"), "{hash}");
         assert_eq!(of(&without, "it is what it is"), None);
     }
@@ -73,9 +75,9 @@ fn stop_words_are_left_out_before_neighbours_are_looked_at() {
 #[test]
 fn only_the_heaviest_features_count() {
     let top = Recipe { top: NonZeroU32::new(2), ..words() };
-    assert_eq!(top.fingerprint::<2>("a a a b b c"), words().fingerprint("a b a b a"));
+    assert_eq!(top.fingerprint("a a a b b c"), words().fingerprint("a b a b a"));
     let given = |recipe: &Recipe, features: &[(&str, f64)]| {
-        recipe.fingerprint_of_features::<2>(features.iter().copied()).unwrap()
+        recipe.fingerprinter().features(features.iter().copied()).unwrap()
     };
     assert_eq!(
         given(&top, &[("a", 1.0), ("b", 3.0), ("c", 2.0)]),
@@ -88,11 +90,11 @@ fn given_features_are_tokens_with_weights() {
     let recipe = Recipe { weights: Weighting::Tf, ..words() };
     let given = [("be", 2.0), ("to", 2.0), ("or", 1.0), ("not", 1.0)];
     assert_eq!(
-        recipe.fingerprint_of_features::<2>(given).unwrap(),
+        recipe.fingerprinter().features(given).unwrap(),
         recipe.fingerprint("to be or not to be")
     );
-    assert_eq!(recipe.fingerprint_of_features::<2>([("a", 0.0)]).unwrap(), None);
-    assert_eq!(recipe.fingerprint_of_features::<2>([(b"", 0.0); 0]).unwrap(), None);
+    assert_eq!(recipe.fingerprinter().features([("a", 0.0)]).unwrap(), None);
+    assert_eq!(recipe.fingerprinter().features([("", 0.0); 0]).unwrap(), None);
 }
 
 #[test]
@@ -107,7 +109,7 @@ fn rare_words_count_more() {
     let recipe = Recipe { model: Some(Arc::new(learner.finish())), ..recipe };
     recipe.check().unwrap();
     // `the` is in every text and says nothing; the others are equally rare.
-    assert_eq!(recipe.fingerprint::<2>("the cat the end"), words().fingerprint("cat end"));
+    assert_eq!(recipe.fingerprint("the cat the end"), words().fingerprint("cat end"));
     let other = Recipe { features: "words:2".parse().unwrap(), ..recipe };
     assert_eq!(
         other.check().unwrap_err().to_string(),
@@ -124,9 +126,36 @@ fn unknown_names_get_the_nearest_valid_one() {
 }
 
 #[test]
-#[should_panic(expected = "a fingerprint of 128 bits in 1 words")]
-fn a_fingerprint_of_another_width_is_refused() {
-    words().fingerprint::<1>("some words");
+fn tokens_are_a_text_split_by_the_caller() {
+    let split = ["to", "be", "or", "not", "to", "be"];
+    let hashes = split.map(|token| mix(token.as_bytes()));
+    for hash in FeatureHash::ALL {
+        let recipe = Recipe { hash, ..Preset::named("bare").unwrap().recipe.clone() };
+        let mut fingerprinter = recipe.fingerprinter();
+        let print = recipe.fingerprint("to be, or NOT to be");
+        assert_eq!(fingerprinter.tokens(split), Ok(print), "{hash}");
+        let hashed = fingerprinter.tokens(hashes);
+        let expected =
+            if hash == FeatureHash::Mix { Ok(print) } else { Err(RecipeError::HashedTokens) };
+        assert_eq!(hashed, expected, "{hash}");
+    }
+}
+
+#[test]
+fn the_recipes_hash_given_as_ones_own_changes_nothing() {
+    let given = [("sweet", 5.0), ("sour", 1.5)];
+    for hash in FeatureHash::ALL {
+        for width in Width::ALL {
+            let recipe = Recipe { hash, width, ..words() };
+            let mut own = recipe.fingerprinter().with_hash(|bytes| hash.words(0, bytes));
+            assert_eq!(own.features(given), recipe.fingerprinter().features(given), "{hash}");
+            assert_eq!(own.tokens([7]), Err(RecipeError::HashedTokens));
+            // Runs of one token: mix is the same, whether it combines tokens or takes bytes.
+            let text = "to be or not to be";
+            assert_eq!(own.text(text), recipe.fingerprint(text), "{hash}");
+            assert_eq!(own.tokens(text.split(' ')), Ok(own.text(text)), "{hash}");
+        }
+    }
 }
 
 /// What [`Recipe::fingerprint`] should say, from the bytes of tokens and a sorted list.
@@ -151,11 +180,12 @@ proptest! {
     fn the_fast_way_is_the_defined_way(text: String, size in 1..5u32, seed in 0..2u64) {
         for &unit in Unit::ALL {
             let features = Shingles::new(unit, size).unwrap();
-            let mut scratch = Scratch::<4>::new();
             for weights in Weighting::ALL {
                 let recipe = Recipe { features, weights, seed, width: Width::Bits256, ..words() };
                 let expected = defined(&recipe, &text);
-                prop_assert_eq!(recipe.fingerprint_with(&text, &mut scratch), expected);
+                let mut fingerprinter = recipe.fingerprinter();
+                fingerprinter.text("other text that leaves the buffers used");
+                prop_assert_eq!(fingerprinter.text(&text), expected);
             }
         }
     }
@@ -163,7 +193,7 @@ proptest! {
     #[test]
     fn narrower_fingerprints_are_the_low_bits_of_wider_ones(text: String) {
         for preset in Preset::ALL {
-            let at = |width| Recipe { width, ..preset.recipe.clone() }.fingerprint_any(&text);
+            let at = |width| Recipe { width, ..preset.recipe.clone() }.fingerprint(&text);
             let widest = at(Width::Bits256);
             for width in Width::ALL {
                 let hex = at(width).map(|print| print.to_hex(width));
@@ -181,7 +211,7 @@ proptest! {
             for weights in Weighting::ALL {
                 for hash in [FeatureHash::Mix, FeatureHash::Xxh3] {
                     let recipe = Recipe { features, weights, hash, ..words() };
-                    prop_assert_eq!(recipe.fingerprint::<2>(&text).is_some(), count > 0);
+                    prop_assert_eq!(recipe.fingerprint(&text).is_some(), count > 0);
                 }
             }
         }

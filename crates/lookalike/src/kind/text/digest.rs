@@ -9,7 +9,7 @@ use crate::{
     digest::{Identity, identity_of},
     extract::text::normal_form,
     hash::mix,
-    recipe::Scratch,
+    recipe::Fingerprinter,
     verify::{TWICE, short},
 };
 
@@ -17,29 +17,29 @@ use crate::{
 const MIN_FEATURES: usize = 2;
 
 /// Makes digests; keeps its buffers from text to text.
-pub(super) struct TextDigester<'a, const WORDS: usize> {
+pub(super) struct TextDigester<'a> {
     kind: &'a TextKind,
     tokens: Vec<u64>,
-    scratch: Scratch<WORDS>,
+    fingerprinter: Fingerprinter<'a>,
 }
 
-impl<const WORDS: usize> Digester for TextDigester<'_, WORDS> {
+impl Digester for TextDigester<'_> {
     fn digest(&mut self, input: Input<'_>) -> Result<(Digest, Facts), Unfit> {
         let digest = match input {
             Input::Text(text) => self.digest_text(text),
             Input::Tokens(tokens) => self.digest_cut(tokens),
             Input::Features(features) => self.digest_features(features),
             Input::Made(None, _) => Digest::default(),
-            Input::Made(Some(print), parts) => self.digest_made(print.resize(), &parts),
+            Input::Made(Some(print), parts) => self.digest_made(print, &parts),
             _ => return Err(Unfit { reason: "of another type", message: "not a text".to_owned() }),
         };
         Ok((digest, Facts::default()))
     }
 }
 
-impl<'a, const WORDS: usize> TextDigester<'a, WORDS> {
+impl<'a> TextDigester<'a> {
     pub fn new(kind: &'a TextKind) -> Self {
-        Self { kind, tokens: Vec::new(), scratch: Scratch::new() }
+        Self { kind, tokens: Vec::new(), fingerprinter: kind.recipe.fingerprinter() }
     }
 
     fn digest_text(&mut self, text: &str) -> Digest {
@@ -53,20 +53,14 @@ impl<'a, const WORDS: usize> TextDigester<'a, WORDS> {
 
     /// A text that the caller cut into tokens; its words are those.
     fn digest_cut(&mut self, tokens: &[&str]) -> Digest {
-        let recipe = &self.kind.recipe;
         self.tokens = tokens.iter().map(|token| mix(token.as_bytes())).collect();
-        let print = if recipe.hash == FeatureHash::Mix {
-            recipe.fingerprint_of_tokens(&self.tokens, &mut self.scratch)
-        } else {
-            let hash = |bytes: &[u8]| recipe.hash.words(recipe.seed, bytes);
-            recipe.fingerprint_of_token_bytes(tokens, hash)
-        };
-        print.map(|print| self.digest_tokens(print)).unwrap_or_default()
+        let print = self.fingerprinter.tokens(tokens.iter().copied());
+        print.ok().flatten().map(|print| self.digest_tokens(print)).unwrap_or_default()
     }
 
     fn digest_features(&mut self, features: &[(String, f64)]) -> Digest {
-        let weighted = features.iter().map(|(feature, weight)| (feature, *weight));
-        match self.kind.recipe.fingerprint_of_features(weighted) {
+        let weighted = features.iter().map(|(feature, weight)| (feature.as_str(), *weight));
+        match self.fingerprinter.features(weighted) {
             Ok(Some(print)) => {
                 self.digest_set(print, features.iter().map(|(feature, _)| mix(feature.as_bytes())))
             }
@@ -74,7 +68,7 @@ impl<'a, const WORDS: usize> TextDigester<'a, WORDS> {
         }
     }
 
-    fn digest_made(&mut self, print: Fingerprint<WORDS>, parts: &Parts<'_>) -> Digest {
+    fn digest_made(&mut self, print: Fingerprint<4>, parts: &Parts<'_>) -> Digest {
         match parts {
             Parts::Text(text) => {
                 self.tokens_of(text);
@@ -100,7 +94,7 @@ impl<'a, const WORDS: usize> TextDigester<'a, WORDS> {
     }
 
     /// The tokens at hand, in order: runs of them are compared.
-    fn digest_tokens(&mut self, print: Fingerprint<WORDS>) -> Digest {
+    fn digest_tokens(&mut self, print: Fingerprint<4>) -> Digest {
         let verify = self.kind.verify;
         if self.tokens.is_empty() {
             return Digest::default();
@@ -119,11 +113,7 @@ impl<'a, const WORDS: usize> TextDigester<'a, WORDS> {
     }
 
     /// Features that are given have no order: their set is compared, whatever runs the recipe asks for.
-    fn digest_set(
-        &mut self,
-        print: Fingerprint<WORDS>,
-        hashes: impl Iterator<Item = u64>,
-    ) -> Digest {
+    fn digest_set(&mut self, print: Fingerprint<4>, hashes: impl Iterator<Item = u64>) -> Digest {
         let set = FeatureSet::new(hashes.map(short).collect());
         if set.features().len() < MIN_FEATURES {
             return short_digest(bytemuck::cast_slice(set.features()), Some(print));
@@ -133,13 +123,13 @@ impl<'a, const WORDS: usize> TextDigester<'a, WORDS> {
     }
 
     /// The fingerprint by the recipe; from the tokens at hand, if it is made of such.
-    fn print(&mut self, text: &str) -> Option<Fingerprint<WORDS>> {
+    fn print(&mut self, text: &str) -> Option<Fingerprint<4>> {
         let TextKind { recipe, verify, .. } = self.kind;
         let shared = verify.is_none_or(|verify| verify.features.unit == recipe.features.unit);
         if shared && recipe.hash == FeatureHash::Mix {
-            recipe.fingerprint_of_tokens(&self.tokens, &mut self.scratch)
+            self.fingerprinter.token_hashes(&self.tokens)
         } else {
-            recipe.fingerprint_with(text, &mut self.scratch)
+            self.fingerprinter.text(text)
         }
     }
 }
@@ -148,20 +138,20 @@ fn is_full(digest: &Digest) -> bool {
     !digest.is_empty() && digest.key.is_none()
 }
 
-fn full_digest<const WORDS: usize>(print: Fingerprint<WORDS>, set: FeatureSet) -> Digest {
-    Digest { set, ..Digest::of_print(print.resize()) }
+fn full_digest(print: Fingerprint<4>, set: FeatureSet) -> Digest {
+    Digest { set, ..Digest::of_print(print) }
 }
 
 /// Of a text with too few features, which is alike the same content only.
-fn short_digest<const WORDS: usize>(content: &[u8], print: Option<Fingerprint<WORDS>>) -> Digest {
+fn short_digest(content: &[u8], print: Option<Fingerprint<4>>) -> Digest {
     let key: Identity = identity_of(blake3::Hasher::new().update(content));
-    let prints = print.iter().map(|print| print.resize()).collect();
+    let prints = print.into_iter().collect();
     Digest { prints, key: Some(key), ..Digest::default() }
 }
 
 /// A text with too few features equals one with the same sequence of words, in normal form; if it is
 /// blank, nothing. `C`, `C++` and `C#` are three.
-fn digest_content<const WORDS: usize>(text: &str, print: Option<Fingerprint<WORDS>>) -> Digest {
+fn digest_content(text: &str, print: Option<Fingerprint<4>>) -> Digest {
     let normal = normal_form(text);
     let words: Vec<&str> = normal.split_whitespace().collect();
     if words.is_empty() {

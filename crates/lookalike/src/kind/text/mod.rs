@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     Closeness, Digests, Level, Measure, PairsError, Preset, Radius, Recipe, RecipeError, Shape,
-    Similarity, Verify, Width, digest::DigestRef,
+    Similarity, Verify, digest::DigestRef,
 };
 pub use lost::LostWords;
 
@@ -261,11 +261,7 @@ impl Kind for TextKind {
     }
 
     fn digester(&self) -> Box<dyn Digester + '_> {
-        match self.recipe.width {
-            Width::Bits32 | Width::Bits64 => Box::new(digest::TextDigester::<1>::new(self)),
-            Width::Bits128 => Box::new(digest::TextDigester::<2>::new(self)),
-            Width::Bits256 => Box::new(digest::TextDigester::<4>::new(self)),
-        }
+        Box::new(digest::TextDigester::new(self))
     }
 
     fn criteria(&self, asked: &Asked, purpose: Purpose) -> Result<Criteria, UsageError> {

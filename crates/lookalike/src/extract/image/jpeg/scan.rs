@@ -4,9 +4,11 @@
 //! early, or do not make sense, is not an intact image.
 
 use super::{
-    Component, Frame, Stop, ZIGZAG,
+    Stop,
     bits::{Bits, Codes, Fault, LOOKED_UP},
     broken, cut_off,
+    frame::{Component, Frame},
+    inverse::ZIGZAG,
 };
 
 /// A scan's share of a component.
