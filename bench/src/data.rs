@@ -55,37 +55,38 @@ pub fn queries<const WORDS: usize>(of: Planted, count: u64) -> Vec<Fingerprint<W
         .collect()
 }
 
-/// Random fingerprints, and crowds around a few of them: pages of one template, spam, blank images.
+/// Random fingerprints, and many near-identical ones around a few centres, like pages of one template, spam or blank
+/// images.
 #[derive(Clone, Copy)]
 pub struct Crowded {
-    /// Items that are near nobody.
-    pub strangers: u64,
-    /// How many crowds.
-    pub crowds: u64,
-    /// Items of a crowd, each about 4 bits from its centre: few of them are within 3 of each other.
-    pub crowd: u64,
+    /// Items without near items.
+    pub unrelated: u64,
+    /// The number of centres.
+    pub centres: u64,
+    /// Items around a centre, each about 4 bits away: few of them are within 3 bits of each other.
+    pub per_centre: u64,
 }
 
 impl Crowded {
-    /// The fingerprints: strangers, then crowd after crowd.
+    /// The fingerprints: unrelated ones first, then centre by centre.
     pub fn prints(&self) -> Vec<Fingerprint<1>> {
-        (0..self.strangers + self.crowds * self.crowd).map(|item| self.print(item)).collect()
+        (0..self.unrelated + self.centres * self.per_centre).map(|item| self.print(item)).collect()
     }
 
     fn print(&self, item: u64) -> Fingerprint<1> {
-        match item.checked_sub(self.strangers) {
+        match item.checked_sub(self.unrelated) {
             None => random(b"stranger", item),
             Some(member) => {
                 let draws = Draws { seed: b"crowd", item };
-                let Fingerprint([centre]) = random(b"centre", member / self.crowd);
+                let Fingerprint([centre]) = random(b"centre", member / self.per_centre);
                 Fingerprint([(0..4).fold(centre, |bits, draw| bits ^ 1 << draws.below(draw, 64))])
             }
         }
     }
 
-    /// Queries within 3 bits of an item, of the crowds as often as these have items.
+    /// Queries within 3 bits of a random item.
     pub fn queries(&self, count: u64) -> Vec<Fingerprint<1>> {
-        let items = self.strangers + self.crowds * self.crowd;
+        let items = self.unrelated + self.centres * self.per_centre;
         let target = |query| Draws { seed: b"crowded", item: query }.below(0, items);
         (0..count).map(|query| change(self.print(target(query)), query + items, 3)).collect()
     }
@@ -158,7 +159,7 @@ impl Skewed {
 }
 
 /// The same pairs within `radius` without what makes fingerprints uneven: all that hangs together by pairs is
-/// turned in the same random bits. So every pair stays as near as it was, and all others are strangers.
+/// turned in the same random bits. So every pair stays as near as it was, and all others are unrelated.
 pub fn evened(prints: &[Fingerprint<1>], radius: u32) -> Result<Vec<Fingerprint<1>>, PairsError> {
     let mut pairs = Vec::new();
     AllPairs::new(Radius::new(radius)).run(prints)?.for_each(|pair| {

@@ -1,4 +1,4 @@
-//! What the benchmark and its peers share: the data, its file, and how an answer is told.
+//! What the benchmark and its peers share: the data, its file, and the form of an answer.
 
 pub mod answer;
 pub mod data;

@@ -1,4 +1,4 @@
-//! The plain loop: each with each, xor and popcount.
+//! The plain loop: exhaustive comparison by xor and popcount.
 
 use std::path::Path;
 

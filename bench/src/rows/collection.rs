@@ -152,10 +152,10 @@ pub fn wide(options: &Options) -> Result<Vec<Row>> {
     }])
 }
 
-/// Five crowds of 10,000 nearly equal items among others: what do graph indexes find there?
+/// Five centres with 10,000 near-identical items each, among others, against graph indexes.
 pub fn crowded(options: &Options) -> Result<Vec<Row>> {
     let crowded =
-        Crowded { strangers: options.size(195_165), crowds: 5, crowd: options.size(10_000) };
+        Crowded { unrelated: options.size(195_165), centres: 5, per_centre: options.size(10_000) };
     let prints = crowded.prints();
     let asked = crowded.queries(1_000);
     let folder = tempfile::tempdir()?;

@@ -83,7 +83,7 @@ pub const ROWS: &[Work] = &[
     },
     Work {
         name: "crowds",
-        about: "crowds of nearly equal items, against graph indexes",
+        about: "many near-identical items, against graph indexes",
         run: collection::crowded,
     },
     Work {

@@ -58,7 +58,7 @@ fn against_chunks(
         unit: "x",
         goal,
         note: format!(
-            "{}; ours in memory kept from turn to turn, {} if allocated anew; {}{tried}",
+            "{}; ours with a reused workspace, {} if allocated each time; {}{tried}",
             both_found(ours, theirs),
             seconds(afresh.seconds),
             ours::plan(&prints, radius)?

@@ -1,7 +1,7 @@
-//! Does the shape of the data matter? Ours on uneven fingerprints against ours on even ones.
+//! The cost of skewed data: ours on skewed fingerprints against ours on even ones.
 //!
-//! Uneven data have more pairs, too, and to find these is the work. So there are two rows for each set: one
-//! against random fingerprints, and one against even ones that have the very same pairs.
+//! Skewed data also have more pairs, and finding them takes time. So there are two rows for each set: one against
+//! random fingerprints, and one against even fingerprints with exactly the same pairs.
 
 use std::{path::Path, process::Command, time::Instant};
 
@@ -50,8 +50,8 @@ pub fn text(options: &Options) -> Result<Vec<Row>> {
     Ok(rows?.into_iter().flatten().collect())
 }
 
-/// What is fingerprinted of a text: windows of so many words, one every `step`, made of shingles of so many
-/// words.
+/// What is fingerprinted of a text: windows of `window` shingles, one every `step` shingles, with `words` words per
+/// shingle.
 struct Windows {
     words: u32,
     window: u32,
@@ -111,14 +111,14 @@ fn against_even(what: &str, prints: &[Fingerprint<1>]) -> Result<[Row; 2]> {
         ours::plan(prints, 3)?,
     );
     let differ = (skewed.answer != even.answer).then(|| "other pairs if evened".to_owned());
-    let same = format!("the same {found} pairs; groups that hang together are turned at random");
+    let same = format!("the same {found} pairs; each connected group is xored with random bits");
     Ok([
         row("ours on random fingerprints", random, note, None),
         row("ours on even ones with these pairs", even, same, differ),
     ])
 }
 
-/// Found as one group: reporting every pair of it would take as long as there are pairs.
+/// Equal items are found as one group: listing every pair would take time for every pair.
 pub fn equal(options: &Options) -> Result<Vec<Row>> {
     let items = options.size(1_000_000);
     let random = Planted { items, radius: 3 }.prints::<1>();
@@ -142,7 +142,7 @@ pub fn equal(options: &Options) -> Result<Vec<Row>> {
         value: equal.seconds / random.seconds,
         unit: "x",
         goal: Goal::AtMost(2.0, 1.0),
-        note: format!("{found} pairs, counted and not made"),
+        note: format!("{found} pairs, counted but not listed"),
         failure: (found != expected).then(|| format!("{found} pairs instead of {expected}")),
     }])
 }

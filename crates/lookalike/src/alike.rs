@@ -12,7 +12,7 @@ use crate::{
     equal::EqualGroups,
     listing::Listing,
     pairs::{Pairs, PairsError},
-    sorted::{InOrder, Record, Records, Room, Sorted, Sorter},
+    sorted::{InOrder, MemoryBudget, Record, Sorted, SortedIter, Sorter},
 };
 
 /// Two alike items and how alike they are. `a` comes before `b` in the input.
@@ -52,7 +52,7 @@ pub struct AlikePairs {
     /// How close equal items are.
     equals: Closeness,
     /// What may be held of all that is made of the pairs.
-    room: Room,
+    budget: MemoryBudget,
 }
 
 impl AlikePairs {
@@ -62,9 +62,9 @@ impl AlikePairs {
         near: Sorted<PackedPair>,
         equal: Vec<(u32, u32)>,
         equals: Closeness,
-        room: Room,
+        budget: MemoryBudget,
     ) -> Self {
-        Self { near, equal: EqualGroups::new(equal), equals, room }
+        Self { near, equal: EqualGroups::new(equal), equals, budget }
     }
 
     /// From pairs given one by one, in any order; repeats count once.
@@ -72,7 +72,12 @@ impl AlikePairs {
         pairs.sort_unstable_by_key(|pair| (pair.a, pair.b));
         pairs.dedup_by_key(|pair| (pair.a, pair.b));
         let near = pairs.into_iter().map(PackedPair::from).collect();
-        Self::new(Sorted::held(near), Vec::new(), Closeness::within(0), Room::unlimited())
+        Self::new(
+            Sorted::in_memory(near),
+            Vec::new(),
+            Closeness::within(0),
+            MemoryBudget::unlimited(),
+        )
     }
 
     /// Pairs of different items, equal ones standing by their first; in order of `(a, b)`.
@@ -83,7 +88,7 @@ impl AlikePairs {
     }
 
     /// [`near`](Self::near), as they are stored.
-    pub(crate) fn near_packed(&self) -> Records<'_, PackedPair> {
+    pub(crate) fn near_packed(&self) -> SortedIter<'_, PackedPair> {
         self.near.iter()
     }
 
@@ -132,9 +137,9 @@ impl AlikePairs {
         equals: Equals,
         on_pair: impl FnMut(AlikePair) -> Result<(), E>,
     ) -> Result<(), E> {
-        let Self { near, equal, equals: closeness, room } = self;
+        let Self { near, equal, equals: closeness, budget } = self;
         let listing = Listing::new(equal, *closeness, equals);
-        listing.for_each(|| near.iter(), room, on_pair)
+        listing.for_each(|| near.iter(), budget, on_pair)
     }
 
     /// Every pair, as [`for_each`](Self::for_each) reports them.
@@ -150,7 +155,7 @@ impl AlikePairs {
     /// copies here and a thousand there do not make a million pairs.
     pub fn crossing(&self, own: usize) -> Result<Self, PairsError> {
         let is_own = |item: &u32| (*item as usize) < own;
-        let mut found = Sorter::new(&self.room);
+        let mut found = Sorter::new(&self.budget);
         let mut cross = |ones: &[u32], others: &[u32], like: AlikePair| {
             let Some(&b) = others.iter().find(|item| !is_own(item)) else { return Ok(()) };
             let mut ones = ones.iter().copied().filter(is_own);
@@ -165,22 +170,22 @@ impl AlikePairs {
             cross(ones, others, pair)?;
             cross(others, ones, pair)?;
         }
-        let near = found.finish()?.settle(&self.room, Some)?;
-        Ok(Self::new(near, Vec::new(), self.equals, self.room.clone()))
+        let near = found.finish()?.into_sorted(&self.budget, Some)?;
+        Ok(Self::new(near, Vec::new(), self.equals, self.budget.clone()))
     }
 
     /// The same without pairs of different items that are not wanted: by those that [`near`] has.
     ///
     /// [`near`]: Self::near
     pub fn wanted(&self, mut is_wanted: impl FnMut(AlikePair) -> bool) -> Result<Self, PairsError> {
-        let mut found = Sorter::new(&self.room);
+        let mut found = Sorter::new(&self.budget);
         for pair in self.near() {
             let pair = pair?;
             if is_wanted(pair) {
                 found.push(PackedPair::from(pair))?;
             }
         }
-        Ok(Self { near: found.finish()?.settle(&self.room, Some)?, ..self.clone() })
+        Ok(Self { near: found.finish()?.into_sorted(&self.budget, Some)?, ..self.clone() })
     }
 
     /// Links by their `a`, in order: what `links` makes of each pair of different items.
@@ -188,7 +193,7 @@ impl AlikePairs {
         &self,
         mut links: impl FnMut(PackedPair) -> L,
     ) -> Result<InOrder<PackedPair>, PairsError> {
-        let mut sorter = Sorter::new(&self.room);
+        let mut sorter = Sorter::new(&self.budget);
         for pair in self.near_packed() {
             links(pair?).into_iter().try_for_each(|link| sorter.push(link))?;
         }
@@ -221,7 +226,7 @@ impl From<&Pairs> for AlikePairs {
             .equal_groups()
             .flat_map(|group| group[1..].iter().map(|&copy| (group[0], copy)))
             .collect();
-        Self::new(Sorted::held(near), equal, Closeness::within(0), Room::unlimited())
+        Self::new(Sorted::in_memory(near), equal, Closeness::within(0), MemoryBudget::unlimited())
     }
 }
 
@@ -235,7 +240,7 @@ pub(crate) struct PackedPair {
 }
 
 impl Record for PackedPair {
-    fn place(&self) -> u64 {
+    fn sort_key(&self) -> u64 {
         u64::from(self.a) << 32 | u64::from(self.b)
     }
 }

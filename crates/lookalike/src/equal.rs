@@ -1,7 +1,7 @@
-//! Which items are the very same?
+//! Groups of equal items.
 //!
-//! [`EqualGroups`] keeps equal items together, so that a million copies are one group and not half a
-//! billion pairs. What makes two items equal is the caller's business.
+//! [`EqualGroups`] keeps equal items together, so that a million copies are one group instead of half a
+//! trillion pairs. The caller decides what makes two items equal.
 
 use rayon::prelude::*;
 
@@ -10,37 +10,38 @@ use rayon::prelude::*;
 pub(crate) struct EqualGroups {
     items: Vec<u32>,
     ends: Vec<usize>,
-    /// The first item of each group once more: they are looked for all the time.
+    /// The first item of each group again, for fast lookup.
     firsts: ItemSet,
 }
 
-/// Items that are looked for among many others, most of them in vain.
+/// A set of items, fast for lookups that mostly fail.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ItemSet {
     items: Vec<u32>,
-    /// Bits by the lowest bits of an item, set if it is one of them: few enough to stay in the cache.
+    /// A filter in front of `items`: one bit per value of the lowest bits of an item. Small enough to stay in
+    /// the cache.
     marks: Vec<u64>,
 }
 
 impl ItemSet {
-    /// Takes ascending items.
+    /// From ascending items.
     pub fn new(items: Vec<u32>) -> Self {
         let words = if items.is_empty() { 0 } else { items.len().div_ceil(4).next_power_of_two() };
         let mut set = Self { items, marks: vec![0; words] };
         for item in &set.items {
-            let (word, bit) = place(*item, words);
+            let (word, bit) = mark_of(*item, words);
             set.marks[word] |= bit;
         }
         set
     }
 
-    /// How many come before this one, if it is one of them.
+    /// The item's position in the set, if it is there.
     #[inline]
     pub fn find(&self, item: u32) -> Option<usize> {
         if self.items.is_empty() {
             return None;
         }
-        let (word, bit) = place(item, self.marks.len());
+        let (word, bit) = mark_of(item, self.marks.len());
         if self.marks[word] & bit == 0 {
             return None;
         }
@@ -50,12 +51,12 @@ impl ItemSet {
 
 /// The word and the bit of an item's mark.
 #[inline]
-fn place(item: u32, words: usize) -> (usize, u64) {
+fn mark_of(item: u32, words: usize) -> (usize, u64) {
     ((item as usize / 64) & (words - 1), 1 << (item % 64))
 }
 
 impl EqualGroups {
-    /// From pairs `(one, copy)` in which every copy occurs with the first item of its group.
+    /// From pairs `(one, copy)`; every copy must occur with the first item of its group.
     pub fn new(mut pairs: Vec<(u32, u32)>) -> Self {
         pairs.par_sort_unstable_by_key(|&(one, copy)| (copy, one));
         pairs.dedup_by_key(|pair| pair.1);
@@ -92,7 +93,7 @@ impl EqualGroups {
         self.firsts.find(first).map(|index| self.group(index))
     }
 
-    /// How many items an item stands for that is the first of its group, or alone.
+    /// The size of the group whose first item this is; 1 if it is in no group.
     pub fn size(&self, first: u32) -> u64 {
         self.of(first).map_or(1, |group| group.len() as u64)
     }

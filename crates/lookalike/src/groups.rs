@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, iter::Peekable};
 use crate::{
     AlikePairs, Closeness, PairsError,
     alike::PackedPair,
-    sorted::{InOrder, Records},
+    sorted::{InOrder, SortedIter},
 };
 
 /// Groups of at least two items, in order of their keepers' numbers.
@@ -205,7 +205,7 @@ impl Classes {
 /// Links in the order of the ranks from which they lead.
 struct Links<'a> {
     /// If classes are taken in the order of their names: all that lead to a later one.
-    near: Option<Peekable<Records<'a, PackedPair>>>,
+    near: Option<Peekable<SortedIter<'a, PackedPair>>>,
     /// All others.
     sorted: Peekable<InOrder<PackedPair>>,
 }
@@ -315,7 +315,7 @@ mod tests {
     use super::*;
     use crate::{
         AlikePair,
-        sorted::{Room, Sorter},
+        sorted::{MemoryBudget, Sorter},
     };
     use proptest::prelude::*;
     use std::collections::{HashMap, HashSet};
@@ -378,7 +378,7 @@ mod tests {
                 pairs,
                 equal,
                 if verified { Closeness::similar(0, 1.0) } else { Closeness::within(0) },
-                &Room::unlimited(),
+                &MemoryBudget::unlimited(),
             ),
         }
     }
@@ -387,12 +387,12 @@ mod tests {
         pairs: Vec<AlikePair>,
         equal: Vec<(u32, u32)>,
         equals: Closeness,
-        room: &Room,
+        budget: &MemoryBudget,
     ) -> AlikePairs {
-        let sorter = Sorter::new(room);
+        let sorter = Sorter::new(budget);
         sorter.append(&mut pairs.into_iter().map(PackedPair::from).collect()).unwrap();
-        let near = sorter.finish().unwrap().settle(room, Some).unwrap();
-        AlikePairs::new(near, equal, equals, room.clone())
+        let near = sorter.finish().unwrap().into_sorted(budget, Some).unwrap();
+        AlikePairs::new(near, equal, equals, budget.clone())
     }
 
     /// The same pairs, in temporary files.
@@ -401,8 +401,8 @@ mod tests {
             |group: &[u32]| group[1..].iter().map(|&copy| (group[0], copy)).collect::<Vec<_>>();
         let equal = pairs.equal_groups().flat_map(copies).collect();
         let near: Result<_, _> = pairs.near().collect();
-        let room = Room::new(0, std::env::temp_dir());
-        in_room(near.unwrap(), equal, pairs.equal_closeness(), &room)
+        let budget = MemoryBudget::new(0, std::env::temp_dir());
+        in_room(near.unwrap(), equal, pairs.equal_closeness(), &budget)
     }
 
     fn lookup(pairs: &AlikePairs) -> HashMap<(u32, u32), AlikePair> {
@@ -533,7 +533,8 @@ mod tests {
     fn a_million_equal_items_are_one_group_at_once() {
         let items = 1_000_000;
         let equal = (1..items).map(|copy| (0, copy)).collect();
-        let pairs = in_room(Vec::new(), equal, Closeness::similar(0, 1.0), &Room::unlimited());
+        let pairs =
+            in_room(Vec::new(), equal, Closeness::similar(0, 1.0), &MemoryBudget::unlimited());
         let order: Vec<u32> = (0..items).rev().collect();
         for groups in [
             star(items as usize, &order, &pairs).unwrap(),

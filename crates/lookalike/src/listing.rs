@@ -1,9 +1,9 @@
-//! Which pairs are listed when many items are equal?
+//! Lists the pairs of a search that kept equal items together.
 //!
-//! A search finds near pairs between first items, and groups of equal ones. Either every group is
-//! *spread*: its first item stands for all its members; or members are *tied*: listed with their
-//! first item only. Pairs come in order of `(a, b)`, made one item at a time: memory is for the
-//! groups and for one item's partners, never for all pairs.
+//! A search finds near pairs between the first items of groups, and the groups of equal items. A listing
+//! either *expands* groups, so that every member has the pairs of its first item, or *ties* members to
+//! their first item, so that they are listed with it alone. Pairs are produced one item at a time, in
+//! order of `(a, b)`: memory holds the groups and the partners of one item, never all pairs.
 
 use std::iter::Peekable;
 
@@ -12,10 +12,10 @@ use crate::{
     alike::PackedPair,
     equal::EqualGroups,
     pairs::PairsError,
-    sorted::{Room, Sorter},
+    sorted::{MemoryBudget, Sorter},
 };
 
-/// The groups, arranged so that all partners of an item are found at once.
+/// Groups of equal items, and how their pairs are listed.
 pub(crate) struct Listing<'a> {
     groups: &'a EqualGroups,
     /// How close equal items are.
@@ -28,12 +28,12 @@ impl<'a> Listing<'a> {
         Self { groups, closeness, equals }
     }
 
-    /// Calls `on_pair` for every listed pair, until it fails. `near` begins the near pairs, by
-    /// `(a, b)`, anew each time.
+    /// Calls `on_pair` for every listed pair, until it fails. Each call of `near` starts another pass over
+    /// the near pairs, in order of `(a, b)`.
     pub fn for_each<E, N>(
         &self,
         near: impl Fn() -> N,
-        room: &Room,
+        budget: &MemoryBudget,
         mut on_pair: impl FnMut(AlikePair) -> Result<(), E>,
     ) -> Result<(), E>
     where
@@ -43,7 +43,7 @@ impl<'a> Listing<'a> {
         if self.groups.is_empty() {
             return near().try_for_each(|pair| on_pair(AlikePair::from(pair?)));
         }
-        let others = self.other_links(near(), room)?;
+        let others = self.other_links(near(), budget)?;
         let (mut near, mut others) = (near().peekable(), others.peekable());
         let members = self.members();
         let mut members = members.iter().peekable();
@@ -74,14 +74,14 @@ impl<'a> Listing<'a> {
         }
     }
 
-    /// How items have partners beyond those that come after a first one: members of spread groups
-    /// through their first, and whoever comes between two of them.
+    /// Links to partners that do not follow from the near pairs in order: those of members of expanded
+    /// groups, and those of items between two members.
     fn other_links(
         &self,
         near: impl Iterator<Item = Result<PackedPair, PairsError>>,
-        room: &Room,
+        budget: &MemoryBudget,
     ) -> Result<impl Iterator<Item = Result<PackedPair, PairsError>>, PairsError> {
-        let mut links = Sorter::new(room);
+        let mut links = Sorter::new(budget);
         for pair in near {
             let pair = pair?;
             let [ones, others] = [self.stands_for(&pair.a), self.stands_for(&pair.b)];
@@ -96,34 +96,34 @@ impl<'a> Listing<'a> {
         links.finish()
     }
 
-    /// Members of spread groups with the number of their group, by member.
+    /// Members of expanded groups with the number of their group, in order of the members.
     fn members(&self) -> Vec<(u32, u32)> {
-        let is_spread = self.equals == Equals::All;
-        let spread = (0..).zip(self.groups.iter()).filter(|_| is_spread);
-        let mut members: Vec<_> = spread
+        let is_expanded = self.equals == Equals::All;
+        let expanded = (0..).zip(self.groups.iter()).filter(|_| is_expanded);
+        let mut members: Vec<_> = expanded
             .flat_map(|(number, group)| group.iter().map(move |&member| (member, number)))
             .collect();
         members.sort_unstable();
         members
     }
 
-    /// Partners of an item through the first of theirs.
+    /// Adds the partners of an item that a link stands for.
     fn add_near(&self, link: PackedPair, partners: &mut Vec<PackedPair>) {
         let later = after(self.stands_for(&link.b), link.a);
         partners.extend(later.iter().map(|&b| link.between(link.a, b)));
     }
 
-    /// Partners of `item` that equal it: later members, or for a tie all members.
+    /// Adds the members of a group that come after `item`.
     fn add_equals(&self, item: u32, group: &[u32], partners: &mut Vec<PackedPair>) {
         let equals = after(group, item).iter();
         let pair = |&b: &u32| AlikePair { a: item, b, closeness: self.closeness };
         partners.extend(equals.map(pair).map(PackedPair::from));
     }
 
-    /// The items a near pair's end speaks for.
+    /// The items that one end of a near pair stands for.
     fn stands_for<'b>(&'b self, first: &'b u32) -> &'b [u32] {
-        let spread = self.groups.of(*first).filter(|_| self.equals == Equals::All);
-        spread.unwrap_or(std::slice::from_ref(first))
+        let group = self.groups.of(*first).filter(|_| self.equals == Equals::All);
+        group.unwrap_or(std::slice::from_ref(first))
     }
 }
 
@@ -151,7 +151,7 @@ fn next_of<N>(links: &mut Links<N>, item: u32) -> Result<Option<PackedPair>, Pai
 where
     N: Iterator<Item = Result<PackedPair, PairsError>>,
 {
-    // Not `next_if`: it takes a link out and puts it back.
+    // `next_if` would take the link out and put it back.
     match links.peek() {
         Some(Ok(link)) if link.a != item => Ok(None),
         _ => links.next().transpose(),
@@ -164,7 +164,11 @@ mod tests {
     use crate::{AlikePairs, sorted::Sorted};
 
     /// Items by fingerprint value; near are values that differ by one.
-    fn listed(values: &[u32], equals: Equals, room: &Room) -> (Vec<AlikePair>, Vec<AlikePair>) {
+    fn listed(
+        values: &[u32],
+        equals: Equals,
+        budget: &MemoryBudget,
+    ) -> (Vec<AlikePair>, Vec<AlikePair>) {
         let first_of = |value| values.iter().position(|&other| other == value);
         let is_first = |&item: &usize| first_of(values[item]) == Some(item);
         let copies = (0..values.len()).filter(|item| !is_first(item));
@@ -181,8 +185,8 @@ mod tests {
         });
         let near =
             near.into_iter().filter(|pair| pair.closeness.distance > Some(0)).map(PackedPair::from);
-        let near = Sorted::held(near.collect());
-        let pairs = AlikePairs::new(near, equal.collect(), Closeness::within(0), room.clone());
+        let near = Sorted::in_memory(near.collect());
+        let pairs = AlikePairs::new(near, equal.collect(), Closeness::within(0), budget.clone());
         let mut found = Vec::new();
         let listed = pairs.list(equals, |pair| {
             found.push(pair);
@@ -206,12 +210,12 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_ends_the_list_and_no_item_is_told_in_part() {
+    fn a_read_error_ends_the_list_and_no_item_is_listed_in_part() {
         let groups = EqualGroups::new(vec![(1, 4)]);
         let pair = |a, b| PackedPair::from(AlikePair { a, b, closeness: Closeness::within(1) });
         let links = [pair(0, 1), pair(2, 3), pair(2, 5)];
         let all = [(0, 1), (0, 4), (1, 4), (2, 3), (2, 5)];
-        for (readable, told) in [(0, 0), (1, 0), (2, 3), (3, 5)] {
+        for (readable, listed_pairs) in [(0, 0), (1, 0), (2, 3), (3, 5)] {
             // Where items are equal, the links are read twice: the second time, some are lost.
             let times = std::cell::Cell::new(0);
             let near = || {
@@ -223,16 +227,20 @@ mod tests {
             };
             let mut listed = Vec::new();
             let listing = Listing::new(&groups, Closeness::within(0), Equals::All);
-            let end = listing.for_each(near, &Room::unlimited(), |pair| {
+            let end = listing.for_each(near, &MemoryBudget::unlimited(), |pair| {
                 listed.push((pair.a, pair.b));
                 Ok::<_, PairsError>(())
             });
-            assert_eq!((end.is_ok(), &listed[..]), (told == all.len(), &all[..told]), "{readable}");
+            assert_eq!(
+                (end.is_ok(), &listed[..]),
+                (listed_pairs == all.len(), &all[..listed_pairs]),
+                "{readable}"
+            );
         }
     }
 
     #[test]
-    fn every_spread_in_any_room_lists_what_its_definition_says_in_order() {
+    fn every_listing_within_any_budget_equals_its_definition_in_order() {
         let mut state = 7u64;
         for _ in 0..500 {
             let mut random = || {
@@ -241,9 +249,9 @@ mod tests {
             };
             let (len, spread) = (random() % 25, random() % 12 + 1);
             let values: Vec<_> = (0..len).map(|_| random() % spread).collect();
-            for room in [Room::unlimited(), Room::new(0, std::env::temp_dir())] {
+            for budget in [MemoryBudget::unlimited(), MemoryBudget::new(0, std::env::temp_dir())] {
                 for equals in [Equals::All, Equals::First] {
-                    let (found, expected) = listed(&values, equals, &room);
+                    let (found, expected) = listed(&values, equals, &budget);
                     assert_eq!(found, expected, "{values:?}, {equals:?}");
                 }
             }

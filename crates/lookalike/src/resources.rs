@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{Kernel, PairsError, sorted::Room};
+use crate::{Kernel, PairsError, sorted::MemoryBudget};
 
 /// What a search may use: memory, a folder for what does not fit, instructions; and who is told how
 /// far it is. None of it changes an answer.
@@ -81,9 +81,9 @@ impl<'a> Resources<'a> {
     }
 
     /// Room for as much.
-    pub(crate) fn room(&self, eighths: u64) -> Room {
-        let room = |bytes| Room::new(bytes, self.folder().to_owned());
-        self.share(eighths).map_or_else(Room::unlimited, room)
+    pub(crate) fn budget(&self, eighths: u64) -> MemoryBudget {
+        let budget = |bytes| MemoryBudget::new(bytes, self.folder().to_owned());
+        self.share(eighths).map_or_else(MemoryBudget::unlimited, budget)
     }
 
     /// Tells how much is done. Unwinds if the search is to stop: [`stoppable`] turns that into an

@@ -28,8 +28,7 @@ impl<const WORDS: usize> Lane<WORDS> {
         Self { bits, budget, blocks }
     }
 
-    /// Lanes of these budgets, each cut into as many blocks as `blocks` says for its budget. All blocks
-    /// have nearly the same size.
+    /// Lanes of these budgets, each cut into `blocks(budget)` blocks. All blocks have nearly the same size.
     pub fn deal(
         order: &BitOrder,
         budgets: impl Iterator<Item = u32> + Clone,

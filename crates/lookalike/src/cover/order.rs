@@ -1,4 +1,4 @@
-//! In which order are bits dealt to blocks?
+//! The order in which bits are dealt to blocks.
 
 use super::shares;
 use crate::hamming::bits::BitSet;
@@ -12,13 +12,13 @@ pub(crate) struct BitOrder {
 }
 
 impl BitOrder {
-    /// Neighbouring positions stay together: cheapest to gather, good if all bits tell alike.
+    /// Neighbouring positions go to the same block: cheapest to gather, good if all bits are equally informative.
     pub fn contiguous(positions: Vec<u32>) -> Self {
         Self { positions, contiguous: true }
     }
 
-    /// Positions are dealt out in turn, back and forth, so that every block gets its share of the
-    /// telling bits that stand first.
+    /// Positions are dealt to blocks in turn, back and forth, so that every block gets its share of the
+    /// informative bits, which come first.
     pub fn dealt(positions: Vec<u32>) -> Self {
         Self { positions, contiguous: false }
     }
@@ -37,7 +37,7 @@ impl BitOrder {
         Self { positions: positions.collect(), contiguous: self.contiguous }
     }
 
-    /// The same order of some of its positions.
+    /// The same order of the positions in `bits`.
     pub(super) fn among<const WORDS: usize>(&self, bits: &BitSet<WORDS>) -> Self {
         let positions = self.positions.iter().copied().filter(|&position| bits.contains(position));
         Self { positions: positions.collect(), contiguous: self.contiguous }

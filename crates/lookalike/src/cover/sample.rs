@@ -1,4 +1,4 @@
-//! How well do bits tell the fingerprints of a sample apart?
+//! How well bits distinguish the fingerprints of a sample.
 
 use crate::{Fingerprint, hamming::bits::BitSet};
 
@@ -31,7 +31,7 @@ pub(crate) fn masked<const WORDS: usize>(
     std::array::from_fn(|word| print.0[word] & key.0[word])
 }
 
-/// How many pairs so many items make.
+/// The number of pairs of this many items.
 pub(crate) fn pairs_of(items: usize) -> f64 {
     items as f64 * (items as f64 - 1.0) / 2.0
 }

@@ -1,9 +1,7 @@
-//! Which bits must two fingerprints share if they differ in at most k?
+//! The tree of blocks that a join walks.
 //!
-//! A [`Cover`] cuts the bits into lanes and grants each lane a budget of errors, such that k
-//! errors cannot overrun every budget at once. Inside a lane, errors within the budget cannot touch
-//! all of its branches: some block is equal, and so on along a path. Looking at every path in turn
-//! finds every pair; [`Path::owns`] says which one reports it.
+//! Errors within the budget of a lane cannot touch all of its first branches: some block is equal, and so on
+//! along a path. Following every path finds every pair; [`Path::owns`] says which path reports it.
 
 use super::{BitOrder, Lane, budgets, choices, owns};
 use crate::{Fingerprint, hamming::bits::BitSet};
@@ -17,11 +15,11 @@ pub(crate) struct Cover<const WORDS: usize> {
     pub trunks: Vec<Vec<Branch<WORDS>>>,
 }
 
-/// A block of a lane's bits, and where to look next among items that are equal in it.
+/// A block of a lane's bits, and the blocks to compare next among items that agree in it.
 ///
-/// Of branches side by side, errors within the lane's budget leave at least one block equal; the first
-/// such branch is the one that counts. There may be none where more blocks are known to be equal: a path
-/// need not be walked to its end.
+/// Errors within the lane's budget leave the block of at least one sibling equal; the first such sibling
+/// counts. There may be no branches although more blocks must be equal: a path need not be followed to its
+/// end.
 #[derive(Clone, Debug)]
 pub(crate) struct Branch<const WORDS: usize> {
     pub block: BitSet<WORDS>,
@@ -37,13 +35,13 @@ pub(crate) enum Cut {
     Twice,
 }
 
-/// The blocks chosen on a way along branches, which may go on.
+/// The blocks chosen along a path, which may continue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Path<const WORDS: usize> {
     pub lane: usize,
     /// All bits of the chosen blocks.
     pub equal: BitSet<WORDS>,
-    /// The blocks that stood before them. A pair that it reports differs in each.
+    /// The siblings before them. A pair that the path reports differs in each.
     pub unequal: Vec<BitSet<WORDS>>,
 }
 
@@ -96,8 +94,8 @@ impl Cut {
 }
 
 impl<const WORDS: usize> Branch<WORDS> {
-    /// Branches of which at most `budget` blocks are hit, so many steps deep. If the first equal one is the
-    /// third, two errors are accounted for, and of the blocks behind it only those that are left can hit.
+    /// The tree of blocks of which at most `budget` are hit, `steps` deep. If the first equal block is the third,
+    /// two errors are accounted for, and only the remaining ones can hit the blocks behind it.
     fn first_equal(blocks: &[BitSet<WORDS>], budget: usize, steps: u32) -> Vec<Self> {
         if steps == 0 {
             return Vec::new();
@@ -114,7 +112,7 @@ impl<const WORDS: usize> Branch<WORDS> {
         Self { block, branches: Vec::new() }
     }
 
-    /// The blocks of all branches behind this one, each once.
+    /// The blocks of all branches behind this one, without repeats.
     pub fn blocks_behind(&self) -> Vec<BitSet<WORDS>> {
         let mut blocks = Vec::new();
         self.collect_blocks(&mut blocks);
@@ -130,7 +128,7 @@ impl<const WORDS: usize> Branch<WORDS> {
         }
     }
 
-    /// For every path that begins here, how many bits it shares.
+    /// The number of equal bits of every path that begins here.
     pub fn shared_bits(&self) -> Vec<u32> {
         let own = self.block.len();
         match &self.branches[..] {
@@ -143,12 +141,12 @@ impl<const WORDS: usize> Branch<WORDS> {
 }
 
 impl<const WORDS: usize> Path<WORDS> {
-    /// The path that chooses nothing yet.
+    /// A path without blocks.
     pub fn new(lane: usize) -> Self {
         Self { lane, equal: BitSet::EMPTY, unequal: Vec::new() }
     }
 
-    /// The path that goes on by this one of some branches.
+    /// The path that continues with one of these branches.
     pub fn then(&self, branches: &[Branch<WORDS>], chosen: usize) -> Self {
         let equal = self.equal.union(&branches[chosen].block);
         let before = branches[..chosen].iter().map(|branch| branch.block);
@@ -161,8 +159,8 @@ impl<const WORDS: usize> Path<WORDS> {
 
     /// Whether this path reports the pair with this xor: at every step, its block is the first equal one.
     ///
-    /// Of the paths that find a pair, exactly one was chosen so, and a pair is reported once. A path that
-    /// was not walked to its end reports for all its continuations: they share its beginning.
+    /// That holds for exactly one of the paths that find a pair. A path that was not followed to its end
+    /// reports for all its continuations, which begin with it.
     #[inline(always)]
     pub fn owns(&self, cover: &Cover<WORDS>, xor: &Fingerprint<WORDS>) -> bool {
         self.equal.all_zero(xor)
@@ -171,14 +169,14 @@ impl<const WORDS: usize> Path<WORDS> {
     }
 }
 
-/// How many of `picked` steps paths make. Many blocks forced by the user would make more paths than there
-/// are items; what all share at the beginning finds the same pairs.
+/// How many of `picked` steps paths take. Many blocks, forced by the user, would make more paths than there
+/// are items; shorter paths find the same pairs.
 fn useful_steps(budget: u32, picked: u32) -> u32 {
-    const MOST_BRANCHES: f64 = 16_384.0;
+    const MAX_BRANCHES: f64 = 16_384.0;
     let mut branches = 0.0;
     let few = (1..=picked).take_while(|&depth| {
         branches += choices(budget, depth);
-        branches <= MOST_BRANCHES
+        branches <= MAX_BRANCHES
     });
     (few.count() as u32).max(1)
 }
@@ -188,7 +186,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Every full path of a cover, as the joins walk them, behind all its beginnings.
+    /// Every full path of a cover, after all its beginnings.
     fn paths<const WORDS: usize>(cover: &Cover<WORDS>) -> Vec<Vec<Path<WORDS>>> {
         fn extend<const WORDS: usize>(
             branches: &[Branch<WORDS>],
@@ -258,7 +256,7 @@ mod tests {
             errors in proptest::collection::vec(0u32..256, 0..=31),
             lanes in 1u32..=32, cut in 0usize..4, dealt: bool,
         ) {
-            // A single lane has thousands of paths of three blocks.
+            // A single lane would have thousands of paths of three blocks.
             let cut = if lanes < 4 { Cut::Once { picked: 2 } } else { cuts()[cut] };
             let cover = Cover::<4>::new(&orders(256)[usize::from(dealt)], 31, lanes, cut);
             let mut xor = Fingerprint::ZERO;

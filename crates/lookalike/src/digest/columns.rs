@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::{Digest, DigestRef, Identity, Lists, PrintColumn, Shape};
 use crate::{
     Fingerprint, PairsError, Resources, equal::EqualGroups, fragments::Fragment, overlap::Sets,
-    pairs::Held, verify::Set,
+    pairs::StoredPrints, verify::Set,
 };
 
 /// The digests of many items, by number.
@@ -232,7 +232,7 @@ impl Digests {
     /// The first fingerprints of these entries, which have some.
     pub(crate) fn gather<const WORDS: usize>(
         &self,
-        held: &Held<WORDS>,
+        held: &StoredPrints<WORDS>,
         entries: &[u32],
         number: usize,
     ) -> Vec<Fingerprint<WORDS>> {

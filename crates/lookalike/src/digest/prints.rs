@@ -1,12 +1,12 @@
 //! The column of fingerprints, of any width.
 
-use crate::{Fingerprint, PairsError, Resources, Width, pairs::Held};
+use crate::{Fingerprint, PairsError, Resources, Width, pairs::StoredPrints};
 
 /// Fingerprints of one width; those of one item follow each other.
 pub(crate) enum PrintColumn {
-    W1(Held<1>),
-    W2(Held<2>),
-    W4(Held<4>),
+    W1(StoredPrints<1>),
+    W2(StoredPrints<2>),
+    W4(StoredPrints<4>),
 }
 
 /// Runs code on a column of any width, in which `$prints` has the type of that width. The one place
@@ -25,9 +25,9 @@ pub(crate) use with_prints;
 impl PrintColumn {
     pub fn new(width: Width) -> Self {
         match width {
-            Width::Bits32 | Width::Bits64 => Self::W1(Held::default()),
-            Width::Bits128 => Self::W2(Held::default()),
-            Width::Bits256 => Self::W4(Held::default()),
+            Width::Bits32 | Width::Bits64 => Self::W1(StoredPrints::default()),
+            Width::Bits128 => Self::W2(StoredPrints::default()),
+            Width::Bits256 => Self::W4(StoredPrints::default()),
         }
     }
 

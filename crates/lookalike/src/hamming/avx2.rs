@@ -1,10 +1,10 @@
-//! The AVX2 kernels. Each has a portable twin in the file that calls it.
+//! The AVX2 kernels of filter and scan. Each has a portable twin in the file that calls it.
 #![expect(unsafe_code, reason = "vector loads take pointers; calls need the CPU features checked")]
 
 use std::{arch::x86_64::*, ops::Range};
 
 use super::{
-    columns::{Lists, MOST_COLUMNS, Nibbles},
+    columns::{Lists, MAX_COLUMNS, Nibbles},
     filter::{Digests, Filter, PADDING, Passed},
     kernel::Avx2,
 };
@@ -32,9 +32,9 @@ pub(super) fn buckets(
     }
 }
 
-/// At most `MOST` bits: clearing the lowest set bit that often leaves nothing.
+/// At most `MAX` bits: clearing the lowest set bit that many times leaves zero.
 #[target_feature(enable = "avx2,popcnt")]
-fn few<const MOST: u32>(
+fn few<const MAX: u32>(
     checks: &[u32],
     ends: &[u32],
     largest: u32,
@@ -44,7 +44,7 @@ fn few<const MOST: u32>(
     let minus_one = _mm256_set1_epi32(-1);
     sweep(checks, ends, largest, digests, passed, |xor| {
         let mut left = xor;
-        for _ in 0..MOST {
+        for _ in 0..MAX {
             left = _mm256_and_si256(left, _mm256_add_epi32(left, minus_one));
         }
         _mm256_cmpeq_epi32(left, _mm256_setzero_si256())
@@ -100,9 +100,9 @@ fn nibble_ones(nibbles: __m256i) -> __m256i {
     _mm256_shuffle_epi8(table, nibbles)
 }
 
-/// Compares all items with the few that follow them, whatever bucket those are in, and then those
-/// that are farther apart in one bucket: where buckets are short, no loop is as long as one of them,
-/// and no branch needs to be guessed.
+/// Compares all items with the few that follow them, in any bucket, and then the items of long buckets that
+/// are farther apart: where buckets are short, no loop depends on the length of one, and no branch is
+/// mispredicted.
 #[target_feature(enable = "avx2,popcnt")]
 #[inline]
 fn sweep(
@@ -128,9 +128,9 @@ fn sweep(
     hits.look();
 }
 
-/// Holds eight neighbours in a register and slides those that follow past them, one position at a
-/// time, so many `steps` or to the end of `items`: four for one branch. The number of `steps` is a
-/// multiple of four, or they go to the end.
+/// Holds eight neighbours in a register and compares them with those `steps` positions further, one step at
+/// a time, up to the end of `items`; four steps per branch. The number of `steps` is a multiple of four, or
+/// they reach the end.
 #[target_feature(enable = "avx2,popcnt")]
 #[inline]
 fn slide(
@@ -158,8 +158,8 @@ fn slide(
     }
 }
 
-/// Which lanes of four vectors are not zero. Bits 0 to 3 are the lower lanes of the first, the next four
-/// those of the second, and so on; from 16 on, the upper ones.
+/// Which lanes of four vectors are not zero. Bits 0 to 3 are the lower lanes of the first vector, the next
+/// four those of the second, and so on; bits 16 to 31 are the upper lanes.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn lanes_of(vectors: [__m256i; 4]) -> u32 {
@@ -169,23 +169,23 @@ fn lanes_of(vectors: [__m256i; 4]) -> u32 {
     !_mm256_movemask_epi8(bytes) as u32
 }
 
-/// Pairs that have passed a filter, to be looked at together.
+/// Pairs that passed a filter, tested together.
 struct Hits<'a> {
-    pairs: [(u32, u32); MOST_HITS],
+    pairs: [(u32, u32); MAX_HITS],
     count: usize,
     digests: Digests<'a>,
     passed: &'a mut Passed,
 }
 
-const MOST_HITS: usize = 512;
+const MAX_HITS: usize = 512;
 
 impl<'a> Hits<'a> {
     fn new(digests: Digests<'a>, passed: &'a mut Passed) -> Self {
-        Self { pairs: [(0, 0); MOST_HITS], count: 0, digests, passed }
+        Self { pairs: [(0, 0); MAX_HITS], count: 0, digests, passed }
     }
 
-    /// Adds the pairs of the eight items from `at` on with those `step` and up to three more behind
-    /// them, if the `lanes` say so and they do not reach beyond the bucket.
+    /// Adds the pairs of the eight items from `at` on with those `step` to `step + 3` positions further, where
+    /// `lanes` has a bit and the bucket does not end before.
     #[target_feature(enable = "avx2,popcnt")]
     #[inline]
     fn add(&mut self, mut lanes: u32, at: u32, step: u32, end: u32) {
@@ -194,11 +194,11 @@ impl<'a> Hits<'a> {
             lanes &= lanes - 1;
             let i = at + (place & 3 | place >> 2 & 4);
             let j = i + step + (place >> 2 & 3);
-            self.pairs[self.count % MOST_HITS] = (i, j);
+            self.pairs[self.count % MAX_HITS] = (i, j);
             self.count += usize::from(j < end);
         }
-        // There are 32 lanes.
-        if self.count > MOST_HITS - 32 {
+        // Up to 32 more may come at a time.
+        if self.count > MAX_HITS - 32 {
             self.look();
         }
     }
@@ -212,25 +212,25 @@ impl<'a> Hits<'a> {
     }
 }
 
-/// How many items that follow are worth comparing each item with before buckets are looked at: twice
-/// as many as a bucket has; none if some bucket is not to be compared at all.
+/// With how many following items every item is compared, before buckets are considered: twice the average
+/// bucket; none if some bucket must not be compared.
 pub(super) fn common_steps(ends: &[u32], largest: u32) -> u32 {
     let total = ends.last().copied().unwrap_or(0);
     let steps = (2 * total / ends.len().max(1) as u32 + 2).next_multiple_of(4);
     let starts = std::iter::once(&0).chain(ends);
     let widest = starts.zip(ends).fold(0, |widest, (start, end)| widest.max(end - start));
-    if steps > MOST_COMMON_STEPS || widest > largest { 0 } else { steps }
+    if steps > MAX_COMMON_STEPS || widest > largest { 0 } else { steps }
 }
 
-/// With more, the loops of single buckets are long enough.
-const MOST_COMMON_STEPS: u32 = PADDING as u32 - 12;
+/// With more steps, the loops over single buckets are long enough.
+const MAX_COMMON_STEPS: u32 = PADDING as u32 - 12;
 
 /// Eight checks from position `at` on.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn load(checks: &[u32], at: u32) -> __m256i {
     debug_assert!(at as usize + 8 <= checks.len());
-    // SAFETY: `at` is at most MOST_COMMON_STEPS and the three of an unfinished `slide` beyond a
+    // SAFETY: `at` is at most MAX_COMMON_STEPS and the three of an unfinished `slide` beyond a
     // bucket's end, and `Filter::buckets` asserts that the slice goes on for PADDING elements there.
     unsafe { _mm256_loadu_si256(checks.as_ptr().add(at as usize).cast()) }
 }
@@ -239,7 +239,7 @@ fn load(checks: &[u32], at: u32) -> __m256i {
 pub(super) fn within(
     _: Avx2,
     lists: &Lists<Nibbles>,
-    query: &[[u32; 2]; MOST_COLUMNS],
+    query: &[[u32; 2]; MAX_COLUMNS],
     range: Range<usize>,
     near: &mut Vec<(u32, u32)>,
 ) {
@@ -253,7 +253,7 @@ pub(super) fn within(
             5 => lists.sweep::<5>(query, range, near),
             6 => lists.sweep::<6>(query, range, near),
             7 => lists.sweep::<7>(query, range, near),
-            _ => lists.sweep::<MOST_COLUMNS>(query, range, near),
+            _ => lists.sweep::<MAX_COLUMNS>(query, range, near),
         }
     }
 }
@@ -262,7 +262,7 @@ impl Lists<Nibbles> {
     #[target_feature(enable = "avx2")]
     fn sweep<const COLUMNS: usize>(
         &self,
-        query: &[[u32; 2]; MOST_COLUMNS],
+        query: &[[u32; 2]; MAX_COLUMNS],
         range: Range<usize>,
         near: &mut Vec<(u32, u32)>,
     ) {
@@ -287,9 +287,9 @@ impl Lists<Nibbles> {
         }
     }
 
-    /// Adds what the other columns of eight fingerprints differ in, and tells those that are near.
+    /// Adds the differing bits of the other columns of a chunk, and reports the fingerprints that are near.
     ///
-    /// Called cold: the loop that calls it needs all registers for itself.
+    /// Cold, so that the calling loop keeps all registers.
     #[target_feature(enable = "avx2")]
     #[cold]
     fn look_closer(
@@ -306,7 +306,7 @@ impl Lists<Nibbles> {
         }
         let mut distances = [0; 8];
         store_lanes(_mm256_add_epi32(sums, lane_sums(counts)), &mut distances);
-        self.tell(chunk, &distances, range, near);
+        self.report(chunk, &distances, range, near);
     }
 }
 
@@ -317,7 +317,7 @@ fn splat(nibbles: &[u32; 2]) -> [__m256i; 2] {
     [_mm256_set1_epi32(nibbles[0] as i32), _mm256_set1_epi32(nibbles[1] as i32)]
 }
 
-/// In how many bits each byte of a column differs.
+/// The number of differing bits of each byte of a column.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn differing(held: &[__m256i; 2], column: &Nibbles) -> __m256i {

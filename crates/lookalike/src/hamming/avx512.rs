@@ -1,17 +1,17 @@
-//! The AVX-512 kernels. Each has a portable twin in the file that calls it.
+//! The AVX-512 kernels of filter and scan. Each has a portable twin in the file that calls it.
 #![expect(unsafe_code, reason = "vector loads take pointers; calls need the CPU features checked")]
 
 use std::{arch::x86_64::*, ops::Range};
 
 use super::{
     avx2::common_steps,
-    columns::{Lists, MOST_COLUMNS, Plain},
+    columns::{Lists, MAX_COLUMNS, Plain},
     filter::{Digests, Passed},
     kernel::Avx512,
 };
 
-/// See [`Filter::buckets`](super::filter::Filter::buckets). No check is looked at: counting bits takes
-/// one instruction, and words decide at once what checks would leave open.
+/// See [`Filter::buckets`](super::filter::Filter::buckets). Checks are not read: counting bits takes one
+/// instruction, and words decide what checks would leave open.
 pub(super) fn buckets(
     _: Avx512,
     ends: &[u32],
@@ -23,8 +23,8 @@ pub(super) fn buckets(
     unsafe { sweep(ends, largest, digests, passed) }
 }
 
-/// Compares all words with the few that follow them, whatever bucket those are in, and then those
-/// that are farther apart in one bucket, as its AVX2 twin does.
+/// Compares all words with the few that follow them, in any bucket, and then those farther apart in long
+/// buckets, like its AVX2 twin.
 #[target_feature(enable = "avx512f,avx512vpopcntdq,popcnt")]
 fn sweep(ends: &[u32], largest: u32, digests: Digests<'_>, passed: &mut Passed) {
     let common = common_steps(ends, largest);
@@ -42,37 +42,37 @@ fn sweep(ends: &[u32], largest: u32, digests: Digests<'_>, passed: &mut Passed) 
     hits.look();
 }
 
-/// Pairs of words that differ in few bits, to be looked at together.
+/// Pairs of words that differ in few bits, tested together.
 struct Hits<'a> {
-    ones: [u64; MOST_HITS],
-    twos: [u64; MOST_HITS],
+    ones: [u64; MAX_HITS],
+    twos: [u64; MAX_HITS],
     count: usize,
     digests: Digests<'a>,
     /// The bits that are counted first, and how many of them may differ.
-    telling: (u64, u32),
+    informative: (u64, u32),
     passed: &'a mut Passed,
 }
 
-const MOST_HITS: usize = 512;
+const MAX_HITS: usize = 512;
 
 /// Words in a vector.
 const LANES: usize = 8;
 
 impl<'a> Hits<'a> {
     fn new(digests: Digests<'a>, passed: &'a mut Passed) -> Self {
-        let telling = digests.telling();
-        Self { ones: [0; MOST_HITS], twos: [0; MOST_HITS], count: 0, digests, telling, passed }
+        let informative = digests.informative();
+        Self { ones: [0; MAX_HITS], twos: [0; MAX_HITS], count: 0, digests, informative, passed }
     }
 
-    /// Holds eight neighbours in a register and slides those that follow past them, one position at a
-    /// time, so many `steps` or to the end of `items`: four for one branch. The number of `steps` is a
-    /// multiple of four, or they go to the end.
+    /// Holds eight neighbours in a register and compares them with those `steps` positions further, one step
+    /// at a time, up to the end of `items`; four steps per branch. The number of `steps` is a multiple of
+    /// four, or they reach the end.
     #[target_feature(enable = "avx512f,avx512vpopcntdq,popcnt")]
     #[inline]
     fn slide(&mut self, items: Range<u32>, steps: Range<u32>) {
         let words = self.digests.words;
-        let bits = _mm512_set1_epi64(self.telling.0 as i64);
-        let most = _mm512_set1_epi64(i64::from(self.telling.1));
+        let bits = _mm512_set1_epi64(self.informative.0 as i64);
+        let most = _mm512_set1_epi64(i64::from(self.informative.1));
         let mut at = items.start;
         while at + steps.start < items.end {
             let held = load(words, at);
@@ -92,9 +92,8 @@ impl<'a> Hits<'a> {
         }
     }
 
-    /// Adds the pairs of eight words with those that lie `from` here on, and one, two and three
-    /// further, if they are near and do not reach beyond the bucket. Most calls add one or two: no loop
-    /// is over these, and no branch needs to be guessed.
+    /// Adds the pairs of eight words with those at `from` and one, two and three positions further, if they are
+    /// near and the bucket does not end before. Most calls add one or two; no branch depends on how many.
     #[target_feature(enable = "avx512f,avx512vpopcntdq,popcnt")]
     #[inline]
     fn add(&mut self, near: [__mmask8; 4], held: __m512i, from: u32, end: u32) {
@@ -108,17 +107,17 @@ impl<'a> Hits<'a> {
             count += near.count_ones() as usize;
         }
         self.count = count;
-        // There are four times eight of them.
-        if count > MOST_HITS - 4 * LANES {
+        // Up to four times eight more may come at a time.
+        if count > MAX_HITS - 4 * LANES {
             self.look();
         }
     }
 
-    /// Looks closer at all of them, eight at a time; see [`Passed::look`].
+    /// Tests all of them, eight at a time; see [`Passed::look`].
     #[target_feature(enable = "avx512f,avx512vpopcntdq,popcnt")]
     #[cold]
     fn look(&mut self) {
-        let Digests { same, lane, lane_most, all, most, rivals, .. } = self.digests;
+        let Digests { same, lane, max_in_lane, all, most, rivals, .. } = self.digests;
         let pairs = &mut self.passed.pairs;
         let mut kept = pairs.len();
         pairs.resize(kept + self.count + LANES, [0; 2]);
@@ -129,12 +128,12 @@ impl<'a> Hits<'a> {
             let there = ((1u32 << (self.count - at).min(LANES)) - 1) as __mmask8;
             let near = _mm512_mask_testn_epi64_mask(there, xor, _mm512_set1_epi64(same as i64))
                 & at_most(xor, all, most)
-                & at_most(xor, lane, lane_most);
+                & at_most(xor, lane, max_in_lane);
             let elsewhere = rivals.iter().map(|rival| at_most(xor, rival.bits, rival.most));
             let here = near & !elsewhere.fold(0, |any, there| any | there);
             let ones = _mm512_maskz_compress_epi64(here, ones);
             let twos = _mm512_maskz_compress_epi64(here, twos);
-            // The first of the one with the first of the other, and so on.
+            // Interleaves the two vectors: one pair after another.
             let first_four = _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11);
             let last_four = _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15);
             let room = pairs[kept..kept + LANES].as_flattened_mut();
@@ -147,7 +146,7 @@ impl<'a> Hits<'a> {
     }
 }
 
-/// Which words have at most so many of `bits`.
+/// Which words have at most `most` of `bits` set.
 #[target_feature(enable = "avx512f,avx512vpopcntdq")]
 #[inline]
 fn at_most(words: __m512i, bits: u64, most: u32) -> __mmask8 {
@@ -155,7 +154,7 @@ fn at_most(words: __m512i, bits: u64, most: u32) -> __mmask8 {
     _mm512_cmple_epu64_mask(count, _mm512_set1_epi64(i64::from(most)))
 }
 
-/// How many of `bits` differ, in each lane.
+/// The number of differing bits among `bits`, in each lane.
 #[target_feature(enable = "avx512f,avx512vpopcntdq")]
 #[inline]
 fn differing(one: __m512i, two: __m512i, bits: __m512i) -> __m512i {
@@ -172,7 +171,7 @@ fn load(words: &[u64], at: u32) -> __m512i {
     unsafe { _mm512_loadu_si512(words.as_ptr().add(at as usize).cast()) }
 }
 
-/// Eight words that are there.
+/// Loads eight words.
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn load_all(words: &[u64; LANES]) -> __m512i {
@@ -193,7 +192,7 @@ fn store(words: &mut [u64], at: usize, lanes: __m512i) {
 pub(super) fn within(
     _: Avx512,
     lists: &Lists<Plain>,
-    query: &[u32; MOST_COLUMNS],
+    query: &[u32; MAX_COLUMNS],
     range: Range<usize>,
     near: &mut Vec<(u32, u32)>,
 ) {
@@ -207,7 +206,7 @@ pub(super) fn within(
             5 => lists.sweep::<5>(query, range, near),
             6 => lists.sweep::<6>(query, range, near),
             7 => lists.sweep::<7>(query, range, near),
-            _ => lists.sweep::<MOST_COLUMNS>(query, range, near),
+            _ => lists.sweep::<MAX_COLUMNS>(query, range, near),
         }
     }
 }
@@ -216,7 +215,7 @@ impl Lists<Plain> {
     #[target_feature(enable = "avx512f,avx512vpopcntdq")]
     fn sweep<const COLUMNS: usize>(
         &self,
-        query: &[u32; MOST_COLUMNS],
+        query: &[u32; MAX_COLUMNS],
         range: Range<usize>,
         near: &mut Vec<(u32, u32)>,
     ) {
@@ -238,7 +237,7 @@ impl Lists<Plain> {
         }
     }
 
-    /// Adds what the other columns of sixteen fingerprints differ in, and tells those that are near.
+    /// Adds the differing bits of the other columns of a chunk, and reports the fingerprints that are near.
     #[target_feature(enable = "avx512f,avx512vpopcntdq")]
     #[cold]
     fn look_closer(
@@ -255,11 +254,11 @@ impl Lists<Plain> {
         let mut distances = [0u32; 16];
         // SAFETY: the array has exactly the sixteen elements that are written.
         unsafe { _mm512_storeu_si512(distances.as_mut_ptr().cast(), sums) }
-        self.tell(chunk, &distances, range, near);
+        self.report(chunk, &distances, range, near);
     }
 }
 
-/// In how many bits each lane of a column differs.
+/// The number of differing bits of each lane of a column.
 #[target_feature(enable = "avx512f,avx512vpopcntdq")]
 #[inline]
 fn differing_in(held: __m512i, column: &Plain) -> __m512i {

@@ -1,7 +1,7 @@
-//! Which bits of a fingerprint are meant, and how are they brought together into one number?
+//! Sets of bit positions, and bits gathered into numbers.
 //!
-//! [`BitSet`] names bit positions; [`Gather`] moves the bits of one word at a set of positions
-//! next to each other (what x86 calls PEXT).
+//! [`BitSet`] is a set of positions in a fingerprint; [`Gather`] moves the bits at some positions of one
+//! word next to each other (PEXT on x86).
 
 use crate::Fingerprint;
 
@@ -75,7 +75,7 @@ impl<const WORDS: usize> FromIterator<u32> for BitSet<WORDS> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Gather {
     pub mask: u64,
-    /// The bits that step `i` shifts down by `2^i` (Hacker's Delight, 7-4, worked out once per mask).
+    /// The bits that step `i` shifts down by `2^i` (Hacker's Delight, 7-4, computed once per mask).
     moves: [u64; 6],
 }
 
@@ -102,7 +102,7 @@ impl Gather {
         })
     }
 
-    /// Moves the lowest bits back to where [`apply`](Self::apply) takes them from.
+    /// Moves the lowest bits back to the positions that [`apply`](Self::apply) takes them from.
     #[inline]
     pub fn undo(&self, gathered: u64) -> u64 {
         let steps = self.moves.iter().enumerate().rev();
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn gather_one_by_one(word: u64, mask: u64) -> u64 {
+    fn gather_bit_by_bit(word: u64, mask: u64) -> u64 {
         let positions = (0..64).filter(|at| mask >> at & 1 == 1);
         positions.enumerate().fold(0, |out, (to, from)| out | (word >> from & 1) << to)
     }
@@ -132,7 +132,7 @@ mod tests {
         fn gather_moves_each_bit_to_its_rank(word: u64, mask: u64, dense: u64) {
             for mask in [mask, mask & dense, mask | dense, 0, u64::MAX] {
                 let gather = Gather::new(mask);
-                prop_assert_eq!(gather.apply(word), gather_one_by_one(word, mask));
+                prop_assert_eq!(gather.apply(word), gather_bit_by_bit(word, mask));
                 prop_assert_eq!(gather.undo(gather.apply(word)), word & mask);
             }
         }

@@ -1,34 +1,34 @@
-//! How do fingerprints lie if vectors compare many of them at once?
+//! Fingerprints in columns, so that vectors compare many of them at once.
 //!
-//! In columns of 32 bits, so that a vector takes the same bits of many. [`Lists`] have those apart that
-//! are looked at first: as many as it takes to rule almost all fingerprints out.
+//! A column holds the same 32 bits of several fingerprints. [`Lists`] keep the columns that are compared
+//! first apart from the others: as few as reject almost all fingerprints.
 
 use std::ops::Range;
 
 use super::filter::chance_of_few;
 use crate::Fingerprint;
 
-/// The columns of all fingerprints, a few of these together.
+/// The columns of all fingerprints, grouped by chunks of [`Column::LANES`] fingerprints.
 pub(super) struct Lists<C> {
-    /// The columns that are looked at first, of the first few fingerprints, of the next few, and so on.
+    /// The columns that are compared first, chunk by chunk.
     pub first: Vec<C>,
-    /// The others, which decide what is left.
+    /// The other columns, for chunks that pass.
     pub rest: Vec<C>,
-    /// How many of each a fingerprint has.
+    /// How many columns of a fingerprint are in `first` and in `rest`.
     pub counts: [usize; 2],
     pub radius: u32,
 }
 
-/// The same 32 bits of some fingerprints; the last ones are padded.
+/// The same 32 bits of `LANES` fingerprints; the last column is padded.
 pub(super) trait Column: Default {
-    /// How many.
+    /// Fingerprints per column.
     const LANES: usize;
 
     fn set(&mut self, lane: usize, bits: u32);
 }
 
-/// Eight, as the low and the high nibbles of their bytes: what a table of nibbles counts without any
-/// shifting.
+/// Eight fingerprints, split into the low and the high nibbles of their bytes: bits are then counted by
+/// table lookup without shifts.
 #[derive(Default)]
 pub(super) struct Nibbles(pub [[u32; 8]; 2]);
 
@@ -40,7 +40,7 @@ impl Column for Nibbles {
     }
 }
 
-/// Sixteen, as they are: a line of the cache.
+/// Sixteen fingerprints, as they are: one cache line.
 #[derive(Default)]
 #[repr(align(64))]
 pub(super) struct Plain(pub [u32; 16]);
@@ -53,13 +53,13 @@ impl Column for Plain {
     }
 }
 
-/// Columns of the widest fingerprint.
-pub(super) const MOST_COLUMNS: usize = 8;
+/// The number of columns of the widest fingerprint.
+pub(super) const MAX_COLUMNS: usize = 8;
 
 impl<C: Column> Lists<C> {
     pub fn new<const WORDS: usize>(prints: &[Fingerprint<WORDS>], radius: u32) -> Self {
         let all = 2 * WORDS;
-        let count = telling_columns(all, radius);
+        let count = columns_to_decide(all, radius);
         let cut = |columns: Range<usize>| {
             let chunks = prints.chunks(C::LANES);
             chunks
@@ -70,14 +70,13 @@ impl<C: Column> Lists<C> {
         Self { first, rest, counts: [count, all - count], radius }
     }
 
-    /// The numbers of the few that lie in a range, or a part of them does.
+    /// The numbers of the chunks that overlap a range of fingerprints.
     pub fn chunks(range: &Range<usize>) -> Range<usize> {
         range.start / C::LANES..range.end.div_ceil(C::LANES)
     }
 
-    /// Tells those of the few of a number that are within the radius and in the range, which may begin
-    /// and end among them.
-    pub fn tell(
+    /// Appends the fingerprints of a chunk that are within the radius and in `range`.
+    pub fn report(
         &self,
         chunk: usize,
         distances: &[u32],
@@ -91,19 +90,19 @@ impl<C: Column> Lists<C> {
         }
     }
 
-    /// The other columns of the few of a number.
+    /// The other columns of a chunk.
     pub fn rest_of(&self, chunk: usize) -> &[C] {
         &self.rest[chunk * self.counts[1]..][..self.counts[1]]
     }
 }
 
-/// Column number `column` of a few fingerprints.
+/// Column number `column` of a chunk of fingerprints.
 fn column_of<const WORDS: usize, C: Column>(prints: &[Fingerprint<WORDS>], column: usize) -> C {
-    let mut made = C::default();
+    let mut filled = C::default();
     for (lane, print) in prints.iter().enumerate() {
-        made.set(lane, bits32(print, column));
+        filled.set(lane, bits32(print, column));
     }
-    made
+    filled
 }
 
 /// The low and the high nibble of each byte.
@@ -116,7 +115,7 @@ pub(super) fn bits32<const WORDS: usize>(print: &Fingerprint<WORDS>, column: usi
     print.0.get(column / 2).map_or(0, |word| (word >> (32 * (column % 2))) as u32)
 }
 
-/// How many of `all` columns leave fewer than one random fingerprint in a thousand in question.
-fn telling_columns(all: usize, radius: u32) -> usize {
+/// How many of `all` columns reject all but one in a thousand random fingerprints.
+fn columns_to_decide(all: usize, radius: u32) -> usize {
     (1..all).find(|&columns| chance_of_few(32 * columns as u32, radius) < 1e-3).unwrap_or(all)
 }

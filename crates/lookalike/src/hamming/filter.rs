@@ -1,40 +1,40 @@
-//! Which items of a bucket may be near each other, judged by 32 bits of each?
+//! Rejects most pairs of a bucket by 32 bits of each item.
 //!
-//! A [`Filter`] passes every pair whose 32 check bits differ little enough, and some others: it
-//! never loses a pair. What it passes is verified elsewhere.
+//! A [`Filter`] passes every pair whose 32 check bits differ in few enough positions, and some others: it
+//! never rejects a pair within the radius. What passes is verified elsewhere.
 
 use super::Kernel;
 
-/// A cheap test on the xor of two 32-bit checks, which hold bits that tell and no others. Passes all
-/// it must; may pass more.
+/// A cheap test on the xor of two 32-bit checks, whose uninformative bits are zero. It never rejects a pair
+/// that must pass, and may pass others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Filter {
-    /// At most this many bits (0 to 3) differ: exactly.
+    /// Passes exactly the pairs with at most this many differing bits (0 to 3).
     Few { most: u32 },
-    /// At most 3 bits differ. Then one of the two 16-bit halves has at most one, and that is all that
-    /// is tested: half of the work, and passes 1 in 2,000 at random.
+    /// For at most 3 differing bits. One of the two 16-bit halves then has at most one, and only that is
+    /// tested: half the work; passes 1 random pair in 2,000.
     Halves,
-    /// At most this many bits differ: exactly, by counting.
+    /// Passes exactly the pairs with at most this many differing bits, by counting them.
     Count { most: u32 },
 }
 
-/// Words whose bits decide whether a pair may really be near, and whether it is to be reported here.
+/// Words whose bits decide whether a pair may be near, and whether it is reported here.
 #[derive(Clone, Copy)]
 pub(crate) struct Digests<'a> {
     pub words: &'a [u64],
-    /// In these bits items of one bucket agree, and of two do not.
+    /// Items of one bucket agree in these bits; items of different buckets do not.
     pub same: u64,
-    /// At most `lane_most` of these bits may differ,
+    /// At most `max_in_lane` of these bits may differ.
     pub lane: u64,
-    pub lane_most: u32,
-    /// and at most `most` of these.
+    pub max_in_lane: u32,
+    /// At most `most` of these bits may differ.
     pub all: u64,
     pub most: u32,
-    /// A pair that one of these holds is reported elsewhere.
+    /// Pairs that one of these applies to are reported elsewhere.
     pub rivals: &'a [Rival],
 }
 
-/// Another place at which a pair is found: if at most `most` of these bits differ.
+/// Another path that finds and reports a pair: one with at most `most` differing bits among `bits`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rival {
     pub bits: u64,
@@ -48,13 +48,13 @@ impl Digests<'_> {
         [self.words[i as usize], self.words[j as usize]]
     }
 
-    /// Of the bits of the lane and of all, those by which fewer strangers pass, and how many of them may
-    /// differ: within a wide radius, all that are here tell nothing.
+    /// Either the bits of the lane or all bits, whichever passes fewer unrelated pairs, and how many of them
+    /// may differ. Within a wide radius, the bits of a record together say nothing.
     #[cfg(target_arch = "x86_64")]
-    pub fn telling(&self) -> (u64, u32) {
+    pub fn informative(&self) -> (u64, u32) {
         let chance = |bits: u64, most: u32| chance_of_few((bits & !self.same).count_ones(), most);
-        if chance(self.lane, self.lane_most) < chance(self.all, self.most) {
-            (self.lane, self.lane_most)
+        if chance(self.lane, self.max_in_lane) < chance(self.all, self.most) {
+            (self.lane, self.max_in_lane)
         } else {
             (self.all, self.most)
         }
@@ -62,10 +62,10 @@ impl Digests<'_> {
 
     #[inline(always)]
     fn near(&self, xor: u64) -> bool {
-        // Not one after the other: what comes next does not wait for a guess.
+        // `&` instead of `&&`: no branch to mispredict.
         (xor & self.same == 0)
             & ((xor & self.all).count_ones() <= self.most)
-            & ((xor & self.lane).count_ones() <= self.lane_most)
+            & ((xor & self.lane).count_ones() <= self.max_in_lane)
     }
 
     #[inline(always)]
@@ -75,16 +75,16 @@ impl Digests<'_> {
     }
 }
 
-/// Pairs of words that passed.
+/// Pairs of words that passed a filter.
 #[derive(Default)]
 pub(crate) struct Passed {
     pub pairs: Vec<[u64; 2]>,
-    /// How often a filter looked closer in vain; counted by kernels that read checks.
+    /// How many pairs passed the checks but not the words. Counted by kernels that read checks.
     pub wasted: u64,
 }
 
 impl Passed {
-    /// Looks closer at the words of what has passed a filter.
+    /// Tests the words of pairs that passed a filter.
     #[inline(always)]
     pub fn look(&mut self, digests: &Digests<'_>, hits: impl ExactSizeIterator<Item = [u64; 2]>) {
         let mut kept = self.pairs.len();
@@ -93,7 +93,8 @@ impl Passed {
             let xor = pair[0] ^ pair[1];
             let near = digests.near(xor);
             self.wasted += u64::from(!near);
-            // Every second hit is a pair where data are uneven: it is written either way.
+            // In skewed data every second hit is a pair, which no branch predictor guesses: write it
+            // anyway, and keep it if it counts.
             self.pairs[kept] = pair;
             kept += usize::from(near & digests.report_here(xor));
         }
@@ -101,12 +102,12 @@ impl Passed {
     }
 }
 
-/// Elements that must follow the last of a slice, so that vectors can be loaded past the end.
+/// Elements that must follow the last one of a slice, so that vectors can be loaded past the end.
 pub(crate) const PADDING: usize = 32;
 
 impl Filter {
-    /// The cheapest filter that passes every pair with at most `most` differing bits, if so many `bits`
-    /// of a check may differ.
+    /// The cheapest filter that passes every pair with at most `most` differing bits, for checks with `bits`
+    /// informative bits.
     pub fn new(bits: u32, most: u32) -> Self {
         match most {
             2..=3 if bits >= 28 => Self::Halves,
@@ -114,15 +115,15 @@ impl Filter {
         }
     }
 
-    /// The filter that passes those pairs and no others.
+    /// The filter that passes exactly the pairs with at most `most` differing bits.
     pub fn exact(most: u32) -> Self {
         if most <= 3 { Self::Few { most } } else { Self::Count { most } }
     }
 
-    /// What the [`new`](Self::new) filter costs if so many bits of an item are random, of which a check
-    /// holds up to 32: in vector instructions per eight pairs, the handling of those that pass included.
+    /// The cost of the [`new`](Self::new) filter for items with `bits` random bits, of which a check holds up
+    /// to 32: vector instructions per eight pairs, including the handling of pairs that pass.
     pub fn cost(bits: u32, most: u32) -> f64 {
-        /// Leaving the loop for a pair that passes: a mispredicted branch and some scalar work.
+        /// A pair that passes: one mispredicted branch and some scalar work.
         const REPORT: f64 = 150.0;
         let bits = bits.min(32);
         let (test, chance) = match Self::new(bits, most) {
@@ -142,18 +143,18 @@ impl Filter {
         }
     }
 
-    /// Whether this kernel looks at checks, and then at words. One that counts bits fast begins with
+    /// Whether this kernel tests checks before words. A kernel that counts bits in one instruction starts with
     /// the words.
     pub fn reads_checks(kernel: Kernel) -> bool {
         !matches!(kernel, Kernel::Avx512(_))
     }
 
-    /// Tests all pairs inside each bucket; appends the words of those that pass and are near. The
-    /// filter must pass all that are.
+    /// Tests all pairs inside each bucket and appends the words of those that may be near. The filter must
+    /// pass all of them.
     ///
-    /// Bucket `i` is `ends[i - 1]..ends[i]`; buckets of more than `largest` items are left out. Words
-    /// must go on for [`PADDING`] elements, and so must checks if the kernel
-    /// [reads](Self::reads_checks) them.
+    /// Bucket `i` is `ends[i - 1]..ends[i]`; buckets of more than `largest` items are skipped. [`PADDING`]
+    /// elements must follow the last word, and the last check if the kernel [reads](Self::reads_checks)
+    /// checks.
     pub fn buckets(
         self,
         kernel: Kernel,
@@ -194,7 +195,7 @@ impl Filter {
     }
 }
 
-/// Whether vectors may be loaded from inside every bucket of a slice of this length.
+/// Whether vectors can be loaded from anywhere in the buckets of a slice of this length.
 fn fits(ends: &[u32], length: usize) -> bool {
     ends.is_sorted() && ends.last().is_none_or(|&end| end as usize + PADDING <= length)
 }
@@ -210,13 +211,13 @@ fn for_each_pair(ends: &[u32], largest: u32, mut visit: impl FnMut(u32, u32)) {
     }
 }
 
-/// The chance that at most `most` of `bits` fair coins show heads.
+/// The probability that at most `most` of `bits` random bits are set.
 pub(crate) fn chance_of_few(bits: u32, most: u32) -> f64 {
     let mut term = 0.5f64.powi(bits as i32);
     let mut sum = 0.0;
-    for heads in 0..=most.min(bits) {
+    for ones in 0..=most.min(bits) {
         sum += term;
-        term *= f64::from(bits - heads) / f64::from(heads + 1);
+        term *= f64::from(bits - ones) / f64::from(ones + 1);
     }
     sum.min(1.0)
 }
@@ -226,9 +227,9 @@ mod tests {
     use super::*;
     use proptest::{collection::vec, prelude::*};
 
-    /// A word: where it lies, bits that tell, and its bucket.
-    fn word(at: usize, telling: u32, bucket: usize) -> u64 {
-        at as u64 | u64::from(telling) << 16 | (bucket as u64) << 48
+    /// A word: its position, its informative bits, and its bucket.
+    fn word(at: usize, informative: u32, bucket: usize) -> u64 {
+        at as u64 | u64::from(informative) << 16 | (bucket as u64) << 48
     }
 
     proptest! {
@@ -236,7 +237,7 @@ mod tests {
         fn every_kernel_passes_the_near_pairs_of_each_bucket_and_no_others(
             sizes in prop_oneof![vec(0u32..12, 1..90), vec(0u32..90, 1..20)],
             errors in vec(any::<[u32; 3]>(), 1..50),
-            lane: u32, rival: u32, most in 0u32..7, lane_most in 0u32..4, largest in 1u32..120,
+            lane: u32, rival: u32, most in 0u32..7, max_in_lane in 0u32..4, largest in 1u32..120,
         ) {
             let mut words = Vec::new();
             let mut ends = Vec::new();
@@ -249,7 +250,7 @@ mod tests {
             }
             let all = u64::from(u32::MAX) << 16;
             let checks: Vec<u32> = words.iter().map(|word| (word >> 16) as u32).collect();
-            // What follows the last bucket looks as if it were in it.
+            // The padding looks like items of the last bucket.
             let last = words.last().copied().unwrap_or(0);
             let words = [words, vec![last; PADDING]].concat();
             let checks = [checks, vec![(last >> 16) as u32; PADDING]].concat();
@@ -258,7 +259,7 @@ mod tests {
                 words: &words,
                 same: 0xffff << 48,
                 lane: u64::from(lane) << 16,
-                lane_most,
+                max_in_lane,
                 all,
                 most,
                 rivals: &rivals,

@@ -1,4 +1,4 @@
-//! Which instructions may a loop use? What this machine has, and never more.
+//! The instruction sets that loops are compiled for.
 
 use std::fmt;
 

@@ -1,22 +1,22 @@
-//! How is a loop written once and compiled for every kernel?
+//! Loops that are written once and compiled for every kernel.
 //!
 //! A [`Task`] is a loop over [`Lanes`], the few operations that differ between instruction sets.
 //! [`Kernel::run`] compiles the whole loop, callbacks included, with the instructions of the kernel.
 
 use super::{Kernel, bits::Gather, filter::Filter};
 
-/// How many checks [`Lanes::near`] looks at.
+/// How many checks [`Lanes::near`] compares.
 pub(crate) const LANES: usize = 8;
 
-/// How many checks [`Lanes::near_narrow`] looks at.
+/// How many checks [`Lanes::near_narrow`] compares.
 pub(crate) const NARROW_LANES: usize = 16;
 
-/// How many checks [`Lanes::near_block`] looks at.
+/// How many checks [`Lanes::near_block`] compares.
 pub(crate) const BLOCK: usize = 64;
 
-/// What the kernels do differently. A value of this type is the proof that they may.
+/// The operations that kernels implement differently. A value is the proof that the machine has them.
 pub(crate) trait Lanes: Copy {
-    /// Brings the bits of `word` that `gather` names together.
+    /// Moves the bits of `word` that `gather` names next to each other.
     fn gather(self, gather: &Gather, word: u64) -> u64;
 
     /// Bit `i` is set if check `i` passes `filter` against `query`.
@@ -25,12 +25,12 @@ pub(crate) trait Lanes: Copy {
     /// Bit `i` is set if check `i` differs from `query` in at most `most` bits.
     fn near_narrow(self, most: u32, query: u16, checks: &[u16; NARROW_LANES]) -> u32;
 
-    /// The same for many checks in a row, of which hardly any differ in so few bits.
+    /// Like `near_narrow`, for more checks of which hardly any pass.
     fn near_block(self, most: u32, query: u16, checks: &[u16; BLOCK]) -> u64;
 }
 
-/// A loop to be compiled for each kernel. `run` and what it calls often must be inlined always:
-/// only code that ends up inside the kernel's own function is compiled with its instructions.
+/// A loop to be compiled for each kernel. `run` and what it calls often must be `#[inline(always)]`: only
+/// code inlined into the kernel's own function is compiled with its instructions.
 pub(crate) trait Task {
     type Output;
 
@@ -110,16 +110,16 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_kernel_gathers_and_filters_alike(
-            query: u32, errors: [u32; LANES], telling in 0u32..33, most in 0u32..34, word: u64, bits: u64,
-            strangers: [u16; BLOCK], seldom: bool,
+        fn every_kernel_gathers_and_filters_like_the_portable_one(
+            query: u32, errors: [u32; LANES], informative in 0u32..33, most in 0u32..34, word: u64, bits: u64,
+            others: [u16; BLOCK], rare: bool,
         ) {
-            // Xors of few bits, so that some pass.
+            // Xors with few bits set, so that some pass.
             let checks = errors.map(|error| query ^ error & error.rotate_left(7) & error.rotate_left(13));
-            let block = strangers.map(|error| {
-                query as u16 ^ if seldom { error } else { error & error.rotate_left(5) & error.rotate_left(9) }
+            let block = others.map(|error| {
+                query as u16 ^ if rare { error } else { error & error.rotate_left(5) & error.rotate_left(9) }
             });
-            for filter in [Filter::new(telling, most), Filter::exact(most), Filter::Halves] {
+            for filter in [Filter::new(informative, most), Filter::exact(most), Filter::Halves] {
                 let task = All { filter, most, query, checks, block, gather: Gather::new(bits), word };
                 let answers: Vec<_> = Kernel::available().into_iter().map(|kernel| kernel.run(task)).collect();
                 prop_assert!(answers.iter().all(|answer| *answer == task.run(Portable)), "{filter:?}");

@@ -14,7 +14,7 @@ use super::{
 impl Avx2 {
     /// See [`Kernel::run`](super::Kernel::run).
     pub(super) fn run<T: Task>(self, task: T) -> T::Output {
-        // SAFETY: `self` proves that all of it was detected.
+        // SAFETY: `self` proves that these features were detected.
         unsafe { self.run_detected(task) }
     }
 
@@ -100,7 +100,7 @@ fn near_narrow(most: u32, query: u16, checks: &[u16; NARROW_LANES]) -> u32 {
     _pext_u32(_mm256_movemask_epi8(passes) as u32, 0x5555_5555)
 }
 
-/// Stands for more bits than are cleared one by one.
+/// Means: count the bits instead of clearing them one by one.
 const MANY: u32 = 4;
 
 /// See [`Lanes::near_block`]. `CLEARED` is `most`, or [`MANY`].
@@ -128,9 +128,8 @@ fn narrow_bound(most: u32) -> __m256i {
     _mm256_set1_epi16(most.min(16) as i16 + 1)
 }
 
-/// All ones in each lane that differs from the query in `CLEARED` bits or fewer, or with [`MANY`] in
-/// fewer than `bound`. Where those are few,
-/// clearing them one by one is cheaper than counting.
+/// All ones in each lane that differs from the query in at most `CLEARED` bits, or with [`MANY`] in fewer
+/// than `bound`. For few bits, clearing them one by one is cheaper than counting.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn few_narrow<const CLEARED: u32>(
@@ -155,7 +154,7 @@ fn few_narrow<const CLEARED: u32>(
 #[target_feature(enable = "avx2")]
 #[inline]
 fn narrow_mask(low: __m256i, high: __m256i) -> u32 {
-    // Packing goes by halves of vectors: their order is put right afterwards.
+    // Packing works on halves of vectors: restore their order.
     let bytes = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packs_epi16(low, high));
     _mm256_movemask_epi8(bytes) as u32
 }

@@ -1,5 +1,5 @@
-//! The AVX-512 twin of [`Portable`](super::lanes::Portable): bits of narrow lanes are counted in one
-//! instruction, and answers are masks at once.
+//! The AVX-512 twin of [`Portable`](super::lanes::Portable): one instruction counts the bits of narrow
+//! lanes, and comparisons give masks directly.
 #![expect(unsafe_code, reason = "vector loads take pointers; calls need the CPU features checked")]
 
 use std::arch::x86_64::*;
@@ -14,7 +14,7 @@ use super::{
 impl Avx512 {
     /// See [`Kernel::run`](super::Kernel::run).
     pub(super) fn run<T: Task>(self, task: T) -> T::Output {
-        // SAFETY: `self` proves that all of it was detected.
+        // SAFETY: `self` proves that these features were detected.
         unsafe { self.run_detected(task) }
     }
 
@@ -35,19 +35,19 @@ impl Lanes for Avx512 {
 
     #[inline(always)]
     fn near(self, filter: Filter, query: u32, checks: &[u32; LANES]) -> u32 {
-        // SAFETY: `self` proves that all of it was detected.
+        // SAFETY: `self` proves that these features were detected.
         unsafe { near(filter, query, checks) }
     }
 
     #[inline(always)]
     fn near_narrow(self, most: u32, query: u16, checks: &[u16; NARROW_LANES]) -> u32 {
-        // SAFETY: `self` proves that all of it was detected.
+        // SAFETY: `self` proves that these features were detected.
         unsafe { near_narrow(most, query, checks) }
     }
 
     #[inline(always)]
     fn near_block(self, most: u32, query: u16, checks: &[u16; BLOCK]) -> u64 {
-        // SAFETY: `self` proves that all of it was detected.
+        // SAFETY: `self` proves that these features were detected.
         unsafe { near_block(most, query, checks) }
     }
 }

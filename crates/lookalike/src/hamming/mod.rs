@@ -1,7 +1,7 @@
-//! How are many distances computed at once?
+//! Computes many Hamming distances at once.
 //!
-//! [`Kernel`] names the instruction set; it is chosen once, before a batch. Every kernel has a
-//! portable twin with the same answer. Nothing here knows what the bits mean.
+//! [`Kernel`] names the instruction set and is chosen once, before a batch. Every vector kernel has a
+//! portable twin that gives the same answer. Nothing here knows what the bits mean.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

@@ -1,11 +1,11 @@
-//! How is memory asked for before it is needed?
+//! Requests memory before it is needed.
 #![cfg_attr(
     target_arch = "x86_64",
     expect(unsafe_code, reason = "the instructions take a pointer, and read nothing")
 )]
 
-/// Asks for a place in memory that will be read soon. Does nothing else, and nothing at all on
-/// machines where no such instruction is known.
+/// Requests memory that will be read soon. A hint: it reads nothing, and does nothing on machines other than
+/// x86-64.
 #[inline(always)]
 pub(crate) fn prefetch<T>(place: Option<&T>) {
     #[cfg(target_arch = "x86_64")]
@@ -18,18 +18,18 @@ pub(crate) fn prefetch<T>(place: Option<&T>) {
     let _ = place;
 }
 
-/// Asks for the place of an element that will be written soon; it may lie beyond the end. Does nothing
-/// else, and nothing at all on machines where no such instruction is known.
+/// Requests the memory of an element that will be written soon; `at` may lie beyond the end. A hint, like
+/// [`prefetch`].
 ///
-/// A line that is only read may stay in the caches of others, and a store would have to wait until it is
-/// taken from them.
+/// A line requested for reading may stay in other cores' caches, and a store would wait until they give it
+/// up.
 #[inline(always)]
 pub(crate) fn prefetch_to_write<T>(elements: &mut [T], at: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         let place = elements.as_mut_ptr().wrapping_add(at);
-        // SAFETY: a prefetch touches nothing, whatever the address, and changes no flag. Processors that
-        // do not know this one pass over it.
+        // SAFETY: a prefetch accesses nothing, whatever the address, and changes no flag. Processors without
+        // this instruction ignore it.
         unsafe {
             std::arch::asm!("prefetchw [{}]", in(reg) place, options(readonly, nostack, preserves_flags));
         }

@@ -1,6 +1,6 @@
-//! Which of many fingerprints are within a distance of one, by looking at each?
+//! Compares one fingerprint with many, exhaustively.
 //!
-//! [`Columns`] are fingerprints prepared for it, as the kernel likes them best.
+//! [`Columns`] are fingerprints in the layout that the kernel compares fastest.
 
 use std::ops::Range;
 
@@ -12,16 +12,16 @@ use super::{
 };
 use crate::Fingerprint;
 
-/// Fingerprints prepared for being scanned within one radius.
+/// Fingerprints prepared for scans within one radius.
 pub(crate) struct Columns<'a, const WORDS: usize> {
     prints: &'a [Fingerprint<WORDS>],
     radius: u32,
-    cut: Cut,
+    layout: Layout,
 }
 
-/// How fingerprints are cut for a kernel.
-enum Cut {
-    /// Not at all: each is looked at as it is.
+/// The layout of the fingerprints for a kernel.
+enum Layout {
+    /// As they are.
     Whole,
     #[cfg(target_arch = "x86_64")]
     Nibbles(Avx2, Lists<Nibbles>),
@@ -31,36 +31,36 @@ enum Cut {
 
 impl<'a, const WORDS: usize> Columns<'a, WORDS> {
     pub fn new(prints: &'a [Fingerprint<WORDS>], radius: u32, kernel: Kernel) -> Self {
-        let cut = match kernel {
+        let layout = match kernel {
             #[cfg(target_arch = "x86_64")]
-            Kernel::Avx512(avx512) => Cut::Plain(avx512, Lists::new(prints, radius)),
+            Kernel::Avx512(avx512) => Layout::Plain(avx512, Lists::new(prints, radius)),
             #[cfg(target_arch = "x86_64")]
-            Kernel::Avx2(avx2) => Cut::Nibbles(avx2, Lists::new(prints, radius)),
-            _ => Cut::Whole,
+            Kernel::Avx2(avx2) => Layout::Nibbles(avx2, Lists::new(prints, radius)),
+            _ => Layout::Whole,
         };
-        Self { prints, radius, cut }
+        Self { prints, radius, layout }
     }
 
-    /// Appends the positions in `range` of fingerprints within the radius of `query`, ascending,
-    /// with their distances.
+    /// Appends the positions in `range` of fingerprints within the radius of `query`, ascending, with their
+    /// distances.
     pub fn within(
         &self,
         query: &Fingerprint<WORDS>,
         range: Range<usize>,
         near: &mut Vec<(u32, u32)>,
     ) {
-        match &self.cut {
-            Cut::Whole => near.extend(range.filter_map(|position| {
+        match &self.layout {
+            Layout::Whole => near.extend(range.filter_map(|position| {
                 let distance = query.distance(&self.prints[position]);
                 (distance <= self.radius).then_some((position as u32, distance))
             })),
             #[cfg(target_arch = "x86_64")]
-            Cut::Nibbles(avx2, lists) => {
+            Layout::Nibbles(avx2, lists) => {
                 let query = std::array::from_fn(|column| nibbles(bits32(query, column)));
                 super::avx2::within(*avx2, lists, &query, range, near);
             }
             #[cfg(target_arch = "x86_64")]
-            Cut::Plain(avx512, lists) => {
+            Layout::Plain(avx512, lists) => {
                 let query = std::array::from_fn(|column| bits32(query, column));
                 super::avx512::within(*avx512, lists, &query, range, near);
             }

@@ -1,8 +1,8 @@
-//! How are many queries answered so that memory is waited for only once?
+//! Answers many queries with overlapping cache misses.
 //!
-//! Every query asks for some buckets, and every bucket is somewhere else in memory. A [`Batch`]
-//! takes a window of such probes through four stages together, table by table: each stage first asks
-//! for what the next one reads. How a bucket is stored is the business of [`Buckets`].
+//! Every query reads some buckets, which are scattered in memory. A [`Batch`] takes a window of such probes
+//! through four stages together, table by table; each stage prefetches what the next one reads. [`Buckets`]
+//! hides how a bucket is stored.
 
 use std::ops::{ControlFlow, Range};
 
@@ -16,24 +16,23 @@ use crate::{
     },
 };
 
-/// One table of an index, as its storage sees it.
+/// The storage of one table of an index.
 pub(super) trait Buckets: Copy {
-    /// Where a bucket is, once looked up.
-    type Place: Copy + Default;
+    /// Where a located bucket is.
+    type Location: Copy + Default;
 
-    /// Asks for what [`locate`](Self::locate) reads.
+    /// Prefetches what [`locate`](Self::locate) reads.
     fn touch(self, bucket: u32);
 
-    /// Finds a bucket and asks for its first entries.
-    fn locate(self, bucket: u32) -> Self::Place;
+    /// Finds a bucket and prefetches its first entries.
+    fn locate(self, bucket: u32) -> Self::Location;
 
-    /// Calls `hit` with the position of every entry that passes, and asks for its id, until it breaks.
-    ///
-    /// Without a test, all entries pass.
+    /// Calls `hit` with the position of every entry that passes the test, and prefetches its id, until it returns
+    /// `Break`. Without a test, all entries pass.
     fn scan<L: Lanes, E>(
         self,
         lanes: L,
-        place: Self::Place,
+        place: Self::Location,
         test: Option<Test>,
         hit: impl FnMut(u32) -> ControlFlow<E>,
     ) -> ControlFlow<E>;
@@ -42,22 +41,22 @@ pub(super) trait Buckets: Copy {
     fn id(self, position: u32) -> u32;
 }
 
-/// What the check of an entry is held against.
+/// The test of the check of an entry.
 #[derive(Clone, Copy)]
 pub(super) struct Test {
     /// The check of the query.
     pub check: u32,
-    /// In how many bits an entry that passes may differ.
+    /// The maximum number of differing bits.
     pub most: u32,
-    /// The filter that asks so of checks of 32 bits.
+    /// The filter that tests the same for checks of 32 bits.
     pub filter: Filter,
-    /// Whether an entry may differ in none. If not, it is reported by another table: see
-    /// [`Table::differs_in_check`](super::plan::Table::differs_in_check).
+    /// Whether an equal check passes. If not, another table reports the entry: see
+    /// [`TablePlan::differs_in_check`](super::plan::TablePlan::differs_in_check).
     pub equal_passes: bool,
 }
 
 impl Test {
-    /// Which of these checks pass, a bit each.
+    /// A bit for each of these checks: whether it passes.
     #[inline(always)]
     pub fn near<L: Lanes>(&self, lanes: L, checks: &[u32; LANES]) -> u32 {
         let near = lanes.near(self.filter, self.check, checks);
@@ -77,7 +76,7 @@ impl Test {
         near & !lanes.near_narrow(0, self.check as u16, checks)
     }
 
-    /// The same for many of them, of which hardly any pass.
+    /// The same for more checks, of which hardly any pass.
     #[inline(always)]
     pub fn near_block<L: Lanes>(&self, lanes: L, checks: &[u16; BLOCK]) -> u64 {
         let near = lanes.near_block(self.most, self.check as u16, checks);
@@ -88,10 +87,10 @@ impl Test {
     }
 }
 
-/// Some queries, what they are asked of, and who hears the matches.
+/// Some queries, the index they are for, and the receiver of matches.
 pub(super) struct Batch<'a, const WORDS: usize, F> {
     pub plan: &'a Plan<WORDS>,
-    /// Where the tables of the plan are, by their number.
+    /// The storage of each table of the plan, by its number.
     pub buckets: F,
     pub prints: &'a [Fingerprint<WORDS>],
     pub queries: &'a [Fingerprint<WORDS>],
@@ -99,32 +98,32 @@ pub(super) struct Batch<'a, const WORDS: usize, F> {
     pub on_match: OnMatch<'a>,
 }
 
-/// How many probes go through the stages together: enough to keep memory busy, few enough that
-/// what was asked for is still in the cache when it is read.
+/// The number of probes that go through the stages together: enough to keep memory busy, few enough that what was
+/// prefetched is still in the cache when it is read.
 const WINDOW: usize = 128;
 
-/// So many hits are looked up before there are more: crowds of equal items would fill the memory.
-const MOST_HITS: usize = 1 << 14;
+/// The maximum number of hits that wait to be verified: buckets with many equal items would fill the memory.
+const MAX_HITS: usize = 1 << 14;
 
-/// If so many matches wait, those of several queries, their queries are answered one by one instead.
-const MOST_MATCHES: usize = 1 << 16;
+/// The maximum number of matches of several queries that wait. Beyond it, these queries are answered one by one.
+const MAX_MATCHES: usize = 1 << 16;
 
-/// How many fingerprints ahead of the one that is verified are asked for.
+/// How many fingerprints are prefetched ahead of the one that is verified.
 const AHEAD: usize = 16;
 
-/// One bucket to look into.
+/// One bucket to read.
 #[derive(Clone, Copy)]
 struct Probe<P> {
     table: u32,
-    /// Counted from the first of the window.
+    /// Counted from the first query of the window.
     query: u32,
     bucket: u32,
-    /// Where the bucket is, once looked up.
+    /// Where the bucket is, once located.
     place: P,
     test: Option<Test>,
 }
 
-/// One entry that passed the filter.
+/// An entry that passed the filter.
 #[derive(Clone, Copy)]
 struct Hit {
     table: u32,
@@ -133,30 +132,30 @@ struct Hit {
     entry: u32,
 }
 
-/// What is on its way through the stages.
+/// The probes, hits and matches that go through the stages together.
 struct Window<P> {
-    /// The queries that go together.
+    /// The queries of this window.
     queries: Range<usize>,
-    /// Table by table: what is the same for all probes of one is looked up once.
+    /// Table by table, so that what all probes of a table share is looked up once.
     probes: Vec<Probe<P>>,
     hits: Vec<Hit>,
-    /// Those of several queries, by query in the end.
+    /// Matches of several queries, sorted by query in the end.
     matches: Vec<(u32, Match)>,
 }
 
 impl<P> Window<P> {
-    /// Whether matches have to wait, so that they come query by query.
+    /// Whether matches wait, so that they are reported query by query.
     fn several(&self) -> bool {
         self.queries.len() > 1
     }
 }
 
-/// Why a window ends before its time.
+/// Why a window ends early.
 enum End {
-    /// Who hears the matches has heard enough.
+    /// The receiver of matches returned `Break`.
     Enough,
-    /// Too many matches wait; none was told yet.
-    Crowd,
+    /// Too many matches wait; none has been reported.
+    TooManyMatches,
 }
 
 impl<const WORDS: usize, B: Buckets, F: Fn(usize) -> B> Task for Batch<'_, WORDS, F> {
@@ -169,7 +168,7 @@ impl<const WORDS: usize, B: Buckets, F: Fn(usize) -> B> Task for Batch<'_, WORDS
         let room = each.saturating_mul(self.queries.len().min(at_once)).min(2 * WINDOW);
         let probes = Vec::with_capacity(room);
         let mut window = Window { queries: 0..0, probes, hits: Vec::new(), matches: Vec::new() };
-        // Queries before this one are answered alone.
+        // Queries before this one are answered one by one.
         let mut alone = 0;
         while window.queries.end < self.queries.len() {
             let first = window.queries.end;
@@ -178,7 +177,7 @@ impl<const WORDS: usize, B: Buckets, F: Fn(usize) -> B> Task for Batch<'_, WORDS
             match self.answer(lanes, &mut window) {
                 ControlFlow::Continue(()) => {}
                 ControlFlow::Break(End::Enough) => return ControlFlow::Break(()),
-                ControlFlow::Break(End::Crowd) => {
+                ControlFlow::Break(End::TooManyMatches) => {
                     alone = window.queries.end;
                     window.queries.end = first;
                     window.matches.clear();
@@ -192,10 +191,10 @@ impl<const WORDS: usize, B: Buckets, F: Fn(usize) -> B> Task for Batch<'_, WORDS
 impl<const WORDS: usize, B: Buckets, F: Fn(usize) -> B> Batch<'_, WORDS, F> {
     /// Answers the queries of a window.
     #[inline(always)]
-    fn answer<L: Lanes>(&mut self, lanes: L, window: &mut Window<B::Place>) -> ControlFlow<End> {
+    fn answer<L: Lanes>(&mut self, lanes: L, window: &mut Window<B::Location>) -> ControlFlow<End> {
         for table in 0..self.plan.tables.len() {
             self.probe(lanes, table, window);
-            // The tables of one query may be more than a window takes; those of several are not.
+            // A single query may have more probes than fit into a window.
             if !window.several() && window.probes.len() >= WINDOW {
                 self.look(lanes, window)?;
             }
@@ -203,16 +202,16 @@ impl<const WORDS: usize, B: Buckets, F: Fn(usize) -> B> Batch<'_, WORDS, F> {
         self.look(lanes, window)
     }
 
-    /// Adds the buckets of one table in which the queries may have matches.
+    /// Adds the probes of all queries for one table.
     #[inline(always)]
-    fn probe<L: Lanes>(&self, lanes: L, table: usize, window: &mut Window<B::Place>) {
+    fn probe<L: Lanes>(&self, lanes: L, table: usize, window: &mut Window<B::Location>) {
         let layout = &self.plan.tables[table];
         let Some(flips) = layout.flips_within(self.radius.bits()) else { return };
         let buckets = (self.buckets)(table);
         let (bits, equal_passes) = (layout.check.len(), !layout.differs_in_check());
         let most = layout.errors_in_check(self.radius.bits());
         let filter = Filter::new(bits, most);
-        let (table, place) = (table as u32, B::Place::default());
+        let (table, place) = (table as u32, B::Location::default());
         for (query, print) in (0..).zip(&self.queries[window.queries.clone()]) {
             let check = layout.check.of(lanes, print) as u32;
             let test = (bits > 0).then_some(Test { check, most, filter, equal_passes });
@@ -225,7 +224,7 @@ impl<const WORDS: usize, B: Buckets, F: Fn(usize) -> B> Batch<'_, WORDS, F> {
 
     /// Takes all probes of the window through the remaining stages.
     #[inline(always)]
-    fn look<L: Lanes>(&mut self, lanes: L, window: &mut Window<B::Place>) -> ControlFlow<End> {
+    fn look<L: Lanes>(&mut self, lanes: L, window: &mut Window<B::Location>) -> ControlFlow<End> {
         let of_one_table = |one: &Probe<_>, two: &Probe<_>| one.table == two.table;
         for part in window.probes.chunk_by_mut(of_one_table) {
             let buckets = (self.buckets)(part[0].table as usize);
@@ -237,7 +236,7 @@ impl<const WORDS: usize, B: Buckets, F: Fn(usize) -> B> Batch<'_, WORDS, F> {
             for &Probe { table, query, place, test, .. } in part {
                 buckets.scan(lanes, place, test, |entry| {
                     window.hits.push(Hit { table, query, entry });
-                    if window.hits.len() < MOST_HITS {
+                    if window.hits.len() < MAX_HITS {
                         return ControlFlow::Continue(());
                     }
                     self.resolve(window)
@@ -247,16 +246,16 @@ impl<const WORDS: usize, B: Buckets, F: Fn(usize) -> B> Batch<'_, WORDS, F> {
         self.resolve(window)?;
         window.probes = probes;
         window.probes.clear();
-        // Tables come in the same order for every query.
+        // A stable sort: tables stay in the same order for every query.
         window.matches.sort_by_key(|&(query, _)| query);
         let first = window.queries.start;
-        let mut told = window.matches.drain(..);
-        told.try_for_each(|(query, found)| self.tell(first, query, found))
+        let mut waiting = window.matches.drain(..);
+        waiting.try_for_each(|(query, found)| self.report(first, query, found))
     }
 
-    /// Looks up what hits are. Matches of one query are told at once, those of several wait.
+    /// Verifies hits. Matches of a single query are reported at once, those of several wait.
     #[inline(always)]
-    fn resolve(&mut self, window: &mut Window<B::Place>) -> ControlFlow<End> {
+    fn resolve(&mut self, window: &mut Window<B::Location>) -> ControlFlow<End> {
         let several = window.several();
         let Window { queries: Range { start, .. }, hits, matches, .. } = window;
         for part in hits.chunk_by_mut(|one, two| one.table == two.table) {
@@ -272,20 +271,20 @@ impl<const WORDS: usize, B: Buckets, F: Fn(usize) -> B> Batch<'_, WORDS, F> {
             let hit = hits[at];
             match self.verify(*start, hit) {
                 Some(found) if several => matches.push((hit.query, found)),
-                Some(found) => self.tell(*start, hit.query, found)?,
+                Some(found) => self.report(*start, hit.query, found)?,
                 None => {}
             }
         }
         hits.clear();
-        if matches.len() < MOST_MATCHES {
+        if matches.len() < MAX_MATCHES {
             ControlFlow::Continue(())
         } else {
-            ControlFlow::Break(End::Crowd)
+            ControlFlow::Break(End::TooManyMatches)
         }
     }
 
     #[inline(always)]
-    fn tell(&mut self, first: usize, query: u32, found: Match) -> ControlFlow<End> {
+    fn report(&mut self, first: usize, query: u32, found: Match) -> ControlFlow<End> {
         (self.on_match)(first + query as usize, found).map_break(|()| End::Enough)
     }
 

@@ -1,18 +1,18 @@
-//! How do all items get into the buckets of a table at once?
+//! Sorts all items into the buckets of a table.
 //!
-//! By counting sort, in two steps: first into some hundred partitions, since memory takes that many
-//! write streams without missing; then each partition, which fits a cache, into its buckets. The
-//! order is stable, so a bucket holds its items in order of their ids.
+//! A counting sort in two steps: first into some hundred partitions, since more write streams would miss the
+//! TLB; then each partition, which fits the cache, into its buckets. The sort is stable: a bucket holds its
+//! items in order of their ids.
 
 use rayon::prelude::*;
 
-use super::plan::Table;
+use super::plan::TablePlan;
 use crate::{
     Fingerprint, Kernel,
     hamming::lanes::{Lanes, Task},
 };
 
-/// Where a table goes.
+/// The arrays that a table is written to.
 pub(super) struct TableMut<'a> {
     /// One offset per bucket, and the end of the last.
     pub directory: &'a mut [u32],
@@ -28,13 +28,13 @@ const PARTITION_BITS: u32 = 9;
 
 /// Sorts all items into the buckets of `table`.
 pub(super) fn fill<const WORDS: usize>(
-    table: &Table<WORDS>,
+    table: &TablePlan<WORDS>,
     prints: &[Fingerprint<WORDS>],
     kernel: Kernel,
     target: &mut TableMut<'_>,
 ) {
     let TableMut { directory, checks, ids } = target;
-    // Behind the checks there may be room for a vector: it stays as it is.
+    // The checks may be followed by padding for vectors, which stays as it is.
     let checks_len = checks.len().min(prints.len());
     let checks = &mut checks[..checks_len];
     let inner_bits = table.directory_bits.saturating_sub(PARTITION_BITS);
@@ -69,9 +69,9 @@ fn take<'a>(rest: &mut &'a mut [u32], count: usize) -> &'a mut [u32] {
     first
 }
 
-/// The first step. Its result is the end of every partition.
+/// The first step. Returns the end of every partition.
 struct Scatter<'a, const WORDS: usize> {
-    table: &'a Table<WORDS>,
+    table: &'a TablePlan<WORDS>,
     prints: &'a [Fingerprint<WORDS>],
     inner_bits: u32,
     buckets: &'a mut [u32],
@@ -115,7 +115,7 @@ struct Partition<'a> {
 }
 
 impl Partition<'_> {
-    /// Sorts by bucket and notes where each begins.
+    /// Sorts by bucket and stores where each begins.
     fn sort(self, scratch: &mut Vec<u32>) {
         let inner = self.directory.len() - 1;
         self.directory.fill(0);
@@ -126,7 +126,7 @@ impl Partition<'_> {
         for offset in &mut *self.directory {
             total += std::mem::replace(offset, total);
         }
-        // From here on, `buckets` holds where each item goes.
+        // From here on, `buckets` holds the position of each item.
         for bucket in &mut *self.buckets {
             let offset = &mut self.directory[*bucket as usize & inner];
             *bucket = *offset;
@@ -139,7 +139,7 @@ impl Partition<'_> {
                 values[place as usize] = value;
             }
         }
-        // Every offset now stands at the end of its bucket, which is where the next begins.
+        // Every offset is now the end of its bucket, which is the start of the next.
         self.directory.rotate_right(1);
         self.directory[0] = 0;
         self.directory.iter_mut().for_each(|offset| *offset += self.start);

@@ -1,14 +1,14 @@
-//! How does a bucket fit into half a cache line?
+//! Buckets in half a cache line.
 //!
-//! A [`Cell`] holds fourteen checks of 16 bits and says where the ids are: one read tells which
-//! entries of a bucket are worth a look. Ids lie in the *tail*, bucket after bucket. A bucket with
-//! more entries keeps the checks of the others in the tail too, before its ids.
+//! A [`Cell`] holds fourteen checks of 16 bits and the position of the ids: one read shows which entries of a bucket
+//! may match. Ids are in the *tail*, bucket after bucket. If a bucket has more entries, their checks are in the tail,
+//! too, before its ids.
 
 use std::ops::ControlFlow;
 
 use bytemuck::{Pod, Zeroable};
 
-use super::{batch::Test, plan::Table};
+use super::{batch::Test, plan::TablePlan};
 use crate::{
     Fingerprint, Kernel,
     hamming::{
@@ -17,23 +17,22 @@ use crate::{
     },
 };
 
-/// The most bits a check in a cell has.
+/// The maximum number of bits of a check in a cell.
 pub(super) const CELL_CHECK_BITS: u32 = 16;
 
-/// How many checks fit into a cell.
+/// The number of checks that fit into a cell.
 pub(super) const SLOTS: u32 = 14;
 
 /// A cell in units of 32 bits.
 pub(super) const CELL_WORDS: usize = size_of::<Cell>() / size_of::<u32>();
 
-/// The most items of a table of cells: a tail of up to twice as many is addressed by 28 bits.
-pub(super) const MOST_ITEMS: u64 = 1 << 27;
+/// The maximum number of items in a table of cells: 28 bits address a tail of up to twice as many units.
+pub(super) const MAX_ITEMS: u64 = 1 << 27;
 
-/// What follows the tail, so that vectors can reach beyond its last check.
+/// The padding after the tail, so that vectors can be loaded past its last check.
 const PADDING_WORDS: usize = NARROW_LANES / 2;
 
-/// How much of a long bucket is asked for before it is read; from there on the machine sees where
-/// the reading goes.
+/// How many cache lines of a long bucket are prefetched; the hardware prefetches the rest.
 const FIRST_LINES: usize = 4;
 
 /// A cache line in units of 32 bits.
@@ -47,13 +46,13 @@ struct Cell {
     checks: [u16; SLOTS as usize],
 }
 
-/// How many entries a bucket has (4 bits) and where its part of the tail starts (28 bits).
+/// The number of entries of a bucket (4 bits), and where its part of the tail starts (28 bits).
 #[derive(Clone, Copy, Default, Pod, Zeroable)]
 #[repr(transparent)]
 struct Link(u32);
 
 impl Link {
-    /// Stands for more entries than a cell has slots: the tail then starts with their number.
+    /// Means more entries than slots: their number is then the first unit of the bucket's part of the tail.
     const MORE: u32 = SLOTS + 1;
 
     fn new(start: usize, count: usize) -> Self {
@@ -71,15 +70,15 @@ impl Link {
     }
 }
 
-/// The part of the tail that belongs to a bucket of `count` entries, in units of 32 bits.
+/// The length of the part of the tail of a bucket with `count` entries, in units of 32 bits.
 fn tail_words(count: usize) -> usize {
     let more = count.saturating_sub(SLOTS as usize);
     count + if more > 0 { 1 + more.div_ceil(2) } else { 0 }
 }
 
-/// How long the tail of a table of these items is, in units of 32 bits.
+/// The length of the tail of a table of these items, in units of 32 bits.
 pub(super) fn tail_len<const WORDS: usize>(
-    table: &Table<WORDS>,
+    table: &TablePlan<WORDS>,
     prints: &[Fingerprint<WORDS>],
     kernel: Kernel,
 ) -> usize {
@@ -87,9 +86,9 @@ pub(super) fn tail_len<const WORDS: usize>(
     counts.iter().map(|&count| tail_words(count as usize)).sum::<usize>() + PADDING_WORDS
 }
 
-/// How many items each bucket has.
+/// Counts the items of each bucket.
 struct Count<'a, const WORDS: usize> {
-    table: &'a Table<WORDS>,
+    table: &'a TablePlan<WORDS>,
     prints: &'a [Fingerprint<WORDS>],
 }
 
@@ -145,13 +144,13 @@ pub(super) struct Cells<'a> {
 }
 
 impl Cells<'_> {
-    /// Asks for a cell.
+    /// Prefetches a cell.
     #[inline(always)]
     pub fn touch(&self, bucket: u32) {
         prefetch(self.cells.get(bucket as usize * CELL_WORDS));
     }
 
-    /// Asks for what a bucket has in the tail besides its ids.
+    /// Prefetches what a bucket has in the tail besides its ids.
     #[inline(always)]
     pub fn locate(&self, bucket: u32) {
         let link = Link(self.cells[bucket as usize * CELL_WORDS]);
@@ -162,7 +161,7 @@ impl Cells<'_> {
         }
     }
 
-    /// Calls `hit` with the position in the tail of every entry that passes, and asks for its id.
+    /// Calls `hit` with the position in the tail of every entry that passes, and prefetches its id.
     #[inline(always)]
     pub fn scan<L: Lanes, E>(
         &self,
@@ -177,7 +176,7 @@ impl Cells<'_> {
         };
         let link = Link(words[0]);
         let cell: &[u16; NARROW_LANES] = bytemuck::cast_ref(words);
-        // The link takes the place of the first two checks.
+        // The first two of these 16 "checks" are the link.
         let near = test.near_narrow(lanes, cell) >> 2;
         if link.count() < Link::MORE {
             let near = near & ((1 << link.count()) - 1);
@@ -197,7 +196,7 @@ impl Cells<'_> {
         test: Test,
         hit: &mut impl FnMut(u32) -> ControlFlow<E>,
     ) -> ControlFlow<E> {
-        // A damaged file may say anything: what does not fit the tail is not there.
+        // A damaged file may hold any number: ignore what does not fit the tail.
         let count = self.tail.get(start).map_or(0, |&count| count as usize);
         let more = count.saturating_sub(SLOTS as usize);
         let ids = start.saturating_add(1).saturating_add(more.div_ceil(2));
@@ -221,7 +220,7 @@ impl Cells<'_> {
         ControlFlow::Continue(())
     }
 
-    /// One hit for every bit of `near`, counted from position `first`.
+    /// Calls `hit` for every bit of `near`, counted from position `first`.
     #[inline(always)]
     fn report<E>(
         &self,
@@ -238,7 +237,7 @@ impl Cells<'_> {
         ControlFlow::Continue(())
     }
 
-    /// The id at a position; one that no item has if a damaged file points elsewhere.
+    /// The id at a position; `u32::MAX`, which no item has, if a damaged file points elsewhere.
     #[inline(always)]
     pub fn id(&self, position: u32) -> u32 {
         self.tail.get(position as usize).copied().unwrap_or(u32::MAX)

@@ -1,9 +1,9 @@
-//! How are buckets stored that grow and shrink?
+//! Buckets that grow and shrink.
 //!
-//! A bucket is a chain of [`Line`]s of fifteen entries. The first line of bucket `b` is line `b`;
-//! the others come from one pool for the whole table. Only the first line is ever partly filled:
-//! when it is full it moves to the pool and starts afresh, when it is empty the next one moves back.
-//! So inserting touches one line, and nothing is allocated per bucket.
+//! A bucket is a chain of [`Line`]s of up to fifteen entries. The first line of bucket `b` is line `b`; others come
+//! from one pool for the whole table. Only the first line is ever partly filled: when it is full, it is copied to
+//! the pool and emptied; when it becomes empty, the next one is copied back. So an insertion touches one line, and
+//! nothing is allocated per bucket.
 
 use std::ops::ControlFlow;
 
@@ -22,11 +22,11 @@ use crate::hamming::{
 
 /// The buckets of one table.
 pub(super) struct Chains {
-    /// Checks if there are any, else ids. The last number of a line is its [`Link`].
+    /// Checks if the table has them, otherwise ids. The last number of a line is its [`Link`].
     front: Lines,
-    /// The ids of the checks in `front`; nothing if those are ids already.
+    /// The ids of the checks in `front`; `None` if `front` holds ids.
     behind: Option<Lines>,
-    /// The first of the pool's lines that are free again; 0 if none is.
+    /// The first free line of the pool; 0 if there is none.
     free: u32,
 }
 
@@ -35,11 +35,11 @@ pub(super) struct Chains {
 #[repr(C, align(64))]
 struct Line([u32; 16]);
 
-/// How many entries a line holds.
+/// The maximum number of entries of a line.
 const FULL: u32 = 15;
 
-/// How many entries a line holds and which line comes next: the number of the next line times 16
-/// plus the count. Line 0 is a first line, so it never comes next and stands for none.
+/// The number of entries of a line, and the next line: its number times 16 plus the count. Line 0 is a first line
+/// and never a next one, so 0 means none.
 #[derive(Clone, Copy)]
 struct Link(u32);
 
@@ -59,11 +59,11 @@ impl Link {
     }
 }
 
-/// Where an entry stands: line times 16 plus place in the line.
+/// The position of an entry: line times 16, plus position in the line.
 type Position = u32;
 
-/// Lines are numbered by 28 bits.
-const MOST_LINES: usize = 1 << 28;
+/// Line numbers have 28 bits.
+const MAX_LINES: usize = 1 << 28;
 
 impl Chains {
     /// `buckets` empty buckets, with or without checks.
@@ -78,7 +78,7 @@ impl Chains {
         lines * size_of::<Line>()
     }
 
-    /// Asks for the line that an insertion into `bucket` writes.
+    /// Prefetches the line that an insertion into `bucket` writes.
     #[inline(always)]
     pub fn touch_line(&self, bucket: u32) {
         prefetch(self.front.lines().get(bucket as usize));
@@ -125,7 +125,7 @@ impl Chains {
         }
     }
 
-    /// The first id in a bucket whose check is this one, where `accept` agrees.
+    /// The first id in a bucket that has this check and that `accept` accepts.
     pub fn find(&self, bucket: u32, check: u32, accept: impl Fn(u32) -> bool) -> Option<u32> {
         let checked = self.behind.is_some();
         self.positions(bucket)
@@ -204,7 +204,7 @@ struct Lines {
 
 impl Lines {
     fn new(len: usize) -> Result<Self, IndexError> {
-        // Room for a pool twice as long as the first lines: what is not touched takes no memory.
+        // Reserve a pool twice as long as the first lines: untouched pages take no memory.
         Ok(Self { map: map_memory(3 * len.max(1) * size_of::<Line>())?, len })
     }
 
@@ -219,7 +219,7 @@ impl Lines {
 
     fn push(&mut self) -> Result<(), IndexError> {
         let used = self.len * size_of::<Line>();
-        if self.len >= MOST_LINES {
+        if self.len >= MAX_LINES {
             return Err(IndexError::TooMany { items: self.len * FULL as usize });
         }
         if used == self.map.len() / size_of::<Line>() * size_of::<Line>() {
@@ -234,7 +234,7 @@ impl Lines {
 
 impl Buckets for &Chains {
     /// The first line.
-    type Place = u32;
+    type Location = u32;
 
     #[inline(always)]
     fn touch(self, bucket: u32) {

@@ -1,13 +1,13 @@
-//! Which plan answers queries soonest within the memory allowed?
+//! Chooses the fastest plan within the memory allowed.
 //!
-//! [`choose`] lists block and flip plans, estimates what a query costs on each (places read,
-//! checks made, fingerprints verified) and takes the cheapest, or no tables at all. How well bits
-//! tell items apart is measured on a [`Sample`], so bits that never vary are not used, and keys
-//! that many items share are seen to be bad. The choice never changes an answer.
+//! [`choose`] lists block and flip plans, estimates the cost of a query for each (memory accesses, checks,
+//! verified fingerprints) and takes the cheapest, or no tables at all. A [`Sample`] shows how well bits tell items
+//! apart, so that constant bits are not used and keys that many items share are recognised as bad. The choice
+//! never changes an answer.
 
 use super::{
-    cells::{CELL_CHECK_BITS, CELL_WORDS, MOST_ITEMS, SLOTS},
-    plan::{CHECK_BITS, Key, MOST_DIRECTORY_BITS, Plan, Scope, Table},
+    cells::{CELL_CHECK_BITS, CELL_WORDS, MAX_ITEMS, SLOTS},
+    plan::{CHECK_BITS, Key, MAX_DIRECTORY_BITS, Plan, Scope, TablePlan},
 };
 use crate::{
     Fingerprint,
@@ -15,18 +15,18 @@ use crate::{
     hamming::{bits::BitSet, filter::chance_of_few},
 };
 
-/// What the index that will follow the plan is like.
+/// The properties of the index that a plan is for.
 #[derive(Clone, Debug)]
 pub(super) struct Storage {
-    /// How many items are expected.
+    /// The expected number of items.
     pub items: u64,
-    /// The bits of directories to try.
+    /// The sizes of directories to try, in bits.
     pub directory_bits: Vec<u32>,
     /// Whether buckets can be stored in cells.
     pub cells: bool,
-    /// Bytes taken by four bytes of an entry.
+    /// The memory of an entry, relative to its plain size.
     pub slack: f64,
-    /// The most bytes all tables may take, as a multiple of the fingerprints' own.
+    /// The maximum memory of all tables, relative to the bytes of the fingerprints.
     pub most: f64,
 }
 
@@ -42,7 +42,7 @@ pub(super) fn choose<const WORDS: usize>(
         .map(|plan| (cost(&plan, storage, radius, |key| sample.guessed_share(key)), plan))
         .collect();
     plans.sort_by(|a, b| a.0.total_cmp(&b.0));
-    // Guesses take bits for independent; the few best are measured.
+    // Guesses assume that bits are independent; the best few plans are measured.
     let measured = plans
         .into_iter()
         .take(MEASURED)
@@ -52,33 +52,33 @@ pub(super) fn choose<const WORDS: usize>(
     all.min_by(|a, b| a.0.total_cmp(&b.0)).map_or_else(Plan::scan, |(_, plan)| plan)
 }
 
-/// How many of the plans that look best are measured on the sample.
+/// How many of the best plans are measured on the sample.
 const MEASURED: usize = 4;
 
-/// A check that lets more than this share of strangers pass is not worth its memory.
+/// A check that more than this share of unrelated items passes is not worth its memory.
 const USEFUL_CHECK: f64 = 0.2;
 
 /// The same for the narrow checks of cells.
 const USEFUL_NARROW_CHECK: f64 = 0.05;
 
-/// The tail of a table of cells, in units of 32 bits per item: the id, and what fits no cell.
+/// The tail of a table of cells, in units of 32 bits per item: the id, and checks that fit no cell.
 const TAIL: f64 = 1.05;
 
 /// Nanoseconds on a current machine. Only their proportions matter.
 mod nanoseconds {
-    /// Working out a bucket and its place.
+    /// Computing a bucket and its address.
     pub const PROBE: f64 = 6.0;
-    /// Reading a place that is not in a cache but was asked for in time.
+    /// Reading memory that is not in a cache but was prefetched.
     pub const MISS: f64 = 14.0;
-    /// Testing one check, its share of a cache line included.
+    /// Testing one check, including its share of a cache line.
     pub const CHECK: f64 = 0.5;
     /// The same for the narrow checks of a cell.
     pub const NARROW_CHECK: f64 = 0.3;
-    /// Looking at the fingerprint of an item, in a row of many.
+    /// Verifying one of many items in a row.
     pub const VERIFY: f64 = 18.0;
-    /// Stopping at one that passed its check, to find its id and then its fingerprint.
+    /// Verifying an item that passed its check: reading its id, then its fingerprint.
     pub const VERIFY_PASSED: f64 = 35.0;
-    /// Looking at one word of one fingerprint after the other.
+    /// Comparing one word in a scan.
     pub const SCAN: f64 = 0.35;
 }
 
@@ -97,16 +97,16 @@ impl Storage {
     }
 }
 
-/// Expected time of one query; `share` is the part of all items that have the same key as one.
+/// Expected time of one query. `share` is the fraction of all items with the same key as one.
 fn cost<const WORDS: usize>(
     plan: &Plan<WORDS>,
     storage: &Storage,
     radius: u32,
     share: impl Fn(&Key<WORDS>) -> f64,
 ) -> f64 {
-    let of_table = |table: &Table<WORDS>| {
+    let of_table = |table: &TablePlan<WORDS>| {
         let bucket = 0.5f64.powi(table.directory_bits as i32);
-        // A directory shorter than the key puts several keys into a bucket: one's own, and others.
+        // If the directory is shorter than the key, a bucket also holds items with other keys.
         let others = bucket - 0.5f64.powi(table.key.len() as i32);
         let entries = storage.items as f64 * (share(&table.key) + others).clamp(bucket, 1.0);
         table.probes(radius) as f64 * cost_of_probe(table, radius, entries)
@@ -114,22 +114,22 @@ fn cost<const WORDS: usize>(
     plan.tables.iter().map(of_table).sum()
 }
 
-/// Expected time of looking into one bucket of so many entries.
-fn cost_of_probe<const WORDS: usize>(table: &Table<WORDS>, radius: u32, entries: f64) -> f64 {
+/// Expected time of reading one bucket with this many entries.
+fn cost_of_probe<const WORDS: usize>(table: &TablePlan<WORDS>, radius: u32, entries: f64) -> f64 {
     use nanoseconds::*;
     if table.check.len() == 0 {
         return PROBE + 2.0 * MISS + entries * VERIFY;
     }
     let chance = chance_of_few(table.check_outside_key(), table.errors_in_check(radius));
     let (misses, test) = match table.cells {
-        // More entries than fit a cell mean the tail's checks, and a jump nobody foresaw.
+        // More entries than fit into a cell: read the checks in the tail, after a mispredicted branch.
         true => (1.0 + 3.0 * chance_of_more(entries, SLOTS), NARROW_CHECK),
         false => (2.0, CHECK),
     };
     PROBE + misses * MISS + entries * (test + chance * VERIFY_PASSED)
 }
 
-/// The chance that more than `most` of many rare things happen, of which `expected` are (Poisson).
+/// The probability of more than `most` events if `expected` are expected (Poisson).
 fn chance_of_more(expected: f64, most: u32) -> f64 {
     let mut term = (-expected).exp();
     let mut sum = term;
@@ -152,8 +152,8 @@ pub(super) fn candidates<const WORDS: usize>(
 ) -> Vec<Plan<WORDS>> {
     let mut plans = Vec::new();
     for directory_bits in &storage.directory_bits {
-        let directory_bits = (*directory_bits).clamp(1, MOST_DIRECTORY_BITS);
-        // With more lanes than bits some would be empty, and find everything.
+        let directory_bits = (*directory_bits).clamp(1, MAX_DIRECTORY_BITS);
+        // With more lanes than bits, some would be empty and match everything.
         for lanes in 1..=(radius.saturating_add(1)).min(sample.order.len()) {
             let budgets = budgets(radius, lanes);
             let blocks = (1..=MAX_PICKED)
@@ -169,7 +169,7 @@ pub(super) fn candidates<const WORDS: usize>(
     plans
 }
 
-/// Beyond these, keys would be many and tell little more.
+/// Limits beyond which there would be many more keys for little gain.
 const MAX_PICKED: u32 = 3;
 const MAX_FLIPS: u32 = 2;
 const MAX_TABLES: f64 = 64.0;
@@ -198,35 +198,35 @@ fn flip_lanes<const WORDS: usize>(
     fits.then(|| Lane::deal(&order.first(lanes * directory_bits), budgets, |_| 1))
 }
 
-/// Gives every table the most telling bits outside its key, if they can refuse enough.
+/// Gives every table a check of the most informative bits outside its key, if it rejects enough.
 fn add_checks<const WORDS: usize>(plan: &mut Plan<WORDS>, sample: &Sample<WORDS>, radius: u32) {
     for table in &mut plan.tables {
-        let check = sample.most_telling(CHECK_BITS, |bit| !table.key.bits.contains(bit));
+        let check = sample.most_informative(CHECK_BITS, |bit| !table.key.bits.contains(bit));
         if chance_of_few(check.len(), radius) < USEFUL_CHECK {
             table.check = Key::new(check);
         }
     }
 }
 
-/// The same plan with buckets in cells, if narrow checks can refuse enough.
+/// The same plan with buckets in cells, if narrow checks reject enough.
 ///
-/// Bits of a table's own lane are often better, few as they are: a match has hardly any errors there.
+/// The few bits of a table's own lane are often better: a match has hardly any errors there.
 fn in_cells<const WORDS: usize>(
     mut plan: Plan<WORDS>,
     sample: &Sample<WORDS>,
     storage: &Storage,
     radius: u32,
 ) -> Option<Plan<WORDS>> {
-    if !storage.cells || storage.items > MOST_ITEMS {
+    if !storage.cells || storage.items > MAX_ITEMS {
         return None;
     }
     for table in &mut plan.tables {
         let (key, lane) = (&table.key.bits, &plan.lanes[table.lane].bits);
-        let anywhere = sample.most_telling(CELL_CHECK_BITS, |bit| !key.contains(bit));
-        let own =
-            sample.most_telling(CELL_CHECK_BITS, |bit| lane.contains(bit) && !key.contains(bit));
-        // Keys longer than the directory share buckets: some bits of the key tell them apart.
-        let rest = sample.most_telling(CELL_CHECK_BITS - own.len(), |bit| key.contains(bit));
+        let anywhere = sample.most_informative(CELL_CHECK_BITS, |bit| !key.contains(bit));
+        let own = sample
+            .most_informative(CELL_CHECK_BITS, |bit| lane.contains(bit) && !key.contains(bit));
+        // Keys longer than the directory share buckets, so bits of the key are informative, too.
+        let rest = sample.most_informative(CELL_CHECK_BITS - own.len(), |bit| key.contains(bit));
         let choices = [(Scope::Anywhere, anywhere), (Scope::Lane, own.union(&rest))];
         let choices = choices.map(|(scope, check)| {
             let mut table = table.clone();
@@ -239,26 +239,26 @@ fn in_cells<const WORDS: usize>(
     Some(plan)
 }
 
-/// Some of the items, all different, and what their bits tell.
+/// Some distinct fingerprints, and how informative their bits are.
 pub(super) struct Sample<const WORDS: usize> {
     prints: Vec<Fingerprint<WORDS>>,
     /// The bits that vary, the most informative first; in order of position if all are.
     order: BitOrder,
-    /// For every bit, how much it tells two items apart: the collision entropy, 0 to 1.
+    /// The collision entropy of every bit: 1 if it is set in half the fingerprints, 0 if in none or all.
     entropy: Vec<f64>,
 }
 
 impl<const WORDS: usize> Sample<WORDS> {
-    /// How many items are looked at.
+    /// The size of the sample.
     const SIZE: usize = 2048;
 
-    /// Bits that tell less than this are left out.
-    const TELLS_NOTHING: f64 = 0.01;
+    /// Bits with less entropy are left out.
+    const MIN_ENTROPY: f64 = 0.01;
 
-    /// If all bits tell more than this, their order does not matter.
-    const TELLS_ENOUGH: f64 = 0.9;
+    /// If all bits have more entropy than this, their order does not matter.
+    const EVEN_ENTROPY: f64 = 0.9;
 
-    /// Draws from `count` items at regular distances with some jitter; always the same ones.
+    /// Draws from `count` items at regular distances with deterministic jitter.
     pub fn draw(count: usize, print: impl Fn(usize) -> Fingerprint<WORDS>) -> Self {
         let size = count.min(Self::SIZE);
         let pick = |turn: usize| {
@@ -270,27 +270,27 @@ impl<const WORDS: usize> Sample<WORDS> {
         prints.sort_unstable();
         prints.dedup();
         let entropy: Vec<f64> = agreement(&prints).iter().map(|chance| -chance.log2()).collect();
-        let mut telling: Vec<u32> = (0..Fingerprint::<WORDS>::BITS)
-            .filter(|&bit| entropy[bit as usize] > Self::TELLS_NOTHING)
+        let mut informative: Vec<u32> = (0..Fingerprint::<WORDS>::BITS)
+            .filter(|&bit| entropy[bit as usize] > Self::MIN_ENTROPY)
             .collect();
-        if telling.iter().any(|&bit| entropy[bit as usize] < Self::TELLS_ENOUGH) {
-            telling.sort_by(|&a, &b| entropy[b as usize].total_cmp(&entropy[a as usize]));
+        if informative.iter().any(|&bit| entropy[bit as usize] < Self::EVEN_ENTROPY) {
+            informative.sort_by(|&a, &b| entropy[b as usize].total_cmp(&entropy[a as usize]));
         }
-        Self { prints, order: BitOrder::dealt(telling), entropy }
+        Self { prints, order: BitOrder::dealt(informative), entropy }
     }
 
-    /// The `count` most telling of the bits that `wanted` agrees to.
-    fn most_telling(&self, count: u32, wanted: impl Fn(u32) -> bool) -> BitSet<WORDS> {
+    /// The `count` most informative of the bits that `wanted` accepts.
+    fn most_informative(&self, count: u32, wanted: impl Fn(u32) -> bool) -> BitSet<WORDS> {
         self.order.positions().filter(|&bit| wanted(bit)).take(count as usize).collect()
     }
 
-    /// The part of all items that share a key with one, if bits were independent.
+    /// The fraction of all items with the same key as one, if bits were independent.
     fn guessed_share(&self, key: &Key<WORDS>) -> f64 {
         let entropy: f64 = key.bits.positions().map(|bit| self.entropy[bit as usize]).sum();
         0.5f64.powf(entropy)
     }
 
-    /// The part of all items that share a key with one, as far as the sample shows it.
+    /// The fraction of all items with the same key as one, measured on the sample.
     pub fn measured_share(&self, key: &Key<WORDS>) -> f64 {
         colliding_pairs(&self.prints, &key.bits) / pairs_of(self.prints.len().max(2))
     }
@@ -306,7 +306,7 @@ mod tests {
         Storage { items, directory_bits, cells: true, slack: 1.0, most: 7.0 }
     }
 
-    /// A plain generator: good enough to look random to a planner.
+    /// A simple generator, random enough for a planner.
     fn random(index: usize) -> u64 {
         let mixed = (index as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) ^ mixed >> 32
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_flipped_where_checks_cannot_refuse_and_cells_are_not_at_hand() {
+    fn keys_are_flipped_where_checks_reject_little_and_there_are_no_cells() {
         let sample = Sample::draw(1_000_000, |index| {
             Fingerprint(std::array::from_fn::<u64, 4, _>(|word| random(4 * index + word)))
         });
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_tell_apart_needs_no_tables() {
+    fn equal_fingerprints_need_no_tables() {
         for count in [0, 1, 5000] {
             let sample = Sample::draw(count, |_| Fingerprint([7, 7]));
             assert_eq!(choose(&sample, &storage(1 << 20), 3), Plan::scan());

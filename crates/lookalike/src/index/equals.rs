@@ -1,11 +1,11 @@
-//! Which items have the same fingerprint?
+//! Items with equal fingerprints.
 //!
 //! Equal items form a ring, so that joining and leaving take constant time however many there are.
 
-/// Which items are equal: each is in a ring with those it equals.
+/// Rings of equal items.
 #[derive(Default)]
 pub(super) struct Equals {
-    /// By id. Nothing as long as all items are different.
+    /// By id. Empty as long as all items are different.
     links: Vec<Ring>,
 }
 
@@ -28,7 +28,7 @@ impl Equals {
         size_of_val(&*self.links)
     }
 
-    /// A new item, different from all others so far.
+    /// Adds an item that is in a ring of its own.
     pub fn add(&mut self, id: u32) {
         if self.links.is_empty() {
             return;
@@ -40,7 +40,7 @@ impl Equals {
         self.links[id as usize] = Ring::alone(id);
     }
 
-    /// Puts an item into the ring of another, at its end. There are `ids` ids.
+    /// Appends an item to the ring of another. There are `ids` ids.
     pub fn join(&mut self, id: u32, equal: u32, ids: usize) {
         if self.links.is_empty() {
             self.links.extend((0..ids as u32).map(Ring::alone));
@@ -51,7 +51,7 @@ impl Equals {
         self.links[equal as usize].previous = id;
     }
 
-    /// Takes an item out of its ring; says which one comes after it there.
+    /// Takes an item out of its ring, and returns the next one there.
     pub fn leave(&mut self, id: u32) -> Option<u32> {
         let Ring { next, previous } = *self.links.get(id as usize)?;
         self.links[previous as usize].next = next;

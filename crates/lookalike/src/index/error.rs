@@ -1,4 +1,4 @@
-//! What can go wrong with an index, in words that say what to do.
+//! The errors of indexes.
 
 use std::{io, path::PathBuf};
 
@@ -8,7 +8,7 @@ use std::{io, path::PathBuf};
 pub enum IndexError {
     /// The search is wider than the index was made for.
     #[error(
-        "a search within {asked} bits, but the index was made for at most {max}; make it with a larger radius"
+        "a search within {asked} bits, but the index was made for at most {max}; build it with a larger radius"
     )]
     Radius {
         /// The radius of the search.
@@ -17,55 +17,55 @@ pub enum IndexError {
         max: u32,
     },
     /// There are more items than 32-bit ids.
-    #[error("{items} items are too many for one index; the most is {}", u32::MAX)]
+    #[error("{items} items are too many for one index; the maximum is {}", u32::MAX)]
     TooMany {
-        /// How many there were.
+        /// The number of items.
         items: usize,
     },
-    /// The system gave no memory.
+    /// The system provided no memory.
     #[error("reserving {bytes} bytes for the index: {source}")]
     Memory {
-        /// How much was asked for.
+        /// The number of bytes requested.
         bytes: usize,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The system refused to read or write.
+    /// Reading or writing failed.
     #[error("{}: {action}: {source}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
         /// What was being done.
         action: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The file is something else.
+    /// The file is not an index.
     #[error("{}: not a lookalike index ({found}); name a file that `save` wrote", path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
-        /// What it is instead, as far as can be told.
+        /// What it looks like instead.
         found: String,
     },
-    /// The file was written by another version.
-    #[error("{}: written by format {found}, this program reads {reads}; rebuild it from its source", path.display())]
+    /// The file has another format version.
+    #[error("{}: has format {found}, this program reads format {reads}; rebuild it from its source", path.display())]
     Version {
         /// The file.
         path: PathBuf,
         /// Its format.
         found: u32,
-        /// The format that can be read.
+        /// The supported format.
         reads: u32,
     },
     /// The file holds another kind of index.
-    #[error("{}: holds a {found} index, not a {expected} one; open it as what it is", path.display())]
+    #[error("{}: holds a {found} index, not a {expected} one; open it with the right type", path.display())]
     Kind {
         /// The file.
         path: PathBuf,
         /// What it holds.
         found: &'static str,
-        /// What was to be opened.
+        /// What was expected.
         expected: &'static str,
     },
     /// The file holds fingerprints of another width.
@@ -75,20 +75,20 @@ pub enum IndexError {
         path: PathBuf,
         /// Its width in bits, a multiple of 64.
         found: u64,
-        /// The width that was to be opened.
+        /// The expected width in bits.
         expected: u64,
     },
-    /// The file has another length than its header says.
+    /// The length of the file differs from its header.
     #[error("{}: has {found} bytes where its header says {expected}: the file is damaged; rebuild it from its source", path.display())]
     Length {
         /// The file.
         path: PathBuf,
         /// Its length.
         found: u64,
-        /// The length it should have.
+        /// The length in its header.
         expected: u64,
     },
-    /// The file's content is not what was written.
+    /// The content of the file is damaged.
     #[error("{}: {what}: the file is damaged; rebuild it from its source", path.display())]
     Damaged {
         /// The file.

@@ -1,9 +1,8 @@
-//! What does an index file look like, and is this one?
+//! Index files.
 //!
-//! A header (what, which version, how wide, how many), a list of sections with checksums, the
-//! sections. All numbers are little-endian; sections start at multiples of 64 bytes, so a mapped
-//! file can be used as it lies. `docs/format.md` says the same for people. What the sections mean
-//! is known elsewhere.
+//! A file has a header (kind, version, width, number of items), a list of sections with checksums, and the
+//! sections. All numbers are little-endian, and sections start at multiples of 64 bytes, so a mapped file is used
+//! directly. `docs/format.md` specifies it for people. Nothing here knows what sections mean.
 
 use std::{
     fmt,
@@ -22,19 +21,19 @@ const MAGIC: [u8; 8] = *b"LOOKALIK";
 /// The format written and read here.
 pub(crate) const VERSION: u32 = 1;
 
-/// The bytes before the list of sections, and of one entry of that list.
+/// The sizes of the header and of one entry of the list of sections.
 const HEADER_BYTES: usize = 64;
 const ENTRY_BYTES: usize = 32;
 
 /// Sections start at multiples of this: a cache line, and more than any number's alignment.
 pub(crate) const ALIGNMENT: u64 = 64;
 
-/// Which index is in the file.
+/// The kind of index in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Static = 1,
     Mutable = 2,
-    /// What the items of a collection's run are called; the run's index stands beside it.
+    /// The ids of the items of a collection's run, whose index is another file.
     Names = 3,
 }
 
@@ -75,7 +74,7 @@ pub(crate) enum Content {
 }
 
 impl Content {
-    /// The two numbers that stand for it in the file.
+    /// The two numbers that identify it in the file.
     fn code(self) -> [u32; 2] {
         match self {
             Self::Plan => [1, 0],
@@ -153,18 +152,18 @@ impl fmt::Display for Content {
     }
 }
 
-/// What the header says about the whole index.
+/// What the header says about the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct About {
     pub kind: Kind,
-    /// 64-bit words of a fingerprint.
+    /// The number of 64-bit words of a fingerprint.
     pub words: u32,
     pub max_radius: u32,
-    /// Fingerprints in the file.
+    /// The number of fingerprints.
     pub items: u64,
 }
 
-/// One stretch of the file.
+/// One section of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Section {
     pub content: Content,
@@ -173,7 +172,7 @@ pub(crate) struct Section {
     pub checksum: u64,
 }
 
-/// A header that was read and found whole.
+/// A header whose checksum was verified.
 #[derive(Clone, Debug)]
 pub(crate) struct Header {
     pub about: About,
@@ -193,8 +192,8 @@ pub(crate) fn starts(sizes: impl IntoIterator<Item = u64>) -> (Vec<u64>, u64) {
     (starts, end)
 }
 
-/// Writes a file under a temporary name beside `path`, then renames it: a reader sees the old file
-/// or the new one, never a part.
+/// Writes a file under a temporary name beside `path`, then renames it: readers see the old file or the new one,
+/// never part of one.
 pub(crate) fn write(
     path: &Path,
     about: About,
@@ -226,7 +225,7 @@ pub(crate) fn write(
     })
 }
 
-/// Replaces the file at `path` by what `content` writes, or leaves it as it was.
+/// Replaces the file at `path` by what `content` writes, or leaves it unchanged.
 pub(crate) fn replace(
     path: &Path,
     content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -235,7 +234,7 @@ pub(crate) fn replace(
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
-    // As any new file: what the process's mask leaves. Temporary files are private by default.
+    // The permissions of any new file, less the process's mask. Temporary files are private by default.
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     let mut file = builder.tempfile_in(folder.unwrap_or(Path::new("."))).map_err(failed)?;
     let mut buffered = io::BufWriter::with_capacity(1 << 20, file.as_file_mut());
@@ -265,16 +264,16 @@ fn encode_header(about: About, sections: &[Section], length: u64) -> Vec<u8> {
     bytes
 }
 
-/// Where the header's own checksum stands: its last number.
+/// The position of the header's own checksum, its last number.
 const CHECKSUM: usize = HEADER_BYTES - 8;
 
-/// Of the header and the list of sections, without the checksum itself.
+/// The checksum of the header and the list of sections, without the checksum itself.
 fn header_checksum(bytes: &[u8]) -> u64 {
     xxh3_64(&[&bytes[..CHECKSUM], &bytes[HEADER_BYTES..]].concat())
 }
 
-/// The checksum of the header of an index file: it covers those of all sections, so two files with
-/// the same one are the same.
+/// The checksum in the header of an index file. It covers the checksums of all sections, so it identifies the
+/// content.
 #[cfg(feature = "collection")]
 pub(crate) fn checksum_of_header(path: &Path) -> Result<u64, IndexError> {
     let mut header = [0; HEADER_BYTES];
@@ -285,8 +284,8 @@ pub(crate) fn checksum_of_header(path: &Path) -> Result<u64, IndexError> {
     Ok(checksum.try_into().map_or(0, u64::from_le_bytes))
 }
 
-/// Reads the header of `bytes`, the whole file, and refuses anything but an index of this kind and
-/// width, of this format, at its full length. Sections are not looked into.
+/// Reads the header of `bytes`, the whole file. Rejects anything but an index of this kind, width and format, at
+/// its full length. Does not read sections.
 pub(crate) fn read_header(
     path: &Path,
     bytes: &[u8],
@@ -310,12 +309,12 @@ pub(crate) fn read_header(
     let (found_kind, found_words, max_radius) = (next()?, next()?, next()?);
     let mut next = || numbers.u64().ok_or_else(cut);
     let (items, length, count, _, checksum) = (next()?, next()?, next()?, next()?, next()?);
-    let whole = usize::try_from(count)
+    let covered = usize::try_from(count)
         .ok()
         .and_then(|count| count.checked_mul(ENTRY_BYTES)?.checked_add(HEADER_BYTES))
         .and_then(|end| bytes.get(..end))
         .ok_or_else(|| damaged("the list of sections reaches beyond the end"))?;
-    if header_checksum(whole) != checksum {
+    if header_checksum(covered) != checksum {
         return Err(damaged("checksum of the header differs"));
     }
     if length != bytes.len() as u64 {
@@ -351,7 +350,7 @@ pub(crate) fn read_header(
     Ok(Header { about, sections })
 }
 
-/// Sections are used as they lie, so numbers in memory must look like those in the file.
+/// Sections are used without conversion, so numbers must have the same byte order in memory as in the file.
 fn refuse_big_endian(path: &Path) -> Result<(), IndexError> {
     if cfg!(target_endian = "little") {
         return Ok(());
@@ -374,7 +373,7 @@ fn check_magic(path: &Path, bytes: &[u8]) -> Result<(), IndexError> {
 }
 
 impl Section {
-    /// Its bytes, if the file has them.
+    /// The bytes of the section; an error if it is beyond the end of the file.
     pub fn of<'a>(&self, path: &Path, bytes: &'a [u8]) -> Result<&'a [u8], IndexError> {
         let range = usize::try_from(self.start)
             .ok()
@@ -385,7 +384,7 @@ impl Section {
         })
     }
 
-    /// Refuses bytes that are not those that were written.
+    /// Verifies the checksum.
     pub fn verify(&self, path: &Path, bytes: &[u8]) -> Result<(), IndexError> {
         if xxh3_64(self.of(path, bytes)?) == self.checksum {
             return Ok(());
@@ -403,7 +402,7 @@ impl Header {
         })
     }
 
-    /// Refuses a file of which any section is not what was written.
+    /// Verifies the checksums of all sections.
     pub fn verify(&self, path: &Path, bytes: &[u8]) -> Result<(), IndexError> {
         self.sections.par_iter().try_for_each(|section| section.verify(path, bytes))?;
         // Bytes between sections have no checksum: they are zero.
@@ -420,7 +419,7 @@ impl Header {
     }
 }
 
-/// Little-endian numbers, one after the other.
+/// A reader of little-endian numbers.
 pub(crate) struct Numbers<'a>(pub &'a [u8]);
 
 impl Numbers<'_> {

@@ -1,8 +1,8 @@
-//! Where does everything lie in the memory of a static index, and how is it read?
+//! The memory layout of a static index.
 //!
-//! [`Layout`] says where, in units of 32 bits, the same in memory and in the file; a [`StaticTable`]
-//! reads the buckets from there. It has a directory with checks and ids in two long arrays, or
-//! [`Cells`] with a tail.
+//! [`Layout`] gives the position of everything in units of 32 bits, the same in memory and in the file. A
+//! [`StaticTable`] reads buckets there: it has a directory, with checks and ids in two arrays, or [`Cells`]
+//! with a tail.
 
 use std::ops::{ControlFlow, Range};
 
@@ -13,7 +13,7 @@ use super::{
     build::{TableMut, fill},
     cells::{CELL_WORDS, Cells, pack, tail_len},
     file::{self, ALIGNMENT, Content, Header},
-    plan::{Plan, Table},
+    plan::{Plan, TablePlan},
 };
 use crate::{
     Fingerprint, Kernel,
@@ -23,28 +23,28 @@ use crate::{
     },
 };
 
-/// Where everything lies, in units of 32 bits.
+/// The ranges of everything in an index, in units of 32 bits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     pub items: usize,
     pub prints: Range<usize>,
-    pub tables: Vec<TablePlace>,
+    pub tables: Vec<TableRanges>,
     pub words: usize,
 }
 
-/// Where one table lies.
+/// The ranges of one table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct TablePlace {
+pub(super) struct TableRanges {
     /// One offset per bucket and the end of the last; or the cells.
     directory: Range<usize>,
-    /// Empty if the table has no checks or cells; else followed by room for a vector to reach beyond.
+    /// Empty if the table has no checks, or cells; otherwise followed by padding for vectors.
     checks: Range<usize>,
     /// One id per item; or the tail.
     ids: Range<usize>,
     cells: bool,
 }
 
-/// How many tables are filled at once: each takes three times four bytes per item on the side.
+/// How many tables are filled at once: each takes 12 bytes per item of temporary memory.
 const AT_ONCE: usize = 2;
 
 impl Layout {
@@ -54,13 +54,14 @@ impl Layout {
         prints: &[Fingerprint<WORDS>],
         kernel: Kernel,
     ) -> Self {
-        let tail =
-            |table: &Table<WORDS>| if table.cells { tail_len(table, prints, kernel) } else { 0 };
+        let tail = |table: &TablePlan<WORDS>| {
+            if table.cells { tail_len(table, prints, kernel) } else { 0 }
+        };
         Self::new(plan, prints.len(), plan.tables.par_iter().map(tail).collect())
     }
 
-    /// The layout of an index in a file of this length, with the byte where it starts there; `None` if
-    /// the file has other sections than the plan asks for, or more or less than these.
+    /// The layout of an index in a file of this length, and the byte where it starts there; `None` if the
+    /// sections of the file are not exactly those that the plan needs.
     pub fn in_file<const WORDS: usize>(
         plan: &Plan<WORDS>,
         items: usize,
@@ -78,7 +79,7 @@ impl Layout {
         (end == length as u64).then_some((layout, start))
     }
 
-    /// `tails` are the lengths of the tails of tables in cells; of other tables they are not used.
+    /// `tails` are the lengths of the tails of tables with cells; not used for other tables.
     fn new<const WORDS: usize>(plan: &Plan<WORDS>, items: usize, tails: Vec<usize>) -> Self {
         let mut words = 0usize;
         let mut place = |count: usize| {
@@ -94,13 +95,13 @@ impl Layout {
                 (false, _) => (table.buckets() + 1, items + LANES, items),
             };
             let [directory, checks, ids] = [directory, checks, ids].map(&mut place);
-            TablePlace { directory, checks, ids, cells: table.cells }
+            TableRanges { directory, checks, ids, cells: table.cells }
         });
         let tables = tables.collect();
         Self { items, prints, tables, words }
     }
 
-    /// Every section but the plan, as it stands in the file.
+    /// Every section except the plan, in the order of the file.
     pub fn sections(&self) -> impl Iterator<Item = (Content, Range<usize>)> {
         let tables = (0u32..).zip(&self.tables).flat_map(|(number, table)| {
             let checks = Some((Content::Checks(number), table.checks.clone()));
@@ -112,7 +113,7 @@ impl Layout {
         std::iter::once((Content::Fingerprints, self.prints.clone())).chain(tables)
     }
 
-    /// Where this layout starts and ends in a file with these sections; `None` if they are others.
+    /// Where this layout starts and ends in a file with these sections; `None` if they do not fit.
     fn bounds(&self, header: &Header) -> Option<(usize, u64)> {
         let (plan, parts) = header.sections.split_first()?;
         let sizes = self.sections().map(|(_, range)| 4 * range.len() as u64);
@@ -161,12 +162,12 @@ impl Layout {
     }
 }
 
-/// Parts start at multiples of this many units, in the file as in memory.
+/// Sections start at multiples of this many units, in the file and in memory.
 const UNIT: usize = ALIGNMENT as usize / size_of::<u32>();
 
-/// Sorts into long arrays, then packs those.
+/// Sorts into arrays, then packs these into cells.
 fn fill_cells<const WORDS: usize>(
-    table: &Table<WORDS>,
+    table: &TablePlan<WORDS>,
     prints: &[Fingerprint<WORDS>],
     kernel: Kernel,
     target: &mut TableMut<'_>,
@@ -179,7 +180,7 @@ fn fill_cells<const WORDS: usize>(
     pack(&directory, &checks, &ids, target.directory, target.ids);
 }
 
-/// Memory from position `at` on, to be handed out front to back.
+/// Memory from position `at` on, handed out front to back.
 struct Rest<'a> {
     words: &'a mut [u32],
     at: usize,
@@ -195,7 +196,7 @@ impl<'a> Rest<'a> {
     }
 }
 
-impl TablePlace {
+impl TableRanges {
     /// The table as a search sees it, in the memory of its index.
     #[inline(always)]
     pub fn table<'a>(&self, words: &'a [u32]) -> StaticTable<'a> {
@@ -228,7 +229,7 @@ impl Arrays<'_> {
     #[inline(always)]
     fn locate(&self, bucket: u32) -> (u32, u32) {
         let at = bucket as usize;
-        // A damaged file may hold any offset: they are forced into the table, and into order.
+        // A damaged file may hold any offset: clamp them to the table, in order.
         let end = self.directory[at + 1].min(self.ids.len() as u32);
         let start = self.directory[at].min(end);
         if start < end {
@@ -265,7 +266,7 @@ impl Arrays<'_> {
 
 impl Buckets for StaticTable<'_> {
     /// The first entry and the one after the last; of cells, the bucket.
-    type Place = (u32, u32);
+    type Location = (u32, u32);
 
     #[inline(always)]
     fn touch(self, bucket: u32) {

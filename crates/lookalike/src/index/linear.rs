@@ -1,4 +1,4 @@
-//! The oracle: every fingerprint is looked at. What all the fast ways must equal.
+//! The definition of a search, which the faster indexes are tested against.
 
 use std::ops::ControlFlow;
 
@@ -8,7 +8,7 @@ use crate::{
     hamming::lanes::{Lanes, Task},
 };
 
-/// No tables: a search looks at every fingerprint, in order. The only way for the widest radii.
+/// An index without tables: a search compares every fingerprint, in order. The only choice for very wide radii.
 ///
 /// ```
 /// use lookalike::{Fingerprint, Radius, index::{LinearIndex, Search}};
@@ -65,13 +65,13 @@ impl<const WORDS: usize> Search<WORDS> for LinearIndex<'_, WORDS> {
     }
 }
 
-/// How many queries share one pass over the fingerprints.
+/// The number of queries that share a pass over the fingerprints.
 const GROUP: usize = 16;
 
-/// How many fingerprints of a pass are looked at by all queries in turn: they stay in the cache.
+/// The number of fingerprints that all queries are compared with in turn, so that they stay in the cache.
 const BLOCK: usize = 1024;
 
-/// How many distances are worked out before one of them is looked at.
+/// The number of distances computed before one of them is tested.
 const STEP: usize = 16;
 
 /// One pass for a group of queries.

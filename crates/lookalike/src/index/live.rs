@@ -1,6 +1,6 @@
-//! Which numbers are in use?
+//! The ids in use.
 
-/// Which ids are items.
+/// A bit for each id that is in use.
 #[derive(Default)]
 pub(super) struct Live {
     words: Vec<u64>,
@@ -8,7 +8,7 @@ pub(super) struct Live {
 }
 
 impl Live {
-    /// How many there are.
+    /// The number of ids in use.
     pub fn count(&self) -> usize {
         self.count
     }
@@ -38,7 +38,7 @@ impl Live {
         }
     }
 
-    /// Ascending.
+    /// The ids in use, ascending.
     pub fn ids(&self) -> impl Iterator<Item = u32> {
         let words = (0u32..).zip(&self.words);
         words.flat_map(|(at, &word)| {
@@ -46,7 +46,7 @@ impl Live {
         })
     }
 
-    /// One bit for each of `ids` ids, in whole words.
+    /// One bit for each of `ids` ids, as whole words.
     pub fn padded(&self, ids: usize) -> Vec<u64> {
         let mut words = self.words.clone();
         words.resize(ids.div_ceil(64), 0);

@@ -1,8 +1,8 @@
-//! How does a file become memory?
+//! Mapped files and memory.
 //!
-//! The only place that maps files. What is mapped is plain numbers, read with every offset checked,
-//! so no content can do harm. Cutting a mapped file short does: it must stay as long as it is.
-#![expect(unsafe_code, reason = "mapping a file: its bytes can change under our feet")]
+//! The only code that maps files. Mapped content is plain integers, and every offset in it is checked before
+//! use, so no content can do harm. Truncating a mapped file can: it must keep its length.
+#![expect(unsafe_code, reason = "mapping a file: another process can change it")]
 
 use std::{fs::File, path::Path};
 
@@ -23,13 +23,13 @@ pub(crate) fn map_file(path: &Path) -> Result<Mmap, IndexError> {
     unsafe { Mmap::map(&file) }.map_err(failed("mapping the index"))
 }
 
-/// Zeroed memory in huge pages, where the system has them: tables are read at random places, and
-/// with small pages each read would miss in the TLB too.
+/// Zeroed memory in huge pages, where the system has them: tables are read at random places, and with small
+/// pages each read would also miss in the TLB.
 pub(super) fn map_memory(bytes: usize) -> Result<MmapMut, IndexError> {
     let map =
         MmapMut::map_anon(bytes.max(1)).map_err(|source| IndexError::Memory { bytes, source })?;
     #[cfg(target_os = "linux")]
-    // Advice only: without huge pages the answer is the same, only later.
+    // Only advice: without huge pages the result is the same, but slower.
     let _ = map.advise(memmap2::Advice::HugePage);
     Ok(map)
 }

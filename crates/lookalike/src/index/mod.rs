@@ -1,9 +1,9 @@
-//! What is within k bits of this?
+//! Finds all items within k bits of a query.
 //!
-//! [`StaticIndex`] is built at once and lives in memory or in a mapped file; [`MutableIndex`] takes
-//! insertions and removals; [`LinearIndex`] looks at everything and is what the other two must
-//! equal. All of them answer through [`Search`], exactly: every item within the radius, each once.
-//! Items are known by dense numbers only: no documents or keys here.
+//! [`StaticIndex`] is built at once, in memory or as a mapped file; [`MutableIndex`] supports insertions and
+//! removals; [`LinearIndex`] compares everything, and the other two are tested against it. All of them
+//! implement [`Search`], exactly: every item within the radius, once. Items are dense numbers: there are no
+//! documents or keys here.
 //!
 //! ```
 //! use lookalike::{Fingerprint, Radius, index::{Match, Search, StaticIndex}};
@@ -50,22 +50,21 @@ pub use static_index::StaticIndex;
 pub struct Match {
     /// The number of the item.
     pub id: u32,
-    /// Bits in which it differs from the query.
+    /// The number of bits in which it differs from the query.
     pub distance: u32,
 }
 
-/// What every index can be asked.
+/// Searches of an index.
 ///
-/// A search may have any radius up to the index's maximum; a wider one is an error. Matches of one
-/// query come in an order that is not specified, but is the same each time for the same index;
-/// [`matches`](Self::matches) sorts them. Batches wait for memory once for many queries: prefer
-/// them wherever there is more than one.
+/// A search may have any radius up to the maximum of the index; a wider one is an error. The order of the matches
+/// of one query is unspecified, but the same each time for the same index; [`matches`](Self::matches) sorts
+/// them. A batch overlaps the cache misses of many queries: prefer it whenever there is more than one.
 pub trait Search<const WORDS: usize> {
-    /// The widest radius that can be searched.
+    /// The maximum radius of a search.
     fn max_radius(&self) -> Radius;
 
-    /// Calls `on_match` with the position of a query and one of its matches, for all matches of
-    /// all queries, query by query, until it breaks off. All else follows from this.
+    /// Calls `on_match` with the position of a query and one of its matches, for all matches of all queries,
+    /// query by query, until it returns `Break`. All other methods are based on this one.
     fn search_while(
         &self,
         queries: &[Fingerprint<WORDS>],
@@ -95,8 +94,8 @@ pub trait Search<const WORDS: usize> {
         Ok(matches)
     }
 
-    /// One item within `radius` of `query`, if there is any: the first that is found, not the
-    /// nearest. Stops looking there.
+    /// An item within `radius` of `query`, if there is one: the first that is found, not the nearest. The search
+    /// stops there.
     fn first(
         &self,
         query: &Fingerprint<WORDS>,
@@ -115,8 +114,8 @@ pub trait Search<const WORDS: usize> {
         Ok(self.first(query, radius)?.is_some())
     }
 
-    /// Calls `on_match` with the position of a query and one of its matches, for all matches of
-    /// all queries, query by query in their order.
+    /// Calls `on_match` with the position of a query and one of its matches, for all matches of all queries,
+    /// in order of the queries.
     fn search_batch(
         &self,
         queries: &[Fingerprint<WORDS>],
@@ -140,7 +139,7 @@ pub trait Search<const WORDS: usize> {
     where
         Self: Sync,
     {
-        // Answers wait until it is their turn: rounds bound how many.
+        // Matches wait for their turn: rounds bound their number.
         let round = PAR_CHUNK * 16 * rayon::current_num_threads();
         for (round_index, queries) in queries.chunks(round).enumerate() {
             let answers: Vec<Vec<(usize, Match)>> = queries
@@ -160,14 +159,14 @@ pub trait Search<const WORDS: usize> {
     }
 }
 
-/// Hears the position of a query and one of its matches. Matches are rare against the work to find
-/// them, so the loops are compiled once, not again for every caller.
+/// Receives the position of a query and one of its matches. A `dyn` callback, so that loops are not compiled again
+/// for every caller: matches are rare compared with the work of finding them.
 type OnMatch<'a> = &'a mut dyn FnMut(usize, Match) -> ControlFlow<()>;
 
-/// How many queries a thread takes at once.
+/// The number of queries a thread takes at once.
 const PAR_CHUNK: usize = 1024;
 
-/// Refuses a search wider than the index was made for.
+/// Rejects a search wider than the index was made for.
 fn check_radius(asked: Radius, max: Radius) -> Result<(), IndexError> {
     if asked <= max {
         Ok(())

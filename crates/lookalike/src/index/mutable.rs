@@ -1,7 +1,7 @@
 //! The index that changes.
 //!
-//! Fingerprints by id, and [`Tables`] to search them. The tables follow the number of items: they
-//! are planned and made anew each time it has doubled.
+//! Fingerprints by id, and [`Tables`] to search them. The tables are planned and rebuilt each time the number of
+//! items has doubled.
 
 use std::{cmp::Reverse, collections::BinaryHeap, ops::ControlFlow, path::Path};
 
@@ -12,15 +12,15 @@ use super::{
     file::{self, About, Content, Kind},
     live::Live,
     map::map_file,
-    tables::{Found, Tables},
+    tables::{EqualItem, Tables},
 };
 use crate::{Fingerprint, Kernel, Radius, hamming::assert_width};
 
-/// Fingerprints that come and go, with tables to search them.
+/// Fingerprints that can be inserted and removed, with tables to search them.
 ///
-/// An id is the number of an item, given by [`insert`](Self::insert); the ids of removed items are
-/// given again, the lowest first, so ids stay dense. Inserting takes constant time on average.
-/// Memory is not given back before [`clear`](Self::clear), but used again.
+/// [`insert`](Self::insert) gives every item an id. The ids of removed items are reused, the lowest first, so ids
+/// stay dense. Inserting takes constant time on average. Memory of removed items is reused, but freed only by
+/// [`clear`](Self::clear).
 ///
 /// ```
 /// use lookalike::{Fingerprint, Radius, index::{MutableIndex, Search}};
@@ -35,10 +35,10 @@ use crate::{Fingerprint, Kernel, Radius, hamming::assert_width};
 pub struct MutableIndex<const WORDS: usize> {
     max_radius: Radius,
     kernel: Kernel,
-    /// By id, those of removed items included.
+    /// By id, including those of removed items.
     prints: Vec<Fingerprint<WORDS>>,
     live: Live,
-    /// Ids that may be given again.
+    /// Ids to reuse.
     free: BinaryHeap<Reverse<u32>>,
     tables: Tables<WORDS>,
 }
@@ -62,16 +62,16 @@ impl<const WORDS: usize> MutableIndex<WORDS> {
         }
     }
 
-    /// Forces a kernel. The answer is the same.
+    /// Uses this kernel. The answer is the same.
     #[must_use]
     pub fn with_kernel(mut self, kernel: Kernel) -> Self {
         self.kernel = kernel;
         self
     }
 
-    /// Adds an item and says its id: the lowest that is free.
+    /// Adds an item and returns its id: the lowest free one.
     ///
-    /// Fails if there are too many items or there is no memory; the index is then as before.
+    /// Fails if there are too many items or too little memory, and then leaves the index unchanged.
     pub fn insert(&mut self, print: Fingerprint<WORDS>) -> Result<u32, IndexError> {
         let id = self.free.peek().map_or(self.prints.len() as u32, |Reverse(id)| *id);
         if id == u32::MAX {
@@ -91,7 +91,7 @@ impl<const WORDS: usize> MutableIndex<WORDS> {
         Ok(id)
     }
 
-    /// Removes an item and says what it was; `None` if there is none with this id.
+    /// Removes an item and returns its fingerprint; `None` if there is no item with this id.
     pub fn remove(&mut self, id: u32) -> Option<Fingerprint<WORDS>> {
         let print = self.print(id)?;
         self.tables.remove(id, &self.prints, self.kernel);
@@ -100,12 +100,12 @@ impl<const WORDS: usize> MutableIndex<WORDS> {
         Some(print)
     }
 
-    /// Whether an item with exactly this fingerprint is there.
+    /// Whether some item has exactly this fingerprint.
     pub fn contains(&self, print: &Fingerprint<WORDS>) -> bool {
         match self.tables.find(print, &self.prints, self.kernel) {
-            Found::Item(_) => true,
-            Found::Nothing => false,
-            Found::NotLookedUp => self.any(print, Radius::new(0)).unwrap_or(false),
+            EqualItem::Is(_) => true,
+            EqualItem::None => false,
+            EqualItem::Unknown => self.any(print, Radius::new(0)).unwrap_or(false),
         }
     }
 
@@ -119,22 +119,22 @@ impl<const WORDS: usize> MutableIndex<WORDS> {
         self.live.ids().map(|id| (id, self.prints[id as usize]))
     }
 
-    /// How many items there are.
+    /// The number of items.
     pub fn len(&self) -> usize {
         self.live.count()
     }
 
-    /// Whether there is no item.
+    /// Whether there are no items.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Removes all items and gives their memory back.
+    /// Removes all items and frees their memory.
     pub fn clear(&mut self) {
         *self = Self::new(self.max_radius).with_kernel(self.kernel);
     }
 
-    /// How many bytes the fingerprints and tables take.
+    /// The number of bytes of fingerprints and tables.
     pub fn memory_bytes(&self) -> usize {
         size_of_val(&*self.prints)
             + self.live.memory_bytes()
@@ -142,12 +142,12 @@ impl<const WORDS: usize> MutableIndex<WORDS> {
             + self.tables.memory_bytes()
     }
 
-    /// How a search is done, for people.
+    /// Describes how a search works, for people.
     pub fn plan(&self) -> String {
         self.tables.plan.to_string()
     }
 
-    /// Writes the items to a file, under a temporary name until it is whole.
+    /// Writes the items to a file, which appears under its name when it is complete.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), IndexError> {
         let about = About {
             kind: Kind::Mutable,
@@ -163,8 +163,8 @@ impl<const WORDS: usize> MutableIndex<WORDS> {
         file::write(path.as_ref(), about, &contents)
     }
 
-    /// Reads what [`save`](Self::save) wrote: the same items with the same ids. Every byte is
-    /// compared with its checksum; the tables are made anew.
+    /// Reads what [`save`](Self::save) wrote: the same items with the same ids. Verifies the checksum of every
+    /// section, and rebuilds the tables.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, IndexError> {
         let path = path.as_ref();
         let map = map_file(path)?;
@@ -179,7 +179,7 @@ impl<const WORDS: usize> MutableIndex<WORDS> {
             && live.len() == prints.len().div_ceil(64)
             && prints.len() <= u32::MAX as usize;
         if !whole {
-            let what = "the sections have not the size of the items".to_string();
+            let what = "the sizes of the sections do not fit the number of items".to_string();
             return Err(IndexError::Damaged { path: path.into(), what });
         }
         let mut index = Self::with_capacity(prints.len(), Radius::new(header.about.max_radius));
@@ -188,7 +188,7 @@ impl<const WORDS: usize> MutableIndex<WORDS> {
         Ok(index)
     }
 
-    /// Fills an empty index: what is `None` is a free id.
+    /// Fills an empty index; `None` is a free id.
     fn restore(
         &mut self,
         prints: impl Iterator<Item = Option<Fingerprint<WORDS>>>,
@@ -200,13 +200,13 @@ impl<const WORDS: usize> MutableIndex<WORDS> {
                 self.free.push(Reverse(id));
             }
         }
-        if self.len() >= Tables::<WORDS>::FEWEST {
+        if self.len() >= Tables::<WORDS>::MIN_ITEMS {
             self.rebuild()?;
         }
         Ok(())
     }
 
-    /// Puts a fingerprint where its id says, not yet into the tables.
+    /// Stores the fingerprint of an id, but not in the tables.
     fn place(&mut self, id: u32, print: Fingerprint<WORDS>) {
         if id as usize == self.prints.len() {
             self.prints.push(print);
@@ -216,16 +216,16 @@ impl<const WORDS: usize> MutableIndex<WORDS> {
         self.live.insert(id);
     }
 
-    /// Puts a live item into the tables, or makes them once there are enough items.
+    /// Adds an item to the tables, or builds them once there are enough items.
     fn enter(&mut self, id: u32) -> Result<(), IndexError> {
         if self.tables.none_yet() {
-            return if self.len() < Tables::<WORDS>::FEWEST { Ok(()) } else { self.rebuild() };
+            return if self.len() < Tables::<WORDS>::MIN_ITEMS { Ok(()) } else { self.rebuild() };
         }
         self.tables.insert(id, &self.prints, self.kernel)?;
         if self.tables.are_full() { self.rebuild() } else { Ok(()) }
     }
 
-    /// Follows another plan from now on, until there are twice as many items.
+    /// Uses another plan until the number of items has doubled.
     #[cfg(test)]
     pub(super) fn force_plan(&mut self, plan: super::plan::Plan<WORDS>) -> Result<(), IndexError> {
         let ids: Vec<u32> = self.live.ids().collect();
@@ -236,7 +236,7 @@ impl<const WORDS: usize> MutableIndex<WORDS> {
 
     /// Plans again and sorts all items into new tables.
     fn rebuild(&mut self) -> Result<(), IndexError> {
-        // The old tables go first: there may not be memory for both.
+        // Free the old tables first: there may not be memory for both.
         let distinct = self.tables.distinct;
         self.tables = Tables::none();
         let ids: Vec<u32> = self.live.ids().collect();
@@ -245,7 +245,7 @@ impl<const WORDS: usize> MutableIndex<WORDS> {
     }
 }
 
-/// The words of a section, wherever it lies.
+/// The words of a section, at any alignment.
 fn numbers(bytes: &[u8]) -> Vec<u64> {
     bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect()
 }

@@ -1,11 +1,10 @@
-//! Which tables does an index need so that no match within its radius is missed?
+//! The tables of an index.
 //!
-//! A [`Plan`] cuts bits into lanes and grants each a budget of errors, such that `max` errors
-//! cannot overrun every budget at once. A lane is looked up in one of two ways. *Blocks*: cut into
-//! `budget + picked` blocks, at most `budget` of which can be hit, so one of the choices of
-//! `picked` blocks is equal; each choice is a [`Table`]. *Flips*: one table, probed at every key
-//! within `budget` flipped bits. [`Plan::owns`] says which table reports a match: exactly one.
-//! Costs are estimated elsewhere; a plan only knows that it is complete.
+//! A [`Plan`] has lanes such that the errors of a match cannot exceed the budget of every lane. A lane is
+//! searched in one of two ways. *Blocks*: it is cut into `budget + picked` blocks, of which at most `budget`
+//! can be hit, so some choice of `picked` blocks is equal; each choice is a [`TablePlan`]. *Flips*: one table,
+//! probed at every key within `budget` flipped bits. [`Plan::owns`] says which table reports a match: exactly
+//! one. A plan is complete; what it costs is estimated elsewhere.
 
 use std::fmt;
 
@@ -18,48 +17,48 @@ use crate::{
     },
 };
 
-/// The most bits a directory is addressed by.
-pub(super) const MOST_DIRECTORY_BITS: u32 = 24;
+/// The maximum number of bits that address a directory.
+pub(super) const MAX_DIRECTORY_BITS: u32 = 24;
 
-/// The most bits a check holds.
+/// The maximum number of bits of a check.
 pub(super) const CHECK_BITS: u32 = 32;
 
-/// The tables of an index. Without tables to search, every fingerprint is looked at.
+/// The tables of an index. Without tables, a search compares every fingerprint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Plan<const WORDS: usize> {
     pub lanes: Vec<Lane<WORDS>>,
-    pub tables: Vec<Table<WORDS>>,
+    pub tables: Vec<TablePlan<WORDS>>,
 }
 
-/// One way to look for matches: items in buckets by `key`.
+/// One table: items in buckets by `key`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Table<const WORDS: usize> {
+pub(super) struct TablePlan<const WORDS: usize> {
     pub lane: usize,
-    /// The bits that must be equal, or have at most `flips` errors.
+    /// Bits that must be equal, or have at most `flips` errors.
     pub key: Key<WORDS>,
     /// Blocks that must *not* be equal: if they were, another table would report the match.
     pub differ: Vec<BitSet<WORDS>>,
     pub flips: u32,
-    /// Matches with fewer errors than this belong to other tables.
+    /// Other tables report matches with fewer errors than this.
     pub least: u32,
-    /// Buckets are numbered by this many bits.
+    /// The number of bits of a bucket's number.
     pub directory_bits: u32,
-    /// Bits stored beside each item, to refuse it without looking at it; none if that would not help.
+    /// Bits stored beside each item, to reject it without reading its fingerprint; none if that would not help.
     pub check: Key<WORDS>,
     pub scope: Scope,
-    /// The budget of the lane, and the errors that overrun all earlier ones.
+    /// The budget of the lane, and the number of errors that exceed the budgets of all earlier lanes.
     budget: u32,
     overrun: u32,
     /// Whether buckets are stored in cells, with narrow checks.
     pub cells: bool,
 }
 
-/// Where the bits of a check are from: this decides how many errors a match may have in them.
+/// Where the bits of a check come from, which decides how many errors a match may have in them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scope {
-    /// Anywhere: as many as the radius.
+    /// From anywhere: as many errors as the radius.
     Anywhere,
-    /// From the table's own lane: as many as its budget.
+    /// From the table's own lane: as many errors as its budget.
     Lane,
 }
 
@@ -87,45 +86,45 @@ impl<const WORDS: usize> Plan<WORDS> {
 
     /// Whether `table` reports the match with this xor.
     ///
-    /// The first lane within its budget has it; there, the table of the first equal blocks.
+    /// That is the table of the first equal blocks, in the first lane whose budget holds.
     #[inline(always)]
-    pub fn owns(&self, table: &Table<WORDS>, xor: &Fingerprint<WORDS>) -> bool {
+    pub fn owns(&self, table: &TablePlan<WORDS>, xor: &Fingerprint<WORDS>) -> bool {
         (table.flips > 0 || table.key.bits.all_zero(xor))
             && owns(&self.lanes, table.lane, xor)
             && !table.differ.iter().any(|block| block.all_zero(xor))
     }
 
-    /// How many buckets one query looks into.
+    /// The number of buckets that one query reads.
     pub fn probes(&self, radius: u32) -> u64 {
         self.tables.iter().map(|table| table.probes(radius)).sum()
     }
 }
 
-/// In the words of the module documentation, for people.
+/// For people.
 impl<const WORDS: usize> fmt::Display for Plan<WORDS> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(table) = self.tables.first() else {
-            return write!(f, "scan of all fingerprints");
+            return write!(f, "exhaustive scan");
         };
-        let (fewest, most) = self.range(|table| table.key.len());
-        write!(f, "{} tables on {}", self.tables.len(), Range(fewest, most))?;
-        let (fewest, most) = self.range(|table| table.directory_bits);
-        write!(f, " bits of {} lanes, directories of {}", self.lanes.len(), Range(fewest, most))?;
+        let (min, max) = self.range(|table| table.key.len());
+        write!(f, "{} tables on {}", self.tables.len(), Range(min, max))?;
+        let (min, max) = self.range(|table| table.directory_bits);
+        write!(f, " bits of {} lanes, directories of {}", self.lanes.len(), Range(min, max))?;
         write!(f, " bits")?;
         if table.flips > 0 {
             write!(f, ", {} flips", table.flips)?;
         }
-        let (fewest, most) = self.range(|table| table.check.len());
-        write!(f, ", checks of {}", Range(fewest, most))?;
+        let (min, max) = self.range(|table| table.check.len());
+        write!(f, ", checks of {}", Range(min, max))?;
         write!(f, " bits{}", if table.cells { " in cells" } else { "" })
     }
 }
 
 impl<const WORDS: usize> Plan<WORDS> {
-    /// The smallest and the largest number that a table has.
-    fn range(&self, number: impl Fn(&Table<WORDS>) -> u32) -> (u32, u32) {
+    /// The minimum and the maximum of a number over all tables.
+    fn range(&self, number: impl Fn(&TablePlan<WORDS>) -> u32) -> (u32, u32) {
         let numbers = self.tables.iter().map(number);
-        numbers.fold((u32::MAX, 0), |(least, most), number| (least.min(number), most.max(number)))
+        numbers.fold((u32::MAX, 0), |(min, max), number| (number.min(min), number.max(max)))
     }
 }
 
@@ -143,21 +142,21 @@ impl fmt::Display for Range {
 }
 
 impl<const WORDS: usize> Lane<WORDS> {
-    /// How many blocks are equal in a match of this lane; none if keys are flipped instead.
+    /// How many blocks are equal in a match of this lane; 0 if keys are flipped instead.
     fn picked(&self) -> usize {
         self.blocks.len().saturating_sub(self.budget as usize)
     }
 
-    /// How many tables it needs.
+    /// The number of tables of this lane.
     pub fn table_count(&self) -> usize {
         let picked = self.picked();
         let others = self.blocks.len() - picked;
         choices(picked.max(others) as u32, picked.min(others) as u32) as usize
     }
 
-    /// The tables of this lane, the earlier ones having been overrun by `overrun` errors.
-    fn tables(&self, lane: usize, overrun: u32, directory_bits: u32) -> Vec<Table<WORDS>> {
-        let table = |key: BitSet<WORDS>, differ: Vec<BitSet<WORDS>>, flips| Table {
+    /// The tables of this lane. `overrun` is the number of errors that exceed the budgets of all earlier lanes.
+    fn tables(&self, lane: usize, overrun: u32, directory_bits: u32) -> Vec<TablePlan<WORDS>> {
+        let table = |key: BitSet<WORDS>, differ: Vec<BitSet<WORDS>>, flips| TablePlan {
             lane,
             directory_bits: directory_bits.min(key.len()),
             least: overrun + differ.len() as u32,
@@ -201,27 +200,26 @@ fn chosen_blocks(count: usize, picked: usize) -> Vec<Vec<usize>> {
     all
 }
 
-impl<const WORDS: usize> Table<WORDS> {
-    /// How many buckets the directory has.
+impl<const WORDS: usize> TablePlan<WORDS> {
+    /// The number of buckets.
     pub fn buckets(&self) -> usize {
         1 << self.directory_bits
     }
 
-    /// How many bits may be flipped when searching within `radius`; `None` if the table has
-    /// nothing to report there.
+    /// How many bits are flipped in a search within `radius`; `None` if the table reports nothing there.
     #[inline(always)]
     pub fn flips_within(&self, radius: u32) -> Option<u32> {
         Some(self.flips.min(radius.checked_sub(self.least)?))
     }
 
-    /// How many bits of the check are not known from the bucket already.
+    /// The number of bits of the check that are not part of the key.
     pub fn check_outside_key(&self) -> u32 {
         self.check.bits.without(&self.key.bits).len()
     }
 
-    /// How many errors a match within `radius` that this table reports may have in its check.
+    /// The maximum number of errors in the check of a match within `radius` that this table reports.
     ///
-    /// Earlier lanes are over their budgets then, so not all errors can be in this one.
+    /// Such a match exceeds the budgets of earlier lanes, so not all errors can be in this one.
     #[inline(always)]
     pub fn errors_in_check(&self, radius: u32) -> u32 {
         match self.scope {
@@ -230,14 +228,14 @@ impl<const WORDS: usize> Table<WORDS> {
         }
     }
 
-    /// Whether a match that this table reports differs in its check for sure: in a block that must not be
-    /// equal.
+    /// Whether every match that this table reports differs in its check: if the check holds a whole block that
+    /// must not be equal.
     #[inline(always)]
     pub fn differs_in_check(&self) -> bool {
         self.differ.iter().any(|block| block.without(&self.check.bits).len() == 0)
     }
 
-    /// How many buckets one query looks into.
+    /// The number of buckets that one query reads.
     pub fn probes(&self, radius: u32) -> u64 {
         let bits = u64::from(self.key.len());
         match self.flips_within(radius) {
@@ -255,8 +253,8 @@ impl<const WORDS: usize> Table<WORDS> {
         if self.directory_bits == self.key.len() { key as u32 } else { self.spread(key) }
     }
 
-    /// Numbers keys that are longer than the directory: a bijection of the key's bits whose upper
-    /// bits depend on all of them, cut off. Items that differ in few bits still part.
+    /// The bucket of a key that is longer than the directory: the upper bits of a bijection of the key, which
+    /// depend on all of its bits. Keys that differ in few bits get different buckets.
     #[inline(always)]
     fn spread(&self, key: u64) -> u32 {
         let bits = self.key.len().min(64);
@@ -280,7 +278,7 @@ impl<const WORDS: usize> Table<WORDS> {
         if flips == 0 {
             return;
         }
-        // Flipped keys address the directory directly: bit `i` of the key is bit `i` of the bucket.
+        // Keys that are flipped have as many bits as the directory: bit `i` of the key is bit `i` of the bucket.
         for first in 0..self.directory_bits {
             visit(bucket ^ 1 << first);
             if flips > 1 {
@@ -290,7 +288,7 @@ impl<const WORDS: usize> Table<WORDS> {
     }
 }
 
-/// Some bits of a fingerprint, to be brought together into one number.
+/// Some bits of a fingerprint, gathered into one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Key<const WORDS: usize> {
     pub bits: BitSet<WORDS>,
@@ -303,13 +301,13 @@ impl<const WORDS: usize> Key<WORDS> {
         Self { bits, parts: bits.0.map(Gather::new), len: bits.len() }
     }
 
-    /// How many bits it has.
+    /// The number of bits.
     #[inline(always)]
     pub fn len(&self) -> u32 {
         self.len
     }
 
-    /// The bits as a number, those of the first word on top; above 64 bits they are folded.
+    /// The bits as a number, those of the first word on top; more than 64 bits are folded.
     #[inline(always)]
     pub fn of<L: Lanes>(&self, lanes: L, print: &Fingerprint<WORDS>) -> u64 {
         let words = self.parts.iter().zip(&print.0);

@@ -1,21 +1,20 @@
-//! How is a plan written down?
+//! The byte form of a plan.
 //!
-//! Lanes with their budgets and blocks, then what is not implied by them about each table. Reading
-//! refuses anything that would not be a complete plan: the tables are worked out from the lanes
-//! again, not believed.
+//! It has the lanes with their budgets and blocks, then what they do not imply about each table. Reading
+//! recomputes the tables from the lanes, and rejects anything that is not a complete plan.
 
 use super::{
     cells::CELL_CHECK_BITS,
     file::Numbers,
-    plan::{CHECK_BITS, Key, MOST_DIRECTORY_BITS, Plan, Scope, Table},
+    plan::{CHECK_BITS, Key, MAX_DIRECTORY_BITS, Plan, Scope, TablePlan},
 };
 use crate::{Fingerprint, cover::Lane, hamming::bits::BitSet};
 
-/// More tables than any plan has.
-const MOST_TABLES: usize = 4096;
+/// The maximum number of tables in a file.
+const MAX_TABLES: usize = 4096;
 
-/// The most bits a key is flipped by.
-const MOST_FLIPS: u32 = 2;
+/// The maximum number of flipped bits of a key.
+const MAX_FLIPS: u32 = 2;
 
 /// The plan as bytes.
 pub(super) fn encode<const WORDS: usize>(plan: &Plan<WORDS>) -> Vec<u8> {
@@ -53,32 +52,32 @@ pub(super) fn decode<const WORDS: usize>(
     if !disjoint(lanes.iter().flat_map(|lane| &lane.blocks)) {
         return Err("blocks of the plan overlap");
     }
-    let count = numbers.u32().ok_or(CUT_SHORT)? as usize;
+    let count = numbers.u32().ok_or(TRUNCATED)? as usize;
     let implied = lanes.iter().map(Lane::table_count).fold(0, usize::saturating_add);
-    if count != implied || count > MOST_TABLES {
-        return Err("the plan has not as many tables as its lanes need");
+    if count != implied || count > MAX_TABLES {
+        return Err("the number of tables of the plan does not fit its lanes");
     }
-    let mut plan = Plan::new(lanes, MOST_DIRECTORY_BITS);
+    let mut plan = Plan::new(lanes, MAX_DIRECTORY_BITS);
     for table in &mut plan.tables {
         read_table(&mut numbers, table, &plan.lanes[table.lane].bits)?;
     }
     if !plan.lanes.is_empty() && !plan.covers(max_radius) {
         return Err("the plan misses matches within the radius");
     }
-    if numbers.0.is_empty() { Ok(plan) } else { Err("the plan is followed by something else") }
+    if numbers.0.is_empty() { Ok(plan) } else { Err("extra bytes follow the plan") }
 }
 
-const CUT_SHORT: &str = "the plan is cut short";
+const TRUNCATED: &str = "the plan is truncated";
 
 fn lanes<const WORDS: usize>(numbers: &mut Numbers<'_>) -> Result<Vec<Lane<WORDS>>, &'static str> {
-    let count = numbers.u32().ok_or(CUT_SHORT)?;
+    let count = numbers.u32().ok_or(TRUNCATED)?;
     let mut lanes = Vec::new();
     for _ in 0..count {
-        let budget = numbers.u32().ok_or(CUT_SHORT)?;
-        let blocks = numbers.u32().ok_or(CUT_SHORT)?;
+        let budget = numbers.u32().ok_or(TRUNCATED)?;
+        let blocks = numbers.u32().ok_or(TRUNCATED)?;
         let blocks: Option<Vec<BitSet<WORDS>>> = (0..blocks).map(|_| read_bits(numbers)).collect();
-        let lane = Lane::new(blocks.ok_or(CUT_SHORT)?, budget);
-        let flips = lane.blocks.len() == 1 && budget <= MOST_FLIPS;
+        let lane = Lane::new(blocks.ok_or(TRUNCATED)?, budget);
+        let flips = lane.blocks.len() == 1 && budget <= MAX_FLIPS;
         if budget > Fingerprint::<WORDS>::BITS || !(flips || lane.blocks.len() > budget as usize) {
             return Err("a lane of the plan has too few blocks");
         }
@@ -109,13 +108,13 @@ fn disjoint<'a, const WORDS: usize>(blocks: impl Iterator<Item = &'a BitSet<WORD
 
 fn read_table<const WORDS: usize>(
     numbers: &mut Numbers<'_>,
-    table: &mut Table<WORDS>,
+    table: &mut TablePlan<WORDS>,
     lane: &BitSet<WORDS>,
 ) -> Result<(), &'static str> {
-    let directory_bits = numbers.u32().ok_or(CUT_SHORT)?;
-    let marks = numbers.u32().ok_or(CUT_SHORT)?;
-    let check = read_bits(numbers).ok_or(CUT_SHORT)?;
-    let most = table.key.len().min(MOST_DIRECTORY_BITS);
+    let directory_bits = numbers.u32().ok_or(TRUNCATED)?;
+    let marks = numbers.u32().ok_or(TRUNCATED)?;
+    let check = read_bits(numbers).ok_or(TRUNCATED)?;
+    let most = table.key.len().min(MAX_DIRECTORY_BITS);
     if !(1..=most).contains(&directory_bits) || check.len() > CHECK_BITS {
         return Err("a table of the plan has an impossible size");
     }
@@ -127,7 +126,7 @@ fn read_table<const WORDS: usize>(
         1 => (true, Scope::Anywhere),
         2 => (false, Scope::Lane),
         3 => (true, Scope::Lane),
-        _ => return Err("a table of the plan is of an unknown kind"),
+        _ => return Err("a table of the plan has an unknown kind"),
     };
     if table.cells && !(1..=CELL_CHECK_BITS).contains(&check.len()) {
         return Err("checks of the plan do not fit its cells");
@@ -162,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_too_weak_for_its_radius_is_refused() {
+    fn a_plan_too_weak_for_its_radius_is_rejected() {
         assert_eq!(
             decode::<2>(&encode(&plan()), 5),
             Err("the plan misses matches within the radius")

@@ -1,7 +1,6 @@
 //! The index that is built at once.
 //!
-//! All its parts lie in one stretch of memory, laid out as in its file: saving writes that memory,
-//! opening maps the file, and a search cannot tell the two apart.
+//! It is one block of memory with the layout of its file: saving writes that memory, opening maps the file.
 
 use std::{
     ops::ControlFlow,
@@ -25,9 +24,9 @@ use crate::{Fingerprint, Kernel, Radius, hamming::assert_width};
 
 /// Fingerprints that do not change, with tables to search them. The id of an item is its position.
 ///
-/// Tables are chosen by a sample of the fingerprints, the radius and their number; together with
-/// the fingerprints they take at most some eight times the fingerprints' own bytes. An index of
-/// few items, or for a radius too wide for tables, holds the fingerprints only and scans them.
+/// Tables are chosen by the number of fingerprints, a sample of them, and the radius. Fingerprints and tables
+/// together take at most about eight times the bytes of the fingerprints. With few items, or a radius too
+/// wide for tables, the index holds only the fingerprints, and searches compare all of them.
 ///
 /// ```
 /// use lookalike::{Fingerprint, Radius, index::{Search, StaticIndex}};
@@ -71,7 +70,7 @@ impl<const WORDS: usize> StaticIndex<WORDS> {
         Self::build_with(prints, max_radius, Kernel::detect())
     }
 
-    /// [`build`](Self::build) with a forced kernel. The index is the same.
+    /// [`build`](Self::build) with this kernel. The index is the same.
     pub fn build_with(
         prints: &[Fingerprint<WORDS>],
         max_radius: Radius,
@@ -86,7 +85,7 @@ impl<const WORDS: usize> StaticIndex<WORDS> {
         Self::with_plan(plan, prints, max_radius, kernel)
     }
 
-    /// Builds what the plan says; it must cover the radius, or have no tables.
+    /// Builds the tables of a plan, which must cover the radius or have no tables.
     pub(super) fn with_plan(
         plan: Plan<WORDS>,
         prints: &[Fingerprint<WORDS>],
@@ -99,14 +98,14 @@ impl<const WORDS: usize> StaticIndex<WORDS> {
         Ok(Self { plan, layout, body: Body::Built(map), max_radius, kernel, origin: None })
     }
 
-    /// Forces a kernel for searches. The answer is the same.
+    /// Searches with this kernel. The answer is the same.
     #[must_use]
     pub fn with_kernel(mut self, kernel: Kernel) -> Self {
         self.kernel = kernel;
         self
     }
 
-    /// How many items there are.
+    /// The number of items.
     pub fn len(&self) -> usize {
         self.layout.items
     }
@@ -123,17 +122,17 @@ impl<const WORDS: usize> StaticIndex<WORDS> {
         )
     }
 
-    /// How many bytes the fingerprints and tables take, in memory or in the mapped file.
+    /// The number of bytes of fingerprints and tables, in memory or in the mapped file.
     pub fn memory_bytes(&self) -> usize {
         self.layout.words * size_of::<u32>()
     }
 
-    /// How a search is done, for people.
+    /// Describes how a search works, for people.
     pub fn plan(&self) -> String {
         self.plan.to_string()
     }
 
-    /// Writes the index to a file, under a temporary name until it is whole.
+    /// Writes the index to a file, which appears under its name when it is complete.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), IndexError> {
         let plan = plan_bytes::encode(&self.plan);
         let body = self.body.bytes();
@@ -150,17 +149,16 @@ impl<const WORDS: usize> StaticIndex<WORDS> {
         file::write(path.as_ref(), about, &contents)
     }
 
-    /// Opens a saved index after comparing every byte with its checksum. The file is mapped, not
-    /// read: what searches do not touch takes no memory.
+    /// Opens a saved index and verifies the checksum of every section. The file is mapped: what searches do not
+    /// touch takes no memory.
     ///
-    /// The file must not be cut short while it is open; replace it by another instead, as
-    /// [`save`](Self::save) does.
+    /// The file must not be truncated while it is open; replace it instead, as [`save`](Self::save) does.
     ///
     /// ```no_run
     /// use lookalike::index::{Search, StaticIndex};
     ///
     /// let index = StaticIndex::<1>::open("photos.index")?;
-    /// println!("{} items, to be searched within {}", index.len(), index.max_radius());
+    /// println!("{} items, maximum radius {}", index.len(), index.max_radius());
     /// # Ok::<(), lookalike::index::IndexError>(())
     /// ```
     pub fn open(path: impl AsRef<Path>) -> Result<Self, IndexError> {
@@ -169,8 +167,8 @@ impl<const WORDS: usize> StaticIndex<WORDS> {
         Ok(index)
     }
 
-    /// [`open`](Self::open) without reading the fingerprints and tables, so in milliseconds at any
-    /// size. Header, plan and structure are checked. Damage elsewhere can lose matches, but no more;
+    /// [`open`](Self::open) without reading fingerprints and tables: takes milliseconds at any size. Header, plan
+    /// and structure are verified. Damage elsewhere can lose matches, but nothing worse;
     /// [`verify`](Self::verify) finds it.
     pub fn open_unverified(path: impl AsRef<Path>) -> Result<Self, IndexError> {
         const { assert_width::<WORDS>() };
@@ -192,7 +190,7 @@ impl<const WORDS: usize> StaticIndex<WORDS> {
         Ok(Self { plan, layout, body, max_radius, kernel: Kernel::detect(), origin })
     }
 
-    /// Compares every byte of an opened file with its checksum; an index built in memory is as it is.
+    /// Verifies the checksum of every section of an opened file. Does nothing for an index built in memory.
     pub fn verify(&self) -> Result<(), IndexError> {
         match (&self.origin, &self.body) {
             (Some((path, header)), Body::Opened { map, .. }) => header.verify(path, map),
@@ -225,7 +223,7 @@ impl<const WORDS: usize> Search<WORDS> for StaticIndex<WORDS> {
     }
 }
 
-/// What tables for `items` items may take: together with the fingerprints eight times their bytes.
+/// The limits of tables for `items` items: with the fingerprints, eight times the bytes of these.
 fn storage(items: usize) -> Storage {
     let bits = items.max(1).ilog2();
     let directory_bits = [4, 3, 2].map(|fewer| bits.saturating_sub(fewer)).to_vec();

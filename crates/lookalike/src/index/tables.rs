@@ -1,8 +1,8 @@
-//! How are changing items kept in tables?
+//! The tables of a mutable index.
 //!
-//! Each table of the plan is a set of [`Chains`]. Only the first of equal fingerprints is in them;
-//! the others hang on it in a ring ([`Equals`]), so that a million equal items cost no more than
-//! others. The plan is made from a sample of the items, for up to twice as many.
+//! Each table of the plan is stored as [`Chains`]. They hold only the first of equal fingerprints; the others are
+//! linked to it in a ring ([`Equals`]), so that a million equal items cost no more than others. The plan is made
+//! from a sample of the items, for up to twice as many.
 
 use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
@@ -12,50 +12,50 @@ use super::{
     chains::Chains,
     choose::{Sample, Storage, choose},
     equals::Equals,
-    plan::{MOST_DIRECTORY_BITS, Plan, Table},
+    plan::{MAX_DIRECTORY_BITS, Plan, TablePlan},
 };
 use crate::{
     Fingerprint, Kernel, Radius,
     hamming::lanes::{Lanes, Task},
 };
 
-/// The tables of the items, and what hangs on them.
+/// The tables of all items, and the rings of equal ones.
 pub(super) struct Tables<const WORDS: usize> {
-    /// Covers the index's radius, or has no tables if none pay.
+    /// Covers the maximum radius of the index, or has no tables if none pay.
     pub plan: Plan<WORDS>,
     /// One for each table of the plan.
     pub chains: Vec<Chains>,
     pub equals: Equals,
-    /// Different fingerprints in the tables.
+    /// The number of different fingerprints in the tables.
     pub distinct: usize,
-    /// Finds equal items where the first table would be slow to.
+    /// Finds equal items if the first table would be slow.
     exact: Option<Exact>,
-    /// As many as the tables are made for.
+    /// The maximum number of different fingerprints in these tables.
     most: usize,
-    /// Where the item at hand belongs.
+    /// The bucket of the current item in each table.
     homes: Vec<Home>,
 }
 
-/// What the tables know about a fingerprint.
-pub(super) enum Found {
-    /// The item that stands for all equal ones.
-    Item(u32),
-    Nothing,
+/// Whether the tables have a fingerprint.
+pub(super) enum EqualItem {
+    /// Yes, this item is the first of those that have it.
+    Is(u32),
+    None,
     /// There are no tables yet.
-    NotLookedUp,
+    Unknown,
 }
 
 impl<const WORDS: usize> Tables<WORDS> {
-    /// With fewer items, looking at all of them is as fast.
-    pub const FEWEST: usize = Self::BUCKET << 7;
+    /// With fewer items, comparing all of them is as fast.
+    pub const MIN_ITEMS: usize = Self::BUCKET << 7;
 
-    /// Items per bucket in new tables; twice as many when they are full. Lines of fifteen are then
-    /// used to 70 to 90 %, and a search reads one or two of them.
+    /// Items per bucket in new tables, and half as many as in full ones. Lines of fifteen are then 70 to 90 % full,
+    /// and a search reads one or two of them.
     const BUCKET: usize = 12;
 
-    /// With more entries than this in a bucket of the first table, equal items are looked for in a
-    /// table of their own: else inserting would be as slow as searching.
-    const MOST_LOOKED_AT: f64 = 96.0;
+    /// If buckets of the first table have more entries than this, equal items are found by a table of their own:
+    /// otherwise inserting would be as slow as searching.
+    const MAX_COMPARED: f64 = 96.0;
 
     pub fn none() -> Self {
         Self {
@@ -83,7 +83,7 @@ impl<const WORDS: usize> Tables<WORDS> {
         chains.sum::<usize>() + self.equals.memory_bytes()
     }
 
-    /// Tables of all `ids`, of which some `distinct` are known to be different.
+    /// Tables of all `ids`; `distinct` is the number of different fingerprints if known, otherwise 0.
     pub fn build(
         ids: &[u32],
         prints: &[Fingerprint<WORDS>],
@@ -91,19 +91,19 @@ impl<const WORDS: usize> Tables<WORDS> {
         max_radius: Radius,
         kernel: Kernel,
     ) -> Result<Self, IndexError> {
-        let items = if distinct > 0 { distinct } else { ids.len() }.max(Self::FEWEST);
+        let items = if distinct > 0 { distinct } else { ids.len() }.max(Self::MIN_ITEMS);
         let directory_bits = (items / Self::BUCKET).ilog2();
         let sample = Sample::draw(ids.len(), |index| prints[ids[index] as usize]);
         let plan = choose(&sample, &storage(items, directory_bits), max_radius.bits());
         let in_bucket =
-            |table: &Table<WORDS>| sample.measured_share(&table.key) * 2.0 * items as f64;
-        let slow = plan.tables.first().is_none_or(|first| in_bucket(first) > Self::MOST_LOOKED_AT);
+            |table: &TablePlan<WORDS>| sample.measured_share(&table.key) * 2.0 * items as f64;
+        let slow = plan.tables.first().is_none_or(|first| in_bucket(first) > Self::MAX_COMPARED);
         let exact = if slow { Some(Exact::new(directory_bits)?) } else { None };
         let most = 2 * (Self::BUCKET << directory_bits);
         Self::with_plan(plan, exact, most, ids, prints, kernel)
     }
 
-    /// Tables of all `ids` as the plan says; for up to `most` different fingerprints.
+    /// Tables of all `ids` by this plan, for up to `most` different fingerprints.
     pub fn with_plan(
         plan: Plan<WORDS>,
         exact: Option<Exact>,
@@ -120,7 +120,7 @@ impl<const WORDS: usize> Tables<WORDS> {
         Ok(tables)
     }
 
-    /// Where equal items are looked for, and where a fingerprint belongs there.
+    /// The table that finds equal items, and the bucket of a fingerprint there.
     fn equality(&self, print: &Fingerprint<WORDS>, kernel: Kernel) -> Option<(&Chains, Home)> {
         if let Some(exact) = &self.exact {
             return Some((&exact.chains, exact.home(print)));
@@ -129,7 +129,7 @@ impl<const WORDS: usize> Tables<WORDS> {
         Some((chains, kernel.run(HomeIn { table, print })))
     }
 
-    /// Equal items are found one after the other; then the tables are filled side by side.
+    /// Finds equal items one after another, then fills the tables in parallel.
     fn fill(
         &mut self,
         ids: &[u32],
@@ -167,16 +167,16 @@ impl<const WORDS: usize> Tables<WORDS> {
         })
     }
 
-    /// The item that stands for all with this fingerprint.
+    /// The first of the items with this fingerprint.
     pub fn find(
         &self,
         print: &Fingerprint<WORDS>,
         prints: &[Fingerprint<WORDS>],
         kernel: Kernel,
-    ) -> Found {
-        let Some((chains, home)) = self.equality(print, kernel) else { return Found::NotLookedUp };
+    ) -> EqualItem {
+        let Some((chains, home)) = self.equality(print, kernel) else { return EqualItem::Unknown };
         let equal = chains.find(home.bucket, home.check, |id| prints[id as usize] == *print);
-        equal.map_or(Found::Nothing, Found::Item)
+        equal.map_or(EqualItem::None, EqualItem::Is)
     }
 
     /// Adds an item to all tables, or to the ring of those it equals.
@@ -189,14 +189,14 @@ impl<const WORDS: usize> Tables<WORDS> {
         let print = &prints[id as usize];
         self.locate(print, kernel);
         self.equals.add(id);
-        if let Found::Item(equal) = self.find(print, prints, kernel) {
+        if let EqualItem::Is(equal) = self.find(print, prints, kernel) {
             self.equals.join(id, equal, prints.len());
             return Ok(());
         }
         let entered = self.enter(id, print);
         match entered {
             Ok(()) => self.distinct += 1,
-            // Tables that do not have it do not mind.
+            // Removing it from tables that do not have it does nothing.
             Err(_) => self.each_home(print, |chains, home| chains.remove(home.bucket, id)),
         }
         entered
@@ -212,7 +212,7 @@ impl<const WORDS: usize> Tables<WORDS> {
         entered
     }
 
-    /// Does the same in every table at the place that [`locate`](Self::locate) found.
+    /// Calls `with` for every table and the bucket that [`locate`](Self::locate) found.
     fn each_home(&mut self, print: &Fingerprint<WORDS>, mut with: impl FnMut(&mut Chains, Home)) {
         self.chains.iter_mut().zip(&self.homes).for_each(|(chains, &home)| with(chains, home));
         if let Some(exact) = &mut self.exact {
@@ -221,11 +221,11 @@ impl<const WORDS: usize> Tables<WORDS> {
         }
     }
 
-    /// Takes an item out of all tables, or out of the ring of those it equals.
+    /// Removes an item from all tables, or from the ring of those it equals.
     pub fn remove(&mut self, id: u32, prints: &[Fingerprint<WORDS>], kernel: Kernel) {
         let print = &prints[id as usize];
         self.locate(print, kernel);
-        let Found::Item(first) = self.find(print, prints, kernel) else { return };
+        let EqualItem::Is(first) = self.find(print, prints, kernel) else { return };
         let heir = self.equals.leave(id);
         if first != id {
             return;
@@ -241,7 +241,7 @@ impl<const WORDS: usize> Tables<WORDS> {
         }
     }
 
-    /// Works out where a fingerprint belongs in every table, and asks for those places.
+    /// Computes the bucket of a fingerprint in every table, and prefetches these buckets.
     fn locate(&mut self, print: &Fingerprint<WORDS>, kernel: Kernel) {
         let Self { plan, chains, homes, .. } = self;
         homes.clear();
@@ -249,14 +249,14 @@ impl<const WORDS: usize> Tables<WORDS> {
     }
 }
 
-/// What tables for twice as many items may take: ten times the bytes of their fingerprints.
+/// The limits of tables for twice as many items: ten times the bytes of their fingerprints.
 fn storage(items: usize, directory_bits: u32) -> Storage {
     let directory_bits = vec![directory_bits];
     // Lines are partly empty, and hold a link.
     Storage { items: 2 * items as u64, directory_bits, cells: false, slack: 1.6, most: 10.0 }
 }
 
-/// A table for equal fingerprints only, in buckets by a hash of all their bits.
+/// A table that finds equal fingerprints, by a hash of all their bits.
 pub(super) struct Exact {
     chains: Chains,
     bits: u32,
@@ -264,7 +264,7 @@ pub(super) struct Exact {
 
 impl Exact {
     fn new(bits: u32) -> Result<Self, IndexError> {
-        let bits = bits.clamp(1, MOST_DIRECTORY_BITS);
+        let bits = bits.clamp(1, MAX_DIRECTORY_BITS);
         Ok(Self { chains: Chains::new(1 << bits, true)?, bits })
     }
 
@@ -274,16 +274,16 @@ impl Exact {
     }
 }
 
-/// Where a fingerprint belongs in one table.
+/// The bucket of a fingerprint in one table, and its check.
 #[derive(Clone, Copy)]
 struct Home {
     bucket: u32,
     check: u32,
 }
 
-/// Works out one [`Home`].
+/// Computes one [`Home`].
 struct HomeIn<'a, const WORDS: usize> {
-    table: &'a Table<WORDS>,
+    table: &'a TablePlan<WORDS>,
     print: &'a Fingerprint<WORDS>,
 }
 
@@ -299,9 +299,9 @@ impl<const WORDS: usize> Task for HomeIn<'_, WORDS> {
     }
 }
 
-/// Works out the [`Home`]s in all tables.
+/// Computes the [`Home`]s in all tables.
 struct Locate<'a, const WORDS: usize> {
-    tables: &'a [Table<WORDS>],
+    tables: &'a [TablePlan<WORDS>],
     chains: &'a [Chains],
     print: &'a Fingerprint<WORDS>,
     homes: &'a mut Vec<Home>,
@@ -320,16 +320,16 @@ impl<const WORDS: usize> Task for Locate<'_, WORDS> {
     }
 }
 
-/// Enters items into one table, one after the other, until that fails.
+/// Adds items to one table, one after another, until that fails.
 struct Fill<'a, const WORDS: usize, F> {
-    table: &'a Table<WORDS>,
+    table: &'a TablePlan<WORDS>,
     chains: &'a mut Chains,
     ids: &'a [u32],
     prints: &'a [Fingerprint<WORDS>],
     enter: F,
 }
 
-/// How many items ahead of the one that is entered are located.
+/// The number of items that are located before they are added.
 const AHEAD: usize = 16;
 
 impl<const WORDS: usize, F> Task for Fill<'_, WORDS, F>

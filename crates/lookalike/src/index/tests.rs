@@ -286,7 +286,7 @@ fn an_empty_index_finds_nothing() {
 }
 
 #[test]
-fn a_search_wider_than_the_index_is_refused_with_both_radii() {
+fn a_search_wider_than_the_index_is_an_error_with_both_radii() {
     let index = StaticIndex::build(&[Fingerprint([1])], Radius::new(3)).expect("little memory");
     let error = index.any(&Fingerprint([1]), Radius::new(4)).expect_err("too wide");
     assert!(matches!(error, IndexError::Radius { asked: 4, max: 3 }), "{error}");
@@ -300,7 +300,7 @@ fn a_search_wider_than_the_index_is_refused_with_both_radii() {
 }
 
 #[test]
-fn a_search_stops_where_it_is_told() {
+fn a_search_stops_on_break() {
     let prints = Random(2).prints::<1>(Data::AllEqual, 5000);
     let index = StaticIndex::build(&prints, Radius::new(3)).expect("little memory");
     let mut calls = 0;
@@ -312,7 +312,7 @@ fn a_search_stops_where_it_is_told() {
     assert_eq!(calls, 7);
 }
 
-/// Who matches whom, until so many calls were made.
+/// The calls of a search that stops after `most` of them.
 fn calls(
     index: &impl Search<1>,
     queries: &[Fingerprint<1>],
@@ -329,7 +329,7 @@ fn calls(
 }
 
 #[test]
-fn every_plan_tells_crowds_in_the_order_of_queries_and_stops_where_it_is_told() {
+fn every_plan_reports_many_equal_items_in_the_order_of_queries_and_stops_on_break() {
     let mut random = Random(5);
     let mut prints = random.prints::<1>(Data::Clustered, 300);
     // More of them than are looked up at once, and than may wait if many queries match them.
@@ -551,7 +551,7 @@ fn the_file_is_the_same_for_every_kernel_and_number_of_threads() {
 }
 
 #[test]
-fn a_file_with_any_byte_changed_is_refused_or_answers_the_same() {
+fn a_file_with_any_byte_changed_is_rejected_or_answers_the_same() {
     for cells in [false, true] {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("small.index");
@@ -559,13 +559,13 @@ fn a_file_with_any_byte_changed_is_refused_or_answers_the_same() {
         index.save(&path).expect("a writable folder");
         let right = answers(&index, &queries);
         let bytes = fs::read(&path).expect("a file");
-        let mut refused = 0;
+        let mut rejected = 0;
         for at in 0..bytes.len() {
             let mut changed = bytes.clone();
             changed[at] ^= 0x55;
             fs::write(&path, &changed).expect("a writable file");
             match StaticIndex::open(&path) {
-                Err(_) => refused += 1,
+                Err(_) => rejected += 1,
                 Ok(opened) => assert_eq!(answers(&opened, &queries), right, "byte {at}"),
             }
             // Unverified, answers may be fewer, but nothing breaks.
@@ -578,12 +578,12 @@ fn a_file_with_any_byte_changed_is_refused_or_answers_the_same() {
             );
             }
         }
-        assert!(refused * 10 > bytes.len() * 8, "{refused} of {} changes refused", bytes.len());
+        assert!(rejected * 10 > bytes.len() * 8, "{rejected} of {} changes rejected", bytes.len());
     }
 }
 
 #[test]
-fn a_file_cut_short_or_made_longer_is_refused() {
+fn a_truncated_or_extended_file_is_rejected() {
     for cells in [false, true] {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("small.index");
@@ -605,8 +605,8 @@ fn a_file_cut_short_or_made_longer_is_refused() {
             forged.resize(length, 0);
             sign_as_whole(&mut forged);
             fs::write(&path, &forged).expect("a writable file");
-            let refused = StaticIndex::<1>::open_unverified(&path).is_err();
-            assert_eq!(refused, length != bytes.len(), "{length} of {} bytes", bytes.len());
+            let rejected = StaticIndex::<1>::open_unverified(&path).is_err();
+            assert_eq!(rejected, length != bytes.len(), "{length} of {} bytes", bytes.len());
         }
     }
 }
@@ -621,7 +621,7 @@ fn sign_as_whole(bytes: &mut [u8]) {
 }
 
 #[test]
-fn a_mutable_file_with_any_byte_changed_or_missing_is_refused_or_holds_the_same() {
+fn a_mutable_file_with_any_byte_changed_or_missing_is_rejected_or_holds_the_same() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("small.index");
     let mut index = MutableIndex::new(Radius::new(3));
@@ -661,7 +661,7 @@ fn refusals_say_what_differs() {
         changed[at] = to;
         changed
     };
-    says(&changed(8, 7), "written by format 7, this program reads 1");
+    says(&changed(8, 7), "has format 7, this program reads format 1");
     says(&changed(24, 99), "checksum of the header differs");
     says(&changed(41, 99), "the list of sections reaches beyond the end");
     says(

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::{hamming::prefetch, pairs::Records};
+use crate::{hamming::prefetch, pairs::RecordBuffer};
 
 /// One of the lists of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,8 +87,8 @@ impl ListSizes {
 /// Lists of postings, each in the order of insertion.
 pub(crate) struct Lists {
     slots: Slots,
-    heads: Records,
-    postings: Records,
+    heads: RecordBuffer,
+    postings: RecordBuffer,
 }
 
 #[derive(Clone, Copy, Pod, Zeroable)]
@@ -101,14 +101,14 @@ struct Head {
 impl Lists {
     /// Empty lists with room for all that was counted: at most [`u32::MAX`] postings.
     pub fn new(ListSizes { slots, sizes }: ListSizes) -> Self {
-        let mut heads = Records::default();
+        let mut heads = RecordBuffer::default();
         let mut end = 0u32;
         let places: &mut [Head] = bytemuck::cast_slice_mut(heads.at_least(sizes.len()));
         for (head, size) in places.iter_mut().zip(sizes) {
             *head = Head { start: end, len: 0 };
             end = end.checked_add(size.into_inner()).expect("a slab holds fewer postings");
         }
-        let mut postings = Records::default();
+        let mut postings = RecordBuffer::default();
         postings.at_least(end as usize);
         Self { slots, heads, postings }
     }

@@ -1,13 +1,14 @@
-//! What was found, and how is it told?
+//! The pairs that a search found.
 
 use rayon::prelude::*;
 
-use super::{Pair, PairsError, Plan, join::Found};
+use super::{Pair, PairsError, Plan, join::FoundPairs};
 use crate::{
-    AlikePair, Closeness, alike::PackedPair, equal::EqualGroups, listing::Listing, sorted::Room,
+    AlikePair, Closeness, alike::PackedPair, equal::EqualGroups, listing::Listing,
+    sorted::MemoryBudget,
 };
 
-/// The answer: every pair, with equal fingerprints kept together as groups.
+/// All pairs within a radius. Equal fingerprints are kept together as groups.
 #[derive(Clone, Debug)]
 pub struct Pairs {
     plan: Plan,
@@ -17,9 +18,9 @@ pub struct Pairs {
 }
 
 impl Pairs {
-    /// Puts what was found in order. Of equal items only the first one stays in `near`.
-    pub(super) fn new(found: Found, plan: Plan, spilled: u64) -> Self {
-        let Found { mut near, equal } = found;
+    /// Sorts what was found. Only the first of equal items stays in `near`.
+    pub(super) fn new(found: FoundPairs, plan: Plan, spilled: u64) -> Self {
+        let FoundPairs { mut near, equal } = found;
         let groups = EqualGroups::new(equal);
         if !groups.is_empty() {
             let copies = groups.copies();
@@ -36,8 +37,7 @@ impl Pairs {
         &self.plan
     }
 
-    /// Pairs of different fingerprints, each fingerprint standing by its first item; in order of
-    /// `(a, b)`.
+    /// Pairs of different fingerprints, in order of `(a, b)`. The first of equal items stands for all of them.
     pub fn near(&self) -> &[Pair] {
         &self.near
     }
@@ -47,24 +47,24 @@ impl Pairs {
         self.groups.iter()
     }
 
-    /// How many pairs [`for_each`](Self::for_each) reports. Does not make them.
+    /// The number of pairs that [`for_each`](Self::for_each) reports. Does not produce them.
     pub fn count(&self) -> u64 {
         let near = self.near.iter().map(|pair| self.groups.size(pair.a) * self.groups.size(pair.b));
         self.groups.count_pairs() + near.sum::<u64>()
     }
 
-    /// Reports every pair once, in order of `(a, b)`, pairs of equal items included.
+    /// Calls `on_pair` once for every pair, in order of `(a, b)`, including pairs of equal items.
     ///
-    /// A group of `g` equal items makes `g * (g - 1) / 2` pairs, here and only here.
+    /// A group of `g` equal items becomes `g * (g - 1) / 2` pairs, produced here only.
     pub fn for_each(&self, mut on_pair: impl FnMut(Pair)) {
         let near = || self.near.iter().map(|&pair| Ok(PackedPair::from(pair)));
         let listing = Listing::new(&self.groups, Closeness::within(0), crate::Equals::All);
-        let listed = listing.for_each(near, &Room::unlimited(), |pair| {
+        let listed = listing.for_each(near, &MemoryBudget::unlimited(), |pair| {
             let AlikePair { a, b, closeness } = pair;
             on_pair(Pair { a, b, distance: closeness.distance.unwrap_or(0) });
             Ok::<_, PairsError>(())
         });
-        listed.expect("what lies in memory can be read");
+        listed.expect("pairs in memory can always be read");
     }
 
     /// Bytes written to spill files; 0 if everything stayed in memory.
@@ -73,29 +73,29 @@ impl Pairs {
     }
 }
 
-/// The same pairs, by `(a, b)`. First items are spread over the input, more or less: dealt into stretches
-/// of it with a few pairs each, there is little left to sort.
+/// Sorts pairs by `(a, b)`. First items are spread over the input more or less evenly, so pairs are first
+/// distributed to ranges of the input with a few pairs each, and then sorted inside.
 fn in_order(pairs: Vec<Pair>) -> Vec<Pair> {
-    const FEW: usize = 4;
+    const PER_RANGE: usize = 4;
     let items = pairs.iter().map(|pair| pair.a).max().map_or(1, |last| u64::from(last) + 1);
-    let stretches = (pairs.len() / FEW).max(1) as u64;
-    let shift = items.div_ceil(stretches).next_power_of_two().ilog2();
-    let stretch = |pair: &Pair| (u64::from(pair.a) >> shift) as usize;
-    // Where the next pair of each stretch goes: first counted, then summed up.
+    let ranges = (pairs.len() / PER_RANGE).max(1) as u64;
+    let shift = items.div_ceil(ranges).next_power_of_two().ilog2();
+    let range_of = |pair: &Pair| (u64::from(pair.a) >> shift) as usize;
+    // Where the next pair of each range goes: counts first, then their sums.
     let mut next = vec![0usize; (items >> shift) as usize + 1];
-    pairs.iter().for_each(|pair| next[stretch(pair)] += 1);
+    pairs.iter().for_each(|pair| next[range_of(pair)] += 1);
     let mut total = 0;
     next.iter_mut().for_each(|next| total += std::mem::replace(next, total));
-    let mut dealt = vec![Pair { a: 0, b: 0, distance: 0 }; pairs.len()];
+    let mut sorted = vec![Pair { a: 0, b: 0, distance: 0 }; pairs.len()];
     for pair in &pairs {
-        let next = &mut next[stretch(pair)];
-        dealt[*next] = *pair;
+        let next = &mut next[range_of(pair)];
+        sorted[*next] = *pair;
         *next += 1;
     }
-    dealt
-        .par_chunk_by_mut(|one, two| stretch(one) == stretch(two))
+    sorted
+        .par_chunk_by_mut(|one, two| range_of(one) == range_of(two))
         .for_each(|pairs| pairs.sort_unstable_by_key(|pair| (pair.a, pair.b)));
-    dealt
+    sorted
 }
 
 #[cfg(test)]

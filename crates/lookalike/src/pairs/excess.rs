@@ -1,29 +1,29 @@
-//! How many pairs meet more often than chance explains?
+//! Estimates how many pairs share keys more often than chance explains.
 //!
-//! In data with many fingerprints that differ in a few bits only, most pairs that share a key are not
-//! strangers: they share other keys as well, pass every filter, and meet on path after path. [`Excess`]
-//! knows how many such pairs there are and how far apart, from those in a sample that share a long key.
-//! It does not know what meeting costs.
+//! In data with many fingerprints that differ in a few bits only, most pairs that share a key are related:
+//! they share other keys as well, pass every filter, and meet on path after path. [`Excess`] estimates how
+//! many such pairs there are and how far apart they are, from those in a sample that share a long key. It
+//! does not know what a meeting costs.
 
 use crate::Fingerprint;
 
-/// Pairs that share a long key although chance would tell them apart.
+/// Pairs that share a long key beyond what chance explains.
 #[derive(Debug)]
 pub(super) struct Excess {
-    /// Bits of a fingerprint that vary.
+    /// The number of bits that vary.
     bits: f64,
-    /// Bits of the key.
+    /// The number of bits of the key.
     key: f64,
-    /// How many pairs there are, and how many of them share the key.
+    /// The number of all pairs, and of those that share the key.
     all: f64,
     pairs: f64,
-    /// Some of their distances, as often as they occur, ascending.
+    /// Quantiles of their distances, ascending.
     distances: Vec<u32>,
 }
 
 impl Excess {
-    /// Of `all` pairs, a `part` shares a key of `key` of `bits` bits; `distances` are those of some of
-    /// them, each with its weight.
+    /// From the share `part` of `all` pairs that agree in a key of `key` of `bits` bits, and the distances of
+    /// some of them, each with its weight.
     pub fn new(
         bits: u32,
         key: u32,
@@ -31,14 +31,14 @@ impl Excess {
         part: f64,
         mut distances: Vec<(u32, f64)>,
     ) -> Option<Self> {
-        const MOST: usize = 16;
+        const MAX: usize = 16;
         distances.sort_unstable_by_key(|&(distance, _)| distance);
         let total: f64 = distances.iter().map(|&(_, weight)| weight).sum();
-        let mut kept = Vec::with_capacity(MOST);
+        let mut kept = Vec::with_capacity(MAX);
         let mut before = 0.0;
         for (distance, weight) in distances {
             before += weight;
-            while kept.len() < MOST && (kept.len() as f64 + 0.5) / MOST as f64 * total < before {
+            while kept.len() < MAX && (kept.len() as f64 + 0.5) / MAX as f64 * total < before {
                 kept.push(distance);
             }
         }
@@ -51,10 +51,11 @@ impl Excess {
         })
     }
 
-    /// How many pairs share a key of `key` bits, each counted as `part` says for its distance.
+    /// The number of pairs that share a key of `key` bits, each weighted by `part` of its distance.
     ///
-    /// The errors of a pair are taken to be spread evenly over the bits, so that a pair of distance `d` that
-    /// shares the long key shares one of another length with the `d`-th power of the ratio of what they leave.
+    /// Errors are assumed to be spread evenly over the bits. So a pair of distance `d` that shares the long
+    /// key shares one of another length `ratio^d` times as often, where `ratio` compares the bits outside the
+    /// two keys.
     pub fn meetings(&self, key: f64, part: impl Fn(u32) -> f64) -> f64 {
         let ratio = ((self.bits - key) / (self.bits - self.key)).max(0.0);
         let (mut shared, mut counted) = (0.0, 0.0);
@@ -67,12 +68,13 @@ impl Excess {
         counted * (self.all / shared.max(self.all))
     }
 
-    /// Those of them that are within a radius.
+    /// The number of such pairs within a radius.
     pub fn near(&self, key: f64, radius: u32) -> f64 {
         self.meetings(key, |apart| f64::from(u8::from(apart <= radius)))
     }
 
-    /// The chance that of `errors` in all bits but `key` shared ones at most `most` are in some `bits`.
+    /// The probability that at most `most` of `errors`, spread over the bits outside a shared key, are among
+    /// certain `bits`.
     pub fn chance_of_few(&self, key: f64, errors: u32, bits: f64, most: u32) -> f64 {
         let hit = (bits / (self.bits - key).max(1.0)).clamp(0.0, 1.0);
         if errors <= most || hit == 0.0 {
@@ -91,11 +93,11 @@ impl Excess {
     }
 }
 
-/// Distances of some pairs of a bucket of different fingerprints, with the number of pairs each stands for.
+/// Distances of some pairs of a bucket of distinct fingerprints, each with the number of pairs it stands for.
 pub(super) fn distances<const WORDS: usize>(
     bucket: &[Fingerprint<WORDS>],
 ) -> impl Iterator<Item = (u32, f64)> {
-    // Neighbours in order are nearer than others: each is compared with the one half of the bucket away.
+    // Sorted neighbours are nearer than others: compare each with the one half a bucket away.
     let (first, second) = bucket.split_at(bucket.len() / 2);
     let pairs = bucket.len() as f64 * (bucket.len() as f64 - 1.0) / 2.0;
     let weight = pairs / first.len() as f64;
@@ -107,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pairs_are_told_by_their_distance() {
+    fn pairs_are_weighted_by_their_distance() {
         let excess =
             Excess::new(256, 22, 1e8, 1e-2, vec![(4, 3.0), (12, 1.0)]).expect("some distances");
         let all = excess.meetings(22.0, |_| 1.0);

@@ -1,26 +1,26 @@
-//! Which way of finding pairs is taken, and what happens around it?
+//! Runs the strategy that the planner chose.
 
 use super::{
     Pair, Workspace,
-    join::{Found, Join},
+    join::{FoundPairs, Join},
     plan::{Sample, choose},
     scan::scan,
 };
 use crate::{Fingerprint, Kernel, cover::Cover};
 
-/// A way to find all pairs.
+/// How all pairs are found.
 #[derive(Clone, Debug)]
 pub(super) enum Strategy<const WORDS: usize> {
-    /// Compare each with each.
+    /// Compare exhaustively.
     Scan,
-    /// Bring those together that share some bits of a cover.
+    /// Bring items together that share some bits, as a cover says.
     Join(Cover<WORDS>),
 }
 
-/// Joins inside of joins end here: whatever is still dense is compared each with each.
-const MOST_DEPTH: u32 = 4;
+/// The maximum depth of joins inside joins. Buckets that are still dense are compared exhaustively.
+const MAX_DEPTH: u32 = 4;
 
-/// Finds all pairs, equal ones apart.
+/// Finds all pairs, those of equal items apart.
 pub(super) fn find<const WORDS: usize>(
     prints: &[Fingerprint<WORDS>],
     strategy: &Strategy<WORDS>,
@@ -28,7 +28,7 @@ pub(super) fn find<const WORDS: usize>(
     kernel: Kernel,
     workspace: &Workspace,
     progress: &(dyn Fn(f64) + Sync),
-) -> Found {
+) -> FoundPairs {
     match strategy {
         Strategy::Join(cover) => {
             Join { progress, ..Join::new(prints, cover, radius, kernel, workspace) }.run()
@@ -37,7 +37,7 @@ pub(super) fn find<const WORDS: usize>(
     }
 }
 
-/// Finds the pairs of fingerprints that are all different.
+/// Finds the pairs of distinct fingerprints.
 pub(super) fn find_distinct<const WORDS: usize>(
     prints: &[Fingerprint<WORDS>],
     radius: u32,
@@ -45,26 +45,26 @@ pub(super) fn find_distinct<const WORDS: usize>(
     depth: u32,
 ) -> Vec<Pair> {
     match choose(&Sample::of(prints), radius) {
-        Strategy::Join(cover) if depth < MOST_DEPTH => {
+        Strategy::Join(cover) if depth < MAX_DEPTH => {
             let workspace = Workspace::default();
             let join = Join::new(prints, &cover, radius, kernel, &workspace);
-            // Pairs are told once here.
+            // Here every pair must be reported once.
             Join { stretch_bits: 0, at_once: prints.len(), depth, ..join }.run().near
         }
         _ => scan(prints, radius, kernel, &|_| {}),
     }
 }
 
-/// Puts equal fingerprints together, then scans the different ones.
+/// Groups equal fingerprints, then compares the distinct ones exhaustively.
 fn scan_collapsed<const WORDS: usize>(
     prints: &[Fingerprint<WORDS>],
     radius: u32,
     kernel: Kernel,
     progress: &(dyn Fn(f64) + Sync),
-) -> Found {
+) -> FoundPairs {
     let mut items: Vec<(Fingerprint<WORDS>, u32)> = prints.iter().copied().zip(0..).collect();
     items.sort_unstable();
-    let mut found = Found::default();
+    let mut found = FoundPairs::default();
     let mut firsts: Vec<u32> = Vec::new();
     for group in items.chunk_by(|one, two| one.0 == two.0) {
         let first = group[0].1;

@@ -1,9 +1,8 @@
-//! How are all pairs found in memory?
+//! Finds all pairs in memory.
 //!
-//! For every trunk of the cover, all items are scattered once into partitions that share its bits;
-//! inside a partition, which fits the cache, records are split further along the paths until
-//! buckets are small enough to compare each with each. A [`Join`] knows the cover, not why it was
-//! chosen.
+//! For every trunk of the cover, one pass scatters all items into partitions that agree in some bits of its
+//! block. A partition fits the cache; its records are split further along the paths of the cover, until
+//! buckets are small enough to compare exhaustively. A [`Join`] knows the cover, not why it was chosen.
 
 use std::{
     mem,
@@ -19,9 +18,9 @@ use super::{
     Pair, Workspace,
     find::find_distinct,
     record::{Check, Field, Layout, Node, Positions, stretch_bits},
-    scatter::{Counts, most_key_bits, records_at_once},
+    scatter::{Counts, max_key_bits, records_at_once},
     verify::Candidates,
-    workspace::Records,
+    workspace::RecordBuffer,
 };
 use crate::{
     Fingerprint, Kernel,
@@ -32,52 +31,50 @@ use crate::{
     },
 };
 
-/// Buckets up to this size, for every way they could be split, are compared at once: splitting
+/// Buckets are compared, not split, up to this size for every way in which they could be split: splitting
 /// would cost more.
 const SMALL: usize = 128;
-/// Buckets up to this size that cannot be split are compared at once; larger ones get a plan of
-/// their own.
+/// Buckets that cannot be split are compared up to this size; larger ones get a plan of their own.
 pub(super) const DENSE: usize = 1024;
-/// With more records than this, what passes in their large buckets is verified bucket by bucket.
+/// With more records than this, pairs that pass in large buckets are verified bucket by bucket.
 const MANY: usize = 1 << 16;
 /// Splits aim at buckets of about this size.
 const TARGET: usize = 6;
-/// The most bits of one split, which stays in the cache: more than of a scatter.
-pub(super) const MOST_SPLIT_BITS: u32 = 11;
-const MOST_BUCKETS: usize = 1 << MOST_SPLIT_BITS;
-/// Partitions smaller than this are not worth their bookkeeping.
+/// The maximum number of bits of one split: more than for a scatter, since a split stays in the cache.
+pub(super) const MAX_SPLIT_BITS: u32 = 11;
+const MAX_BUCKETS: usize = 1 << MAX_SPLIT_BITS;
+/// The minimum average size of a partition: smaller ones cost more than they save.
 const PARTITION: usize = 2048;
 
-/// All that a join needs to know.
+/// What a join works on, and how.
 #[derive(Clone, Copy)]
 pub(super) struct Join<'a, const WORDS: usize> {
     pub prints: &'a [Fingerprint<WORDS>],
     pub cover: &'a Cover<WORDS>,
     pub radius: u32,
     pub kernel: Kernel,
-    /// Records tell stretches of `2^stretch_bits` items.
+    /// A record holds the position of a stretch of `2^stretch_bits` items.
     pub stretch_bits: u32,
-    /// Records are written so many at a time, or a partition if one has more.
+    /// The number of records written at a time, unless one partition has more.
     pub at_once: usize,
-    /// How many joins this one is inside of.
+    /// The number of joins around this one.
     pub depth: u32,
     pub workspace: &'a Workspace,
     pub progress: &'a (dyn Fn(f64) + Sync),
 }
 
-/// What a join finds, in no order.
+/// The pairs that a search found, in no order.
 #[derive(Debug, Default)]
-pub(super) struct Found {
-    /// Pairs of different fingerprints. An item listed second in `equal` may or may not be in here, and
-    /// where records tell stretches, a pair more than once.
+pub(super) struct FoundPairs {
+    /// Pairs of different fingerprints. Items listed second in `equal` may or may not occur here. Where
+    /// records hold positions of stretches, a pair may occur more than once.
     pub near: Vec<Pair>,
-    /// Pairs of equal fingerprints: enough of them that every item but the first of its group is
-    /// listed with that first one.
+    /// Pairs of equal fingerprints. Every item but the first of its group is listed with the first.
     pub equal: Vec<(u32, u32)>,
 }
 
 impl<'a, const WORDS: usize> Join<'a, WORDS> {
-    /// A join of its own, with nobody watching.
+    /// A join that is inside no other, without progress reports.
     pub fn new(
         prints: &'a [Fingerprint<WORDS>],
         cover: &'a Cover<WORDS>,
@@ -92,13 +89,13 @@ impl<'a, const WORDS: usize> Join<'a, WORDS> {
     }
 
     /// Finds all pairs.
-    pub fn run(&self) -> Found {
+    pub fn run(&self) -> FoundPairs {
         self.run_trunks(&self.cover.trunk_numbers().collect::<Vec<_>>())
     }
 
-    /// Finds the pairs of the paths that begin with these trunks (lane and block). Equal items are
-    /// put together in the first one, and left out of the others.
-    pub fn run_trunks(&self, trunks: &[(usize, usize)]) -> Found {
+    /// Finds the pairs of the paths that begin with these trunks (lane and number). Equal items are found in
+    /// the first trunk, and copies are left out of the others.
+    pub fn run_trunks(&self, trunks: &[(usize, usize)]) -> FoundPairs {
         let workers: Vec<Mutex<Worker<WORDS>>> =
             (0..rayon::current_num_threads()).map(|_| Mutex::new(Worker::default())).collect();
         let items = self.prints.len();
@@ -110,19 +107,19 @@ impl<'a, const WORDS: usize> Join<'a, WORDS> {
         };
         let layouts: Vec<_> = trunks.iter().map(layout).collect();
         let counts = Counts::of(self.prints, &layouts, self.kernel);
-        let mut found = Found::default();
-        let mut dead = Vec::new();
+        let mut found = FoundPairs::default();
+        let mut skipped = Vec::new();
         for (done, (layout, counts)) in layouts.iter().zip(&counts).enumerate() {
             let progress = |part: f64| (self.progress)((done as f64 + part) / trunks.len() as f64);
             let lane = &self.cover.lanes[layout.trunk.path.lane];
             let first = trunks[done] == (0, 0);
             let walk = Walk { join: self, layout, budget: lane.budget, first };
-            walk.trunk(counts, &dead, &workers, &progress);
-            let dense: Vec<Dense<WORDS>> =
+            walk.trunk(counts, &skipped, &workers, &progress);
+            let dense: Vec<DenseBucket<WORDS>> =
                 workers.iter().flat_map(|worker| lock(worker).drain(&mut found)).collect();
             dense.iter().for_each(|dense| self.join_dense(dense, &mut found));
             if done == 0 {
-                dead = found.copies(items);
+                skipped = found.copies(items);
             }
         }
         workers.iter().for_each(|worker| found.take_near(&mut lock(worker).sink.found));
@@ -130,7 +127,7 @@ impl<'a, const WORDS: usize> Join<'a, WORDS> {
     }
 
     /// Joins a bucket that its path cannot split further, by a plan of its own.
-    fn join_dense(&self, dense: &Dense<WORDS>, found: &mut Found) {
+    fn join_dense(&self, dense: &DenseBucket<WORDS>, found: &mut FoundPairs) {
         let prints: Vec<Fingerprint<WORDS>> =
             dense.ids.iter().map(|&id| self.prints[id as usize]).collect();
         let inner = find_distinct(&prints, self.radius, self.kernel, self.depth + 1);
@@ -146,22 +143,22 @@ impl<'a, const WORDS: usize> Join<'a, WORDS> {
     }
 }
 
-/// A thread's own part of what all threads hold. If another one stopped, it left numbers and no more.
+/// Locks the state of a worker. A worker that panicked leaves only numbers behind.
 fn lock<T>(worker: &Mutex<T>) -> MutexGuard<'_, T> {
     worker.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Found {
-    /// Moves the near pairs of another one in here.
+impl FoundPairs {
+    /// Moves the near pairs of `other` here.
     pub fn take_near(&mut self, other: &mut Self) {
-        // Memory that was never touched is dear: the larger list stays where it is.
+        // Fresh memory is expensive: the larger list stays where it is.
         if self.near.len() < other.near.len() {
             mem::swap(&mut self.near, &mut other.near);
         }
         self.near.append(&mut other.near);
     }
 
-    /// The items that equal an earlier one, a bit each; empty if there are none.
+    /// A bit for each item that equals an earlier one; empty if there are none.
     pub fn copies(&self, items: usize) -> Vec<u64> {
         if self.equal.is_empty() {
             return Vec::new();
@@ -172,50 +169,50 @@ impl Found {
     }
 }
 
-/// What one thread works with, kept from partition to partition.
+/// The buffers of one thread, kept from partition to partition.
 struct Worker<const WORDS: usize> {
-    levels: Vec<Level>,
+    buffers: Vec<SplitBuffer>,
     sink: Sink<WORDS>,
 }
 
 impl<const WORDS: usize> Default for Worker<WORDS> {
     fn default() -> Self {
-        let levels = (0..=64).map(|_| Level::default()).collect();
-        Self { levels, sink: Sink::default() }
+        let buffers = (0..=64).map(|_| SplitBuffer::default()).collect();
+        Self { buffers, sink: Sink::default() }
     }
 }
 
 impl<const WORDS: usize> Worker<WORDS> {
-    /// Moves equal items into `found`; returns the buckets still to be joined.
-    fn drain(&mut self, found: &mut Found) -> Vec<Dense<WORDS>> {
+    /// Moves equal items to `found`; returns the buckets still to be joined.
+    fn drain(&mut self, found: &mut FoundPairs) -> Vec<DenseBucket<WORDS>> {
         found.equal.append(&mut self.sink.found.equal);
         self.sink.strict = false;
         mem::take(&mut self.sink.dense)
     }
 }
 
-/// Where results go, and what passes on the way there.
+/// The results of one thread, and what is on the way there.
 #[derive(Default)]
 struct Sink<const WORDS: usize> {
     passed: Passed,
     candidates: Candidates,
-    /// Whether the cheap filter of this trunk has let too many pairs pass in vain.
+    /// Whether the cheap filter let too many pairs of this trunk pass in vain.
     strict: bool,
-    found: Found,
-    dense: Vec<Dense<WORDS>>,
+    found: FoundPairs,
+    dense: Vec<DenseBucket<WORDS>>,
 }
 
-/// Different fingerprints that agree in all the bits of their path, too many to compare.
-struct Dense<const WORDS: usize> {
+/// Distinct fingerprints that agree in all bits of their path, too many to compare.
+struct DenseBucket<const WORDS: usize> {
     path: Path<WORDS>,
     ids: Vec<u32>,
 }
 
-/// Records in buckets: the result of one split.
+/// The result of one split: records in buckets.
 #[derive(Default)]
-struct Level {
-    records: Records,
-    /// Of records that are compared.
+struct SplitBuffer {
+    records: RecordBuffer,
+    /// The checks of records that are compared.
     checks: Vec<u32>,
     ends: Vec<u32>,
     /// The sizes of the smallest bucket and of the largest.
@@ -223,15 +220,15 @@ struct Level {
     widest: usize,
 }
 
-impl Level {
+impl SplitBuffer {
     /// Copies the records of `runs`, ordered by the key in `field`.
     fn split(&mut self, runs: &[&[u64]], field: Field) {
         let buckets = 1usize << field.bits;
-        // Masked with a constant, so that no index needs to be checked.
-        let mask = (buckets - 1) % MOST_BUCKETS;
+        // Masked with a constant, so that no bounds check is needed.
+        let mask = (buckets - 1) % MAX_BUCKETS;
         let key = |record: u64| (record >> field.shift) as usize & mask;
-        // The cursors are counters first, and stand at the ends of the buckets when all is done.
-        let mut cursors = [0u32; MOST_BUCKETS];
+        // Cursors are counters first; in the end each stands at the end of its bucket.
+        let mut cursors = [0u32; MAX_BUCKETS];
         runs.iter().copied().flatten().for_each(|&record| cursors[key(record)] += 1);
         let (mut total, mut widest, mut narrowest) = (0, 0, u32::MAX);
         for cursor in &mut cursors[..buckets] {
@@ -274,8 +271,8 @@ impl Level {
         if self.checks.len() < total + PADDING {
             self.checks.resize(total + PADDING, 0);
         }
-        for (made, &record) in self.checks.iter_mut().zip(&self.records.all()[..total]) {
-            *made = check.of(record);
+        for (slot, &record) in self.checks.iter_mut().zip(&self.records.all()[..total]) {
+            *slot = check.of(record);
         }
     }
 
@@ -290,18 +287,18 @@ impl Level {
     }
 }
 
-/// How far down the paths some records are.
+/// How far some records have been split along a path.
 #[derive(Clone, Copy)]
-struct Place<'a, const WORDS: usize> {
+struct PathPoint<'a, const WORDS: usize> {
     node: &'a Node<WORDS>,
-    /// Bits of the path's last block that have not split the records yet.
+    /// The bits of the path's last block that are left to split by.
     rest: Field,
     /// Record bits in which the records are known to agree.
     equal: u64,
 }
 
-impl<const WORDS: usize> Place<'_, WORDS> {
-    /// In how many ways records can be split here.
+impl<const WORDS: usize> PathPoint<'_, WORDS> {
+    /// The number of ways in which records can be split here.
     fn ways(&self) -> usize {
         self.node.next.len().max(usize::from(self.rest.bits > 0))
     }
@@ -311,18 +308,18 @@ impl<const WORDS: usize> Place<'_, WORDS> {
 struct Walk<'a, const WORDS: usize> {
     join: &'a Join<'a, WORDS>,
     layout: &'a Layout<WORDS>,
-    /// That of the lane.
+    /// The budget of the lane.
     budget: u32,
-    /// Whether this is the first trunk of all. All copies meet in it, and are left out of all others.
+    /// Whether this is the first trunk. All copies meet there, and are left out of the others.
     first: bool,
 }
 
 impl<const WORDS: usize> Walk<'_, WORDS> {
-    /// Finds the pairs of all paths that begin with the trunk, but those of `dead` items.
+    /// Finds the pairs of all paths that begin with the trunk, except those of `skipped` items.
     fn trunk(
         &self,
         counts: &Counts<'_, WORDS>,
-        dead: &[u64],
+        skipped: &[u64],
         workers: &[Mutex<Worker<WORDS>>],
         progress: &(dyn Fn(f64) + Sync),
     ) {
@@ -334,51 +331,50 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
         let begun = AtomicU64::new(0);
         workspace.lend(most.max(at_once), |records| {
             for slice in slices {
-                let partitions = counts.write(slice.clone(), dead, records);
+                let partitions = counts.write(slice.clone(), skipped, records);
                 slice.into_par_iter().with_max_len(1).for_each(|partition| {
-                    // Before the work: if it unwinds here, all that has not begun ends at once.
+                    // Before the work: if `progress` unwinds, partitions not yet begun are skipped.
                     progress(begun.fetch_add(1, Ordering::Relaxed) as f64 / count);
                     let runs: Vec<&[u64]> = partitions.runs(partition).collect();
-                    let Worker { levels, sink } =
+                    let Worker { buffers, sink } =
                         &mut *lock(&workers[rayon::current_thread_index().unwrap_or(0)]);
-                    let place = Place { node, rest: node.field, equal: 0 };
-                    self.visit(place, &runs, levels, sink);
+                    let point = PathPoint { node, rest: node.field, equal: 0 };
+                    self.visit(point, &runs, buffers, sink);
                 });
             }
         });
     }
 
-    /// The most records of a bucket at this place that are compared, rather than split or finished, if
-    /// there are so many in all.
-    fn most_compared(&self, place: &Place<'_, WORDS>, records: usize) -> usize {
-        match place.ways() {
-            // Copies must not be compared each with each, nor all that passes of too many records wait to
-            // be verified.
+    /// The maximum size of a bucket that is compared at this point, rather than split or finished, among
+    /// `records` in all.
+    fn max_compared(&self, point: &PathPoint<'_, WORDS>, records: usize) -> usize {
+        match point.ways() {
+            // Copies must not be compared exhaustively, and not too many pairs may wait to be verified.
             0 if !self.first && records <= MANY => DENSE,
             ways => small(ways),
         }
     }
 
-    /// Finds the pairs that the place's path owns, among records that agree in its bits so far.
+    /// Finds the pairs that the path owns, among records that agree in its bits so far.
     fn visit(
         &self,
-        place: Place<'_, WORDS>,
+        point: PathPoint<'_, WORDS>,
         runs: &[&[u64]],
-        levels: &mut [Level],
+        buffers: &mut [SplitBuffer],
         sink: &mut Sink<WORDS>,
     ) {
         let total: usize = runs.iter().map(|run| run.len()).sum();
-        let next = &place.node.next;
+        let next = &point.node.next;
         let reach = next.iter().map(|node| node.field.bits).max().unwrap_or(0);
-        if total <= self.most_compared(&place, total) {
-            self.compare(&place, runs, levels, sink);
-        } else if place.rest.bits > 0 && (next.is_empty() || wanted_bits(total) > reach) {
-            self.split(place, runs, levels, sink);
+        if total <= self.max_compared(&point, total) {
+            self.compare(&point, runs, buffers, sink);
+        } else if point.rest.bits > 0 && (next.is_empty() || wanted_bits(total) > reach) {
+            self.split(point, runs, buffers, sink);
         } else if next.is_empty() {
-            self.finish(&place, runs, levels, sink);
+            self.finish(&point, runs, buffers, sink);
         } else {
             for node in next {
-                self.split(Place { node, rest: node.field, ..place }, runs, levels, sink);
+                self.split(PathPoint { node, rest: node.field, ..point }, runs, buffers, sink);
             }
         }
     }
@@ -386,70 +382,70 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
     /// Splits by the rest of the last block, compares small buckets, visits large ones.
     fn split(
         &self,
-        mut place: Place<'_, WORDS>,
+        mut point: PathPoint<'_, WORDS>,
         runs: &[&[u64]],
-        levels: &mut [Level],
+        buffers: &mut [SplitBuffer],
         sink: &mut Sink<WORDS>,
     ) {
         let total: usize = runs.iter().map(|run| run.len()).sum();
         let (used, rest) =
-            place.rest.cut(wanted_bits(total).min(place.rest.bits).min(MOST_SPLIT_BITS));
-        place.rest = rest;
-        place.equal |= used.mask();
-        let (level, deeper) =
-            levels.split_first_mut().expect("a record has fewer bits than there are levels");
-        level.split(runs, used);
-        let small = self.most_compared(&place, total);
-        self.compare_buckets(&place, level, small, sink);
-        for bucket in level.buckets_above(small) {
-            self.visit(place, &[bucket], deeper, sink);
+            point.rest.cut(wanted_bits(total).min(point.rest.bits).min(MAX_SPLIT_BITS));
+        point.rest = rest;
+        point.equal |= used.mask();
+        let (buffer, deeper) =
+            buffers.split_first_mut().expect("one buffer for each bit of a record, and one more");
+        buffer.split(runs, used);
+        let small = self.max_compared(&point, total);
+        self.compare_buckets(&point, buffer, small, sink);
+        for bucket in buffer.buckets_above(small) {
+            self.visit(point, &[bucket], deeper, sink);
         }
     }
 
     /// Compares all records with each other.
     fn compare(
         &self,
-        place: &Place<'_, WORDS>,
+        point: &PathPoint<'_, WORDS>,
         runs: &[&[u64]],
-        levels: &mut [Level],
+        buffers: &mut [SplitBuffer],
         sink: &mut Sink<WORDS>,
     ) {
-        if let Some(level) = levels.first_mut() {
-            level.gather(runs);
-            self.compare_buckets(place, level, usize::MAX, sink);
+        if let Some(buffer) = buffers.first_mut() {
+            buffer.gather(runs);
+            self.compare_buckets(point, buffer, usize::MAX, sink);
         }
     }
 
     /// Compares the records of each bucket of up to `largest`, cheapest test first.
     fn compare_buckets(
         &self,
-        place: &Place<'_, WORDS>,
-        level: &mut Level,
+        point: &PathPoint<'_, WORDS>,
+        buffer: &mut SplitBuffer,
         largest: usize,
         sink: &mut Sink<WORDS>,
     ) {
-        if level.narrowest > largest {
+        if buffer.narrowest > largest {
             return;
         }
         let Join { kernel, radius, .. } = *self.join;
         if Filter::reads_checks(kernel) {
-            level.make_checks(self.layout.check);
+            buffer.make_checks(self.layout.check);
         }
         let digests = Digests {
-            rivals: &place.node.rivals,
-            words: level.records.all(),
-            same: place.equal,
+            rivals: &point.node.rivals,
+            words: buffer.records.all(),
+            same: point.equal,
             lane: self.layout.lane_mask,
-            lane_most: self.budget,
+            max_in_lane: self.budget,
             all: self.layout.digest_mask,
             most: radius,
         };
         sink.passed.pairs.clear();
         sink.passed.wasted = 0;
-        let (ends, largest) = (&level.ends, largest as u32);
+        let (ends, largest) = (&buffer.ends, largest as u32);
         let check = self.layout.check;
-        let filter = if sink.strict { check.exact_filter() } else { check.filter(place.equal) };
-        filter.buckets(kernel, &level.checks, ends, largest, digests, &mut sink.passed);
+        let filter = if sink.strict { check.exact_filter() } else { check.filter(point.equal) };
+        filter.buckets(kernel, &buffer.checks, ends, largest, digests, &mut sink.passed);
         let records = u64::from(ends.last().copied().unwrap_or(0));
         sink.strict |= sink.passed.wasted > records / 8;
         let Sink { passed, candidates, found, .. } = sink;
@@ -457,15 +453,19 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
         if self.layout.stretch_bits == 0 {
             pairs.for_each(|[one, two]| candidates.push(self.layout.id(one), self.layout.id(two)));
         } else {
-            self.tell_items(pairs, candidates);
+            self.resolve_items(pairs, candidates);
         }
         let Join { prints, cover, .. } = *self.join;
-        candidates.verify(kernel, prints, radius, |xor| place.node.path.owns(cover, xor), found);
+        candidates.verify(kernel, prints, radius, |xor| point.node.path.owns(cover, xor), found);
     }
 
-    /// Finds the items of records that tell stretches. Others of the same stretches that look the same
-    /// come along: if they are near, they are found once more than needed.
-    fn tell_items(&self, mut pairs: impl Iterator<Item = [u64; 2]>, candidates: &mut Candidates) {
+    /// Finds the items of records that hold positions of stretches. Other items of the same stretch with the
+    /// same record are taken, too; a near pair may then be found more than once.
+    fn resolve_items(
+        &self,
+        mut pairs: impl Iterator<Item = [u64; 2]>,
+        candidates: &mut Candidates,
+    ) {
         const AT_ONCE: usize = 16;
         const LINE: usize = 64;
         let prints = self.join.prints;
@@ -476,7 +476,7 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
             if taken == 0 {
                 return;
             }
-            // Stretches lie all over the memory: asked for together, they arrive together.
+            // Stretches are scattered in memory: requested together, they arrive together.
             for &record in some[..taken].iter().flatten() {
                 let stretch = &prints[self.layout.stretch(record, prints.len())];
                 stretch.iter().step_by(step).for_each(|print| prefetch(Some(print)));
@@ -490,28 +490,28 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
         }
     }
 
-    /// Deals with many records at the end of their path.
+    /// Handles many records at the end of their path.
     fn finish(
         &self,
-        place: &Place<'_, WORDS>,
+        point: &PathPoint<'_, WORDS>,
         runs: &[&[u64]],
-        levels: &mut [Level],
+        buffers: &mut [SplitBuffer],
         sink: &mut Sink<WORDS>,
     ) {
         let records: Vec<u64> =
-            if self.first { self.without_copies(place, runs, sink) } else { runs.concat() };
+            if self.first { self.without_copies(point, runs, sink) } else { runs.concat() };
         if records.len() <= DENSE {
-            self.compare(place, &[&records], levels, sink);
+            self.compare(point, &[&records], buffers, sink);
         } else {
             let items = records.iter().flat_map(|&record| self.items(record));
             let mut ids: Vec<u32> = items.collect();
             ids.sort_unstable();
             ids.dedup();
-            sink.dense.push(Dense { path: place.node.path.clone(), ids });
+            sink.dense.push(DenseBucket { path: point.node.path.clone(), ids });
         }
     }
 
-    /// The items that may have made a record.
+    /// The items that a record may stand for.
     fn items(&self, record: u64) -> impl Iterator<Item = u32> {
         self.layout.items(record, self.join.prints)
     }
@@ -519,11 +519,11 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
     /// Reports equal items if this path owns them; returns the first record of each fingerprint.
     fn without_copies(
         &self,
-        place: &Place<'_, WORDS>,
+        point: &PathPoint<'_, WORDS>,
         runs: &[&[u64]],
         sink: &mut Sink<WORDS>,
     ) -> Vec<u64> {
-        let owned = place.node.path.owns(self.join.cover, &Fingerprint::ZERO);
+        let owned = point.node.path.owns(self.join.cover, &Fingerprint::ZERO);
         let known = |&record: &u64| {
             let items = self.items(record);
             items.map(move |id| (self.join.prints[id as usize], id, record))
@@ -531,13 +531,13 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
         let mut records = runs.concat();
         records.sort_unstable();
         let mut firsts = Vec::with_capacity(records.len());
-        for alike in records.chunk_by(|&one, &two| self.layout.same_digest(one, two)) {
-            if let [only] = alike {
+        for group in records.chunk_by(|&one, &two| self.layout.same_digest(one, two)) {
+            if let [only] = group {
                 firsts.push(*only);
                 continue;
             }
-            // Fingerprints are far away: they are asked only where records do not tell.
-            let (different, copies) = without_copies(alike.iter().flat_map(known).collect());
+            // Fingerprints are far away in memory: they are read only where records do not decide.
+            let (different, copies) = without_copies(group.iter().flat_map(known).collect());
             firsts.extend(different);
             if owned {
                 sink.found.equal.extend(copies);
@@ -547,8 +547,8 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
     }
 }
 
-/// Of items with their fingerprints and what stands for them: the first of each fingerprint, and its
-/// copies, each with that first one.
+/// Separates copies: returns what stands for the first item of each fingerprint, and every copy with its first
+/// item.
 fn without_copies<const WORDS: usize, T: Copy + Ord>(
     mut items: Vec<(Fingerprint<WORDS>, u32, T)>,
 ) -> (Vec<T>, Vec<(u32, u32)>) {
@@ -563,15 +563,15 @@ fn without_copies<const WORDS: usize, T: Copy + Ord>(
     (firsts, copies)
 }
 
-/// How many bits of a block scatter this many items into partitions.
+/// How many bits of a block choose the partition of this many items.
 pub(super) fn partition_bits(items: usize, block: u32) -> u32 {
-    let most = most_key_bits(items);
+    let most = max_key_bits(items);
     let wanted = (items / PARTITION).max(1).ilog2().min(most);
-    // A split by the one or two bits left would cost as much as one by many.
+    // A split by only one or two bits would cost as much as one by many.
     if block <= (wanted + 2).min(most) { block } else { wanted }
 }
 
-/// The largest bucket that is compared at once if it could be split in so many ways.
+/// The size up to which a bucket that can be split in this many ways is compared instead.
 pub(super) fn small(ways: usize) -> usize {
     SMALL * ways.max(1)
 }

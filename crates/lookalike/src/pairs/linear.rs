@@ -1,11 +1,11 @@
-//! The oracle: every pair, one by one. What all the fast ways must equal.
+//! The definition that all faster searches are tested against.
 
 use super::Pair;
 use crate::{Fingerprint, Radius};
 
-/// Every pair within `radius`, in order of `(a, b)`, by comparing each with each.
+/// Calls `on_pair` for every pair within `radius`, in order of `(a, b)`, by comparing exhaustively.
 ///
-/// Quadratic, and obviously right: tests hold every other way against this one.
+/// Quadratic and simple: tests compare every other search with this one.
 pub fn all_pairs<const WORDS: usize>(
     prints: &[Fingerprint<WORDS>],
     radius: Radius,

@@ -1,7 +1,7 @@
-//! Which pairs differ in at most k bits?
+//! Finds all pairs of fingerprints that differ in at most k bits.
 //!
-//! [`AllPairs`] holds the choices, [`Plan`] says how the answer will be found, [`Pairs`] is the
-//! answer. Items are known by their position only: no documents, keys or files here.
+//! [`AllPairs`] holds the options, [`Plan`] says how the pairs will be found, [`Pairs`] is the result. An
+//! item is a position in the input: there are no documents, keys or files here.
 
 mod answer;
 mod excess;
@@ -27,7 +27,7 @@ pub use plan::Plan;
 use plan::Sample;
 use spill::Spill;
 pub(crate) use spill::SpillFile;
-pub(crate) use workspace::Records;
+pub(crate) use workspace::RecordBuffer;
 pub use workspace::Workspace;
 
 /// Two items and the number of bits in which they differ. `a` comes before `b` in the input.
@@ -37,17 +37,17 @@ pub struct Pair {
     pub a: u32,
     /// Position of the second item, larger than `a`.
     pub b: u32,
-    /// Bits in which they differ.
+    /// The number of differing bits.
     pub distance: u32,
 }
 
 impl Pair {
-    /// The pair of two items, whichever comes first.
+    /// The pair of two items, in either order.
     fn new(one: u32, two: u32, distance: u32) -> Self {
         Self { a: one.min(two), b: one.max(two), distance }
     }
 
-    /// The same pair under other positions.
+    /// The same pair with other positions.
     pub(crate) fn map(self, position: impl Fn(u32) -> u32) -> Self {
         Self::new(position(self.a), position(self.b), self.distance)
     }
@@ -63,7 +63,7 @@ pub fn all_pairs<const WORDS: usize>(
     Ok(())
 }
 
-/// How to look for pairs: the radius, and what a caller may want to decide beyond it.
+/// The options of a search for pairs: the radius, and what a caller may want to set beyond it.
 #[derive(Clone)]
 pub struct AllPairs<'a> {
     radius: Radius,
@@ -78,28 +78,29 @@ impl<'a> AllPairs<'a> {
         Self { radius, blocks: None, resources: Resources::new(), workspace: None }
     }
 
-    /// Forces the classic plan: cut into this many blocks, of which all but `radius` must be equal.
+    /// Forces the classic plan: fingerprints are cut into this many blocks, of which all but `radius` must be
+    /// equal.
     #[must_use]
     pub fn blocks(mut self, blocks: u32) -> Self {
         self.blocks = Some(blocks);
         self
     }
 
-    /// What the search may use. The memory limit includes the input.
+    /// Limits what the search may use. The memory limit includes the input.
     #[must_use]
     pub fn resources(mut self, resources: Resources<'a>) -> Self {
         self.resources = resources;
         self
     }
 
-    /// Works in memory that is kept from search to search.
+    /// Reuses memory from search to search.
     #[must_use]
     pub fn workspace(mut self, workspace: &'a Workspace) -> Self {
         self.workspace = Some(workspace);
         self
     }
 
-    /// Says how the pairs of these fingerprints would be found, without looking for them.
+    /// Describes how the pairs of these fingerprints would be found, without finding them.
     pub fn plan<const WORDS: usize>(
         &self,
         prints: &[Fingerprint<WORDS>],
@@ -139,15 +140,15 @@ impl<'a> AllPairs<'a> {
         })
     }
 
-    /// Starts an input that arrives in pieces and may be larger than memory.
+    /// Collects input that arrives in pieces and may be larger than memory.
     pub fn collector<const WORDS: usize>(self) -> Collector<'a, WORDS> {
-        Collector { options: self, held: Held::default() }
+        Collector { options: self, held: StoredPrints::default() }
     }
 
-    /// Finds the pairs of fingerprints, wherever they are.
-    pub(crate) fn run_held<const WORDS: usize>(
+    /// Finds the pairs of fingerprints in memory or in a file.
+    pub(crate) fn run_stored<const WORDS: usize>(
         &self,
-        held: &Held<WORDS>,
+        held: &StoredPrints<WORDS>,
     ) -> Result<Pairs, PairsError> {
         self.check::<WORDS>(held.len())?;
         match (&held.spill, self.resources.limit()) {
@@ -176,12 +177,12 @@ impl<'a> AllPairs<'a> {
         })
     }
 
-    /// The limit, if so many items may need more.
+    /// The memory limit, if this many items may exceed it.
     fn memory_exceeded<const WORDS: usize>(&self, items: usize) -> Option<u64> {
         memory_exceeded::<WORDS>(&self.resources, items)
     }
 
-    /// Refuses what cannot be answered, before any work.
+    /// Rejects invalid options and inputs, before any work.
     fn check<const WORDS: usize>(&self, items: usize) -> Result<(), PairsError> {
         const { assert_width::<WORDS>() };
         let (radius, bits) = (self.radius.bits(), Fingerprint::<WORDS>::BITS);
@@ -196,18 +197,18 @@ impl<'a> AllPairs<'a> {
     }
 }
 
-/// The memory limit, if so many items may need more.
+/// The memory limit, if this many items may exceed it.
 fn memory_exceeded<const WORDS: usize>(resources: &Resources<'_>, items: usize) -> Option<u64> {
     resources.limit().filter(|&limit| memory_needed::<WORDS>(items) > limit)
 }
 
-/// Bytes that finding the pairs of so many fingerprints in memory may take: each with its record. Very
-/// many take less, unless they are so uneven that all share one partition.
+/// Maximum number of bytes to find the pairs of this many fingerprints in memory: each fingerprint and its
+/// record. Very large inputs take less, unless all items share one partition.
 fn memory_needed<const WORDS: usize>(items: usize) -> u64 {
     items as u64 * (8 * WORDS as u64 + 8)
 }
 
-/// Takes fingerprints as they arrive, keeps them within the memory limit, then finds the pairs.
+/// Collects fingerprints within the memory limit, then finds their pairs.
 ///
 /// ```
 /// use lookalike::{AllPairs, Fingerprint, Radius, Resources};
@@ -222,23 +223,23 @@ fn memory_needed<const WORDS: usize>(items: usize) -> u64 {
 /// ```
 pub struct Collector<'a, const WORDS: usize> {
     options: AllPairs<'a>,
-    held: Held<WORDS>,
+    held: StoredPrints<WORDS>,
 }
 
-/// Fingerprints in the order in which they came: in memory, or in a file if they do not fit.
+/// Fingerprints in input order: in memory, or in a file if they do not fit.
 #[derive(Default)]
-pub(crate) struct Held<const WORDS: usize> {
+pub(crate) struct StoredPrints<const WORDS: usize> {
     prints: Vec<Fingerprint<WORDS>>,
     spill: Option<Spill<WORDS>>,
 }
 
-impl<const WORDS: usize> Held<WORDS> {
+impl<const WORDS: usize> StoredPrints<WORDS> {
     /// Adds a fingerprint in memory.
     pub fn keep(&mut self, print: Fingerprint<WORDS>) {
         self.prints.push(print);
     }
 
-    /// Adds fingerprints: to the file, if so many do not fit the memory limit.
+    /// Adds fingerprints; moves all of them to a file if they exceed the memory limit.
     pub fn push(
         &mut self,
         prints: &[Fingerprint<WORDS>],
@@ -263,7 +264,7 @@ impl<const WORDS: usize> Held<WORDS> {
         self.spill.as_ref().map_or(self.prints.len(), Spill::items)
     }
 
-    /// All of them, unless they are in a file.
+    /// All fingerprints, unless they are in a file.
     pub fn in_memory(&self) -> Option<&[Fingerprint<WORDS>]> {
         self.spill.is_none().then_some(&self.prints)
     }
@@ -275,7 +276,7 @@ impl<const WORDS: usize> Collector<'_, WORDS> {
         self.held.push(prints, &self.options.resources)
     }
 
-    /// How many items were pushed.
+    /// The number of items pushed.
     pub fn len(&self) -> usize {
         self.held.len()
     }
@@ -285,67 +286,61 @@ impl<const WORDS: usize> Collector<'_, WORDS> {
         self.len() == 0
     }
 
-    /// Takes out everything pushed; nothing, if it did not fit into memory.
-    pub fn take_prints(&mut self) -> Option<Vec<Fingerprint<WORDS>>> {
-        let is_held = self.held.spill.is_none();
-        is_held.then(|| std::mem::take(&mut self.held.prints))
-    }
-
     /// Finds the pairs of everything pushed.
     pub fn finish(self) -> Result<Pairs, PairsError> {
-        self.options.run_held(&self.held)
+        self.options.run_stored(&self.held)
     }
 }
 
 fn blocks_to_use(radius: u32, bits: u32) -> String {
     match bits.checked_sub(radius) {
-        None | Some(0) => "no number of them can, leave it out".to_owned(),
+        None | Some(0) => "no number of blocks can; leave it out".to_owned(),
         _ => format!("use {} to {bits}", radius + 1),
     }
 }
 
-/// Why no pairs could be looked for.
+/// Why pairs could not be found.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PairsError {
-    /// Blocks must outnumber the radius.
+    /// There must be more blocks than the radius.
     #[error("{blocks} blocks cannot find pairs within {radius} of {bits} bits; {}", blocks_to_use(*radius, *bits))]
     Blocks {
-        /// Asked for.
+        /// The requested number.
         blocks: u32,
         /// The radius they must exceed.
         radius: u32,
-        /// The bits there are to cut.
+        /// The number of bits to cut into blocks.
         bits: u32,
     },
     /// The radius is wider than the fingerprints.
     #[error("a radius of {radius} is wider than the {bits} bits of a fingerprint")]
     Radius {
-        /// Asked for.
+        /// The requested radius.
         radius: u32,
         /// The width.
         bits: u32,
     },
     /// Too many items for 32-bit positions.
-    #[error("{items} items are too many for one run; the most is {}", u32::MAX)]
+    #[error("{items} items are too many for one run; the maximum is {}", u32::MAX)]
     TooMany {
-        /// How many there were.
+        /// The number of items.
         items: usize,
     },
     /// A spill file could not be written or read.
-    #[error("{action} in {folder} failed (free some space there, or name another folder)")]
+    #[error("{action} in {folder} failed (free some space there, or use another folder)")]
     Spill {
         /// What was being done.
         action: &'static str,
-        /// Where.
+        /// The folder of the file.
         folder: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// Whoever watched the search stopped it.
+    /// The search was stopped by its caller.
     #[error("stopped")]
     Cancelled,
-    /// Items could not be looked up.
+    /// A look-up in an index failed.
     #[error(transparent)]
     Index(#[from] crate::IndexError),
 }

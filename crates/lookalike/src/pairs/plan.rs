@@ -1,14 +1,14 @@
-//! How will the pairs be found, and what will it cost?
+//! Chooses how pairs are found, by expected cost.
 //!
-//! A [`Sample`] of the data says how well its bits tell items apart; the cost model prices every
-//! cover and the plain scan with it; [`Plan`] is the choice, for people to read.
+//! A [`Sample`] measures how well bits tell items apart; with it, the cost model prices every cover and the
+//! exhaustive scan. [`Plan`] describes the choice for people.
 
 use std::fmt;
 
 use super::{
     excess::{Excess, distances},
     find::Strategy,
-    join::{DENSE, MOST_SPLIT_BITS, partition_bits, small, wanted_bits},
+    join::{DENSE, MAX_SPLIT_BITS, partition_bits, small, wanted_bits},
     record::{Positions, stretch_bits},
     scatter::records_at_once,
 };
@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-/// How pairs are found: printed for people, asked by programs.
+/// How pairs are found, as text and as figures.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     description: String,
@@ -51,19 +51,19 @@ impl Plan {
         }
     }
 
-    /// The same plan with its data on disk, in so much memory.
+    /// The same plan with its data on disk, within this much memory.
     pub(super) fn within(mut self, limit: u64) -> Self {
         self.description += ", partitions on disk";
         self.memory = limit;
         self
     }
 
-    /// Fingerprint comparisons the plan expects to make.
+    /// The expected number of fingerprint comparisons.
     pub fn expected_compares(&self) -> f64 {
         self.compares
     }
 
-    /// Bytes of memory the plan expects to need, the fingerprints included.
+    /// The expected memory in bytes, including the fingerprints.
     pub fn expected_memory(&self) -> u64 {
         self.memory
     }
@@ -80,14 +80,14 @@ impl fmt::Display for Plan {
     }
 }
 
-/// A large number, as people say it: `some 6.1 million`.
+/// A number rounded for people: `about 6.1 million`.
 fn rounded(number: f64) -> String {
     match number {
-        // None of nothing is zero, not minus zero.
+        // Adding zero turns minus zero into zero.
         ..1e4 => format!("{:.0}", number + 0.0),
-        ..1e6 => format!("some {:.0} thousand", number / 1e3),
-        ..1e9 => format!("some {:.1} million", number / 1e6),
-        _ => format!("some {:.1} billion", number / 1e9),
+        ..1e6 => format!("about {:.0} thousand", number / 1e3),
+        ..1e9 => format!("about {:.1} million", number / 1e6),
+        _ => format!("about {:.1} billion", number / 1e9),
     }
 }
 
@@ -131,7 +131,7 @@ pub(super) fn choose<const WORDS: usize>(sample: &Sample, radius: u32) -> Strate
     let cheapest = shapes
         .filter(|shape| 2 * shape.blocks() <= sample.order.len())
         .map(|shape| (Price::of(shape, WORDS, sample), shape))
-        // A join that meets more pairs than there are goes over most of them again and again.
+        // If more pairs meet than there are, the join compares most of them again and again.
         .filter(|(price, _)| price.meetings <= sample.all_pairs())
         .map(|(price, shape)| (price.nanoseconds, shape))
         .min_by(|one, two| one.0.total_cmp(&two.0));
@@ -144,7 +144,7 @@ pub(super) fn choose<const WORDS: usize>(sample: &Sample, radius: u32) -> Strate
     }
 }
 
-/// The classic plan: so many blocks, of which all but `radius` must be equal.
+/// The classic plan: `blocks` blocks, of which all but `radius` must be equal.
 pub(super) fn classic<const WORDS: usize>(
     sample: &Sample,
     radius: u32,
@@ -158,31 +158,31 @@ pub(super) fn widest<const WORDS: usize>(sample: &Sample, radius: u32) -> Cover<
     Cover::new(&sample.order, radius, 1, Cut::Once { picked: 1 })
 }
 
-/// How well the bits of some fingerprints tell them apart.
+/// How well bits tell the fingerprints of an input apart.
 pub(super) struct Sample {
     items: f64,
     order: BitOrder,
-    /// For keys of some lengths, ascending, the bits of a random key that would divide the data as
-    /// well. Real data falls behind, and the more so the longer the key.
+    /// For some lengths of keys, ascending: how many random bits would divide the data as well. Real data needs
+    /// longer keys, the more so the longer they are.
     worth: Vec<(f64, f64)>,
-    /// Of different fingerprints, if more of them share keys than chance explains. Copies do not count: they
-    /// are found once and left out, while all that differs meets again and again.
+    /// Set if more different fingerprints share keys than chance explains. Copies do not count: they are found
+    /// once and left out, while different fingerprints meet again and again.
     excess: Option<Excess>,
 }
 
-/// Fingerprints looked at: enough to see a random 22-bit key collide twice.
+/// The size of the sample: enough that random 22-bit keys collide about twice.
 pub(super) const SAMPLE: usize = 4096;
 const KEY_LENGTHS: [u32; 3] = [10, 16, 22];
 
 impl Sample {
-    /// Looks at some of these fingerprints.
+    /// A sample at regular steps.
     pub fn of<const WORDS: usize>(prints: &[Fingerprint<WORDS>]) -> Self {
         let step = prints.len().div_ceil(SAMPLE).max(1);
         let some: Vec<Fingerprint<WORDS>> = prints.iter().step_by(step).copied().collect();
         Self::new(&some, prints.len())
     }
 
-    /// Takes `some` fingerprints to stand for `items`.
+    /// From `some` fingerprints that stand for `items`.
     pub fn new<const WORDS: usize>(some: &[Fingerprint<WORDS>], items: usize) -> Self {
         let order = bit_order(&agreement(some));
         let lengths = KEY_LENGTHS.into_iter().filter(|&bits| 2 * bits <= order.len());
@@ -193,12 +193,12 @@ impl Sample {
         Self { items: items as f64, order, worth, excess }
     }
 
-    /// How many items share a key of `bits` bits with one, itself included.
+    /// The expected number of items with the same key of `bits` bits as one item, itself included.
     fn bucket(&self, bits: f64) -> f64 {
         1.0 + (self.items - 1.0).max(0.0) * (-self.worth_of(bits)).exp2()
     }
 
-    /// What a key of `bits` bits is worth: measured, and between and beyond that, in proportion.
+    /// The number of random bits that a key of `bits` bits is worth: interpolated and extrapolated from `worth`.
     fn worth_of(&self, bits: f64) -> f64 {
         let next = self
             .worth
@@ -209,7 +209,7 @@ impl Sample {
         low_worth + (bits - low) * (high_worth - low_worth) / (high - low)
     }
 
-    /// Bits of a record beside the item's position.
+    /// The bits of a record besides the item's position.
     fn record_room(&self) -> u32 {
         let items = self.items as usize;
         64 - Positions { items, stretch_bits: stretch_bits(items) }.bits()
@@ -219,22 +219,22 @@ impl Sample {
         self.items * (self.items - 1.0) / 2.0
     }
 
-    /// Nanoseconds to compare each with each.
+    /// Nanoseconds to compare exhaustively.
     fn scan_price(&self, words: usize, radius: u32) -> f64 {
         let near = self.excess.as_ref().map_or(0.0, |excess| excess.near(0.0, radius));
         self.all_pairs() * scan_step(words) + near * MATCH
     }
 }
 
-/// One comparison of a scan, in nanoseconds.
+/// Nanoseconds of one comparison in a scan.
 fn scan_step(words: usize) -> f64 {
     0.22 * words as f64
 }
 
-/// A pair that a scan has found.
+/// Nanoseconds for a pair that a scan finds.
 const MATCH: f64 = 20.0;
 
-/// Bits worth using, in natural order if they all tell alike, else the most telling ones first.
+/// The bits that vary: in natural order if all are equally informative, else the most informative first.
 fn bit_order(agreement: &[f64]) -> BitOrder {
     let positions: Vec<u32> = (0..agreement.len() as u32).collect();
     if agreement.iter().all(|&chance| chance < 0.56) {
@@ -255,12 +255,12 @@ fn bit_order(agreement: &[f64]) -> BitOrder {
 /// How many pairs of a sample share a key, on average over two keys of the same length.
 struct Colliding<const WORDS: usize> {
     bits: u32,
-    /// Two places tell whether one of them is a fluke.
+    /// Two keys, so that one odd range of bits counts half.
     keys: [BitSet<WORDS>; 2],
     pairs: f64,
-    /// As many as random data have.
+    /// The number that random data would have.
     random: f64,
-    /// Pairs of the sample.
+    /// All pairs of the sample.
     all: f64,
 }
 
@@ -275,12 +275,12 @@ impl<const WORDS: usize> Colliding<WORDS> {
 
     /// How many random bits would divide the sample as well as these keys do.
     fn worth(&self) -> f64 {
-        // Random data may show less than one collision, which says nothing against it.
+        // Random data may have fewer collisions than expected, by chance.
         let chance = self.pairs.max(self.random) / self.all.max(1.0);
         -chance.clamp(1e-12, 1.0).log2()
     }
 
-    /// What chance does not explain, if the sample stands for this many items.
+    /// The collisions that chance does not explain, scaled to this many items.
     fn excess(
         &self,
         sample: &[Fingerprint<WORDS>],
@@ -307,7 +307,7 @@ impl<const WORDS: usize> Colliding<WORDS> {
     }
 }
 
-/// What decides the size of a cover.
+/// The parameters of a cover.
 #[derive(Clone, Copy)]
 struct Shape {
     radius: u32,
@@ -316,7 +316,7 @@ struct Shape {
 }
 
 impl Shape {
-    /// Blocks of all lanes together, as small as they get.
+    /// The number of smallest blocks of all lanes together.
     fn blocks(self) -> u32 {
         let budgets = budgets(self.radius, self.lanes);
         match self.cut {
@@ -325,7 +325,7 @@ impl Shape {
         }
     }
 
-    /// How the paths of a lane of this budget go on from step to step, if `bits` are cut in all.
+    /// The steps of the paths of a lane of this budget, if `bits` bits are cut in all.
     fn steps(self, budget: u32, bits: u32) -> Vec<Step> {
         let budgets = budgets(self.radius, self.lanes);
         let blocks: u32 = budgets.map(|budget| self.cut.first_blocks(budget)).sum();
@@ -344,11 +344,11 @@ impl Shape {
     }
 }
 
-/// What all paths of a lane do at the same depth.
+/// What the paths of a lane do at one depth.
 struct Step {
-    /// How many of them there are.
+    /// The number of paths.
     paths: f64,
-    /// The bits of the block that is chosen, which may be some more here and fewer there.
+    /// The average number of bits of the chosen block.
     block: f64,
 }
 
@@ -358,19 +358,19 @@ impl<const WORDS: usize> Cover<WORDS> {
     }
 }
 
-/// What a cover costs on some data. Nanoseconds are those of one core of a 2021 server.
+/// What a cover costs on some data, in nanoseconds of one core of a 2021 server.
 struct Price {
     nanoseconds: f64,
     compares: f64,
-    /// How often pairs end up in one bucket, beyond what chance explains.
+    /// How often pairs meet in a bucket, beyond what chance explains.
     meetings: f64,
 }
 
-/// Where pairs meet that share `used` bits of a lane.
+/// A bucket of items that share `used` bits of a lane.
 #[derive(Clone, Copy)]
 struct Meeting {
     used: f64,
-    /// Bits of the lane that may still differ.
+    /// Bits of the lane that may differ.
     open: u32,
     /// Bits of other lanes in the record.
     others: u32,
@@ -384,9 +384,9 @@ impl Price {
     const INSTRUCTION: f64 = 0.08;
     /// Two fingerprints fetched from memory.
     const VERIFY: f64 = 30.0;
-    /// Two fingerprints that meet others again and again, and so are in the cache.
+    /// Two fingerprints that are in the cache, because they meet others again and again.
     const AGAIN: f64 = 10.0;
-    /// Whether a block or a lane is equal or within its budget, per word.
+    /// One test of a block or a lane for ownership, per word.
     const OWNER: f64 = 0.7;
 
     fn of(shape: Shape, words: usize, sample: &Sample) -> Self {
@@ -394,7 +394,7 @@ impl Price {
         for budget in budgets(shape.radius, shape.lanes) {
             price.add_lane(shape, budget, words, sample);
         }
-        // What the model does not see: larger budgets blunt the filters.
+        // The model does not include that larger budgets weaken the filters.
         price.nanoseconds *= 1.0 + 0.02 * f64::from(shape.radius / shape.lanes);
         price
     }
@@ -407,7 +407,7 @@ impl Price {
         let key = f64::from(partition_bits(items as usize, trunk.ceil() as u32)).min(trunk);
         let blocks = f64::from(shape.cut.first_blocks(budget));
         let lane_bits = blocks * trunk;
-        // A record may be too small for all the lane's bits: then each block that follows gets its share.
+        // If a record is too small for the lane's bits, each following block gets its share.
         let room = f64::from(sample.record_room());
         let (mut rest, mut depth) = ((trunk - key).min(room), 0);
         let share = (room - rest) / (blocks - 1.0).max(1.0);
@@ -422,7 +422,7 @@ impl Price {
                 break;
             }
             let group = bucket;
-            let wanted = f64::from(wanted_bits(bucket as usize).min(MOST_SPLIT_BITS));
+            let wanted = f64::from(wanted_bits(bucket as usize).min(MAX_SPLIT_BITS));
             let bits = match next {
                 None if rest > 0.0 => wanted.min(rest),
                 Some((_, carried)) if rest > 0.0 && wanted > carried => wanted.min(rest),
@@ -465,7 +465,7 @@ impl Price {
         let all = excess.meetings(used, |_| 1.0);
         let near = excess.near(used, shape.radius);
         let owner = Self::owner(shape.lanes + budget, words);
-        // As many items as make these pairs, if one bucket has them all.
+        // The number of items in these pairs, if all were in one bucket.
         let each = if (2.0 * all).sqrt().min(items) > DENSE as f64 {
             all * scan_step(words) + near * (MATCH + owner)
         } else {
@@ -478,13 +478,13 @@ impl Price {
         self.nanoseconds += nodes * each;
     }
 
-    /// Whether a pair that is near is reported here: half of these lanes and blocks are looked at.
+    /// The test whether a near pair is reported here: on average half of these lanes and blocks are tested.
     fn owner(looks: u32, words: usize) -> f64 {
         f64::from(looks) / 2.0 * words as f64 * Self::OWNER
     }
 
-    /// One comparison, with its share of what passes: `open` bits of the lane may still differ, and `others`
-    /// are in the record.
+    /// One comparison, including its share of verification: `open` bits of the lane may differ, and the record
+    /// holds `others` bits of other lanes.
     fn compare(open: u32, others: u32, budget: u32, radius: u32, sample: &Sample) -> f64 {
         let room = sample.record_room();
         let by_lane = Filter::cost(open.min(room), budget);
@@ -493,8 +493,8 @@ impl Price {
         by_lane.min(by_all) / 8.0 * Self::INSTRUCTION + passing * Self::VERIFY
     }
 
-    /// One more pass over the records of a group: cheap in the second-level cache, and dearer the
-    /// farther the group outgrows it.
+    /// One more pass over the records of a group: cheap in the second-level cache, more expensive the larger the
+    /// group.
     fn split(group: f64) -> f64 {
         const CACHED: f64 = 16_384.0;
         2.8 + 0.6 * (group / CACHED).max(1.0).log2()
@@ -511,8 +511,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_worth_what_its_own_bits_tell_and_not_those_behind_it() {
-        // Lanes of 32 bits: one of 16 values in the lower 22, whatever comes in the others.
+    fn a_key_is_worth_what_its_own_bits_divide_and_not_those_behind_it() {
+        // Lanes of 32 bits: one of 16 values in the lower 22 bits, anything in the others.
         let lane = |item: u64| (item % 16 * 0x1f_0b5d % (1 << 22)) | ((item << 22) & 0xffff_ffff);
         let some: Vec<_> =
             (0..4096).map(|item| Fingerprint([lane(item) | lane(item / 3) << 32])).collect();
@@ -521,8 +521,12 @@ mod tests {
         assert!((3.9..4.1).contains(&worth), "{worth}");
     }
 
-    /// So many fingerprints, each `turned` random bits away from the same one.
-    fn alike<const WORDS: usize>(items: usize, turned: u32, seed: u64) -> Vec<Fingerprint<WORDS>> {
+    /// `items` fingerprints, each with up to `turned` random bits of the same one flipped.
+    fn near_identical<const WORDS: usize>(
+        items: usize,
+        turned: u32,
+        seed: u64,
+    ) -> Vec<Fingerprint<WORDS>> {
         let mut state = seed;
         let mut next = || {
             state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
@@ -541,7 +545,7 @@ mod tests {
     }
 
     fn compares_no_more_than_a_scan<const WORDS: usize>(items: usize, turned: u32, radius: u32) {
-        let mut prints = alike::<WORDS>(items, turned, 7);
+        let mut prints = near_identical::<WORDS>(items, turned, 7);
         // Copies count as comparisons, but are found once and left out.
         prints.sort_unstable();
         prints.dedup();
@@ -564,14 +568,14 @@ mod tests {
 
     #[test]
     fn fingerprints_that_are_all_near_each_other_are_scanned() {
-        let sample = Sample::of(&alike::<4>(2_000, 4, 1));
+        let sample = Sample::of(&near_identical::<4>(2_000, 4, 1));
         assert!(matches!(choose::<4>(&sample, 10), Strategy::Scan));
     }
 
     #[test]
     fn copies_are_no_reason_to_scan() {
         let one = Fingerprint([5; 4]);
-        let random = alike::<4>(50_000, 400, 1);
+        let random = near_identical::<4>(50_000, 400, 1);
         let prints: Vec<_> = random.into_iter().flat_map(|print| [print, one]).collect();
         let sample = Sample::of(&prints);
         assert!(sample.excess.is_none());

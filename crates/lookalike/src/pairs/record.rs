@@ -1,11 +1,11 @@
-//! What travels with an item while it is sorted into buckets?
+//! The records that stand for items while these are sorted into buckets.
 //!
-//! A record is one word: the item's position in the low bits, and above it as many telling bits of
-//! its fingerprint as fit, the digest. [`Layout`] says which bits those are for one trunk (the first
-//! block of a path), and its [`Node`]s where in the record the keys of the blocks that follow lie.
+//! A record is one word: the item's position in the low bits, and above it the *digest*, as many bits of its
+//! fingerprint as fit. [`Layout`] says which bits those are for one trunk (the first block of a path), and
+//! its [`Node`]s where in the record the following blocks are.
 //!
-//! Where there are very many items, their positions would leave too few bits to tell them apart. Then a
-//! record has the position of a short stretch of items, and which of these it is, its digest tells.
+//! In very large inputs, positions would leave too few bits for digests. A record then holds the position of
+//! a short stretch of consecutive items, and its digest says which of them it is.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// How records tell items: by the position of a stretch of `2^stretch_bits`.
+/// How records identify items: by the position of a stretch of `2^stretch_bits` items.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Positions {
     pub items: usize,
@@ -32,25 +32,25 @@ impl Positions {
     }
 }
 
-/// The bits of a position that tell the items of one stretch apart, if there are so many items.
+/// How many bits of a position are left out of the records of this many items.
 pub(super) fn stretch_bits(items: usize) -> u32 {
-    // What is left of a record is enough to refuse all but one in some thousand random pairs.
-    const MOST_ID_BITS: u32 = 25;
-    item_bits(items).saturating_sub(MOST_ID_BITS)
+    // The rest of a record is enough to reject all but one in some thousand random pairs.
+    const MAX_ID_BITS: u32 = 25;
+    item_bits(items).saturating_sub(MAX_ID_BITS)
 }
 
 fn item_bits(items: usize) -> u32 {
     usize::BITS - items.saturating_sub(1).leading_zeros()
 }
 
-/// Which bits of a fingerprint go where in a record.
+/// Where the bits of a fingerprint go in a record.
 #[derive(Clone, Debug)]
 pub(super) struct Layout<const WORDS: usize> {
     /// Gathers the bits that choose the partition.
-    pub key: Vec<Part>,
-    /// Gathers the digest, already shifted above the position.
-    pub digest: Vec<Part>,
-    /// A record has the position of a stretch of `2^stretch_bits` items.
+    pub key: Vec<GatherPart>,
+    /// Gathers the digest, shifted above the position.
+    pub digest: Vec<GatherPart>,
+    /// A record holds the position of a stretch of `2^stretch_bits` items.
     pub stretch_bits: u32,
     id_bits: u32,
     /// The trunk, and the branches behind it.
@@ -61,32 +61,32 @@ pub(super) struct Layout<const WORDS: usize> {
     pub check: Check,
 }
 
-/// A branch of the cover, as records know it.
+/// A branch of the cover, in terms of records.
 #[derive(Clone, Debug)]
 pub(super) struct Node<const WORDS: usize> {
     pub path: Path<WORDS>,
-    /// Where in the record its block is, as far as it is carried and did not choose the partition.
+    /// The record bits of its block, as far as the record holds them.
     pub field: Field,
-    /// Where else pairs of this path may be found and reported, as far as records tell.
+    /// Other paths that report pairs of this one, as far as records can decide.
     pub rivals: Vec<Rival>,
-    /// The branches behind it; none if records carry nothing of one of them.
+    /// The branches that follow; none if records lack all bits of one of them.
     pub next: Vec<Self>,
 }
 
-/// How 32 bits are made of a record that differ at most where the record does, and what they tell.
+/// How the 32-bit check of a record is made, and how far the checks of a near pair may differ.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Check {
     shift: u32,
-    /// Record bits, all among the lowest 32, that are folded onto the shifted ones.
+    /// Record bits among the lowest 32 that are xored onto the shifted ones.
     fold: u64,
     /// At most `most` of these record bits differ in a pair that is looked for.
-    telling: u64,
+    informative: u64,
     most: u32,
 }
 
-/// Some bits of one word of a fingerprint and where they go: none by default.
+/// Some bits of one word of a fingerprint, and where they go; no bits by default.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Part {
+pub(super) struct GatherPart {
     pub word: usize,
     pub gather: Gather,
     pub shift: u32,
@@ -112,8 +112,8 @@ impl Field {
 }
 
 impl<const WORDS: usize> Layout<WORDS> {
-    /// The layout on the paths of `lane` that begin with block `trunk`, of which `key_bits` bits choose
-    /// the partition.
+    /// The layout for the paths that begin with trunk number `trunk` of `lane`; `key_bits` bits of its block
+    /// choose the partition.
     pub fn new(
         cover: &Cover<WORDS>,
         lane: usize,
@@ -142,12 +142,12 @@ impl<const WORDS: usize> Layout<WORDS> {
         Self { key, digest, stretch_bits, id_bits, trunk, lane_mask, digest_mask, check }
     }
 
-    /// How many bits choose the partition.
+    /// The number of bits that choose the partition.
     pub fn key_bits(&self) -> u32 {
         self.key.iter().map(|part| part.gather.mask.count_ones()).sum()
     }
 
-    /// The position in a record: that of an item, if stretches are of one.
+    /// The position in a record: that of the item, if a stretch is one item.
     #[inline]
     pub fn id(&self, record: u64) -> u32 {
         (record & !(u64::MAX << self.id_bits)) as u32
@@ -158,17 +158,17 @@ impl<const WORDS: usize> Layout<WORDS> {
         (one ^ two) >> self.id_bits == 0
     }
 
-    /// The items of the stretch that a record is in.
+    /// The items of a record's stretch.
     pub fn stretch(&self, record: u64, items: usize) -> Range<usize> {
         let start = (self.id(record) as usize) << self.stretch_bits;
         start..(start + (1 << self.stretch_bits)).min(items)
     }
 
-    /// The items that may have made this record: one of them did.
+    /// The items of its stretch that have this record.
     pub fn items(&self, record: u64, prints: &[Fingerprint<WORDS>]) -> impl Iterator<Item = u32> {
         let mut known = Fingerprint::<WORDS>::ZERO;
         let mut mask = Fingerprint::<WORDS>::ZERO;
-        // A stretch of one item is that item: it need not be looked at.
+        // A stretch of one item needs no test.
         let one = self.stretch_bits == 0;
         for part in self.digest.iter().filter(|_| !one) {
             known.0[part.word] |= part.gather.undo(record >> part.shift);
@@ -184,8 +184,7 @@ impl<const WORDS: usize> Layout<WORDS> {
 }
 
 impl Check {
-    /// The check that costs least: by the bits of the lane and its budget, or by all bits of the
-    /// digest and the radius.
+    /// The cheapest check: by the bits of the lane and its budget, or by all bits of the digest and the radius.
     fn new<const WORDS: usize>(
         cover: &Cover<WORDS>,
         lane: usize,
@@ -194,36 +193,36 @@ impl Check {
         radius: u32,
     ) -> Self {
         let Lane { bits, budget, .. } = &cover.lanes[lane];
-        // What a path leaves open: about the same at the end of each.
+        // The bits that a path leaves open: about as many at the end of each.
         let shared =
             cover.trunks[lane].first().and_then(|trunk| trunk.shared_bits().into_iter().min());
         let open = bits.len() - shared.unwrap_or(0);
         let by_lane = Filter::cost(open.min(lane_mask.count_ones()), *budget);
         if by_lane <= Filter::cost(digest_mask.count_ones(), radius) {
             let shift = check_shift(lane_mask, id_bits);
-            Self { shift, fold: 0, telling: lane_mask, most: *budget }
+            Self { shift, fold: 0, informative: lane_mask, most: *budget }
         } else {
             let fold = digest_mask & u64::from(u32::MAX);
-            Self { shift: 32, fold, telling: digest_mask, most: radius }
+            Self { shift: 32, fold, informative: digest_mask, most: radius }
         }
     }
 
     #[inline(always)]
     pub fn of(self, record: u64) -> u32 {
-        (record >> self.shift ^ record & self.fold) as u32 & self.reached(self.telling)
+        (record >> self.shift ^ record & self.fold) as u32 & self.reached(self.informative)
     }
 
-    /// The cheapest good filter for pairs that are equal on the record bits `equal`.
+    /// The cheapest filter for pairs that agree in the record bits `equal`.
     pub fn filter(self, equal: u64) -> Filter {
-        Filter::new(self.reached(self.telling & !equal).count_ones(), self.most)
+        Filter::new(self.reached(self.informative & !equal).count_ones(), self.most)
     }
 
-    /// The filter for such pairs that passes the fewest.
+    /// The filter that passes the fewest pairs.
     pub fn exact_filter(self) -> Filter {
         Filter::exact(self.most)
     }
 
-    /// The bits of the check that these record bits reach.
+    /// The bits of the check that come from these record bits.
     #[inline(always)]
     fn reached(self, bits: u64) -> u32 {
         (bits >> self.shift | bits & self.fold) as u32
@@ -231,7 +230,7 @@ impl Check {
 }
 
 impl<const WORDS: usize> Node<WORDS> {
-    /// The branch at the end of `path`, of whose pairs `earlier` may report some.
+    /// The branch at the end of `path`. `earlier` are the lanes that may report some of its pairs.
     fn new(
         path: Path<WORDS>,
         branch: &Branch<WORDS>,
@@ -252,51 +251,51 @@ impl<const WORDS: usize> Node<WORDS> {
     }
 }
 
-/// Where in a record every bit of a fingerprint is.
-struct Carried(Vec<Place>);
+/// The location of every bit of a fingerprint.
+struct Carried(Vec<BitLocation>);
 
 #[derive(Clone, Copy)]
-enum Place {
-    /// It chooses the partition.
+enum BitLocation {
+    /// In the key that chooses the partition.
     Key,
     Record(u32),
-    Nowhere,
+    Dropped,
 }
 
 impl Carried {
-    /// The bits of `pieces` lie one after another, the first at record bit `start`.
+    /// The bits of `pieces` follow one another, from record bit `start` on.
     fn new<const WORDS: usize>(pieces: &[BitSet<WORDS>], start: u32, key: &BitSet<WORDS>) -> Self {
-        let mut places = vec![Place::Nowhere; 64 * WORDS];
-        key.positions().for_each(|bit| places[bit as usize] = Place::Key);
+        let mut places = vec![BitLocation::Dropped; 64 * WORDS];
+        key.positions().for_each(|bit| places[bit as usize] = BitLocation::Key);
         let carried = pieces.iter().flat_map(BitSet::positions).zip(start..);
-        carried.for_each(|(bit, at)| places[bit as usize] = Place::Record(at));
+        carried.for_each(|(bit, at)| places[bit as usize] = BitLocation::Record(at));
         Self(places)
     }
 
-    /// The record bits of those that are carried.
+    /// The record bits of those that a record holds.
     fn some<const WORDS: usize>(&self, bits: &BitSet<WORDS>) -> u64 {
         let places = bits.positions().map(|bit| self.0[bit as usize]);
         places.fold(0, |mask, place| match place {
-            Place::Record(at) => mask | 1 << at,
-            Place::Key | Place::Nowhere => mask,
+            BitLocation::Record(at) => mask | 1 << at,
+            BitLocation::Key | BitLocation::Dropped => mask,
         })
     }
 
-    /// The same, if items of one partition may differ in no others of these bits.
+    /// The same, if the record and the key hold all of these bits.
     fn all<const WORDS: usize>(&self, bits: &BitSet<WORDS>) -> Option<u64> {
-        let known = |bit: u32| !matches!(self.0[bit as usize], Place::Nowhere);
+        let known = |bit: u32| !matches!(self.0[bit as usize], BitLocation::Dropped);
         bits.positions().all(known).then(|| self.some(bits))
     }
 
-    /// The same as a field: bits of one block are carried side by side.
+    /// The same as a field: bits of one block are adjacent in a record.
     fn field<const WORDS: usize>(&self, block: &BitSet<WORDS>) -> Field {
         let mask = self.some(block);
         Field { shift: mask.trailing_zeros() % 64, bits: mask.count_ones() }
     }
 }
 
-/// Chooses what to carry of a lane in `room` bits: what is left of the trunk, which chose the partition by
-/// its `key`, the blocks that may follow, each its share if there is little room, and then all other bits.
+/// Chooses what records hold of a lane in `room` bits: the trunk's block without the `key`, then the blocks that
+/// may follow, each with its share of the room, then all other bits.
 fn carried<const WORDS: usize>(
     lane: &BitSet<WORDS>,
     trunk: &Branch<WORDS>,
@@ -317,7 +316,7 @@ fn room_of<const WORDS: usize>(pieces: &[BitSet<WORDS>]) -> u32 {
     pieces.iter().map(BitSet::len).sum()
 }
 
-/// Up to `room` bits of the other lanes, unless they are too few to ever exceed the radius.
+/// Up to `room` bits of the other lanes; none if these are too few to ever exceed the radius.
 fn others<const WORDS: usize>(
     cover: &Cover<WORDS>,
     lane: usize,
@@ -334,8 +333,8 @@ fn others<const WORDS: usize>(
     if room_of(&others) > radius { others } else { Vec::new() }
 }
 
-/// Puts pieces in the order of their first bits, so that neighbours can be gathered in one go. What is of
-/// other lanes is asked for as a whole, if at all: it becomes one piece if that takes fewer gathers.
+/// Sorts pieces by their first bits, so that one gather can take neighbours. Pieces of other lanes are only
+/// used together: they become one piece if that takes fewer gathers.
 fn in_order<const WORDS: usize>(
     own: Vec<BitSet<WORDS>>,
     others: Vec<BitSet<WORDS>>,
@@ -352,20 +351,20 @@ fn in_order<const WORDS: usize>(
     if gathers(&few) < gathers(&many) { few } else { many }
 }
 
-/// One gather for every stretch of bits that keeps its order.
+/// One gather for each run of bits that keeps its order.
 fn parts<const WORDS: usize>(
     pieces: impl IntoIterator<Item = BitSet<WORDS>>,
     mut shift: u32,
-) -> Vec<Part> {
-    let mut parts: Vec<Part> = Vec::new();
+) -> Vec<GatherPart> {
+    let mut parts: Vec<GatherPart> = Vec::new();
     for bits in pieces {
         for (word, &mask) in bits.0.iter().enumerate().filter(|(_, mask)| **mask != 0) {
-            let follows = |last: &&mut Part| {
+            let follows = |last: &&mut GatherPart| {
                 last.word == word && last.gather.mask < mask & mask.wrapping_neg()
             };
             match parts.last_mut().filter(follows) {
                 Some(last) => last.gather = Gather::new(last.gather.mask | mask),
-                None => parts.push(Part { word, gather: Gather::new(mask), shift }),
+                None => parts.push(GatherPart { word, gather: Gather::new(mask), shift }),
             }
             shift += mask.count_ones();
         }
@@ -373,9 +372,9 @@ fn parts<const WORDS: usize>(
     parts
 }
 
-/// The window of 32 record bits above the position that sees most of the telling ones.
-fn check_shift(telling: u64, id_bits: u32) -> u32 {
-    let seen = |shift: u32| ((telling >> shift) as u32).count_ones();
+/// The 32 adjacent record bits above the position with the most informative bits.
+fn check_shift(informative: u64, id_bits: u32) -> u32 {
+    let seen = |shift: u32| ((informative >> shift) as u32).count_ones();
     (id_bits..=id_bits.max(32))
         .max_by_key(|&shift| (seen(shift), std::cmp::Reverse(shift)))
         .unwrap_or(id_bits)

@@ -1,11 +1,11 @@
-//! How are pairs found when no cover pays: by comparing each with each, as fast as bits can be counted.
+//! Compares fingerprints exhaustively, for inputs where no cover pays.
 
 use rayon::prelude::*;
 
 use super::Pair;
 use crate::{Fingerprint, Kernel, hamming::scan::Columns};
 
-/// Rows that are held against one tile of columns before the next tile is fetched.
+/// Rows that are compared with one tile of columns before the next tile is fetched.
 pub(crate) const ROWS: usize = 128;
 /// Columns of a tile: at 32 bytes each they fill half of a small first-level cache.
 const TILE: usize = 512;
@@ -22,8 +22,8 @@ pub(super) fn scan<const WORDS: usize>(
         .into_par_iter()
         .with_max_len(1)
         .map(|block| {
-            // Row blocks shrink towards the end: the part done is one of area. Told before the work:
-            // if it unwinds here, all that has not begun ends at once.
+            // Row blocks shrink towards the end, so progress is a share of area. Reported before the work:
+            // if `progress` unwinds, blocks not yet begun are skipped.
             progress(1.0 - (1.0 - block as f64 / scan.blocks() as f64).powi(2));
             let mut pairs = Vec::new();
             scan.block(block, |_| prints.len(), |pair| pairs.push(pair));
@@ -33,7 +33,7 @@ pub(super) fn scan<const WORDS: usize>(
     found.concat()
 }
 
-/// Fingerprints prepared for comparing each with each, a block of rows at a time.
+/// Fingerprints prepared for exhaustive comparison, a block of rows at a time.
 pub(crate) struct Scan<'a, const WORDS: usize> {
     prints: &'a [Fingerprint<WORDS>],
     columns: Columns<'a, WORDS>,
@@ -44,13 +44,13 @@ impl<'a, const WORDS: usize> Scan<'a, WORDS> {
         Self { prints, columns: Columns::new(prints, radius, kernel) }
     }
 
-    /// Into how many blocks the rows are cut.
+    /// The number of blocks of rows.
     pub fn blocks(&self) -> usize {
         self.prints.len().div_ceil(ROWS)
     }
 
-    /// Visits, in no order, the pairs of every row of a block with a later one that is before
-    /// `end` of the row. `end` must not shrink from one row to the next.
+    /// Visits, in no order, the pairs of every row of a block with later rows before `end(row)`. `end` must
+    /// not shrink from one row to the next.
     pub fn block(&self, block: usize, end: impl Fn(usize) -> usize, mut on_pair: impl FnMut(Pair)) {
         let rows = block * ROWS..self.prints.len().min((block + 1) * ROWS);
         let Some(last) = rows.clone().last() else { return };

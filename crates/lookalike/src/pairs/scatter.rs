@@ -1,12 +1,10 @@
-//! How do all items get into partitions that share some bits?
+//! Scatters all items into partitions that agree in some bits.
 //!
-//! Each thread scatters its chunk of the input into its own stretch of the record buffer, ordered
-//! by partition: no thread writes where another does, and no lock is needed. A partition is then
-//! one short run of records per chunk.
+//! Each thread scatters its chunk of the input into its own part of the record buffer, ordered by partition,
+//! so no lock is needed. A partition is then one short run of records per chunk.
 //!
-//! Items are counted first. Very many of them are then written slice by slice, a slice being some
-//! partitions in a row: every slice reads the whole input, which is cheap, and the buffer need hold
-//! only one of them.
+//! Items are counted first. Large inputs are then written in slices of consecutive partitions: every slice
+//! reads the whole input, which is cheap, and the buffer has to hold only one slice.
 #![cfg_attr(
     target_arch = "x86_64",
     expect(unsafe_code, reason = "AVX2 twins may only be called where AVX2 was detected")
@@ -16,43 +14,43 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::record::{Layout, Part};
+use super::record::{GatherPart, Layout};
 use crate::{Fingerprint, Kernel, hamming::prefetch_to_write};
 
-/// The largest fan-out of one pass: beyond about a thousand write streams, stores start to miss.
+/// The maximum fan-out of one pass: beyond about a thousand write streams, stores start to miss.
 const STREAM_BITS: u32 = 10;
-const MOST_STREAMS: usize = 1 << STREAM_BITS;
-/// Very many items are written in so many slices, as a power of two.
+const MAX_STREAMS: usize = 1 << STREAM_BITS;
+/// The number of slices of large inputs, as a power of two.
 const SLICE_BITS: u32 = 2;
-const MOST_PARTITIONS: usize = 1 << (STREAM_BITS + SLICE_BITS);
-/// From so many items on, the input is read more often, and less memory has to be touched.
+const MAX_PARTITIONS: usize = 1 << (STREAM_BITS + SLICE_BITS);
+/// From this many items on, the input is written in slices.
 const MANY: usize = 1 << 25;
 
-/// The most bits that choose the partition of so many items.
-pub(super) const fn most_key_bits(items: usize) -> u32 {
+/// The maximum number of bits that choose the partition of this many items.
+pub(super) const fn max_key_bits(items: usize) -> u32 {
     STREAM_BITS + if items < MANY { 0 } else { SLICE_BITS }
 }
 
-/// The records of so many items that are in the buffer at a time, unless partitions are very uneven.
+/// How many records of this many items are in the buffer at a time, unless partitions are very uneven.
 pub(super) const fn records_at_once(items: usize) -> usize {
     if items < MANY {
         return items;
     }
-    // Partitions are never quite even: with a little more room, nothing is left for one more slice.
+    // Partitions are never quite even: some spare room avoids a fifth slice.
     let slice = items >> SLICE_BITS;
     slice + slice / 16
 }
 
-/// How many items each partition has, chunk by chunk.
+/// The number of items of each partition, by chunk.
 pub(super) struct Counts<'a, const WORDS: usize> {
     layout: &'a Layout<WORDS>,
     kernel: Kernel,
     chunks: Vec<Counted<'a, WORDS>>,
 }
 
-/// What one thread counts, and writes.
+/// The chunk of one thread, counted.
 struct Counted<'a, const WORDS: usize> {
-    /// The position of the first item: a multiple of 64, so that a word of a set belongs to one chunk.
+    /// The position of the first item: a multiple of 64, so that no word of a bit set spans two chunks.
     first: usize,
     prints: &'a [Fingerprint<WORDS>],
     counts: Vec<u32>,
@@ -79,14 +77,14 @@ impl<'a, const WORDS: usize> Counts<'a, WORDS> {
         all
     }
 
-    /// Cuts the partitions into slices of up to `most` items, or of one partition with more.
+    /// Divides the partitions into slices of up to `most` items, or of one larger partition.
     pub fn slices(&self, most: usize) -> Vec<Range<usize>> {
         let partitions = 1usize << self.layout.key_bits();
         let mut slices = Vec::new();
         let (mut start, mut items) = (0, 0);
         for partition in 0..partitions {
             let more = self.items(partition..partition + 1);
-            let full = items + more > most || partition - start == MOST_STREAMS;
+            let full = items + more > most || partition - start == MAX_STREAMS;
             if full && partition > start {
                 slices.push(start..partition);
                 (start, items) = (partition, 0);
@@ -97,25 +95,25 @@ impl<'a, const WORDS: usize> Counts<'a, WORDS> {
         slices
     }
 
-    /// The items of some partitions: there must be room for so many records to write them.
+    /// The number of items of some partitions: writing them needs room for this many records.
     pub fn items(&self, slice: Range<usize>) -> usize {
         self.chunks.iter().map(|chunk| total(&chunk.counts[slice.clone()])).sum()
     }
 
-    /// Writes the records of all items of these partitions but `dead` ones, which have a bit each; there
-    /// are no bits if all are alive.
+    /// Writes the records of all items of these partitions, except `skipped` items, which have a bit each. An
+    /// empty slice skips none.
     pub fn write<'r>(
         &self,
         slice: Range<usize>,
-        dead: &[u64],
+        skipped: &[u64],
         mut records: &'r mut [u64],
     ) -> Partitions<'r> {
         let mut writes = Vec::new();
         for chunk in &self.chunks {
             let (own, rest) = records.split_at_mut(total(&chunk.counts[slice.clone()]));
             records = rest;
-            let dead = if dead.is_empty() { dead } else { &dead[chunk.first / 64..] };
-            writes.push(Write { chunk, dead, slice: slice.clone(), records: own });
+            let skipped = if skipped.is_empty() { skipped } else { &skipped[chunk.first / 64..] };
+            writes.push(Write { chunk, skipped, slice: slice.clone(), records: own });
         }
         let chunks = writes.into_par_iter().map(|write| write.run(self.layout, self.kernel));
         Partitions { first: slice.start, chunks: chunks.collect() }
@@ -126,7 +124,7 @@ fn total(counts: &[u32]) -> usize {
     counts.iter().map(|&count| count as usize).sum()
 }
 
-/// Records of live items, in partitions.
+/// Records in partitions.
 pub(super) struct Partitions<'a> {
     first: usize,
     chunks: Vec<Chunk<'a>>,
@@ -177,25 +175,25 @@ fn count_avx2<const WORDS: usize>(
 fn count_with<const WORDS: usize>(
     prints: &[Fingerprint<WORDS>],
     layouts: &[Layout<WORDS>],
-    gather: impl Fn(u64, &Part) -> u64 + Copy,
+    gather: impl Fn(u64, &GatherPart) -> u64 + Copy,
 ) -> Vec<Vec<u32>> {
     let mut all = Vec::new();
     for layouts in layouts.chunks(2) {
-        let mut counts = [[0; MOST_PARTITIONS]; 2];
+        let mut counts = [[0; MAX_PARTITIONS]; 2];
         match layouts.iter().map(|layout| &layout.key[..]).collect::<Vec<_>>()[..] {
-            // The usual keys are of one word each. Both are read off it at once.
+            // Usually keys come from one word each: count both in one pass.
             [&[one], &[two]] => {
                 for print in prints {
                     let keys = [one, two].map(|part| gather(print.0[part.word % WORDS], &part));
                     for (counts, key) in counts.iter_mut().zip(keys) {
-                        counts[key as usize % MOST_PARTITIONS] += 1;
+                        counts[key as usize % MAX_PARTITIONS] += 1;
                     }
                 }
             }
             ref keys => {
                 for (counts, parts) in counts.iter_mut().zip(keys) {
                     for print in prints {
-                        counts[pack(parts, print, gather) as usize % MOST_PARTITIONS] += 1;
+                        counts[pack(parts, print, gather) as usize % MAX_PARTITIONS] += 1;
                     }
                 }
             }
@@ -209,7 +207,7 @@ fn count_with<const WORDS: usize>(
 /// The items of a slice, to be written.
 struct Write<'a, 'r, const WORDS: usize> {
     chunk: &'a Counted<'a, WORDS>,
-    dead: &'a [u64],
+    skipped: &'a [u64],
     slice: Range<usize>,
     records: &'r mut [u64],
 }
@@ -235,10 +233,10 @@ impl<'r, const WORDS: usize> Write<'_, 'r, WORDS> {
     fn run_with(
         self,
         layout: &Layout<WORDS>,
-        gather: impl Fn(u64, &Part) -> u64 + Copy,
+        gather: impl Fn(u64, &GatherPart) -> u64 + Copy,
     ) -> Chunk<'r> {
         match (layout.key.as_slice(), layout.digest.as_slice()) {
-            // The usual layout reads one word with two gathers; a loop over parts would double its cost.
+            // The usual layout takes two gathers from one word; a loop over parts would double its cost.
             (&[key], &[digest]) => self.run_by(
                 layout,
                 #[inline(always)]
@@ -246,7 +244,7 @@ impl<'r, const WORDS: usize> Write<'_, 'r, WORDS> {
                 #[inline(always)]
                 move |print| gather(print.0[digest.word % WORDS], &digest) << digest.shift,
             ),
-            // Uneven bits of one word take a gather for each block; of which there are few.
+            // Unevenly informative bits of one word take a gather for each of a few blocks.
             (&[key], &[a, b]) => self.run_few(layout, key, [a, b], gather),
             (&[key], &[a, b, c]) => self.run_few(layout, key, [a, b, c], gather),
             (&[key], &[a, b, c, d]) => self.run_few(layout, key, [a, b, c, d], gather),
@@ -260,14 +258,14 @@ impl<'r, const WORDS: usize> Write<'_, 'r, WORDS> {
         }
     }
 
-    /// The same for a key of one part, and a digest of so many.
+    /// The same for a key of one part and a digest of `PARTS` parts.
     #[inline(always)]
     fn run_few<const PARTS: usize>(
         self,
         layout: &Layout<WORDS>,
-        key: Part,
-        digest: [Part; PARTS],
-        gather: impl Fn(u64, &Part) -> u64 + Copy,
+        key: GatherPart,
+        digest: [GatherPart; PARTS],
+        gather: impl Fn(u64, &GatherPart) -> u64 + Copy,
     ) -> Chunk<'r> {
         self.run_by(
             layout,
@@ -278,7 +276,7 @@ impl<'r, const WORDS: usize> Write<'_, 'r, WORDS> {
         )
     }
 
-    /// `key` tells the partition, `digest` what a record has beside the position.
+    /// `key` gives the partition, `digest` the bits of the record above the position.
     #[inline(always)]
     fn run_by(
         self,
@@ -286,8 +284,8 @@ impl<'r, const WORDS: usize> Write<'_, 'r, WORDS> {
         key: impl Fn(&Fingerprint<WORDS>) -> u64,
         digest: impl Fn(&Fingerprint<WORDS>) -> u64,
     ) -> Chunk<'r> {
-        let Self { chunk: Counted { first, prints, counts }, dead, slice, records } = self;
-        let mut cursors = [0u32; MOST_STREAMS];
+        let Self { chunk: Counted { first, prints, counts }, skipped, slice, records } = self;
+        let mut cursors = [0u32; MAX_STREAMS];
         let mut total = 0;
         for (cursor, count) in cursors.iter_mut().zip(&counts[slice.clone()]) {
             *cursor = total;
@@ -296,21 +294,21 @@ impl<'r, const WORDS: usize> Write<'_, 'r, WORDS> {
         let starts = cursors[..slice.len()].to_vec();
         let everything = slice.len() == counts.len();
         let inside = Inside::new(layout, &slice);
-        let stream = |key: u64| (key as usize).wrapping_sub(slice.start) % MOST_STREAMS;
+        let stream = |key: u64| (key as usize).wrapping_sub(slice.start) % MAX_STREAMS;
         for (block, prints) in prints.chunks(64).enumerate() {
             let first = first + 64 * block;
-            let dead = dead.get(block).copied().unwrap_or(0);
+            let skipped = skipped.get(block).copied().unwrap_or(0);
             if everything {
                 for (offset, print) in prints.iter().enumerate() {
-                    // A dead item is written, too, and then written over: there is no branch to
-                    // mispredict, and its partition has room for it, because it was counted.
+                    // A skipped item is written, too, and then overwritten: no branch can be mispredicted,
+                    // and its partition has room for it, because it was counted.
                     let record = digest(print) | (first + offset) as u64 >> layout.stretch_bits;
-                    let alive = dead >> offset & 1 == 0;
-                    put(&mut cursors[stream(key(print))], records, record, alive);
+                    let stays = skipped >> offset & 1 == 0;
+                    put(&mut cursors[stream(key(print))], records, record, stays);
                 }
                 continue;
             }
-            let mut wanted = inside.of(prints) & !dead;
+            let mut wanted = inside.of(prints) & !skipped;
             while wanted != 0 {
                 let offset = wanted.trailing_zeros() as usize;
                 wanted &= wanted - 1;
@@ -324,38 +322,38 @@ impl<'r, const WORDS: usize> Write<'_, 'r, WORDS> {
     }
 }
 
-/// All parts of a fingerprint, each where it belongs.
+/// All parts of a fingerprint, each shifted to its field.
 #[inline(always)]
 fn pack<const WORDS: usize>(
-    parts: &[Part],
+    parts: &[GatherPart],
     print: &Fingerprint<WORDS>,
-    gather: impl Fn(u64, &Part) -> u64,
+    gather: impl Fn(u64, &GatherPart) -> u64,
 ) -> u64 {
-    let gather = |part: &Part| gather(print.0[part.word % WORDS], part) << part.shift;
+    let gather = |part: &GatherPart| gather(print.0[part.word % WORDS], part) << part.shift;
     parts.iter().fold(0, |all, part| all | gather(part))
 }
 
 /// Records of a cache line.
 const LINE: usize = 8;
 
-/// Writes a record, and goes on behind it if it is to stay.
+/// Writes a record, and advances behind it if it stays.
 #[inline(always)]
 fn put(cursor: &mut u32, records: &mut [u64], record: u64, stays: bool) {
     let at = *cursor;
-    // The cursor moves before the record is written: the processor could not tell that one is not the
-    // other.
+    // The cursor advances before the record is written: the processor cannot know that the two do not
+    // overlap.
     *cursor += u32::from(stays);
-    // The stream's next line. There are so many streams that no processor foresees it.
+    // The stream's next line: there are too many streams for the hardware prefetcher.
     prefetch_to_write(records, at as usize + LINE);
     records[at as usize] = record;
 }
 
-/// Whether items are in a slice, of which the first and the last partition are known.
+/// Tests whether items are in a slice, given its first and its last partition.
 ///
-/// A key is some bits of a fingerprint brought together, so keys are ordered as the words are that have
-/// all other bits cleared: there is nothing to gather, and a loop without branches does many at once.
+/// A key is some gathered bits of a word, so keys have the same order as the words with all other bits cleared.
+/// No gather is needed, and a loop without branches tests many items at once.
 struct Inside<'a, const WORDS: usize> {
-    parts: &'a [Part],
+    parts: &'a [GatherPart],
     first: u64,
     span: u64,
 }
@@ -375,7 +373,7 @@ impl<'a, const WORDS: usize> Inside<'a, WORDS> {
     fn of(&self, prints: &[Fingerprint<WORDS>]) -> u64 {
         let mut inside = [0u8; 64];
         match *self.parts {
-            [Part { word, gather, .. }] => {
+            [GatherPart { word, gather, .. }] => {
                 self.mark(&mut inside, prints, |print| print.0[word % WORDS] & gather.mask)
             }
             ref parts => self.mark(&mut inside, prints, |print| {
@@ -383,7 +381,7 @@ impl<'a, const WORDS: usize> Inside<'a, WORDS> {
             }),
         }
         let bytes = inside.as_chunks::<8>().0;
-        // The product brings the lowest bit of each byte to the top one, side by side.
+        // The product moves the lowest bit of each byte into the top byte.
         let bits =
             |eight: &[u8; 8]| u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
         bytes.iter().rev().fold(0, |all, eight| all << 8 | bits(eight))
@@ -417,16 +415,16 @@ mod tests {
         fn slices_hold_every_live_item_once(
             words in proptest::collection::vec(prop_oneof![any::<u64>(), 0u64..4], 0..300),
             (key_bits, most, threads) in (0u32..8, 1usize..100, 1usize..4),
-            dead in proptest::collection::vec(any::<u64>(), 5),
-            some_dead: bool,
+            skipped in proptest::collection::vec(any::<u64>(), 5),
+            some_skipped: bool,
         ) {
             let prints: Vec<Fingerprint<1>> = words.iter().map(|&word| Fingerprint([word])).collect();
             let cover = Cover::<1>::new(&BitOrder::contiguous((0..64).collect()), 3, 1, Cut::Once { picked: 1 });
             let positions = Positions { items: prints.len(), stretch_bits: 0 };
             let layout = Layout::new(&cover, 0, 0, key_bits, positions, 3);
-            let dead: &[u64] = if some_dead { &dead } else { &[] };
-            let alive = |item: &u32| {
-                dead.get(*item as usize / 64).is_none_or(|word| word >> (item % 64) & 1 == 0)
+            let skipped: &[u64] = if some_skipped { &skipped } else { &[] };
+            let stays = |item: &u32| {
+                skipped.get(*item as usize / 64).is_none_or(|word| word >> (item % 64) & 1 == 0)
             };
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             for kernel in Kernel::available() {
@@ -438,7 +436,7 @@ mod tests {
                     for slice in slices {
                         assert!(counts.items(slice.clone()) <= most || slice.len() == 1);
                         let mut records = vec![0; counts.items(slice.clone())];
-                        let partitions = counts.write(slice.clone(), dead, &mut records);
+                        let partitions = counts.write(slice.clone(), skipped, &mut records);
                         for partition in slice {
                             let records = partitions.runs(partition).flatten();
                             let items = records.map(|&record| layout.id(record));
@@ -447,7 +445,7 @@ mod tests {
                     }
                 });
                 let key = |item: u32| words[item as usize] & !(u64::MAX << key_bits);
-                let live = (0..prints.len() as u32).filter(alive);
+                let live = (0..prints.len() as u32).filter(stays);
                 let mut expected: Vec<_> = live.map(|item| (key(item), item)).collect();
                 expected.sort_unstable();
                 prop_assert_eq!(&found, &expected);

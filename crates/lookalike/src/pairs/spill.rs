@@ -1,8 +1,8 @@
-//! How are pairs found among more fingerprints than memory holds?
+//! Finds pairs among more fingerprints than fit in memory.
 //!
-//! The input goes to a temporary file. For each trunk of the cover, one pass over it writes every
-//! item to its partition; partitions are then loaded one by one and joined by the very code that
-//! joins in memory. The files have no name: whatever ends the process, the system removes them.
+//! The input goes to a temporary file. For each trunk of the cover, one pass writes every item to its
+//! partition; partitions are then loaded one by one and joined in memory. The files are unnamed, so the
+//! system removes them however the process ends.
 
 use std::{
     fs::File,
@@ -16,15 +16,15 @@ use bytemuck::Pod;
 use super::{
     AllPairs, PairsError, Plan, Workspace,
     find::Strategy,
-    join::{Found, Join},
+    join::{FoundPairs, Join},
     plan::{self, Sample},
 };
 use crate::{Fingerprint, cover::Cover, hamming::bits::BitSet};
 
-/// Items moved at a time between a file and the code.
+/// Items read or written at a time.
 const CHUNK: usize = 1 << 14;
 
-/// Fingerprints on disk, in the order they came.
+/// Fingerprints on disk, in input order.
 pub(super) struct Spill<const WORDS: usize> {
     input: SpillFile,
     items: usize,
@@ -45,13 +45,17 @@ impl<const WORDS: usize> Spill<WORDS> {
     }
 
     /// Finds all pairs within the memory limit of `options`.
-    pub fn find(&self, options: &AllPairs, limit: u64) -> Result<(Found, Plan, u64), PairsError> {
+    pub fn find(
+        &self,
+        options: &AllPairs,
+        limit: u64,
+    ) -> Result<(FoundPairs, Plan, u64), PairsError> {
         let sample = Sample::new(&self.some_prints()?, self.items);
         let strategy = options.strategy_for(&sample)?;
         let plan = Plan::new(&strategy, &sample, options.radius.bits()).within(limit);
         let cover = match strategy {
             Strategy::Join(cover) => cover,
-            // Too wide for a plan: partitions by one block still divide the work.
+            // The radius is too wide for a plan, but partitions by one block still divide the work.
             Strategy::Scan => plan::widest(&sample, options.radius.bits()),
         };
         let mut join = SpillJoin::new(self, &cover, options, limit)?;
@@ -60,7 +64,7 @@ impl<const WORDS: usize> Spill<WORDS> {
         Ok((found, plan, written + self.input.written))
     }
 
-    /// Fingerprints from all over the input, to plan with.
+    /// A sample of the whole input, to plan with.
     fn some_prints(&self) -> Result<Vec<Fingerprint<WORDS>>, PairsError> {
         let step = self.items.div_ceil(plan::SAMPLE).max(1);
         let mut sample = Vec::new();
@@ -72,7 +76,7 @@ impl<const WORDS: usize> Spill<WORDS> {
         Ok(sample)
     }
 
-    /// Reads the input once; `on_chunk` gets the position of the first item and the items.
+    /// Reads the input once. `on_chunk` gets the position of the first item of a chunk, and its items.
     fn for_each_chunk(
         &self,
         mut on_chunk: impl FnMut(usize, &[Fingerprint<WORDS>]) -> Result<(), PairsError>,
@@ -87,14 +91,14 @@ impl<const WORDS: usize> Spill<WORDS> {
     }
 }
 
-/// A join whose partitions lie on disk.
+/// A join with its partitions on disk.
 struct SpillJoin<'a, const WORDS: usize> {
     spill: &'a Spill<WORDS>,
     cover: &'a Cover<WORDS>,
     options: &'a AllPairs<'a>,
     limit: u64,
-    found: Found,
-    /// Items that equal an earlier one, a bit each, once the first trunk has found them.
+    found: FoundPairs,
+    /// A bit for each item that equals an earlier one, once the first trunk has been joined.
     copies: Vec<u64>,
     workspace: Workspace,
     written: u64,
@@ -112,7 +116,7 @@ impl<'a, const WORDS: usize> SpillJoin<'a, WORDS> {
             cover,
             options,
             limit,
-            found: Found::default(),
+            found: FoundPairs::default(),
             copies: Vec::new(),
             workspace: Workspace::default(),
             written: 0,
@@ -130,7 +134,7 @@ impl<'a, const WORDS: usize> SpillJoin<'a, WORDS> {
         Ok(())
     }
 
-    /// Partitions all items by the upper bits of one trunk, then joins each partition.
+    /// Partitions all items by the upper bits of a trunk's block, then joins each partition.
     fn trunk(&mut self, trunk: (usize, usize), done: f64, share: f64) -> Result<(), PairsError> {
         let block = &self.cover.trunks[trunk.0][trunk.1].block;
         let key = self.partition_key(block);
@@ -144,17 +148,17 @@ impl<'a, const WORDS: usize> SpillJoin<'a, WORDS> {
         Ok(())
     }
 
-    /// The bits that make partitions small enough. They are the upper ones of the block: the join
-    /// in memory goes on with the lower ones.
+    /// Bits enough to make partitions fit in memory: the upper ones of the block. The join in memory splits
+    /// by the lower ones.
     fn partition_key(&self, block: &BitSet<WORDS>) -> BitSet<WORDS> {
         let wanted =
             self.spill.items.div_ceil(self.partition_items()).next_power_of_two().ilog2() + 1;
-        let bits = wanted.min(block.len()).min(MOST_PARTITION_BITS);
+        let bits = wanted.min(block.len()).min(MAX_PARTITION_BITS);
         block.without(&block.lowest(block.len() - bits))
     }
 
-    /// How many items may be joined at a time: fingerprint, position, record, and as much again for
-    /// the buckets of the largest partitions inside.
+    /// How many items may be joined at a time. Each takes a fingerprint, a position, a record, and as much again
+    /// for the buckets of the largest partitions inside.
     fn partition_items(&self) -> usize {
         let each = 8 * WORDS as u64 + 4 + 8 + 16;
         (self.limit / 2 / each).max(1) as usize
@@ -177,7 +181,7 @@ impl<'a, const WORDS: usize> SpillJoin<'a, WORDS> {
         Ok(partitions)
     }
 
-    /// Reads all items but known copies.
+    /// Reads all items except known copies.
     fn for_each_live(
         &self,
         mut on_item: impl FnMut(u32, &Fingerprint<WORDS>) -> Result<(), PairsError>,
@@ -216,16 +220,15 @@ impl<'a, const WORDS: usize> SpillJoin<'a, WORDS> {
     }
 }
 
-/// More partitions than this would leave each a buffer too small to write in one go.
-const MOST_PARTITION_BITS: u32 = 10;
+/// With more partitions, their buffers would be too small for efficient writes.
+const MAX_PARTITION_BITS: u32 = 10;
 
 /// The bits of a fingerprint at `positions`, as a number.
 fn key_of<const WORDS: usize>(positions: &[u32], print: &Fingerprint<WORDS>) -> usize {
     positions.iter().fold(0, |key, &position| key << 1 | usize::from(print.bit(position)))
 }
 
-/// All items in one file for their fingerprints and one for their positions, a stretch of each
-/// for every partition.
+/// All items, partition by partition: fingerprints in one file, positions in another.
 struct Partitions<const WORDS: usize> {
     prints: SpillFile,
     ids: SpillFile,
@@ -267,7 +270,7 @@ impl<const WORDS: usize> Partitions<WORDS> {
         if ids.len() >= self.buffer { self.write(partition) } else { Ok(()) }
     }
 
-    /// Writes what is buffered and gives the buffers back.
+    /// Writes and frees all buffers.
     fn flush(&mut self) -> Result<(), PairsError> {
         (0..self.ends.len()).try_for_each(|partition| self.write(partition))?;
         self.buffers = Vec::new();
@@ -294,9 +297,9 @@ impl<const WORDS: usize> Partitions<WORDS> {
     }
 }
 
-/// A temporary file without a name, addressed in elements.
+/// An unnamed temporary file, addressed in elements.
 pub(crate) struct SpillFile {
-    /// Whoever moves to a place in it and reads there must not be disturbed.
+    /// Locked, because a read is a seek and a read.
     file: Mutex<File>,
     folder: PathBuf,
     written: u64,
@@ -336,7 +339,7 @@ impl SpillFile {
             .map_err(|source| self.error("reading a temporary file", source))
     }
 
-    /// How many bytes were written.
+    /// The number of bytes written.
     pub fn written(&self) -> u64 {
         self.written
     }

@@ -1,11 +1,11 @@
-//! The ways to find pairs, each by itself, against comparing each with each.
+//! Every way to find pairs, compared with exhaustive comparison.
 
 use proptest::prelude::*;
 
 use super::{
     AllPairs, Workspace,
     find::{find, find_distinct},
-    join::{Found, Join},
+    join::{FoundPairs, Join},
     linear,
     plan::{Sample, choose},
 };
@@ -49,8 +49,8 @@ fn prints<const WORDS: usize>(
     all
 }
 
-/// All pairs, equal ones included, as [`Found`] lists them.
-fn listed(found: Found) -> Vec<(u32, u32)> {
+/// All pairs, equal ones included, as [`FoundPairs`] lists them.
+fn listed(found: FoundPairs) -> Vec<(u32, u32)> {
     let groups = crate::equal::EqualGroups::new(found.equal);
     let copies = groups.copies();
     let mut pairs: Vec<(u32, u32)> = found
@@ -65,9 +65,9 @@ fn listed(found: Found) -> Vec<(u32, u32)> {
     pairs
 }
 
-/// The same from comparing each with each.
+/// The same by exhaustive comparison.
 fn expected<const WORDS: usize>(prints: &[Fingerprint<WORDS>], radius: u32) -> Vec<(u32, u32)> {
-    let mut found = Found::default();
+    let mut found = FoundPairs::default();
     linear::all_pairs(prints, Radius::new(radius), |pair| match pair.distance {
         0 => found.equal.push((pair.a, pair.b)),
         _ => found.near.push(pair),
@@ -96,7 +96,7 @@ fn check_near_identical<const WORDS: usize>(turned: u32, radius: u32) {
         assert_eq!(listed(found), expected, "{kernel:?}, {turned} turned, radius {radius}");
         let distinct = without_copies(&prints);
         let near = find_distinct(&distinct, radius, kernel, 0);
-        let found = listed(Found { near, ..Found::default() });
+        let found = listed(FoundPairs { near, ..FoundPairs::default() });
         assert_eq!(found, self::expected(&distinct, radius), "{kernel:?}, {turned} {radius}");
     }
 }
@@ -109,7 +109,7 @@ fn without_copies<const WORDS: usize>(prints: &[Fingerprint<WORDS>]) -> Vec<Fing
 }
 
 #[test]
-fn near_identical_fingerprints_find_what_comparing_each_with_each_does() {
+fn near_identical_fingerprints_have_the_pairs_of_exhaustive_comparison() {
     for (turned, radius) in [(2, 2), (3, 6), (4, 3), (4, 10), (9, 10)] {
         check_near_identical::<1>(turned, radius);
         check_near_identical::<2>(turned, radius);
@@ -136,7 +136,7 @@ fn check_join<const WORDS: usize>(prints: &[Fingerprint<WORDS>], radius: u32, st
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
     #[test]
-    fn records_that_tell_stretches_find_what_comparing_each_with_each_does(
+    fn records_of_stretches_find_the_pairs_of_exhaustive_comparison(
         items in 0usize..1500, spread in 0u32..40, centres in 1u64..40, seed: u64,
         radius in 0u32..6, stretch_bits in 0u32..7,
     ) {
@@ -158,7 +158,7 @@ fn as_many_blocks_as_bits_find_the_same_pairs() {
 }
 
 #[test]
-fn copies_in_one_stretch_are_told_apart() {
+fn copies_in_one_stretch_are_distinguished() {
     let prints: Vec<_> =
         (0..9000u64).map(|item| Fingerprint([(item / 7 % 1300) << 9, item % 2])).collect();
     check_join::<2>(&prints, 1, 4);

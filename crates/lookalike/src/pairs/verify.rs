@@ -1,12 +1,12 @@
-//! Which candidates are pairs?
+//! Verifies candidate pairs by their whole fingerprints.
 
-use super::{Pair, join::Found};
+use super::{Pair, join::FoundPairs};
 use crate::{
     Fingerprint, Kernel,
     hamming::lanes::{Lanes, Task},
 };
 
-/// Items that may be near each other, as far as their records tell.
+/// Pairs of items whose records do not rule them out.
 #[derive(Default)]
 pub(super) struct Candidates(Vec<(u32, u32)>);
 
@@ -16,14 +16,14 @@ impl Candidates {
         self.0.push((one, two));
     }
 
-    /// Moves those into `found` that are near by all their bits and owned here.
+    /// Moves the pairs within the radius that `owned` accepts to `found`, and drops the others.
     pub fn verify<const WORDS: usize>(
         &mut self,
         kernel: Kernel,
         prints: &[Fingerprint<WORDS>],
         radius: u32,
         owned: impl Fn(&Fingerprint<WORDS>) -> bool,
-        found: &mut Found,
+        found: &mut FoundPairs,
     ) {
         kernel.run(Verify { candidates: &self.0, prints, radius, owned, found });
         self.0.clear();
@@ -36,7 +36,7 @@ struct Verify<'a, const WORDS: usize, F> {
     prints: &'a [Fingerprint<WORDS>],
     radius: u32,
     owned: F,
-    found: &'a mut Found,
+    found: &'a mut FoundPairs,
 }
 
 impl<const WORDS: usize, F: Fn(&Fingerprint<WORDS>) -> bool> Task for Verify<'_, WORDS, F> {
@@ -48,7 +48,7 @@ impl<const WORDS: usize, F: Fn(&Fingerprint<WORDS>) -> bool> Task for Verify<'_,
         let Self { candidates, prints, radius, owned, found } = self;
         let mut xors = [Fingerprint::ZERO; AT_ONCE];
         for candidates in candidates.chunks(AT_ONCE) {
-            // Fingerprints lie all over the memory: fetched in a loop of their own, many arrive at once.
+            // Fingerprints are scattered in memory: a loop that only fetches them overlaps the cache misses.
             for (xor, &(one, two)) in xors.iter_mut().zip(candidates) {
                 *xor = prints[one as usize].xor(&prints[two as usize]);
             }

@@ -1,17 +1,17 @@
-//! Where do records lie while they are scattered?
+//! The memory that records are scattered into.
 //!
-//! In one large allocation for all passes. It asks for huge pages: a scatter writes to a thousand
-//! places in turn, and with small pages each of them would miss in the TLB.
+//! One large allocation serves all passes. It uses huge pages: a scatter writes to a thousand places in
+//! turn, and with small pages each write would miss in the TLB.
 
 use std::sync::{Mutex, TryLockError};
 
 use memmap2::MmapMut;
 
-/// Memory that searches for pairs work in, kept from one to the next: one word for each
-/// fingerprint of the largest search so far.
+/// Working memory of searches for pairs, kept from one search to the next: 8 bytes for each fingerprint of the
+/// largest search so far.
 ///
-/// Memory that is touched for the first time has to be found and cleared by the system, which takes
-/// as long as a good part of the search. Who searches often saves that:
+/// The system has to find and clear memory that is touched for the first time, which takes a good part of the
+/// time of a search. Repeated searches save that:
 ///
 /// ```
 /// use lookalike::{AllPairs, Fingerprint, Radius, Workspace};
@@ -25,38 +25,38 @@ use memmap2::MmapMut;
 /// # Ok::<(), lookalike::PairsError>(())
 /// ```
 ///
-/// Searches at the same time may share one: all but the first allocate their own.
+/// Concurrent searches may share a workspace: all but the first allocate their own memory.
 #[derive(Debug, Default)]
-pub struct Workspace(Mutex<Records>);
+pub struct Workspace(Mutex<RecordBuffer>);
 
 impl Workspace {
-    /// Lends room for so many records, with anything in it.
+    /// Lends a buffer for this many records, with arbitrary contents.
     pub(super) fn lend<T>(&self, records: usize, work: impl FnOnce(&mut [u64]) -> T) -> T {
         match self.0.try_lock() {
             Ok(mut kept) => work(kept.at_least(records)),
-            // A search that was stopped leaves numbers behind, and no more.
+            // A search that was stopped leaves only numbers behind.
             Err(TryLockError::Poisoned(stopped)) => work(stopped.into_inner().at_least(records)),
-            Err(TryLockError::WouldBlock) => work(Records::new(records).at_least(records)),
+            Err(TryLockError::WouldBlock) => work(RecordBuffer::new(records).at_least(records)),
         }
     }
 }
 
-/// Room for records, with anything in it; zeros at first.
+/// A buffer for records, with arbitrary contents; zeros at first.
 #[derive(Debug)]
-pub(crate) enum Records {
+pub(crate) enum RecordBuffer {
     Mapped(MmapMut),
     Owned(Vec<u64>),
 }
 
-impl Default for Records {
+impl Default for RecordBuffer {
     fn default() -> Self {
         Self::Owned(Vec::new())
     }
 }
 
-impl Records {
+impl RecordBuffer {
     fn new(records: usize) -> Self {
-        // Up to here the allocator keeps what was freed, and the next call finds it warm.
+        // The allocator reuses smaller buffers, whose pages stay mapped.
         const WORTH_MAPPING: usize = 1 << 19;
         if records < WORTH_MAPPING {
             return Self::Owned(vec![0; records]);
@@ -64,7 +64,7 @@ impl Records {
         match MmapMut::map_anon(records * size_of::<u64>()) {
             Ok(map) => {
                 #[cfg(target_os = "linux")]
-                // Advice only: without huge pages the answer is the same, only slower.
+                // Only advice: without huge pages the result is the same, but slower.
                 let _ = map.advise(memmap2::Advice::HugePage);
                 Self::Mapped(map)
             }
@@ -72,7 +72,7 @@ impl Records {
         }
     }
 
-    /// So many records; what is there is given back before more is asked for.
+    /// The buffer for this many records. If it has to grow, the old one is freed first.
     pub fn at_least(&mut self, records: usize) -> &mut [u64] {
         if self.all().len() < records {
             *self = Self::default();
@@ -102,7 +102,7 @@ mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
     #[test]
-    fn memory_is_kept_lent_to_one_and_outlives_a_search_that_stops() {
+    fn memory_is_reused_lent_once_at_a_time_and_survives_a_stopped_search() {
         let workspace = Workspace::default();
         let place = |records: &mut [u64]| (records.as_ptr() as usize, records.len());
         let (first, room) = workspace.lend(1000, place);

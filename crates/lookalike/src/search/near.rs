@@ -27,7 +27,7 @@ pub(super) fn bare_pairs(
     radius: Radius,
 ) -> Result<(AlikePairs, String, u64), PairsError> {
     with_prints!(digests.prints(), |held| {
-        let found = search.all_pairs(radius).run_held(held)?;
+        let found = search.all_pairs(radius).run_stored(held)?;
         Ok((AlikePairs::from(&found), found.plan().to_string(), found.spilled()))
     })
 }

@@ -37,8 +37,8 @@ pub(super) fn find(search: &Search<'_>, digests: &Digests) -> Result<Pairs, Pair
     {
         return bare(search, digests, *radius);
     }
-    let room = search.resources.room(FOUND);
-    let sorter: Sorter<PackedPair> = Sorter::new(&room);
+    let budget = search.resources.budget(FOUND);
+    let sorter: Sorter<PackedPair> = Sorter::new(&budget);
     let on_pairs = |pairs: Vec<AlikePair>| {
         sorter.append(&mut pairs.into_iter().map(|pair| of_items(pair, digests)).collect())
     };
@@ -55,11 +55,11 @@ pub(super) fn find(search: &Search<'_>, digests: &Digests) -> Result<Pairs, Pair
         let place = Some((pair.a, pair.b));
         (std::mem::replace(&mut last, place) != place).then_some(pair)
     };
-    let near: Sorted<PackedPair> = in_order.settle(&room, once)?;
+    let near: Sorted<PackedPair> = in_order.into_sorted(&budget, once)?;
     let mut found = found(digests, looked);
     found.spilled += sorted + near.spilled();
     let equals = search.kind.equal(&search.by);
-    let pairs = AlikePairs::new(near, digests.equal().to_vec(), equals, room);
+    let pairs = AlikePairs::new(near, digests.equal().to_vec(), equals, budget);
     Ok(Pairs { pairs, found })
 }
 
