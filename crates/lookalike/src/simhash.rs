@@ -1,9 +1,9 @@
-//! How do weighted features become one fingerprint in which alike items differ little?
+//! SimHash: weighted features become one fingerprint, in which similar items differ little.
 //!
-//! SimHash (Charikar 2002): every feature votes, with its weight, for the bits set in its hash and
-//! against the others. Bit `i` of the fingerprint is 1 iff its vote is above zero; a tie is 0; no
-//! features is *no fingerprint*, never the all-zero one. [`naive`] reads like this definition and
-//! [`simhash`] is fast; they always agree. Nothing here knows what the features stand for.
+//! Every feature votes with its weight for the bits set in its hash and against the others (Charikar
+//! 2002). Bit `i` of the fingerprint is 1 iff its vote is above zero; a tie is 0. Without features there
+//! is *no fingerprint*, never the all-zero one. [`naive`] reads like this definition, and [`simhash`] is
+//! its fast equal. Nothing here knows what features stand for.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -17,7 +17,7 @@ use crate::hamming::Kernel;
 
 /// The fingerprint of an item's features; `None` if there are none.
 ///
-/// The order of the features is of no consequence. `WORDS` is 1, 2 or 4.
+/// The order of the features does not matter. `WORDS` is 1, 2 or 4; another number does not compile.
 ///
 /// ```
 /// use lookalike::{Feature, FeatureHash, Features, simhash};
@@ -36,9 +36,9 @@ pub fn simhash<const WORDS: usize>(features: &Features<WORDS>) -> Option<Fingerp
     simhash_with(Kernel::detect(), features)
 }
 
-/// [`simhash`] with a chosen kernel; the answer is the same for each.
+/// [`simhash`] with a chosen kernel; all give the same result.
 ///
-/// A kernel this machine cannot run is replaced by the portable one.
+/// If this machine cannot run the kernel, the portable one is used.
 pub fn simhash_with<const WORDS: usize>(
     kernel: Kernel,
     features: &Features<WORDS>,
@@ -69,7 +69,7 @@ pub const fn narrow(print: Fingerprint<1>) -> Fingerprint<1> {
     Fingerprint([print.0[0] & 0xffff_ffff])
 }
 
-/// The definition, one vote per bit and feature: the oracle for tests, the baseline for benchmarks.
+/// The definition, one vote per bit and feature: the oracle of tests and the baseline of benchmarks.
 ///
 /// ```
 /// use lookalike::{Feature, Features, Fingerprint, simhash};
@@ -98,7 +98,7 @@ pub fn naive<const WORDS: usize>(features: &Features<WORDS>) -> Option<Fingerpri
     ))
 }
 
-/// Features that all count the same: a bit is set iff it is set in more than half of the hashes.
+/// Features of equal weight: a bit is set iff it is set in more than half of the hashes.
 fn unweighted<const WORDS: usize>(kernel: Kernel, hashes: &[[u64; WORDS]]) -> [u64; WORDS] {
     let fast = match kernel {
         #[cfg(target_arch = "x86_64")]
@@ -108,7 +108,7 @@ fn unweighted<const WORDS: usize>(kernel: Kernel, hashes: &[[u64; WORDS]]) -> [u
     fast.unwrap_or_else(|| portable::unweighted(hashes))
 }
 
-/// Features with weights: a bit is set iff the hashes that have it weigh more than half of all.
+/// Features with weights: a bit is set iff the hashes that have it weigh more than half of all weights.
 fn weighted<const WORDS: usize>(
     kernel: Kernel,
     hashes: &[[u64; WORDS]],

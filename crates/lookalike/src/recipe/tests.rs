@@ -122,7 +122,7 @@ fn unknown_names_get_the_nearest_valid_one() {
     let error = Preset::named("simhash").unwrap_err();
     assert_eq!(error.to_string(), "there is no recipe \"simhash\"; did you mean simhash64?");
     let error = "logs".parse::<Weighting>().unwrap_err();
-    assert_eq!(error.to_string(), "there are no weights \"logs\"; did you mean log?");
+    assert_eq!(error.to_string(), "unknown weights \"logs\"; did you mean log?");
 }
 
 #[test]
