@@ -224,7 +224,8 @@ impl Ran {
         let time = start.elapsed();
         let bytes = memory::peak() - before;
         // One on another thread may have been swallowed there.
-        let panic = watch::first_panic().or_else(|| escaped.then(String::new));
+        let first = watch::first_panic().filter(|_| escaped || !target.is_guarded);
+        let panic = first.or_else(|| escaped.then(String::new));
         Self { panic, time, bytes }
     }
 

@@ -11,10 +11,12 @@ pub struct Target {
     pub seeds: fn() -> Vec<Vec<u8>>,
     /// Makes checksums fit again.
     pub repair: Option<fn(&mut [u8])>,
+    /// Whether panics are caught below the entry: foreign code may panic there.
+    pub is_guarded: bool,
 }
 
 const fn target(name: &'static str, entry: fn(&[u8]), seeds: fn() -> Vec<Vec<u8>>) -> Target {
-    Target { name, entry, seeds, repair: None }
+    Target { name, entry, seeds, repair: None, is_guarded: false }
 }
 
 pub const TARGETS: &[Target] = &[
@@ -31,7 +33,7 @@ pub const TARGETS: &[Target] = &[
     target("csv", fuzz::csv, seeds::tables::csv),
     target("tsv", fuzz::tsv, seeds::tables::tsv),
     target("jsonl", fuzz::jsonl, seeds::tables::jsonl),
-    target("parquet", fuzz::parquet, seeds::tables::parquet),
+    Target { is_guarded: true, ..target("parquet", fuzz::parquet, seeds::tables::parquet) },
     target("warc", fuzz::warc, seeds::archives::warc),
     target("html", fuzz::html, seeds::archives::html),
     target("compressed", fuzz::lines, seeds::archives::compressed),

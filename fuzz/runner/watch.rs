@@ -19,8 +19,7 @@ const ENDLESS: Duration = Duration::from_secs(60);
 
 static FIRST_PANIC: Mutex<Option<String>> = Mutex::new(None);
 
-/// Where the first panic was since they were forgotten, and why; on any thread, caught ones included,
-/// unless whoever catches it lets nobody hear of it.
+/// Where the first panic was since they were forgotten, and why; on any thread, caught ones included.
 pub fn first_panic() -> Option<String> {
     FIRST_PANIC.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }

@@ -20,8 +20,8 @@ from importlib.metadata import version as _version
 from . import errors
 from ._collection import Added, Collection, CollectionMatch, StoredItem
 from ._dedup import AlikePair, Dedup, Group, Member, dedup, report
-from ._index import Index, Match
 from ._images import ImagePreset, image, image_recipes, images
+from ._index import Index, Match
 from ._prints import distance, find_all
 from ._recipe import Model, Preset, Recipe, fingerprints, recipes, simhash
 from .errors import LookalikeError
@@ -35,12 +35,12 @@ __all__ = [
     "CollectionMatch",
     "Dedup",
     "Group",
+    "ImagePreset",
     "Index",
     "LookalikeError",
     "Match",
     "Member",
     "Model",
-    "ImagePreset",
     "Preset",
     "Recipe",
     "StoredItem",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
@@ -20,11 +20,17 @@ from .errors import OptionError, RemovalError
 #: What an item is called: the id it came with, the name of its file, or the number of its row.
 Id: TypeAlias = int | str
 
+#: A file or folder.
+AnyPath: TypeAlias = str | os.PathLike[str]
+
+#: The formats of tables and archives.
+Format: TypeAlias = Literal["jsonl", "csv", "tsv", "parquet", "warc", "lines", "text"]
+
 #: The names of a text field, if none is given.
 USUAL = ("text", "content", "body")
 
 #: Options that are numbers. ``True`` is one in Python, but turns on an option here.
-NUMBERS = ("distance", "max_remove", "memory", "similarity", "threads")
+NUMBERS = ("blocks", "distance", "max_remove", "memory", "recall", "similarity", "threads")
 
 
 class Member(NamedTuple):
@@ -120,30 +126,43 @@ def dedup(
     distance: int | None = None,
     level: Literal["copy", "near", "similar", "part"] | None = None,
     similarity: float | None = None,
-    measure: Literal["similarity", "containment", "jaccard"] | None = None,
+    measure: Literal["jaccard", "containment", "similarity"] | None = None,
     verify: bool = True,
     exact: bool = False,
     recall: float | None = None,
     keep: str | None = None,
     group: Literal["star", "connected"] = "star",
     max_remove: float = 0.9,
+    blocks: int | None = None,
     field: str | None = None,
     id: str | None = None,
     html: bool = False,
     markup: bool = False,
     strict: bool = False,
     lines: bool = False,
-    format: str | None = None,
-    kind: Literal["text", "image"] | None = None,
+    format: Format | None = None,
+    follow_links: bool = False,
+    kind: str | None = None,
     orientations: bool = False,
     match: Literal["whole", "partial"] = "whole",
-    cache: str | os.PathLike[str] | None = None,
-    output: str | os.PathLike[str] | None = None,
-    skipped: str | os.PathLike[str] | None = None,
-    report: str | os.PathLike[str] | None = None,
+    cache: AnyPath | None = None,
+    output: AnyPath | None = None,
+    pairs: AnyPath | None = None,
+    equal: Literal["all", "first"] = "all",
+    groups: AnyPath | None = None,
+    removed: AnyPath | None = None,
+    skipped: AnyPath | None = None,
+    report: AnyPath | None = None,
     force: bool = False,
+    dry_run: bool = False,
+    move: AnyPath | None = None,
+    link: bool = False,
+    trash: bool = False,
+    delete: bool = False,
+    journal: AnyPath | None = None,
     threads: int | None = None,
     memory: int | str | None = None,
+    temp: AnyPath | None = None,
     **changes: Any,
 ) -> Dedup:
     """Find near-duplicates: of each group of alike items, one is kept.
@@ -179,6 +198,10 @@ def dedup(
     ``orientations`` also finds turned and mirrored ones, ``match="partial"`` cropped and framed ones;
     ``cache`` is the file that remembers their fingerprints, or ``"none"``.
 
+    With files, ``pairs``, ``groups`` and ``removed`` write tables; ``move``, ``link``, ``trash`` and
+    ``delete`` act on the files that are removed, and ``journal`` is where that is noted for
+    ``lookalike undo``.
+
     More than ``max_remove`` of all items are not removed: :class:`~lookalike.errors.RemovalError`
     says which group did it.
     """
@@ -193,6 +216,7 @@ def dedup(
         "keep": keep,
         "group": group,
         "max_remove": max_remove,
+        "blocks": blocks,
         "field": field,
         "id": id,
         "html": html,
@@ -200,17 +224,33 @@ def dedup(
         "strict": strict,
         "lines": lines,
         "format": format,
+        "follow_links": follow_links,
         "kind": kind,
         "orientations": orientations,
         "match": match,
         "cache": cache,
         "output": output,
+        "pairs": pairs,
+        # It says how pairs are written, and is refused where they are not.
+        "equal": None if pairs is None else equal,
+        "groups": groups,
+        "removed": removed,
         "skipped": skipped,
         "report": report,
         "force": force,
+        "dry_run": dry_run,
+        "move": move,
+        "link": link,
+        "trash": trash,
+        "delete": delete,
+        "journal": journal,
         "threads": threads,
         "memory": memory,
+        "temp": temp,
     }
+    for name in NUMBERS:
+        if isinstance(options[name], bool):
+            raise TypeError(f"{name} is a number, not {options[name]}")
     refuse_unknown(changes, [*options, *Recipe()._choices], "dedup has no option")
     images = not changes and recipe in [preset.name for preset in image_recipes()]
     chosen = recipe_of("words" if images else recipe, changes)
@@ -226,9 +266,9 @@ def dedup(
     making = None if own is None else (chosen._native, own, rows.values, others.values)
     with ExitStack() as stack:
         asked = {"recipe": recipe} if images else _recipe_options(chosen, stack)
-        against_flag = [f"--against={name}" for name in others.inputs]
-        args = [*_flags(options), *_flags(asked), *against_flag, "--quiet", "--", *rows.inputs]
-        answer = _native.dedup(args, rows.columns, others.columns, making)
+        held = {"against": others.inputs[0]} if others.inputs else {}
+        given = options | asked | held | {"quiet": True}
+        answer = _native.dedup(rows.inputs, given, rows.columns, others.columns, making)
     if answer.refused is not None:
         raise RemovalError(answer.refused)
     return Dedup(answer, rows.data)
@@ -248,18 +288,6 @@ def report(data: Any, path: str | os.PathLike[str], **options: Any) -> Dedup:
     True
     """
     return dedup(data, report=path, **options)
-
-
-def _flags(options: Mapping[str, Any]) -> Iterator[str]:
-    """Options as the command line takes them."""
-    for name, value in options.items():
-        flag = "--" + name.replace("_", "-")
-        if isinstance(value, bool) and name in NUMBERS:
-            raise TypeError(f"{name} is a number, not {value}")
-        if value is True:
-            yield flag
-        elif value is not None and value is not False:
-            yield f"{flag}={os.fspath(value) if isinstance(value, os.PathLike) else value}"
 
 
 def _recipe_options(recipe: Recipe, stack: ExitStack) -> dict[str, Any]:
@@ -428,9 +456,7 @@ def _text(value: Any) -> str | None:
 
 def _refuse_images(rows: list[Any]) -> None:
     if any(isinstance(row, bytes) or hasattr(row, "getexif") for row in rows):
-        raise TypeError(
-            "images in memory are no rows; give files, or use images() and find_all()"
-        )
+        raise TypeError("images in memory are no rows; give files, or use images() and find_all()")
 
 
 def _taken(data: Any, rows: list[int]) -> Any:

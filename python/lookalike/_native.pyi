@@ -11,10 +11,10 @@ __all__ = [
     "compute",
     "dedup",
     "find_all",
-    "is_missing",
-    "near_values",
     "image_presets",
     "images",
+    "is_missing",
+    "near_values",
     "presets",
     "run",
     "simhash_ascii",
@@ -120,7 +120,9 @@ class Index:
 @final
 class Collection:
     @staticmethod
-    def create(folder: _Path, recipe: Recipe | None, bits: int, distance: int | None) -> Collection: ...
+    def create(
+        folder: _Path, recipe: Recipe | None, bits: int, distance: int | None
+    ) -> Collection: ...
     @staticmethod
     def open(folder: _Path, read_only: bool) -> Collection: ...
     @staticmethod
@@ -180,8 +182,13 @@ def find_all(
     threads: int | None = None,
 ) -> bytearray: ...
 def dedup(
-    args: list[str], rows: Any = None, against: Any = None, making: _Making | None = None
+    inputs: list[str],
+    options: dict[str, Any],
+    rows: Any = None,
+    against: Any = None,
+    making: _Making | None = None,
 ) -> Answer: ...
+def options(command: str) -> list[tuple[str, str, str | None, list[str], bool, bool]]: ...
 def run(args: list[str]) -> int: ...
 def is_missing(object: Any) -> bool: ...
 def compute(hashes: list[int]) -> int: ...

@@ -34,7 +34,12 @@ def test_texts_are_remembered_and_found(tmp_path: Path) -> None:
         assert match == CollectionMatch("nine", found.distance, found.similarity, "copy")
         assert seen.search("...") == seen.search(" ") == []
     with Collection(tmp_path / "seen") as seen:
-        assert (len(seen), list(seen), seen.bits, seen.distance) == (2, ["nine", "other"], 128, None)
+        assert (len(seen), list(seen), seen.bits, seen.distance) == (
+            2,
+            ["nine", "other"],
+            128,
+            None,
+        )
         assert "nine" in seen and "ten" not in seen
         item = seen["nine"]
         assert (item.id, item.fingerprint, item.payload) == ("nine", simhash(NINE), {"page": 7})

@@ -66,7 +66,7 @@ def test_tables_of_every_kind_are_rows(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", TABLES)
 def test_a_field_that_is_not_there_is_said(kind: str) -> None:
-    with pytest.raises(errors.InputError, match="no field body; name one with --field"):
+    with pytest.raises(errors.InputError, match="no field body; name one with field="):
         dedup(TABLES[kind](), field="body")
 
 
@@ -88,7 +88,7 @@ def test_rows_without_text_are_skipped_and_counted() -> None:
     assert decided(result) == [(3, 1)]
     assert result.kept == [0, 1, 2, 4] and result.rows[:3] == [None, NINE, None]
     assert len(result.skipped) == 3 and result.summary["skipped"] == 3
-    with pytest.raises(errors.InputError, match="--strict stops at the first"):
+    with pytest.raises(errors.InputError, match="strict=True stops at the first"):
         dedup([None, NINE], strict=True)
 
 
@@ -253,19 +253,19 @@ def test_options_are_the_command_lines() -> None:
         ({"stop_words": "klingon"}, errors.StopWordsError, "klingon"),
         ({"bits": 65}, errors.FingerprintError, "not 65"),
         ({"weights": "tfidf"}, errors.RecipeError, "needs a corpus model"),
-        ({"level": "close"}, errors.OptionError, "invalid value 'close' for '--level <NAME>'"),
+        ({"level": "close"}, errors.OptionError, "invalid value 'close' for 'level='"),
         ({"similarity": 2}, errors.OptionError, "write a number from 0 to 1"),
-        ({"keep": "bets"}, errors.OptionError, "--keep <RULE>"),
-        ({"distance": -1}, errors.OptionError, "'-1' for '--distance <K>': write a number"),
-        ({"threads": -2}, errors.OptionError, "'-2' for '--threads <N>': write a number"),
-        ({"threads": 0}, errors.OptionError, "--threads 0: use at least 1"),
-        ({"memory": -2}, errors.OptionError, "'-2' for '--memory <SIZE>': write a size"),
-        ({"distance": 129}, errors.OptionError, "--distance 129 is more than the 128 bits"),
+        ({"keep": "bets"}, errors.OptionError, "for 'keep='"),
+        ({"distance": -1}, errors.OptionError, "'-1' for 'distance=': write a number"),
+        ({"threads": -2}, errors.OptionError, "'-2' for 'threads=': write a number"),
+        ({"threads": 0}, errors.OptionError, "threads=0: use at least 1"),
+        ({"memory": -2}, errors.OptionError, "'-2' for 'memory=': write a size"),
+        ({"distance": 129}, errors.OptionError, "distance=129 is more than the 128 bits"),
         ({"max_remove": 0.1}, errors.RemovalError, "1 of 2 items would be removed"),
         ({"output": "kept.jsonl"}, errors.OptionError, "output= is for files"),
     ],
 )
-def test_wrong_options_are_said_as_on_the_command_line(
+def test_wrong_options_are_named_as_in_python(
     options: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error) as raised:

@@ -1,5 +1,5 @@
 //! The program `lookalike`; all of it is in the library.
 
 fn main() -> std::process::ExitCode {
-    lookalike_jobs::run(std::env::args_os())
+    lookalike_cli::run(std::env::args_os())
 }

@@ -6,12 +6,15 @@
 mod index;
 
 use std::{
-    fmt::Display,
+    fmt::{Debug, Display},
     path::{Path, PathBuf},
     str::FromStr,
 };
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{
+    Parser, Subcommand, ValueEnum,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
 use lookalike::{
     Equals, FeatureHash, Kernel, Level, Measure, Radius, Shingles, Similarity, Weighting, Width,
 };
@@ -102,7 +105,7 @@ pub struct PairsArgs {
     pub search: SearchArgs,
 
     #[command(flatten)]
-    pub talk: TalkArgs,
+    pub messages: MessageOptions,
 }
 
 /// Remove near-duplicate texts, images or fingerprints: of each group of alike ones, one is kept.
@@ -224,7 +227,7 @@ pub struct DedupArgs {
     pub work: WorkArgs,
 
     #[command(flatten)]
-    pub talk: TalkArgs,
+    pub messages: MessageOptions,
 }
 
 /// What is done to files that go. Each is checked just before: it must be as it was when it was read,
@@ -381,7 +384,7 @@ impl PathPattern {
 
 impl Display for PathPattern {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.fmt(formatter)
+        Display::fmt(&self.0, formatter)
     }
 }
 
@@ -431,8 +434,8 @@ pub struct CompareArgs {
     #[arg(required_unless_present = "stdin")]
     pub b: Option<String>,
 
-    /// Read pairs from standard input, a tab between the two, and print distance, tab, alike or
-    /// different for each line; exit code 0 when done
+    /// Read pairs from standard input, separated by a tab or, without one, by a space; print distance,
+    /// tab, alike or different for each line; exit code 0 when done
     #[arg(long, conflicts_with_all = ["a", "b"])]
     pub stdin: bool,
 
@@ -514,12 +517,11 @@ pub struct HashArgs {
     #[command(flatten)]
     pub output: OutputArgs,
 
-    /// Threads to use [default: all cores]
-    #[arg(long, value_name = "N", value_parser = threads)]
-    pub threads: Option<usize>,
+    #[command(flatten, next_help_heading = "How to work")]
+    pub work: WorkArgs,
 
     #[command(flatten)]
-    pub talk: TalkArgs,
+    pub messages: MessageOptions,
 }
 
 /// List the recipes for fingerprints that come with lookalike.
@@ -652,7 +654,7 @@ pub struct RecipeArgs {
 
     /// How much a feature counts: set (once), tf (as often as it is there), log, or tfidf (log, and
     /// more if it is rare; needs --model)
-    #[arg(long, value_name = "HOW", value_parser = parsed::<Weighting>)]
+    #[arg(long, value_name = "HOW", value_parser = one_of::<Weighting>(Weighting::ALL.map(Weighting::name)))]
     pub weights: Option<Weighting>,
 
     /// How rare features are, as lookalike recipes learn wrote it
@@ -664,7 +666,7 @@ pub struct RecipeArgs {
     pub top: Option<u32>,
 
     /// The hash of a feature: mix, xxh3, murmur3-64, murmur3-128, jenkins, md5-first8 or md5-last8
-    #[arg(long, value_name = "NAME", value_parser = parsed::<FeatureHash>)]
+    #[arg(long, value_name = "NAME", value_parser = one_of::<FeatureHash>(FeatureHash::ALL.map(FeatureHash::name)))]
     pub hash: Option<FeatureHash>,
 
     /// The seed of the hash
@@ -786,7 +788,7 @@ pub struct SearchArgs {
 }
 
 /// What the work may take. The answer does not depend on it.
-#[derive(clap::Args, Default)]
+#[derive(clap::Args, Clone, Default)]
 pub struct WorkArgs {
     /// Threads to use [default: all cores]
     #[arg(long, value_name = "N", value_parser = threads)]
@@ -812,7 +814,7 @@ pub struct VerifyArgs {
     /// What removes items takes texts from near up (similarity 0.6) and only copies of images (31 of
     /// the 256 bits of pdq), unless this, --similarity or --distance says otherwise; pairs of every
     /// level are listed (texts from 0.47 up, images within 52 bits)
-    #[arg(long, value_name = "NAME", value_parser = parsed::<Level>)]
+    #[arg(long, value_name = "NAME", value_parser = one_of::<Level>(Level::ALL.map(Level::name)))]
     pub level: Option<Level>,
 
     /// How alike texts must be, from 0 to 1
@@ -821,7 +823,7 @@ pub struct VerifyArgs {
 
     /// How texts are compared: similarity (what they share of all their words and word pairs),
     /// containment (what they share of the shorter one), or jaccard (word pairs only)
-    #[arg(long, value_name = "HOW", value_parser = parsed::<Measure>)]
+    #[arg(long, value_name = "HOW", value_parser = one_of::<Measure>(Measure::ALL.map(Measure::name)))]
     pub measure: Option<Measure>,
 
     /// Compare fingerprints only
@@ -862,7 +864,7 @@ impl OutputArgs {
 }
 
 #[derive(clap::Args, Clone, Copy)]
-pub struct TalkArgs {
+pub struct MessageOptions {
     /// No progress, notes or summary; errors only
     #[arg(long, short)]
     pub quiet: bool,
@@ -925,6 +927,15 @@ impl Data {
     pub fn name(self) -> String {
         self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
     }
+}
+
+/// One of these names, read by its library type.
+fn one_of<T>(names: impl IntoIterator<Item = &'static str>) -> impl TypedValueParser<Value = T>
+where
+    T: FromStr<Err: Debug> + Clone + Send + Sync + 'static,
+{
+    let names = PossibleValuesParser::new(names);
+    names.map(|name| name.parse().expect("the type reads its own names"))
 }
 
 /// A value whose library type reads it and says what is wrong with it.

@@ -1,9 +1,7 @@
-//! The `lookalike` command line: arguments in, one command run, an exit code out.
+//! What the front ends of lookalike share: typed options in, a job run, its outcome out.
 //!
-//! A library so that other programs can carry it: the binary is one line around [`run`], and the
-//! Python package another. Whoever only wants to find near-duplicates wants the crate `lookalike`.
-//!
-//! Data goes to stdout, talk to stderr. Exit 0: done (or alike); 1: different; 2: error.
+//! Jobs read inputs, call the library and write outputs. They print nothing and read no environment:
+//! a front end hands them a [`Host`] for that.
 
 mod act;
 mod args;
@@ -11,57 +9,57 @@ mod commands;
 mod config;
 #[doc(hidden)]
 pub mod fuzz;
+mod host;
 mod kinds;
-mod places;
+pub mod options;
 mod report;
 mod source;
 
-use std::{ffi::OsString, process::ExitCode};
+use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 
 use clap::Parser;
 use lookalike::Registry;
 
 pub use args::size;
+use args::{Args, Command};
 pub use clap::Error as ArgumentError;
 pub use commands::dedup::{Answer, Given, Id};
+pub use host::{Console, Front, Host, Places, Silent, Step};
+use options::OptionValue;
+pub use report::{Partials, is_closed_pipe, visible};
 pub use source::{Make, RawText};
 
-/// Runs the command line. The first argument is the name of the program.
-pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    run_with(args, &Registry::default())
-}
+/// A job that a command line asks for.
+pub struct Job(Command);
 
-/// The same with kinds of the caller's own.
-pub fn run_with(args: impl IntoIterator<Item = OsString>, registry: &Registry) -> ExitCode {
-    let args = match args::Args::try_parse_from(args) {
-        Ok(args) => args,
-        Err(refused) => {
-            // Help goes to stdout, anything else to stderr; if nobody listens, that is fine.
-            let _ = refused.print();
-            return if refused.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS };
-        }
-    };
-    report::remove_when_stopped();
-    match commands::run(args.command, registry) {
-        Ok(code) => code,
-        Err(error) if report::is_closed_pipe(&error) => ExitCode::SUCCESS,
-        Err(error) => {
-            report::say(&report::visible(&format!("error: {error:#}")));
-            ExitCode::from(2)
-        }
+impl Job {
+    /// Reads the arguments. The first one is the name of the program.
+    pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Self, ArgumentError> {
+        Args::try_parse_from(args).map(|args| Self(args.command))
+    }
+
+    /// Runs it among the kinds there are.
+    pub fn run(self, host: &Host) -> anyhow::Result<ExitCode> {
+        self.run_with(host, &Registry::default())
+    }
+
+    /// The same with kinds of the caller's own.
+    pub fn run_with(self, host: &Host, registry: &Registry) -> anyhow::Result<ExitCode> {
+        commands::run(self.0, host, registry)
     }
 }
 
-/// Runs `lookalike dedup` with these arguments (without the names of program and command), and
-/// hands back what it decided instead of telling it. Files that are asked for are written.
+/// Runs `lookalike dedup` with these options, and returns what it decided instead of showing it. Files
+/// that are asked for are written.
 ///
-/// Arguments that cannot be read are an [`ArgumentError`].
-pub fn dedup(args: impl IntoIterator<Item = OsString>, given: Given<'_>) -> anyhow::Result<Answer> {
-    let command = ["lookalike".into(), "dedup".into()].into_iter().chain(args);
-    match args::Args::try_parse_from(command)?.command {
-        args::Command::Dedup(args) => Answer::of(*args, given, &Registry::default()),
-        _ => unreachable!("the command was given as dedup"),
-    }
+/// Values that cannot be read are an [`ArgumentError`].
+pub fn dedup(
+    inputs: Vec<PathBuf>,
+    options: impl IntoIterator<Item = (String, OptionValue)>,
+    given: Given<'_>,
+    host: &Host,
+) -> anyhow::Result<Answer> {
+    Answer::of(options::dedup_of(inputs, options)?, given, host, &Registry::default())
 }
 
 /// What the command line says of an error, without the `error: ` in front of it and the hints at

@@ -1,12 +1,15 @@
 //! What can go? The command line, and its `dedup` over files or rows in memory.
 
-use std::{ffi::OsString, process::ExitCode};
+use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 
 use lookalike::{AlikePair, Closeness, Input};
-use lookalike_jobs::{Given, Id, Make, RawText};
+use lookalike_jobs::{
+    Given, Host, Id, Make, RawText, Silent,
+    options::{CommandOption, OptionValue, options_of},
+};
 use pyo3::{
     prelude::*,
-    types::{PyList, PyString, PyTuple},
+    types::{PyBool, PyDict, PyList, PyModule, PyString, PyTuple},
 };
 
 use crate::{
@@ -28,23 +31,57 @@ pub struct Answer {
 #[derive(FromPyObject)]
 pub struct Making(Py<Recipe>, Own, Option<Py<PyList>>, Option<Py<PyList>>);
 
-/// Runs `lookalike dedup` with these arguments, over files or over rows.
+/// The options of a command: name, help, default, choices, whether it is a switch, whether it is
+/// hidden.
 #[pyfunction]
-#[pyo3(signature = (args, rows=None, against=None, making=None))]
+pub fn options(command: &str) -> Vec<(String, String, Option<String>, Vec<String>, bool, bool)> {
+    let all = options_of(command).into_iter();
+    all.map(|option| {
+        let CommandOption { name, help, default, choices, is_switch, is_hidden } = option;
+        (name, help, default, choices, is_switch, is_hidden)
+    })
+    .collect()
+}
+
+/// The values of options: `None` is none, a `bool` a switch.
+fn values(given: &Bound<'_, PyDict>) -> PyResult<Vec<(String, OptionValue)>> {
+    let given = given.iter().filter(|(_, value)| !value.is_none());
+    let value = |value: Bound<'_, PyAny>| match value.cast::<PyBool>() {
+        Ok(switch) => PyResult::Ok(OptionValue::Switch(switch.is_true())),
+        Err(_) => {
+            let text = PyModule::import(value.py(), "os")?.call_method1("fspath", (&value,));
+            let text = text.or_else(|_| value.str().map(Bound::into_any))?;
+            Ok(OptionValue::Text(text.extract::<OsString>()?))
+        }
+    };
+    given.map(|(name, given)| PyResult::Ok((name.extract()?, value(given)?))).collect()
+}
+
+/// Runs `lookalike dedup` with these options, over files or over rows.
+#[pyfunction]
+#[pyo3(signature = (inputs, options, rows=None, against=None, making=None))]
 pub fn dedup(
     py: Python<'_>,
-    args: Vec<OsString>,
+    inputs: Vec<PathBuf>,
+    options: &Bound<'_, PyDict>,
     rows: Option<&Bound<'_, PyAny>>,
     against: Option<&Bound<'_, PyAny>>,
     making: Option<Making>,
 ) -> PyResult<Answer> {
+    let options = values(options)?;
     let rows = rows.map(table::rows).transpose()?;
     let against = against.map(table::rows).transpose()?;
     let answer = interruptible(py, |stop| {
         let on_beat = || stop.check();
         let make = making.as_ref().map(Making::function);
         let make = make.as_ref().map(|make| make as Make<'_>);
-        lookalike_jobs::dedup(args, Given { rows, against, on_beat: &on_beat, make })
+        let host = Host::new(Silent, lookalike_cli::places(), "python".to_owned());
+        lookalike_jobs::dedup(
+            inputs,
+            options,
+            Given { rows, against, on_beat: &on_beat, make },
+            &host,
+        )
     })?;
     answer.map(|inner| Answer { inner }).map_err(|failed| raised(py, &failed))
 }
@@ -80,7 +117,7 @@ fn raised(py: Python<'_>, failed: &anyhow::Error) -> PyErr {
 /// Runs the command line and says how it ended.
 #[pyfunction]
 pub fn run(py: Python<'_>, args: Vec<OsString>) -> u8 {
-    let code = py.detach(|| lookalike_jobs::run(args));
+    let code = py.detach(|| lookalike_cli::run(args));
     // What the command line promises: done or alike, different, error.
     [0, 1].into_iter().find(|&known| ExitCode::from(known) == code).unwrap_or(2)
 }
@@ -149,7 +186,7 @@ impl Answer {
     /// Why so many may not be removed.
     #[getter]
     fn refused(&self) -> Option<String> {
-        self.inner.refused.as_ref().map(lookalike_jobs::message)
+        self.inner.refused.as_ref().map(|error| error::in_python(&lookalike_jobs::message(error)))
     }
 }
 

@@ -6,7 +6,7 @@ use lookalike::{
     CollectionError, ExtractError, FingerprintError, HashError, IndexError, ModelError, PairsError,
     RecipeError, StopWordsError, WeightError,
 };
-use lookalike_jobs::ArgumentError;
+use lookalike_jobs::{ArgumentError, options::options_of};
 use pyo3::{prelude::*, types::PyModule};
 
 /// An error of the library, and the class in `lookalike.errors` that stands for it.
@@ -50,9 +50,52 @@ impl<T, E: Kind> OrRaise<T> for Result<T, E> {
     }
 }
 
-/// An error of the command line.
+/// An error of a job, in the words of Python.
 pub fn command_line(error: &anyhow::Error) -> PyErr {
-    exception(class_of(error), &lookalike_jobs::message(error))
+    exception(class_of(error), &in_python(&lookalike_jobs::message(error)))
+}
+
+/// Options as Python spells them: `--max-remove 1` is `max_remove=1`, `--strict` is `strict=True`.
+pub fn in_python(message: &str) -> String {
+    let options = options_of("dedup");
+    let mut words = String::with_capacity(message.len());
+    let mut rest = message;
+    while let Some((before, after)) = rest.split_once("--") {
+        words.push_str(before);
+        let end = after.find(|c: char| !c.is_ascii_lowercase() && c != '-').unwrap_or(after.len());
+        let (name, behind) = after.split_at(end);
+        let name = name.trim_end_matches('-').replace('-', "_");
+        let Some(option) = options.iter().find(|option| option.name == name) else {
+            words.push_str("--");
+            rest = after;
+            continue;
+        };
+        words.push_str(&name);
+        rest = behind;
+        if option.is_switch {
+            words.push_str("=True");
+            continue;
+        }
+        words.push('=');
+        if let Some((value, behind)) = behind.strip_prefix(' ').and_then(first_word) {
+            let is_placeholder = value.starts_with('<');
+            let is_choice = option.choices.iter().any(|choice| choice == value);
+            if is_choice || value.starts_with(|c: char| c.is_ascii_digit()) {
+                words.push_str(value);
+            }
+            if is_choice || is_placeholder || value.starts_with(|c: char| c.is_ascii_digit()) {
+                rest = behind;
+            }
+        }
+    }
+    words + rest
+}
+
+/// A word, and what follows it.
+fn first_word(text: &str) -> Option<(&str, &str)> {
+    let end = text.find([' ', ',', ';', ')', '\'', '\n']).unwrap_or(text.len());
+    let word = text[..end].trim_end_matches([':', '.']);
+    (!word.is_empty()).then(|| (word, &text[word.len()..]))
 }
 
 /// The exception of this class of `lookalike.errors`.

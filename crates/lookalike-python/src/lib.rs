@@ -40,11 +40,18 @@ mod work;
 /// The native half of the package `lookalike`. Use the package.
 #[pyo3::pymodule(name = "_native")]
 mod native {
+    /// Damaged files may make decoders panic; jobs catch that and name the file.
+    #[pymodule_init]
+    fn init(_module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+        lookalike_cli::keep_panics_quiet();
+        Ok(())
+    }
+
     #[pymodule_export]
     use crate::{
         collection::Collection,
         compat::{compute, near_values, simhash_ascii, simhash_text, simhash_weighted},
-        dedup::{Answer, dedup, run},
+        dedup::{Answer, dedup, options, run},
         images::{image_presets, images},
         index::Index,
         model::Model,

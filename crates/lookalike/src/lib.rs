@@ -142,6 +142,7 @@ mod alike;
 mod closeness;
 #[cfg(feature = "collection")]
 pub mod collection;
+mod cover;
 pub mod digest;
 mod equal;
 pub mod extract;
@@ -163,7 +164,7 @@ mod resources;
 mod search;
 pub mod simhash;
 mod sorted;
-mod spelling;
+pub mod spelling;
 mod stop_words;
 #[cfg(test)]
 mod vectors;

@@ -37,8 +37,6 @@ pub fn simhash<const WORDS: usize>(features: &Features<WORDS>) -> Option<Fingerp
 }
 
 /// [`simhash`] with a chosen kernel; all give the same result.
-///
-/// If this machine cannot run the kernel, the portable one is used.
 pub fn simhash_with<const WORDS: usize>(
     kernel: Kernel,
     features: &Features<WORDS>,
@@ -100,12 +98,11 @@ pub fn naive<const WORDS: usize>(features: &Features<WORDS>) -> Option<Fingerpri
 
 /// Features of equal weight: a bit is set iff it is set in more than half of the hashes.
 fn unweighted<const WORDS: usize>(kernel: Kernel, hashes: &[[u64; WORDS]]) -> [u64; WORDS] {
-    let fast = match kernel {
-        #[cfg(target_arch = "x86_64")]
-        Kernel::Avx2 | Kernel::Avx512 => avx2::unweighted(hashes),
-        _ => None,
-    };
-    fast.unwrap_or_else(|| portable::unweighted(hashes))
+    #[cfg(target_arch = "x86_64")]
+    if let Some(avx2) = kernel.avx2() {
+        return avx2::unweighted(avx2, hashes);
+    }
+    portable::unweighted(hashes)
 }
 
 /// Features with weights: a bit is set iff the hashes that have it weigh more than half of all weights.
@@ -114,12 +111,11 @@ fn weighted<const WORDS: usize>(
     hashes: &[[u64; WORDS]],
     weights: &[i32],
 ) -> [u64; WORDS] {
-    let fast = match kernel {
-        #[cfg(target_arch = "x86_64")]
-        Kernel::Avx2 | Kernel::Avx512 => avx2::weighted(hashes, weights),
-        _ => None,
-    };
-    fast.unwrap_or_else(|| portable::weighted(hashes, weights))
+    #[cfg(target_arch = "x86_64")]
+    if let Some(avx2) = kernel.avx2() {
+        return avx2::weighted(avx2, hashes, weights);
+    }
+    portable::weighted(hashes, weights)
 }
 
 fn all_equal(weights: &[i32]) -> bool {

@@ -3,10 +3,13 @@
 /// The candidate with the fewest single-character edits from `name`, ignoring case.
 ///
 /// Of several, the first one. `None` only if there are no candidates.
-pub(crate) fn nearest<'a>(
-    name: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+///
+/// ```
+/// use lookalike::spelling::nearest;
+///
+/// assert_eq!(nearest("simlarity", ["distance", "similarity"]), Some("similarity"));
+/// ```
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     candidates.into_iter().min_by_key(|candidate| edits(&name.to_lowercase(), candidate))
 }
 

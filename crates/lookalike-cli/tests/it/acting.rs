@@ -526,7 +526,7 @@ fn what_a_stopped_run_had_put_aside_is_brought_back() {
     assert!(aside.exists());
     let ran = act(&folder, "dedup in --move gone");
     assert_eq!(ran.exit, 0, "{}", ran.stderr);
-    let said = "note: brought back in/sub/d.txt, which a stopped run had put aside";
+    let said = "note: restored in/sub/d.txt, which a stopped run had put aside";
     assert!(ran.stderr.contains(said), "{}", ran.stderr);
     assert_eq!(names(&folder.path("in")), "a.txt f.txt sub/d.txt");
     // Undo brings back what its own run had put aside.

@@ -88,9 +88,10 @@ fn bad_lines_stop_a_strict_run_with_their_number() {
     let folder = Folder::new();
     let stops = "(--strict stops at the first; without it, it is skipped)";
     for (line, message) in [
-        ("7", "1 columns; write two items with one tab between them"),
-        ("7\t8\t9", "3 columns; write two items with one tab between them"),
-        ("", "1 columns; write two items with one tab between them"),
+        ("7", "one field; separate two items with a tab or a space"),
+        ("7 8 9", "3 fields; separate two items with a tab"),
+        ("7\t8\t9", "3 fields; separate two items with a tab"),
+        ("", "one field; separate two items with a tab or a space"),
         ("7\tx", "\"x\" is not a number; write a fingerprint as decimal, 0x hex or 0b binary"),
         (
             "7\t99999999999999999999",
@@ -116,7 +117,7 @@ fn skipped_lines_keep_the_answers_in_step() {
         2\talike
         --- stderr
         comparing fingerprints
-        skipped stdin:2: 1 columns; write two items with one tab between them
+        skipped stdin:2: one field; separate two items with a tab or a space
         1 line skipped");
 }
 

@@ -1,14 +1,15 @@
 //! The library that other programs run the command line by.
 
 use std::{
-    ffi::OsString,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::Arc,
 };
 
 use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt64Array};
 use lookalike::{Fingerprint, Input, Parts};
-use lookalike_jobs::{Answer, ArgumentError, Given, Id, RawText, dedup, message};
+use lookalike_jobs::{
+    Answer, ArgumentError, Given, Host, Id, RawText, message, options::OptionValue,
+};
 
 use crate::run::Folder;
 
@@ -16,8 +17,17 @@ const NINE: &str = "The ferry to the island leaves at nine in the morning from t
 const TEN: &str = "The ferry to the island leaves at ten in the morning from the north end";
 const OTHER: &str = "Boil the potatoes in their skins, let them cool, and slice them thin";
 
-fn args(args: &[&str]) -> Vec<OsString> {
-    args.iter().map(Into::into).collect()
+/// An input, and options as `name=value` or `name`.
+fn args<'a>(args: &[&'a str]) -> Vec<&'a str> {
+    args.to_vec()
+}
+
+fn dedup(args: Vec<&str>, given: Given<'_>) -> anyhow::Result<Answer> {
+    let options = args[1..].iter().map(|option| match option.split_once('=') {
+        Some((name, value)) => (name.to_owned(), OptionValue::Text(value.into())),
+        None => ((*option).to_owned(), OptionValue::Switch(true)),
+    });
+    lookalike_jobs::dedup(vec![args[0].into()], options, given, &Host::silent())
 }
 
 fn rows(columns: Vec<(&str, ArrayRef)>) -> Option<Vec<RecordBatch>> {
@@ -41,9 +51,9 @@ fn rows_in_memory_are_answered_as_the_same_rows_in_a_file() {
     let folder = Folder::with("rows.jsonl", lines);
     let file = folder.path("rows.jsonl");
     let in_file =
-        dedup(args(&[file.to_str().unwrap(), "--quiet", "--keep=last"]), Given::default()).unwrap();
+        dedup(args(&[file.to_str().unwrap(), "quiet", "keep=last"]), Given::default()).unwrap();
     let given = Given { rows: texts(&[Some(NINE), Some(OTHER), Some(TEN)]), ..Given::default() };
-    let in_memory = dedup(args(&["rows", "--quiet", "--keep=last"]), given).unwrap();
+    let in_memory = dedup(args(&["rows", "quiet", "keep=last"]), given).unwrap();
     assert_eq!(in_memory.groups, in_file.groups);
     let pairs = |answer: &Answer| answer.pairs(&|| {}).unwrap().into_owned();
     assert_eq!(pairs(&in_memory), pairs(&in_file));
@@ -54,7 +64,7 @@ fn rows_in_memory_are_answered_as_the_same_rows_in_a_file() {
 #[test]
 fn rows_that_are_no_items_are_skipped_and_the_others_keep_their_numbers() {
     let given = Given { rows: texts(&[None, Some(NINE), None, Some(TEN)]), ..Given::default() };
-    let answer = dedup(args(&["rows", "--quiet"]), given).unwrap();
+    let answer = dedup(args(&["rows", "quiet"]), given).unwrap();
     assert_eq!((answer.items, answer.rows.as_slice()), (2, &[1, 3][..]));
     assert_eq!(removed(&answer), [(Id::Row(4), Id::Row(2))]);
     assert_eq!(answer.skipped.len(), 2, "{:?}", answer.skipped);
@@ -69,9 +79,9 @@ fn rows_in_memory_have_ids_keys_and_a_page() {
         ("id", Arc::new(StringArray::from(vec!["nine", "ten"]))),
         ("score", Arc::new(UInt64Array::from(vec![1, 2]))),
     ];
-    let report = format!("--report={}", page.display());
+    let report = format!("report={}", page.display());
     let given = Given { rows: rows(columns), ..Given::default() };
-    let answer = dedup(args(&["rows", "--quiet", "--keep=score:desc", &report]), given).unwrap();
+    let answer = dedup(args(&["rows", "quiet", "keep=score:desc", &report]), given).unwrap();
     assert_eq!(removed(&answer), [(Id::Text("nine".into()), Id::Text("ten".into()))]);
     let page = folder.read("page.html");
     assert!(page.contains(NINE) && page.contains(TEN), "the page shows both texts");
@@ -84,7 +94,7 @@ fn rows_are_held_against_others() {
         against: texts(&[Some(TEN)]),
         ..Given::default()
     };
-    let answer = dedup(args(&["rows", "--quiet", "--against=others"]), given).unwrap();
+    let answer = dedup(args(&["rows", "quiet", "against=others"]), given).unwrap();
     assert_eq!(removed(&answer), [(Id::Row(2), Id::Row(1))]);
     assert_eq!(answer.kept().collect::<Vec<_>>(), [0]);
 }
@@ -102,14 +112,14 @@ fn a_program_makes_items_of_texts_itself() {
         make: Some(&|unmade| Ok(first_word(unmade))),
         ..Given::default()
     };
-    let answer = dedup(args(&["rows", "--quiet", "--against=others"]), given).unwrap();
+    let answer = dedup(args(&["rows", "quiet", "against=others"]), given).unwrap();
     assert_eq!(removed(&answer), [(Id::Row(2), Id::Row(1))]);
 
     fn refuse(unmade: RawText<'_>) -> anyhow::Result<Input<'_>> {
         anyhow::bail!("{} {} {}", unmade.name, unmade.row, unmade.is_other)
     }
     let given = Given { rows: texts(&[None, Some(NINE)]), make: Some(&refuse), ..Given::default() };
-    let error = dedup(args(&["rows", "--quiet"]), given).err().unwrap();
+    let error = dedup(args(&["rows", "quiet"]), given).err().unwrap();
     assert_eq!(message(&error), "rows:2 1 false");
 }
 
@@ -117,7 +127,7 @@ fn a_program_makes_items_of_texts_itself() {
 fn a_caller_stops_the_run_by_unwinding() {
     let stop = || resume_unwind(Box::new("enough"));
     let given = Given { rows: texts(&[Some(NINE)]), on_beat: &stop, ..Given::default() };
-    let run = AssertUnwindSafe(|| dedup(args(&["rows", "--quiet"]), given).map(|_| ()));
+    let run = AssertUnwindSafe(|| dedup(args(&["rows", "quiet"]), given).map(|_| ()));
     assert_eq!(catch_unwind(run).unwrap_err().downcast_ref(), Some(&"enough"));
 }
 
@@ -125,12 +135,12 @@ fn a_caller_stops_the_run_by_unwinding() {
 fn messages_are_those_of_the_command_line() {
     let refused = |given: &[&str]| dedup(args(given), Given::default()).err().unwrap();
     assert_eq!(
-        message(&refused(&["rows", "--recipe=wrods"])),
+        message(&refused(&["rows", "recipe=wrods"])),
         "--recipe wrods: there is no recipe \"wrods\"; did you mean words?"
     );
-    assert!(refused(&["rows", "--threads=-2"]).is::<ArgumentError>());
+    assert!(refused(&["rows", "threads=-2"]).is::<ArgumentError>());
     assert_eq!(
-        message(&refused(&["rows", "--threads=-2"])),
+        message(&refused(&["rows", "threads=-2"])),
         "invalid value '-2' for '--threads <N>': write a number of threads, such as 4"
     );
     assert_eq!(message(&refused(&["no-such-file"])), "no-such-file: no such file; check the name");

@@ -101,9 +101,7 @@ fn formats_that_cannot_be_written_are_refused_before_the_input_is_read() {
 #[test]
 fn a_file_is_replaced_only_if_the_user_says_so() {
     let folder = Folder::with("a", "1\n3\n").and("p.jsonl", "mine");
-    folder
-        .run("pairs a -o p.jsonl")
-        .fails("p.jsonl: there is such a file; choose another name, or --force to replace it");
+    folder.run("pairs a -o p.jsonl").fails("p.jsonl: already exists (use --force to overwrite)");
     assert_eq!(folder.read("p.jsonl"), "mine");
     assert_eq!(folder.run("pairs a -o p.jsonl --force").exit, 0);
     assert_eq!(

@@ -22,7 +22,10 @@ use std::{
 use walkdir::WalkDir;
 
 use super::files;
-use crate::{report::Partial, source::path_text};
+use crate::{
+    report::{Partial, PartialName, Partials},
+    source::path_text,
+};
 
 const PREFIX: &str = ".lookalike-";
 const SUFFIX: &str = ".claim";
@@ -32,8 +35,9 @@ const TRIES: usize = 8;
 
 /// Puts files aside in the name of a run. The folder last used is kept for the next file: to make and
 /// remove one costs far more than to rename a file.
-pub struct Claims {
+pub struct Claims<'p> {
     id: String,
+    partials: &'p Partials,
     last: Option<Rc<Folder>>,
 }
 
@@ -71,9 +75,15 @@ pub struct Recovered {
     pub settled: io::Result<Settled>,
 }
 
-impl Claims {
-    pub fn new(id: &str) -> Self {
-        Self { id: id.to_owned(), last: None }
+impl<'p> Claims<'p> {
+    pub fn new(id: &str, partials: &'p Partials) -> Self {
+        Self { id: id.to_owned(), partials, last: None }
+    }
+
+    /// What a file of this run is called until it is complete.
+    pub fn partial(&self, number: u64) -> PartialName<'p> {
+        let name = format!(".lookalike-{}-{number}.partial", self.id);
+        PartialName { partials: self.partials, name }
     }
 
     pub fn id(&self) -> &str {
@@ -82,11 +92,11 @@ impl Claims {
 
     /// Puts a file aside.
     pub fn take(&mut self, home: &Path) -> io::Result<Claim> {
-        match self.folder_for(home)?.take(home) {
+        match self.folder_for(home)?.take(home, self.partials) {
             // Where folders cannot be locked, another run may have removed it, as it was empty.
             Err(error) if error.kind() == io::ErrorKind::NotFound && files::exists(home) => {
                 self.last = None;
-                self.folder_for(home)?.take(home)
+                self.folder_for(home)?.take(home, self.partials)
             }
             taken => taken,
         }
@@ -98,26 +108,26 @@ impl Claims {
             return Ok(Rc::clone(last));
         }
         self.last = None;
-        let made = Rc::new(Folder::open(path)?);
+        let made = Rc::new(Folder::open(path, self.partials)?);
         self.last = Some(Rc::clone(&made));
         Ok(made)
     }
 }
 
 impl Folder {
-    fn open(path: PathBuf) -> io::Result<Self> {
+    fn open(path: PathBuf, partials: &Partials) -> io::Result<Self> {
         let make = || open_own(&path);
-        let (alive, held) = Partial::of_folder(make, &path)?;
+        let (alive, held) = partials.of_folder(make, &path)?;
         Ok(Self { path, _alive: alive, _held: held })
     }
 
-    fn take(self: Rc<Self>, home: &Path) -> io::Result<Claim> {
+    fn take(self: Rc<Self>, home: &Path, partials: &Partials) -> io::Result<Claim> {
         let file = self.path.join(home.file_name().unwrap_or_default());
         // Nobody else puts anything there, so nobody can come in between.
         if files::exists(&file) {
             return Err(io::Error::other(format!("{} is in the way", file.display())));
         }
-        let held = Partial::aside(home, &file)?;
+        let held = partials.aside(home, &file)?;
         Ok(Claim { file, home: home.to_owned(), _folder: self, _held: held })
     }
 }
@@ -280,18 +290,18 @@ mod tests {
     #[test]
     fn a_file_that_is_put_aside_goes_back_unless_its_name_is_taken() {
         let (_folder, home) = folder();
-        let claim = Claims::new("1").take(&home).unwrap();
+        let claim = Claims::new("1", &Partials::default()).take(&home).unwrap();
         assert!(!home.exists() && claim.file().exists());
         assert_eq!(claim.give_back_because("why".into()), "why");
         assert_eq!(fs::read_to_string(&home).unwrap(), "one");
-        let claim = Claims::new("1").take(&home).unwrap();
+        let claim = Claims::new("1", &Partials::default()).take(&home).unwrap();
         let aside = claim.file().to_owned();
         fs::write(&home, "two").unwrap();
         assert!(claim.give_back_because("why".into()).starts_with("why; it is now "));
         assert_eq!(fs::read_to_string(&home).unwrap(), "two");
         assert_eq!(fs::read_to_string(&aside).unwrap(), "one");
         // What is there already is not replaced.
-        assert!(Claims::new("1").take(&home).is_err());
+        assert!(Claims::new("1", &Partials::default()).take(&home).is_err());
         assert_eq!(fs::read_to_string(&aside).unwrap(), "one");
     }
 
@@ -300,20 +310,20 @@ mod tests {
     fn what_a_stopped_run_had_put_aside_is_brought_back_and_what_a_living_one_has_is_not() {
         let (folder, home) = folder();
         let trees = [folder.path().to_owned()];
-        let claim = Claims::new("1").take(&home).unwrap();
+        let claim = Claims::new("1", &Partials::default()).take(&home).unwrap();
         assert!(recover(&trees, false).is_empty());
         let aside = claim.file().to_owned();
         drop(claim);
         // Given as a folder, or as the file that is not there.
         assert_eq!(settled(&recover(&trees, false)), [&Settled::Back]);
-        drop(Claims::new("1").take(&home).unwrap());
+        drop(Claims::new("1", &Partials::default()).take(&home).unwrap());
         assert_eq!(settled(&recover(std::slice::from_ref(&home), false)), [&Settled::Back]);
         assert_eq!(fs::read_to_string(&home).unwrap(), "one");
         assert!(!files::folder_of(&aside).exists());
         // The name is taken: by another file, and by its equal.
         for (content, expected) in [("two", Settled::Taken), ("one", Settled::Done)] {
             if !aside.exists() {
-                drop(Claims::new("1").take(&home).unwrap());
+                drop(Claims::new("1", &Partials::default()).take(&home).unwrap());
             }
             fs::write(&home, content).unwrap();
             assert_eq!(settled(&recover(&trees, false)), [&expected]);

@@ -8,13 +8,12 @@ use std::{
 };
 
 use sha2::{Digest, Sha256};
-use tempfile::NamedTempFile;
 
-use crate::{report::Partial, source::Stamp};
+use crate::{report::PartialName, source::Stamp};
 
 /// Moves a file to a name that is not taken; over the end of a file system, too. `partial` is a name
 /// to copy to before the copy is complete. A file that somebody writes to while it is copied stays.
-pub fn move_file(from: &Path, to: &Path, partial: &str) -> io::Result<()> {
+pub fn move_file(from: &Path, to: &Path, partial: &PartialName<'_>) -> io::Result<()> {
     match rename_new(from, to) {
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
             let copied = copy_new(from, to, partial)?;
@@ -90,15 +89,19 @@ fn is_refused(error: &io::Error) -> bool {
 
 /// Copies a file to a name that is not taken, and tells how it was meanwhile. When the copy has its
 /// name, it is whole, and on the disk.
-fn copy_new(from: &Path, to: &Path, partial: &str) -> io::Result<Moment> {
+fn copy_new(from: &Path, to: &Path, partial: &PartialName<'_>) -> io::Result<Moment> {
     copy_while(from, to, partial, &|| ())
 }
 
 /// As [`copy_new`], while somebody else does something.
-fn copy_while(from: &Path, to: &Path, partial: &str, meanwhile: &dyn Fn()) -> io::Result<Moment> {
+fn copy_while(
+    from: &Path,
+    to: &Path,
+    partial: &PartialName<'_>,
+    meanwhile: &dyn Fn(),
+) -> io::Result<Moment> {
     let folder = folder_of(to);
-    let make = || tempfile::Builder::new().prefix(partial).rand_bytes(0).tempfile_in(folder);
-    let (copy, _partial) = Partial::create(make, NamedTempFile::path)?;
+    let (copy, _partial) = partial.create_in(folder)?;
     let before = Moment::of(from)?;
     let data = from.metadata()?;
     io::copy(&mut File::open(from)?, &mut copy.as_file())?;
@@ -221,13 +224,18 @@ pub fn sync_folder(folder: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::Partials;
+
+    fn part(partials: &Partials) -> PartialName<'_> {
+        PartialName { partials, name: ".part".to_owned() }
+    }
 
     #[test]
     fn nothing_is_moved_or_copied_over_a_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         for how in [rename_new, rename_by_link, |from: &Path, to: &Path| {
-            copy_new(from, to, ".part").map(drop)
+            copy_new(from, to, &part(&Partials::default())).map(drop)
         }] {
             fs::write(path("a"), "a").unwrap();
             fs::write(path("b"), "b").unwrap();
@@ -252,11 +260,13 @@ mod tests {
         let editor = File::options().write(true).open(path("a")).unwrap();
         editor.set_modified(UNIX_EPOCH).unwrap();
         let save = || (&editor).write_all(b"EDIT").unwrap();
-        let failed = copy_while(&path("a"), &path("b"), ".part", &save).map(drop).unwrap_err();
+        let failed = copy_while(&path("a"), &path("b"), &part(&Partials::default()), &save)
+            .map(drop)
+            .unwrap_err();
         assert_eq!(failed.to_string(), WRITTEN_TO);
         assert_eq!(fs::read_to_string(path("a")).unwrap(), "EDIT text");
         assert!(!path("b").exists() && !path(".part").exists());
-        let copied = copy_new(&path("a"), &path("b"), ".part").unwrap();
+        let copied = copy_new(&path("a"), &path("b"), &part(&Partials::default())).unwrap();
         assert!(copied == Moment::of(&path("a")).unwrap());
         editor.set_modified(UNIX_EPOCH).unwrap();
         assert!(copied != Moment::of(&path("a")).unwrap());
@@ -270,7 +280,7 @@ mod tests {
         let old =
             std::time::UNIX_EPOCH + std::time::Duration::from_nanos(1_234_567_890_123_456_789);
         File::options().write(true).open(path("a")).unwrap().set_modified(old).unwrap();
-        copy_new(&path("a"), &path("b"), ".part").unwrap();
+        copy_new(&path("a"), &path("b"), &part(&Partials::default())).unwrap();
         assert_eq!(path("b").metadata().unwrap().modified().unwrap(), old);
     }
 

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::files::{folder_of, sync_folder};
 use crate::{
-    places,
+    host::{Host, Places},
     report::{Partial, json_line},
     source::{path_of_text, path_text},
 };
@@ -86,15 +86,15 @@ pub struct Read {
 impl Journal {
     /// Begins a journal of acts on these trees: at this path, or where journals are kept. There must
     /// not be a file yet.
-    pub fn create(path: Option<&Path>, act: &str, trees: &[PathBuf]) -> Result<Self> {
+    pub fn create(path: Option<&Path>, act: &str, trees: &[PathBuf], host: &Host) -> Result<Self> {
         let now = jiff::Timestamp::now();
         let id = format!("{}-{}-{}", now.strftime("%Y%m%d-%H%M%S"), std::process::id(), anything());
         let path = match path {
             Some(path) => std::path::absolute(path)?,
-            None => usual_folder()?.join(format!("{id}.jsonl")),
+            None => usual_folder(&host.places)?.join(format!("{id}.jsonl")),
         };
         let make = || Ok((File::create_new(&path)?, path.clone()));
-        let made = Partial::create(make, |(_, path): &(File, PathBuf)| path);
+        let made = host.partials.create(make, |(_, path): &(File, PathBuf)| path);
         let ((file, _), partial) = made.with_context(|| {
             format!(
                 "{}: the journal cannot be written, so nothing is done; name another with --journal",
@@ -167,8 +167,8 @@ impl Drop for Journal {
 }
 
 /// Journals are kept with what the user's programs remember.
-fn usual_folder() -> Result<PathBuf> {
-    let folder = journals().ok_or_else(|| {
+fn usual_folder(places: &Places) -> Result<PathBuf> {
+    let folder = journals(places).ok_or_else(|| {
         anyhow!("there is no HOME to keep the journal in; name a file with --journal")
     })?;
     fs::create_dir_all(&folder).with_context(|| {
@@ -180,13 +180,13 @@ fn usual_folder() -> Result<PathBuf> {
     Ok(folder)
 }
 
-fn journals() -> Option<PathBuf> {
-    Some(places::state()?.join("journals"))
+fn journals(places: &Places) -> Option<PathBuf> {
+    Some(places.state.as_ref()?.join("journals"))
 }
 
 /// The journals in the usual place, oldest first.
-pub fn kept() -> Vec<PathBuf> {
-    let entries = journals().and_then(|folder| folder.read_dir().ok());
+pub fn kept(places: &Places) -> Vec<PathBuf> {
+    let entries = journals(places).and_then(|folder| folder.read_dir().ok());
     let paths = entries.into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
     let mut paths: Vec<_> =
         paths.filter(|path| path.extension() == Some("jsonl".as_ref())).collect();
@@ -198,11 +198,6 @@ pub fn kept() -> Vec<PathBuf> {
 fn anything() -> String {
     use std::hash::{BuildHasher, Hasher, RandomState};
     format!("{:04x}", RandomState::new().build_hasher().finish() & 0xffff)
-}
-
-/// A name for a file that is not complete, of this entry alone.
-pub fn partial(id: &str, number: u64) -> String {
-    format!(".lookalike-{id}-{number}.partial")
 }
 
 impl Entry {
@@ -394,7 +389,8 @@ mod tests {
     fn what_is_written_is_read_back_and_a_torn_line_is_not() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("j");
-        let mut journal = Journal::create(Some(&path), "move", &["/photos".into()]).unwrap();
+        let mut journal =
+            Journal::create(Some(&path), "move", &["/photos".into()], &Host::silent()).unwrap();
         journal.will_make(Path::new("/gone"));
         entries().iter().for_each(|entry| journal.will(entry));
         journal.did_not(2, "it was changed");
@@ -420,8 +416,8 @@ mod tests {
     fn a_journal_of_nothing_is_removed_and_none_is_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("j");
-        let journal = Journal::create(Some(&path), "move", &[]).unwrap();
-        assert!(Journal::create(Some(&path), "move", &[]).is_err());
+        let journal = Journal::create(Some(&path), "move", &[], &Host::silent()).unwrap();
+        assert!(Journal::create(Some(&path), "move", &[], &Host::silent()).is_err());
         assert_eq!(journal.finish().unwrap(), None);
         assert!(!path.exists());
     }

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::files;
 use crate::{
-    places,
+    host::Host,
     report::{counted, json_line},
     source::{path_of_text, path_text},
 };
@@ -46,9 +46,9 @@ struct Tree {
 impl RunLock {
     /// Says that this run acts on these trees; fails if another one acts on any of them, or on
     /// something within or around it.
-    pub fn take(paths: &[PathBuf]) -> Result<Self> {
+    pub fn take(paths: &[PathBuf], host: &Host) -> Result<Self> {
         let trees: Vec<_> = paths.iter().map(|path| Tree::of(path)).collect();
-        let Some(folder) = places::state().map(|state| state.join("acting")) else {
+        let Some(folder) = host.places.state.as_ref().map(|state| state.join("acting")) else {
             return Ok(Self { _held: None });
         };
         // A place that cannot be written or locked keeps nobody from acting.
@@ -58,7 +58,7 @@ impl RunLock {
                 bail!("{}", other.words(own, theirs));
             }
         }
-        let held = Held::create(&folder, &trees).ok();
+        let held = Held::create(&folder, &trees, &host.command).ok();
         drop(gate);
         Ok(Self { _held: held })
     }
@@ -71,13 +71,12 @@ impl Drop for Held {
 }
 
 impl Held {
-    fn create(folder: &Path, trees: &[Tree]) -> io::Result<Self> {
+    fn create(folder: &Path, trees: &[Tree], command: &str) -> io::Result<Self> {
         let now = jiff::Zoned::now();
         let trees: Vec<_> = trees.iter().map(Tree::json).collect();
-        let command: Vec<_> = std::env::args_os().map(|word| path_text(Path::new(&word))).collect();
         let line = json_line(&[
             ("pid", json!(std::process::id())),
-            ("command", json!(command.join(" "))),
+            ("command", json!(command)),
             ("since", json!(now.strftime("%Y-%m-%d %H:%M:%S").to_string())),
             ("trees", json!(trees)),
         ]);

@@ -20,6 +20,8 @@ use std::{
 
 use anyhow::Result;
 
+use crate::host::Host;
+use crate::report::{PartialName, Partials};
 use crate::source::{Digest, FileId, SeenFile, Stamp, path_text};
 use claim::Claims;
 pub use claim::{Recovered, Settled, recover};
@@ -117,6 +119,7 @@ pub type Reread<'a> = &'a dyn Fn(&Path) -> Result<Digest>;
 pub struct Actor<'a> {
     deed: &'a Deed,
     reread: Reread<'a>,
+    partials: &'a Partials,
     trash: Option<Trash>,
     /// Names in the folder of moved files that are given away.
     promised: HashSet<PathBuf>,
@@ -137,14 +140,15 @@ struct Intent<'a> {
 }
 
 impl<'a> Actor<'a> {
-    pub fn new(deed: &'a Deed, reread: Reread<'a>) -> Result<Self> {
+    pub fn new(deed: &'a Deed, reread: Reread<'a>, host: &'a Host) -> Result<Self> {
         let trash = match deed {
-            Deed::Trash => Some(Trash::open()?),
+            Deed::Trash => Some(Trash::open(&host.places)?),
             _ => None,
         };
         Ok(Self {
             deed,
             reread,
+            partials: &host.partials,
             trash,
             promised: HashSet::new(),
             made: HashSet::new(),
@@ -157,7 +161,7 @@ impl<'a> Actor<'a> {
     /// Acts on all these files.
     pub fn act(mut self, going: &[Going<'_>], journal: &mut Journal) -> Result<Acted> {
         let staying = Staying::new(going);
-        let mut claims = Claims::new(&journal.id);
+        let mut claims = Claims::new(&journal.id, self.partials);
         for batch in going.chunks(BATCH) {
             let intents = self.intend(batch, &staying);
             for intent in &intents {
@@ -361,16 +365,17 @@ fn link(name: &Path, keep: &SeenFile<'_>) -> Result<Act, Why> {
 
 impl Intent<'_> {
     /// Puts the file aside, checks it and its keeper, and acts; or leaves everything as it was.
-    fn carry_out(&self, claims: &mut Claims, reread: Reread<'_>) -> Result<(), String> {
+    fn carry_out(&self, claims: &mut Claims<'_>, reread: Reread<'_>) -> Result<(), String> {
         let from = &self.entry.from;
         is_unchanged(from, self.going.file.stamp)?;
         let claim = claims.take(from).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => GONE.to_owned(),
             _ => format!("cannot be put aside to be checked: {error}"),
         })?;
+        let partial = claims.partial(self.entry.number);
         let acted = self
             .check(claim.file(), reread)
-            .and_then(|()| self.act(claim.file(), claims.id()).map_err(|error| in_words(&error)));
+            .and_then(|()| self.act(claim.file(), &partial).map_err(|error| in_words(&error)));
         acted.map_err(|why| claim.give_back_because(why))
     }
 
@@ -395,12 +400,12 @@ impl Intent<'_> {
     }
 
     /// Acts on the file, which is put aside.
-    fn act(&self, aside: &Path, id: &str) -> io::Result<()> {
-        let Entry { act, from, keep, number, .. } = &self.entry;
+    fn act(&self, aside: &Path, partial: &PartialName<'_>) -> io::Result<()> {
+        let Entry { act, from, keep, .. } = &self.entry;
         match (act, &self.trash) {
             (Act::Move { to }, _) => {
                 fs::create_dir_all(files::folder_of(to))?;
-                files::move_file(aside, to, &journal::partial(id, *number))
+                files::move_file(aside, to, partial)
             }
             (Act::Trash { .. }, Some(place)) => place.take(aside),
             (Act::Trash { .. }, None) => Err(io::Error::other("there is no trash")),

@@ -12,6 +12,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use crate::host::Places;
+
 use super::files::{exists, folder_of, rename_new};
 
 /// The trash of one user, on all file systems.
@@ -38,9 +40,10 @@ pub struct Place {
 #[cfg(unix)]
 impl Trash {
     /// The trash of this user. It is made when something is put there.
-    pub fn open() -> io::Result<Self> {
-        let home = crate::places::data()
-            .ok_or_else(|| io::Error::other("there is no HOME for the trash to be in"))?;
+    pub fn open(places: &Places) -> io::Result<Self> {
+        let data = places.data.as_ref();
+        let home =
+            data.ok_or_else(|| io::Error::other("there is no HOME for the trash to be in"))?;
         Self::at(home.join("Trash"))
     }
 

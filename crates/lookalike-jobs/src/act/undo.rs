@@ -13,23 +13,24 @@ use std::{
 };
 
 use anyhow::Result;
-use tempfile::NamedTempFile;
 
 use super::{
     claim::{self, Claims, Settled},
     files,
-    journal::{Act, Entry, Notes, Read, partial},
+    journal::{Act, Entry, Notes, Read},
     lock::RunLock,
     trash,
 };
 use crate::{
-    report::Partial,
+    host::Host,
+    report::{PartialName, Partials},
     source::{Stamp, path_text},
 };
 
 /// A journal, ready to be undone.
-pub struct Undo {
+pub struct Undo<'h> {
     journal: Read,
+    partials: &'h Partials,
     notes: Option<Notes>,
     _lock: RunLock,
 }
@@ -60,13 +61,13 @@ enum Step {
     Unlink,
 }
 
-impl Undo {
+impl<'h> Undo<'h> {
     /// Nobody else may be at work with the journal, or act where it did.
-    pub fn open(path: &Path) -> Result<Self> {
+    pub fn open(path: &Path, host: &'h Host) -> Result<Self> {
         let notes = Notes::open(path)?;
         let journal = Read::open(path)?;
-        let lock = RunLock::take(&journal.trees)?;
-        Ok(Self { journal, notes, _lock: lock })
+        let lock = RunLock::take(&journal.trees, host)?;
+        Ok(Self { journal, notes, partials: &host.partials, _lock: lock })
     }
 
     /// What the journal is about: an act, and how many entries are not undone yet.
@@ -80,7 +81,7 @@ impl Undo {
     /// Undoes everything that can be; with `only_look`, tells what would come of it.
     pub fn run(mut self, only_look: bool) -> Undone {
         let mut undone = Undone::default();
-        let mut claims = Claims::new(&self.journal.id);
+        let mut claims = Claims::new(&self.journal.id, self.partials);
         for entry in self.journal.entries.iter().rev() {
             if self.journal.is_settled(entry) {
                 undone.as_it_was += 1;
@@ -143,15 +144,15 @@ impl Entry {
 }
 
 /// Takes all steps there are; whether there were any.
-fn undo(entry: &Entry, claims: &mut Claims, only_look: bool) -> Result<bool, String> {
+fn undo(entry: &Entry, claims: &mut Claims<'_>, only_look: bool) -> Result<bool, String> {
     entry.places().try_for_each(check_place)?;
     if only_look {
         return Ok(!matches!(next_step(entry, claims.id())?, Step::Nothing));
     }
-    let partial = partial(claims.id(), entry.number);
+    let partial = claims.partial(entry.number);
     for place in entry.places() {
         // What a crash left behind.
-        let _ = fs::remove_file(files::folder_of(place).join(&partial));
+        let _ = fs::remove_file(files::folder_of(place).join(&partial.name));
     }
     let mut something = false;
     loop {
@@ -256,7 +257,12 @@ fn is_original(entry: &Entry, now: Stamp) -> Result<bool, String> {
     Ok(entry.is(now) || entry.is_in(&entry.from).map_err(|error| error.to_string())?)
 }
 
-fn take(step: &Step, entry: &Entry, claims: &mut Claims, partial: &str) -> Result<(), String> {
+fn take(
+    step: &Step,
+    entry: &Entry,
+    claims: &mut Claims<'_>,
+    partial: &PartialName<'_>,
+) -> Result<(), String> {
     let in_words = |error: io::Error| error.to_string();
     match step {
         Step::Nothing => Ok(()),
@@ -294,7 +300,7 @@ fn take(step: &Step, entry: &Entry, claims: &mut Claims, partial: &str) -> Resul
 /// Puts a file aside and does something; if that fails, the file goes back.
 fn put_aside(
     path: &Path,
-    claims: &mut Claims,
+    claims: &mut Claims<'_>,
     act: &dyn Fn(&Path) -> io::Result<()>,
 ) -> Result<(), String> {
     let claim = claims.take(path).map_err(|error| error.to_string())?;
@@ -309,10 +315,9 @@ fn check_content(entry: &Entry, path: &Path) -> io::Result<()> {
 }
 
 /// Makes a link that was put aside a file of its own, with the attributes it had.
-fn unlink(entry: &Entry, aside: &Path, partial: &str) -> io::Result<()> {
+fn unlink(entry: &Entry, aside: &Path, partial: &PartialName<'_>) -> io::Result<()> {
     let folder = files::folder_of(&entry.from);
-    let make = || tempfile::Builder::new().prefix(partial).rand_bytes(0).tempfile_in(folder);
-    let (copy, _partial) = Partial::create(make, NamedTempFile::path)?;
+    let (copy, _partial) = partial.create_in(folder)?;
     io::copy(&mut File::open(aside)?, &mut copy.as_file())?;
     give_back_attributes(copy.as_file(), entry)?;
     copy.as_file().sync_all()?;

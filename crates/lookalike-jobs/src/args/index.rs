@@ -6,8 +6,8 @@ use clap::Subcommand;
 use lookalike::{Level, Radius, Similarity};
 
 use super::{
-    ImageArgs, Matching, OutputArgs, RecipeArgs, RowArgs, TalkArgs, VerifyArgs, parsed, radius,
-    similarity, threads,
+    ImageArgs, Matching, MessageOptions, OutputArgs, RecipeArgs, RowArgs, VerifyArgs, WorkArgs,
+    one_of, radius, similarity,
 };
 
 /// Remember items in a folder, and ask it what was seen before.
@@ -114,7 +114,7 @@ pub struct IndexAddArgs {
 
     /// With --skip-near: the loosest level at which an item is left out [default: near for texts, copy
     /// for images]
-    #[arg(long, value_name = "NAME", value_parser = parsed::<Level>, requires = "skip_near")]
+    #[arg(long, value_name = "NAME", value_parser = one_of::<Level>(Level::ALL.map(Level::name)), requires = "skip_near")]
     pub level: Option<Level>,
 
     /// With --skip-near: how alike texts must be, from 0 to 1
@@ -130,12 +130,11 @@ pub struct IndexAddArgs {
     #[command(flatten)]
     pub make: IndexMakeArgs,
 
-    /// Threads to use [default: all cores]
-    #[arg(long, value_name = "N", value_parser = threads)]
-    pub threads: Option<usize>,
+    #[command(flatten, next_help_heading = "How to work")]
+    pub work: WorkArgs,
 
     #[command(flatten)]
-    pub talk: TalkArgs,
+    pub messages: MessageOptions,
 }
 
 /// Remove items from a collection, by their ids.
@@ -158,7 +157,7 @@ pub struct IndexRemoveArgs {
     pub ids: Option<PathBuf>,
 
     #[command(flatten)]
-    pub talk: TalkArgs,
+    pub messages: MessageOptions,
 }
 
 /// Find what of a collection is near the items of INPUT, nearest first.
@@ -210,12 +209,11 @@ pub struct IndexSearchArgs {
     #[command(flatten)]
     pub rows: RowArgs,
 
-    /// Threads to use [default: all cores]
-    #[arg(long, value_name = "N", value_parser = threads)]
-    pub threads: Option<usize>,
+    #[command(flatten, next_help_heading = "How to work")]
+    pub work: WorkArgs,
 
     #[command(flatten)]
-    pub talk: TalkArgs,
+    pub messages: MessageOptions,
 }
 
 /// List groups of items that are near the first of them, as JSON lines.
@@ -231,6 +229,9 @@ pub struct IndexGroupsArgs {
 
     #[command(flatten)]
     pub output: OutputArgs,
+
+    #[command(flatten, next_help_heading = "How to work")]
+    pub work: WorkArgs,
 }
 
 /// Tell what is in a collection, and what it takes.
@@ -282,7 +283,7 @@ pub struct IndexImportArgs {
     pub inputs: Vec<PathBuf>,
 
     #[command(flatten)]
-    pub talk: TalkArgs,
+    pub messages: MessageOptions,
 }
 
 /// Copy a collection to a new folder, ready to be opened.

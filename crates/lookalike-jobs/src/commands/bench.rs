@@ -12,19 +12,20 @@ use serde_json::json;
 use crate::{
     args::{BenchPairsArgs, SearchArgs},
     config::{UNWATCHED, Work},
+    host::{Console, Host},
     kinds::usage,
-    report::{Output, bytes, grouped, json_line, rate},
+    report::{bytes, grouped, json_line, rate},
 };
 use data::Made;
 
 /// With a memory limit, fingerprints are made and handed over in pieces of this many.
 const PIECE: usize = 1 << 20;
 
-pub fn run(args: BenchPairsArgs) -> Result<ExitCode> {
+pub fn run(args: BenchPairsArgs, host: &Host) -> Result<ExitCode> {
     let SearchArgs { distance, blocks, .. } = args.search;
     let asked = Asked { distance, blocks, ..Asked::default() };
     let search = HashKind::new(args.bits).criteria(&asked, Purpose::List).map_err(usage)?;
-    let work = Work::new(args.search.work)?;
+    let work = Work::new(args.search.work, host)?;
     ensure!(
         args.random <= u64::from(u32::MAX),
         "--random {}: the most is {}",
@@ -44,7 +45,7 @@ pub fn run(args: BenchPairsArgs) -> Result<ExitCode> {
         Width::Bits256 => measure::<4>(&made, &search, &work),
     })?;
     let text = if args.json { measured.json(&made) } else { measured.text(&made) };
-    Output::print(&text)?;
+    Console::plain(host, false).print(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 

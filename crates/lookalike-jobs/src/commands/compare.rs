@@ -12,18 +12,20 @@ use serde_json::{Value, json};
 
 use crate::{
     args::{CompareArgs, OutputArgs},
+    host::{Console, Host},
     kinds::{Choice, Chosen},
-    report::{Output, counted, json_line, say, share_value},
+    report::{Output, counted, json_line, share_value},
     source::{
         Bad, LineText, LineTexts, Reason, Refusal, Skipped, are_images, common_binary_width,
         is_number, looks_like_path, parse_within, read_file, read_text,
     },
 };
 
-pub fn run(args: CompareArgs, registry: &Registry) -> Result<ExitCode> {
+pub fn run(args: CompareArgs, host: &Host, registry: &Registry) -> Result<ExitCode> {
+    let console = Console::plain(host, args.quiet);
     match (&args.a, &args.b) {
-        (Some(a), Some(b)) => compare_two(a, b, &args, registry),
-        _ => compare_lines(&args, registry),
+        (Some(a), Some(b)) => compare_two([a, b], &args, console, registry),
+        _ => compare_lines(&args, console, registry),
     }
 }
 
@@ -90,7 +92,12 @@ const fn verdict(compared: Compared) -> &'static str {
 }
 
 /// Two files, two fingerprints, or two texts.
-fn compare_two(a: &str, b: &str, args: &CompareArgs, registry: &Registry) -> Result<ExitCode> {
+fn compare_two(
+    [a, b]: [&str; 2],
+    args: &CompareArgs,
+    console: Console<'_>,
+    registry: &Registry,
+) -> Result<ExitCode> {
     let are_some_there = [a, b].iter().any(|name| Path::new(name).exists());
     if args.kind.as_deref() != Some("hash") && !are_some_there {
         [a, b].into_iter().try_for_each(check_there)?;
@@ -106,16 +113,16 @@ fn compare_two(a: &str, b: &str, args: &CompareArgs, registry: &Registry) -> Res
         Reads::Records => are_files(a, b)?,
         Reads::Prints => false,
     };
-    if args.kind.is_none() && !args.quiet {
+    if args.kind.is_none() {
         let items = comparison.chosen.registration.items;
         match reads {
-            Reads::Files => say(&format!("comparing two {items}")),
-            _ if files => say(&format!("comparing the {items} of two files")),
-            _ => say(&format!("comparing {items}")),
+            Reads::Files => console.note(&format!("comparing two {items}")),
+            _ if files => console.note(&format!("comparing the {items} of two files")),
+            _ => console.note(&format!("comparing {items}")),
         }
     }
     let (compared, details) = comparison.compare_named([a, b], files, args)?;
-    Output::print(&match args.json {
+    console.print(&match args.json {
         true => comparison.json(compared, &details),
         false => comparison.text(compared, &details),
     })?;
@@ -183,8 +190,12 @@ impl Comparison {
 }
 
 /// Compares the two columns of every line; each line gets its answer.
-fn compare_lines(args: &CompareArgs, registry: &Registry) -> Result<ExitCode> {
-    let mut output = Output::create(&OutputArgs { output: None, force: false })?;
+fn compare_lines(
+    args: &CompareArgs,
+    console: Console<'_>,
+    registry: &Registry,
+) -> Result<ExitCode> {
+    let mut output = Output::create(&OutputArgs { output: None, force: false }, console)?;
     let mut skipped = Skipped::unless(args.strict);
     let mut lines = LineTexts::open(Path::new("-")).map_err(Bad::error)?;
     let mut piece = lines.next_piece();
@@ -196,8 +207,8 @@ fn compare_lines(args: &CompareArgs, registry: &Registry) -> Result<ExitCode> {
         "--stdin is for texts and fingerprints; name two {}",
         registration.items
     );
-    if args.kind.is_none() && !args.quiet && !piece.is_empty() {
-        say(&format!("comparing {}", registration.items));
+    if args.kind.is_none() && !piece.is_empty() {
+        console.note(&format!("comparing {}", registration.items));
     }
     while !piece.is_empty() {
         let answers: Vec<_> =
@@ -215,9 +226,9 @@ fn compare_lines(args: &CompareArgs, registry: &Registry) -> Result<ExitCode> {
         piece = lines.next_piece();
     }
     output.finish()?;
-    if !args.quiet && skipped.total() > 0 {
-        skipped.lines().for_each(|line| say(&line));
-        say(&format!("{} skipped", counted(skipped.total(), "line")));
+    if skipped.total() > 0 {
+        skipped.lines().for_each(|line| console.note(&line));
+        console.note(&format!("{} skipped", counted(skipped.total(), "line")));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -229,10 +240,12 @@ fn skipped_line() -> String {
 
 fn compare_line(line: &LineText, comparison: &Comparison) -> Result<String, Refusal> {
     let line = line.text.as_ref().map_or("", |text| text);
-    let columns: Vec<_> = line.split('\t').collect();
-    let &[a, b] = columns.as_slice() else {
-        let count = columns.len();
-        let what = format!("{count} columns; write two items with one tab between them");
+    let fields: Vec<_> = fields(line).collect();
+    let &[a, b] = fields.as_slice() else {
+        let what = match fields.len() {
+            1 => "one field; separate two items with a tab or a space".to_owned(),
+            count => format!("{count} fields; separate two items with a tab"),
+        };
         return Err((Reason::NotAPair, what));
     };
     let compared = comparison.compare(a, b)?;
@@ -243,7 +256,13 @@ fn compare_line(line: &LineText, comparison: &Comparison) -> Result<String, Refu
 
 fn columns(piece: &[LineText]) -> impl Iterator<Item = &str> {
     let lines = piece.iter().take(20).filter_map(|line| line.text.as_ref().ok());
-    lines.flat_map(|line| line.split('\t'))
+    lines.flat_map(|line| fields(line))
+}
+
+/// The fields of a line: between tabs, if there are any, otherwise between spaces.
+fn fields(line: &str) -> impl Iterator<Item = &str> {
+    let separator = if line.contains('\t') { '\t' } else { ' ' };
+    line.split(separator)
 }
 
 /// Fingerprints if most items can be read as such.

@@ -15,7 +15,6 @@ pub fn search_figures(
     found: &SearchFound,
     seconds: f64,
 ) -> Vec<Figure> {
-    let spilled = (found.spilled > 0).then(|| format!("{} spilled", bytes(found.spilled)));
     vec![
         silent("recipe", json!(chosen.kind.recipe())),
         silent("alike", json!(chosen.kind.words(by))),
@@ -27,7 +26,7 @@ pub fn search_figures(
         silent("recall", json!((found.recall.share() * 1e4).round() / 1e4)),
         silent("found", json!(found.plan)),
         silent("verified", json!(found.judged)),
-        Figure { words: spilled, ..silent("spilled_bytes", json!(found.spilled)) },
+        silent("spilled_bytes", json!(found.spilled)),
         silent("search_seconds", json!((seconds * 1e3).round() / 1e3)),
     ]
 }
@@ -52,6 +51,9 @@ pub fn how_words(chosen: &Chosen, found: &SearchFound) -> String {
     }
     if found.empty > 0 {
         words += &format!("; {} empty, never matched", item(found.empty));
+    }
+    if found.spilled > 0 {
+        words += &format!("; {} in temporary files", bytes(found.spilled));
     }
     words
 }

@@ -13,14 +13,16 @@ use serde_json::json;
 
 use super::found::figure;
 use crate::{
-    args::{HashArgs, ImageArgs, VerifyArgs, WorkArgs},
+    args::{HashArgs, ImageArgs, VerifyArgs},
     config::{Work, input_options},
+    host::{Console, Host},
     kinds::{Choice, Chosen},
-    report::{Output, Progress, Summary, check_places, json_id, say},
+    report::{Output, Summary, check_places, json_id},
     source::{Bad, Id, Inputs, Items, Reading, Reason, Skipped, guess_kind},
 };
 
-pub fn run(args: HashArgs, registry: &Registry) -> Result<ExitCode> {
+pub fn run(args: HashArgs, host: &Host, registry: &Registry) -> Result<ExitCode> {
+    let console = Console::new(host, args.messages);
     let start = Instant::now();
     let name = args.kind.clone();
     let name = name.unwrap_or_else(|| match guess_kind(&args.inputs, &args.rows, "text") {
@@ -40,16 +42,14 @@ pub fn run(args: HashArgs, registry: &Registry) -> Result<ExitCode> {
         "these are fingerprints already; pairs finds the near ones"
     );
     check_extension(args.output.file())?;
-    let mut skipped = skipped(&args)?;
-    let work = Work::new(WorkArgs { threads: args.threads, ..WorkArgs::default() })?;
+    let mut skipped = skipped(&args, console)?;
+    let work = Work::new(args.work.clone(), host)?;
     let reads = chosen.registration.reads;
     let options = input_options(reads, &args.rows, &args.cache, &work);
     let mut inputs = Inputs::open(&args.inputs, reads, &options, &mut skipped)?;
-    let mut output = Output::create(&args.output)?;
-    if !args.talk.quiet {
-        say(&format!("reading {}", inputs.what()));
-    }
-    let progress = Progress::new(args.talk.quiet);
+    let mut output = Output::create(&args.output, console)?;
+    console.note(&format!("reading {}", inputs.what()));
+    let progress = console.progress();
     let mut writing = Writing { chosen: &chosen, output: &mut output, written: 0, without: vec![] };
     let how = Reading {
         kind: &*chosen.kind,
@@ -71,25 +71,23 @@ pub fn run(args: HashArgs, registry: &Registry) -> Result<ExitCode> {
     output.finish()?;
     skipped.finish_list()?;
     progress.clear();
-    if !args.talk.quiet {
-        inputs.notes().iter().for_each(|note| say(note));
-    }
-    summary(&args, &chosen, written, &skipped, start)?;
+    console.notes(inputs.notes());
+    summary(&chosen, written, &skipped, start, console)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn skipped(args: &HashArgs) -> Result<Skipped> {
+fn skipped(args: &HashArgs, console: Console<'_>) -> Result<Skipped> {
     let inputs = args.inputs.iter().map(PathBuf::as_path).chain(args.recipe.files());
     check_places([args.output.place()].into_iter().chain(args.skipped.as_deref()), inputs)?;
-    Skipped::unless(args.rows.strict).listed_in(args.skipped.as_deref(), args.output.force)
+    Skipped::unless(args.rows.strict).listed_in(args.skipped.as_deref(), args.output.force, console)
 }
 
 fn summary(
-    args: &HashArgs,
     chosen: &Chosen,
     items: u64,
     skipped: &Skipped,
     start: Instant,
+    console: Console<'_>,
 ) -> Result<()> {
     let recipe = chosen.kind.recipe();
     let made = figure("recipe", json!(recipe), recipe.clone());
@@ -102,7 +100,7 @@ fn summary(
     let seconds = start.elapsed().as_secs_f64();
     let summary = Summary { items, skipped, seconds, figures: vec![made, alike], plan: None };
     chosen.criteria(Purpose::List)?;
-    summary.say(args.talk);
+    summary.say(console);
     Ok(())
 }
 

@@ -17,22 +17,22 @@ use anyhow::Result;
 use lookalike::{PairsError, Registry, Resources};
 
 use crate::{
-    args::{BenchCommand, Command, TalkArgs},
+    args::{BenchCommand, Command},
     config::Work,
-    report::Progress,
+    host::{Console, Host},
 };
 
-pub fn run(command: Command, registry: &Registry) -> Result<ExitCode> {
+pub fn run(command: Command, host: &Host, registry: &Registry) -> Result<ExitCode> {
     match command {
-        Command::Dedup(args) => dedup::run(*args, registry),
-        Command::Undo(args) => undo::run(args),
-        Command::Pairs(args) => pairs::run(args, registry),
-        Command::Compare(args) => compare::run(args, registry),
-        Command::Hash(args) => hash::run(args, registry),
-        Command::Index(command) => index::run(command, registry),
-        Command::Recipes(args) => recipes::run(args),
-        Command::Bench(BenchCommand::Pairs(args)) => bench::run(args),
-        Command::Bench(BenchCommand::Images(args)) => bench::images::run(&args),
+        Command::Dedup(args) => dedup::run(*args, host, registry),
+        Command::Undo(args) => undo::run(args, host),
+        Command::Pairs(args) => pairs::run(args, host, registry),
+        Command::Compare(args) => compare::run(args, host, registry),
+        Command::Hash(args) => hash::run(args, host, registry),
+        Command::Index(command) => index::run(command, host, registry),
+        Command::Recipes(args) => recipes::run(args, host),
+        Command::Bench(BenchCommand::Pairs(args)) => bench::run(args, host),
+        Command::Bench(BenchCommand::Images(args)) => bench::images::run(&args, host),
     }
 }
 
@@ -40,12 +40,12 @@ pub fn run(command: Command, registry: &Registry) -> Result<ExitCode> {
 /// took.
 fn search<T>(
     work: &Work,
-    talk: TalkArgs,
+    console: Console<'_>,
     on_beat: &(dyn Fn() + Sync),
     run: impl FnOnce(&Resources<'_>) -> Result<T, PairsError>,
 ) -> Result<(T, f64)> {
     let start = Instant::now();
-    let progress = Progress::new(talk.quiet);
+    let progress = console.progress();
     let watch = |part| {
         on_beat();
         progress.searched(part);

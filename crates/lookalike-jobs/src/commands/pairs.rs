@@ -11,16 +11,16 @@ use super::{
     read::{ReadItems, Sources, left},
 };
 use crate::{
-    args::{OutputArgs, PairsArgs, TalkArgs},
+    args::{OutputArgs, PairsArgs},
     config::{UNWATCHED, Work, input_options},
+    host::{Console, Host},
     kinds::{Choice, Chosen},
-    report::{
-        Figure, Output, PairWriter, Summary, TableFile, check_places, counted, json_line, say,
-    },
+    report::{Figure, Output, PairWriter, Summary, TableFile, check_places, counted, json_line},
     source::{Ids, Inputs, Skipped, guess_kind},
 };
 
-pub fn run(args: PairsArgs, registry: &Registry) -> Result<ExitCode> {
+pub fn run(args: PairsArgs, host: &Host, registry: &Registry) -> Result<ExitCode> {
+    let console = Console::new(host, args.messages);
     let start = Instant::now();
     let name = args.kind.clone();
     let name = name.unwrap_or_else(|| guess_kind(&args.inputs, &args.rows, "hash").to_owned());
@@ -34,8 +34,8 @@ pub fn run(args: PairsArgs, registry: &Registry) -> Result<ExitCode> {
     let others = [("plan", args.plan), ("cache", args.cache.cache.is_some())];
     let chosen = Chosen::new(registry, &name, choice, &others)?;
     chosen.criteria(Purpose::List)?;
-    let mut skipped = listed(&args)?;
-    let work = Work::new(args.search.work)?;
+    let mut skipped = listed(&args, console)?;
+    let work = Work::new(args.search.work, host)?;
     let reads = chosen.registration.reads;
     let mut options = input_options(reads, &args.rows, &args.cache, &work);
     options.prints.kind = args.kind.clone();
@@ -45,14 +45,14 @@ pub fn run(args: PairsArgs, registry: &Registry) -> Result<ExitCode> {
     let by = chosen.criteria(Purpose::List)?;
     let report = match args.plan {
         true => None,
-        false => Some(Report::open(args.output, args.equal.into(), args.talk)?),
+        false => Some(Report::open(args.output, args.equal.into(), console)?),
     };
     let sources = Sources {
         own: &mut inputs,
         others: None,
         collection: None,
         skipped: &mut skipped,
-        talk: args.talk,
+        console,
         on_beat: &|| {},
         make: None,
     };
@@ -60,8 +60,8 @@ pub fn run(args: PairsArgs, registry: &Registry) -> Result<ExitCode> {
     let found = work.on_threads(|| {
         let read = sources.read(&chosen, &by, &resources, &work, &mut |_| Ok(()))?;
         match report {
-            None => plan(&chosen, &by, &read, &work, args.talk).map(|()| None),
-            Some(report) => find(&chosen, &by, read, &work, args.talk).map(|it| Some((it, report))),
+            None => plan(&chosen, &by, &read, &work, console).map(|()| None),
+            Some(report) => find(&chosen, &by, read, &work, console).map(|it| Some((it, report))),
         }
     })?;
     if let Some((found, report)) = found {
@@ -71,11 +71,11 @@ pub fn run(args: PairsArgs, registry: &Registry) -> Result<ExitCode> {
 }
 
 /// Checks where everything goes. What is skipped is listed where the user says.
-fn listed(args: &PairsArgs) -> Result<Skipped> {
+fn listed(args: &PairsArgs, console: Console<'_>) -> Result<Skipped> {
     let PairsArgs { inputs, skipped, output, rows, recipe, .. } = args;
     let inputs = inputs.iter().map(PathBuf::as_path).chain(recipe.files());
     check_places([output.place()].into_iter().chain(skipped.as_deref()), inputs)?;
-    Skipped::unless(rows.strict).listed_in(skipped.as_deref(), output.force)
+    Skipped::unless(rows.strict).listed_in(skipped.as_deref(), output.force, console)
 }
 
 /// Every pair, what the items are called, and what else there is to say.
@@ -93,13 +93,13 @@ fn find(
     by: &Criteria,
     read: ReadItems,
     work: &Work,
-    talk: TalkArgs,
+    console: Console<'_>,
 ) -> Result<FoundPairs> {
     let ReadItems { digests, ids, .. } = read;
     let work = left(work, &digests);
-    announce(chosen, by, &digests, &work, talk)?;
+    announce(chosen, by, &digests, &work, console)?;
     let (AllAlike { pairs, found, .. }, seconds) =
-        super::search(&work, talk, &|| {}, |resources| {
+        super::search(&work, console, &|| {}, |resources| {
             Search::new(&*chosen.kind, by, resources).pairs(&digests)
         })?;
     let mut figures = search_figures(chosen, by, &found, seconds);
@@ -113,9 +113,9 @@ fn announce(
     by: &Criteria,
     digests: &Digests,
     work: &Work,
-    talk: TalkArgs,
+    console: Console<'_>,
 ) -> Result<()> {
-    if talk.quiet {
+    if console.quiet {
         return Ok(());
     }
     let resources = work.resources(UNWATCHED);
@@ -123,7 +123,7 @@ fn announce(
     if let Some(pairs) = expected.filter(|&pairs| pairs >= MANY_PAIRS) {
         // Two digits: more would claim too much.
         let unit = 10u64.pow(pairs.ilog10() - 1);
-        say(&format!("expecting about {}", counted(pairs / unit * unit, "pair")));
+        console.note(&format!("expecting about {}", counted(pairs / unit * unit, "pair")));
     }
     Ok(())
 }
@@ -137,7 +137,7 @@ fn plan(
     by: &Criteria,
     read: &ReadItems,
     work: &Work,
-    talk: TalkArgs,
+    console: Console<'_>,
 ) -> Result<()> {
     let resources = work.resources(UNWATCHED);
     let plan: Option<Plan> = Search::new(&*chosen.kind, by, &resources).plan(&read.digests)?;
@@ -146,7 +146,7 @@ fn plan(
     };
     let (items, bits) = (u64::from(read.digests.len()), chosen.kind.shape().width.bits());
     let radius = by.distance.context("fingerprints are compared by distance")?;
-    Output::print(&if talk.json {
+    console.print(&if console.json {
         let fields = [
             ("items", json!(items)),
             ("bits", json!(bits)),
@@ -163,17 +163,17 @@ fn plan(
 }
 
 /// Where and how pairs are written.
-struct Report {
+struct Report<'h> {
     output: Output,
     file: TableFile,
     equals: Equals,
-    talk: TalkArgs,
+    console: Console<'h>,
 }
 
-impl Report {
-    fn open(args: OutputArgs, equals: Equals, talk: TalkArgs) -> Result<Self> {
+impl<'h> Report<'h> {
+    fn open(args: OutputArgs, equals: Equals, console: Console<'h>) -> Result<Self> {
         let file = TableFile::of(args.file())?;
-        Ok(Self { output: Output::create(&args)?, file, equals, talk })
+        Ok(Self { output: Output::create(&args, console)?, file, equals, console })
     }
 
     fn write(self, found: &FoundPairs, skipped: &mut Skipped, start: Instant) -> Result<()> {
@@ -198,7 +198,7 @@ impl Report {
             figures,
             plan: Some(found.plan.clone()),
         };
-        summary.say(self.talk);
+        summary.say(self.console);
         Ok(())
     }
 }

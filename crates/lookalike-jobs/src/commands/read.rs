@@ -4,10 +4,10 @@ use anyhow::{Result, ensure};
 use lookalike::{Collection, Criteria, Digests, Reads, Resources};
 
 use crate::{
-    args::TalkArgs,
     config::Work,
+    host::Console,
     kinds::Chosen,
-    report::{Progress, counted, introduce, tell_notes},
+    report::counted,
     source::{Ids, Inputs, Items, Make, Reading, Skipped},
 };
 
@@ -26,7 +26,7 @@ pub struct Sources<'a> {
     /// A collection, in place of others.
     pub collection: Option<&'a Collection>,
     pub skipped: &'a mut Skipped,
-    pub talk: TalkArgs,
+    pub console: Console<'a>,
     /// Called now and then, from any thread. If it unwinds, so does the reading.
     pub on_beat: &'a (dyn Fn() + Sync),
     /// Takes texts apart in the kind's stead.
@@ -76,8 +76,11 @@ impl Sources<'_> {
         let others = self.others.as_ref().map(|others| others.what());
         let collection =
             self.collection.map(|it| format!("the collection {}", it.folder().display()));
-        introduce(self.talk, &self.own.what(), others.or(collection));
-        let progress = Progress::new(self.talk.quiet);
+        self.console.note(&format!("reading {}", self.own.what()));
+        if let Some(others) = others.or(collection) {
+            self.console.note(&format!("against {others}"));
+        }
+        let progress = self.console.progress();
         let is_limited = chosen.registration.reads == Reads::Records;
         let mut digests = Digests::new(chosen.kind.shape(), resources);
         let mut count = 0;
@@ -125,10 +128,8 @@ impl Sources<'_> {
         let others = self.others.as_ref().map_or(&[][..], |others| others.notes());
         let repeated = self.own.width().and_then(|_| ids.repeated_note());
         let notes = chosen.kind.notes(by).into_iter().chain(repeated);
-        tell_notes(
-            self.talk,
-            notes.collect::<Vec<_>>().iter().chain(self.own.notes()).chain(others),
-        );
+        self.console.notes(&notes.collect::<Vec<_>>());
+        self.console.notes(self.own.notes().iter().chain(others));
         digests.seal()?;
         Ok(ReadItems { digests, ids, own })
     }

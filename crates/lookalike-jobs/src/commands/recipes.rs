@@ -11,19 +11,21 @@ use serde_json::json;
 
 use crate::{
     args::{ImageArgs, LearnArgs, OutputArgs, RecipesArgs, RecipesCommand, VerifyArgs},
+    host::{Console, Host},
     kinds::{Choice, usage},
-    report::{Output, check_places, counted, json_line, say},
+    report::{Output, check_places, counted, json_line},
     source::{Cache, FileReading, Files, RowOptions, Rows, Skipped},
 };
 
-pub fn run(args: RecipesArgs) -> Result<ExitCode> {
+pub fn run(args: RecipesArgs, host: &Host) -> Result<ExitCode> {
+    let console = Console::plain(host, false);
     match args.command {
-        Some(RecipesCommand::Learn(args)) => learn(args)?,
+        Some(RecipesCommand::Learn(args)) => learn(args, console)?,
         None if args.json => {
             let images = ImagePreset::ALL.iter().map(image_json);
-            Output::print(&Preset::ALL.iter().map(json).chain(images).collect::<String>())?;
+            console.print(&Preset::ALL.iter().map(json).chain(images).collect::<String>())?;
         }
-        None => Output::print(&(table() + &image_table()))?,
+        None => console.print(&(table() + &image_table()))?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -121,11 +123,11 @@ fn json(preset: &Preset) -> String {
 }
 
 /// Learns how rare colours are.
-fn learn_images(args: &LearnArgs, preset: &ImagePreset) -> Result<()> {
+fn learn_images(args: &LearnArgs, preset: &ImagePreset, console: Console<'_>) -> Result<()> {
     let Some(name) = preset.recipe.model_name() else {
         bail!("--recipe {} needs no model; hsv takes one", preset.recipe.name())
     };
-    let mut output = output(args)?;
+    let mut output = output(args, console)?;
     let mut skipped = Skipped::unless(args.rows.strict);
     let (cache, memory) = (Arc::new(Cache::none()), Arc::default());
     let reading = FileReading { follow_links: args.rows.follow_links, cache, memory };
@@ -137,28 +139,24 @@ fn learn_images(args: &LearnArgs, preset: &ImagePreset) -> Result<()> {
     let model = Model::of_hashes(name, hashes);
     model.write(&mut output)?;
     output.finish()?;
-    if !args.quiet {
-        skipped.lines().for_each(|line| say(&line));
-        let images = counted(model.texts().into(), "image");
-        say(&format!(
-            "learned from {images}: {name}; use it with --model {}",
-            args.output.display()
-        ));
-    }
+    skipped.lines().for_each(|line| console.note(&line));
+    let (images, path) = (counted(model.texts().into(), "image"), args.output.display());
+    console.note(&format!("learned from {images}: {name}; use it with --model {path}"));
     Ok(())
 }
 
 /// Opens the place of the model, which must be no input.
-fn output(args: &LearnArgs) -> Result<Output> {
+fn output(args: &LearnArgs, console: Console<'_>) -> Result<Output> {
     let inputs = args.inputs.iter().map(PathBuf::as_path).chain(args.recipe.files());
     check_places([args.output.as_path()], inputs)?;
-    Output::create(&OutputArgs { output: Some(args.output.clone()), force: args.force })
+    Output::create(&OutputArgs { output: Some(args.output.clone()), force: args.force }, console)
 }
 
-fn learn(args: LearnArgs) -> Result<()> {
+fn learn(args: LearnArgs, console: Console<'_>) -> Result<()> {
+    let console = Console { quiet: args.quiet, ..console };
     let name = args.recipe.recipe.as_deref();
     if let Some(Ok(preset)) = name.map(ImagePreset::named) {
-        return learn_images(&args, preset);
+        return learn_images(&args, preset, console);
     }
     let preset = Preset::named(name.unwrap_or("words")).context("--recipe")?;
     let choice = Choice {
@@ -169,7 +167,7 @@ fn learn(args: LearnArgs) -> Result<()> {
         blocks: None,
     };
     let recipe = text::recipe_of(preset, &choice.settings()?).map_err(usage)?;
-    let mut output = output(&args)?;
+    let mut output = output(&args, console)?;
     let mut learner = Learner::new(&recipe);
     let mut skipped = Skipped::unless(args.rows.strict);
     let mut rows = Rows::open(&args.inputs, RowOptions::from(&args.rows), &mut skipped)?;
@@ -180,11 +178,10 @@ fn learn(args: LearnArgs) -> Result<()> {
     let model = learner.finish();
     model.write(&mut output)?;
     output.finish()?;
-    if !args.quiet {
-        rows.notes().iter().for_each(|note| say(note));
-        skipped.lines().for_each(|line| say(&line));
-        let (texts, of) = (counted(model.texts().into(), "text"), model.features_name());
-        say(&format!("learned from {texts}: {of}; use it with --model {}", args.output.display()));
-    }
+    console.notes(rows.notes());
+    skipped.lines().for_each(|line| console.note(&line));
+    let (texts, of) = (counted(model.texts().into(), "text"), model.features_name());
+    let path = args.output.display();
+    console.note(&format!("learned from {texts}: {of}; use it with --model {path}"));
     Ok(())
 }

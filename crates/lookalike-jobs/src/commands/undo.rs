@@ -7,17 +7,19 @@ use anyhow::Result;
 use crate::{
     act::{Undo, Undone, kept_journals},
     args::UndoArgs,
-    report::{Output, counted, grouped, say, visible},
+    host::{Console, Host},
+    report::{counted, grouped, visible},
     source::path_text,
 };
 
-pub fn run(args: UndoArgs) -> Result<ExitCode> {
-    let Some(path) = &args.journal else { return list(args.quiet) };
-    let Undone { back, as_it_was, left } = Undo::open(path)?.run(args.dry_run);
+pub fn run(args: UndoArgs, host: &Host) -> Result<ExitCode> {
+    let console = Console::plain(host, args.quiet);
+    let Some(path) = &args.journal else { return list(console) };
+    let Undone { back, as_it_was, left } = Undo::open(path, host)?.run(args.dry_run);
     for what in &left {
-        say(&format!("left {}", visible(what)));
+        console.say(&format!("left {}", visible(what)));
     }
-    if !args.quiet {
+    if !console.quiet {
         let would = if args.dry_run { "would be " } else { "" };
         let mut words = vec![format!("{} {would}brought back", counted(back, "file"))];
         if as_it_was > 0 {
@@ -26,16 +28,17 @@ pub fn run(args: UndoArgs) -> Result<ExitCode> {
         if !left.is_empty() {
             words.push(format!("{} left as they are", grouped(left.len() as u64)));
         }
-        say(&words.join("; "));
+        console.say(&words.join("; "));
     }
     Ok(if left.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(2) })
 }
 
 /// The journals in the usual place, one a line: path, what was done, to how many files.
-fn list(quiet: bool) -> Result<ExitCode> {
-    let paths = kept_journals();
-    if paths.is_empty() && !quiet {
-        say("there are no journals; dedup --move, --link, --trash and --delete write them");
+fn list(console: Console<'_>) -> Result<ExitCode> {
+    let paths = kept_journals(&console.host.places);
+    if paths.is_empty() {
+        console
+            .note("there are no journals; dedup --move, --link, --trash and --delete write them");
     }
     let mut lines = String::new();
     for path in &paths {
@@ -46,6 +49,6 @@ fn list(quiet: bool) -> Result<ExitCode> {
         };
         lines += &format!("{}\t{what}\n", path_text(path));
     }
-    Output::print(&lines)?;
+    console.print(&lines)?;
     Ok(ExitCode::SUCCESS)
 }

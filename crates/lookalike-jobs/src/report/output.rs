@@ -9,8 +9,8 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 use tempfile::{NamedTempFile, TempDir};
 
-use super::partial::{PREFIX, Partial, RANDOM, SUFFIX};
-use crate::{args::OutputArgs, source::Stamp};
+use super::partial::{PREFIX, Partial, Partials, RANDOM, SUFFIX};
+use crate::{args::OutputArgs, host::Console, source::Stamp};
 
 /// An open place for data. A file is written under another name until [`finish`](Self::finish).
 pub struct Output {
@@ -18,7 +18,7 @@ pub struct Output {
 }
 
 enum Place {
-    Stdout(io::Stdout),
+    Stdout(Box<dyn Write + Send>),
     /// A pipe or device: nothing to rename.
     Device(File),
     File {
@@ -38,23 +38,12 @@ pub struct FolderOutput {
 
 impl Output {
     /// Opens the output before work starts, so that a wrong name costs no time.
-    pub fn create(args: &OutputArgs) -> Result<Self> {
+    pub fn create(args: &OutputArgs, console: Console<'_>) -> Result<Self> {
         let place = match args.file() {
-            None => Place::Stdout(io::stdout()),
-            Some(target) => Place::open(target, args.force)?,
+            None => Place::Stdout(console.stdout()),
+            Some(target) => Place::open(target, args.force, &console.host.partials)?,
         };
         Ok(Self { place })
-    }
-
-    pub fn stdout() -> Self {
-        Self { place: Place::Stdout(io::stdout()) }
-    }
-
-    /// Writes one text to standard output.
-    pub fn print(text: &str) -> Result<()> {
-        let mut output = Self::stdout();
-        output.write_all(text.as_bytes()).context("cannot write to standard output")?;
-        output.finish()
     }
 
     /// Completes the output: only now a file gets its name.
@@ -66,8 +55,9 @@ impl Output {
         match renamed {
             Ok(_) => Ok(()),
             Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => exists(&target),
-            Err(failed) => Err(failed.error)
-                .with_context(|| format!("{}: cannot be put in place", target.display())),
+            Err(failed) => {
+                Err(failed.error).with_context(|| format!("{}: cannot write", target.display()))
+            }
         }
     }
 }
@@ -91,7 +81,7 @@ impl Write for Output {
 }
 
 impl Place {
-    fn open(target: &Path, replace: bool) -> Result<Self> {
+    fn open(target: &Path, replace: bool, partials: &Partials) -> Result<Self> {
         let name = target.display();
         let is_folder = target.as_os_str().as_encoded_bytes().ends_with(b"/");
         ensure!(!is_folder, "{name}: is the name of a folder; name a file in it");
@@ -108,7 +98,8 @@ impl Place {
         }
         let folder = folder_of(target)?;
         let make = || with_usual_permissions(&mut temporary()).tempfile_in(folder);
-        let (file, partial) = Partial::claim(folder, make, NamedTempFile::path)
+        let (file, partial) = partials
+            .claim(folder, make, NamedTempFile::path)
             .with_context(|| format!("{name}: cannot write into {}", folder.display()))?;
         Ok(Self::File { file, target: target.to_owned(), replace, partial })
     }
@@ -116,20 +107,20 @@ impl Place {
 
 impl FolderOutput {
     /// Opens a folder that is not there yet, or has nothing in it.
-    pub fn create(target: &Path) -> Result<Self> {
+    pub fn create(target: &Path, partials: &Partials) -> Result<Self> {
         let name = target.display();
         if let Ok(mut entries) = target.read_dir() {
             ensure!(
                 entries.next().is_none(),
-                "{name}: there are files in this folder; choose another one, or empty it first"
+                "{name}: the folder is not empty; choose another one, or empty it first"
             );
         } else if target.exists() {
             bail!("{name}: is a file; kept files go to a folder");
         }
         let folder = folder_of(target)?;
-        let (folder, partial) =
-            Partial::claim(folder, || temporary().tempdir_in(folder), TempDir::path)
-                .with_context(|| format!("{name}: cannot write into {}", folder.display()))?;
+        let (folder, partial) = partials
+            .claim(folder, || temporary().tempdir_in(folder), TempDir::path)
+            .with_context(|| format!("{name}: cannot write into {}", folder.display()))?;
         Ok(Self { folder, target: target.to_owned(), partial })
     }
 
@@ -143,7 +134,7 @@ impl FolderOutput {
         give_usual_permissions(self.folder.path());
         // A folder takes the place of an empty one only.
         fs::rename(self.folder.path(), &self.target)
-            .with_context(|| format!("{}: cannot be put in place", self.target.display()))?;
+            .with_context(|| format!("{}: cannot write", self.target.display()))?;
         // It is not temporary any more.
         let _ = self.folder.keep();
         Ok(())
@@ -271,8 +262,5 @@ fn give_usual_permissions(folder: &Path) {
 }
 
 fn exists(target: &Path) -> Result<()> {
-    bail!(
-        "{}: there is such a file; choose another name, or --force to replace it",
-        target.display()
-    )
+    bail!("{}: already exists (use --force to overwrite)", target.display())
 }

@@ -1,5 +1,5 @@
-//! What is left behind if a run is stopped? Nothing: files and folders that are not complete are
-//! known here, and are removed when a signal ends the program; files that were put aside are put back.
+//! Files and folders that are not complete: [`Partials`] knows them, so that nothing is left behind when
+//! a signal ends the program. Files that were put aside are put back.
 
 use std::{
     collections::BTreeMap,
@@ -7,11 +7,15 @@ use std::{
     fs::{self, File},
     io,
     path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// What is being written or worked on right now, and what becomes of it if a signal comes.
-static PARTIALS: Mutex<BTreeMap<PathBuf, Stopped>> = Mutex::new(BTreeMap::new());
+use tempfile::NamedTempFile;
+
+/// What a process is writing or working on at this moment, and what becomes of it if a signal comes.
+/// Clones share what they know.
+#[derive(Clone, Default)]
+pub struct Partials(Arc<Mutex<BTreeMap<PathBuf, Stopped>>>);
 
 /// What becomes of something if a signal comes.
 enum Stopped {
@@ -29,35 +33,38 @@ pub const SUFFIX: &str = ".partial";
 
 /// Something that is not complete, for as long as this lives.
 pub struct Partial {
+    partials: Partials,
     path: PathBuf,
     /// Locked while this process lives, so that others can tell what is left behind.
     _lock: Option<File>,
 }
 
-impl Partial {
+impl Partials {
     /// Makes a temporary file or folder that no signal can leave behind.
     pub fn create<T>(
+        &self,
         make: impl FnOnce() -> io::Result<T>,
         path: impl FnOnce(&T) -> &Path,
-    ) -> io::Result<(T, Self)> {
+    ) -> io::Result<(T, Partial)> {
         // Held while it is made: a signal waits until it is known.
-        let mut partials = lock();
+        let mut partials = self.lock();
         let made = make()?;
         let path = path(&made).to_owned();
         partials.insert(path.clone(), Stopped::Removed);
-        Ok((made, Self { path, _lock: None }))
+        Ok((made, self.partial(path)))
     }
 
     /// As [`create`](Self::create), for an output in this folder: removes what runs that were killed
     /// left there, and lets others tell that this one is alive.
     pub fn claim<T>(
+        &self,
         folder: &Path,
         make: impl Fn() -> io::Result<T>,
         path: impl Fn(&T) -> &Path,
-    ) -> io::Result<(T, Self)> {
+    ) -> io::Result<(T, Partial)> {
         remove_stale(folder);
         loop {
-            let (made, mut partial) = Self::create(&make, &path)?;
+            let (made, mut partial) = self.create(&make, &path)?;
             // Where there are no locks, nothing is removed either.
             partial._lock = File::open(&partial.path).ok().filter(|file| file.lock().is_ok());
             // Another run may have taken it for stale before it was locked.
@@ -69,27 +76,70 @@ impl Partial {
 
     /// Makes a folder of which nothing is left but what is put there.
     pub fn of_folder<T>(
+        &self,
         make: impl FnOnce() -> io::Result<T>,
         path: &Path,
-    ) -> io::Result<(T, Self)> {
-        let mut partials = lock();
+    ) -> io::Result<(T, Partial)> {
+        let mut partials = self.lock();
         let made = make()?;
         partials.insert(path.to_owned(), Stopped::Tidied);
-        Ok((made, Self { path: path.to_owned(), _lock: None }))
+        Ok((made, self.partial(path.to_owned())))
     }
 
     /// Renames a file to a path that nobody else uses; a signal puts it back.
-    pub fn aside(home: &Path, path: &Path) -> io::Result<Self> {
-        let mut partials = lock();
+    pub fn aside(&self, home: &Path, path: &Path) -> io::Result<Partial> {
+        let mut partials = self.lock();
         fs::rename(home, path)?;
         partials.insert(path.to_owned(), Stopped::PutBack(home.to_owned()));
-        Ok(Self { path: path.to_owned(), _lock: None })
+        Ok(self.partial(path.to_owned()))
     }
 
+    /// Removes what is not complete, and puts back what was put aside. For a process that is about to
+    /// end: whoever makes or finishes anything from now on waits for ever.
+    pub fn clean_up(&self) {
+        let partials = self.lock();
+        // What is in a folder comes before the folder.
+        for (path, stopped) in partials.iter().rev() {
+            let _ = match stopped {
+                Stopped::Removed => fs::remove_file(path).or_else(|_| fs::remove_dir_all(path)),
+                Stopped::Tidied => fs::remove_dir(path),
+                Stopped::PutBack(home) => crate::act::put_back(path, home),
+            };
+        }
+        std::mem::forget(partials);
+    }
+
+    fn partial(&self, path: PathBuf) -> Partial {
+        Partial { partials: self.clone(), path, _lock: None }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Stopped>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Partial {
     /// Puts something into a folder, which no signal removes meanwhile.
     pub fn fill<T>(&self, put: impl FnOnce(&Path) -> T) -> T {
-        let _held = lock();
+        let _held = self.partials.lock();
         put(&self.path)
+    }
+}
+
+/// How a file is called until it is complete.
+pub struct PartialName<'p> {
+    /// Who cleans up if the process is stopped meanwhile.
+    pub partials: &'p Partials,
+    /// Of this file alone.
+    pub name: String,
+}
+
+impl PartialName<'_> {
+    /// A new file of this name.
+    pub fn create_in(&self, folder: &Path) -> io::Result<(NamedTempFile, Partial)> {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(&self.name).rand_bytes(0);
+        self.partials.create(|| builder.tempfile_in(folder), NamedTempFile::path)
     }
 }
 
@@ -114,50 +164,6 @@ fn is_partial(name: &OsStr) -> bool {
 
 impl Drop for Partial {
     fn drop(&mut self) {
-        lock().remove(&self.path);
+        self.partials.lock().remove(&self.path);
     }
 }
-
-fn lock() -> MutexGuard<'static, BTreeMap<PathBuf, Stopped>> {
-    PARTIALS.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// From now on, Ctrl-C and its kin remove what is not complete, and put back what was put aside,
-/// before they end the program.
-#[cfg(unix)]
-pub fn remove_when_stopped() {
-    use signal_hook::{
-        consts::{SIGHUP, SIGINT, SIGTERM},
-        iterator::Signals,
-        low_level::emulate_default_handler,
-    };
-    let caught = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|&signal| !is_ignored(signal));
-    let Ok(mut signals) = Signals::new(caught) else { return };
-    std::thread::spawn(move || {
-        if let Some(signal) = signals.forever().next() {
-            // Never released: nothing new may begin.
-            let partials = lock();
-            // What is in a folder comes before the folder.
-            for (path, stopped) in partials.iter().rev() {
-                let _ = match stopped {
-                    Stopped::Removed => fs::remove_file(path).or_else(|_| fs::remove_dir_all(path)),
-                    Stopped::Tidied => fs::remove_dir(path),
-                    Stopped::PutBack(home) => crate::act::put_back(path, home),
-                };
-            }
-            let _ = emulate_default_handler(signal);
-        }
-    });
-}
-
-/// Whether whoever started us wants this signal to pass by, as `nohup` does. Linux tells.
-#[cfg(unix)]
-fn is_ignored(signal: i32) -> bool {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
-}
-
-#[cfg(not(unix))]
-pub fn remove_when_stopped() {}

@@ -10,7 +10,7 @@ use super::{
     Output,
     table::{Cell, Kind, TableFile, TableWriter},
 };
-use crate::{args::OutputArgs, source::Ids};
+use crate::{args::OutputArgs, host::Console, source::Ids};
 
 const COLUMNS: &[(&str, Kind)] = &[
     ("file", Kind::Word),
@@ -40,11 +40,11 @@ pub struct SkippedWriter {
 
 impl SkippedWriter {
     /// Opens the file before work starts, so that a wrong name costs no time.
-    pub fn create(file: &Path, force: bool) -> Result<Self> {
+    pub fn create(file: &Path, force: bool, console: Console<'_>) -> Result<Self> {
         let place = OutputArgs { output: Some(file.to_owned()), force };
         let format = TableFile::of(place.file())?;
         let no_ids = Ids::new(Vec::new());
-        let table = TableWriter::new(Output::create(&place)?, format, COLUMNS, &no_ids)?;
+        let table = TableWriter::new(Output::create(&place, console)?, format, COLUMNS, &no_ids)?;
         Ok(Self { table, failed: Ok(()) })
     }
 

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{counted, grouped, rate, say};
+use super::{counted, grouped, rate};
 use crate::{
-    args::TalkArgs,
+    host::Console,
     source::{Reason, Skipped},
 };
 
@@ -28,23 +28,20 @@ pub struct Figure {
 
 impl Summary<'_> {
     /// Says it on stderr in the form that was asked for, on one line for people.
-    pub fn say(&self, talk: TalkArgs) {
-        self.say_as(talk, Self::text);
+    pub fn say(&self, console: Console<'_>) {
+        self.say_as(console, Self::text);
     }
 
     /// As [`say`](Self::say), but one line for each figure, for runs with much to tell.
-    pub fn say_labelled(&self, talk: TalkArgs) {
-        self.say_as(talk, Self::labelled);
+    pub fn say_labelled(&self, console: Console<'_>) {
+        self.say_as(console, Self::labelled);
     }
 
-    fn say_as(&self, talk: TalkArgs, words: fn(&Self) -> String) {
-        if !talk.quiet {
-            self.skipped.lines().for_each(|line| say(&line));
-        }
-        if talk.json {
-            say(&self.json());
-        } else if !talk.quiet {
-            say(&words(self));
+    fn say_as(&self, console: Console<'_>, words: fn(&Self) -> String) {
+        self.skipped.lines().for_each(|line| console.note(&line));
+        match console.json {
+            true => console.say(&self.json()),
+            false => console.note(&words(self)),
         }
     }
 

@@ -365,6 +365,7 @@ mod tests {
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
     use super::*;
+    use crate::host::{Console, Host};
     use crate::{
         args::OutputArgs,
         report::{GroupWriter, PairWriter, RemovedRow, RemovedWriter},
@@ -382,7 +383,7 @@ mod tests {
         let path: PathBuf = folder.path().join(name);
         let file = TableFile::of(Some(&path)).unwrap();
         let args = OutputArgs { output: Some(path.clone()), force: false };
-        write(Output::create(&args).unwrap(), file);
+        write(Output::create(&args, Console::plain(&Host::silent(), true)).unwrap(), file);
         fs::read(path).unwrap()
     }
 

@@ -115,15 +115,15 @@ impl Cache {
         Self::default()
     }
 
-    /// Opens a cache; makes one if there is none.
-    pub fn open(path: &Path) -> Self {
-        Self::try_open(path).unwrap_or_else(|error| Self {
+    /// Opens a cache, or creates it. Relative paths of files start from `base`.
+    pub fn open(path: &Path, base: &Path) -> Self {
+        Self::try_open(path, base).unwrap_or_else(|error| Self {
             note: Some(format!("note: no cache at {}: {error}", super::path_text(path))),
             ..Self::default()
         })
     }
 
-    fn try_open(path: &Path) -> io::Result<Self> {
+    fn try_open(path: &Path, base: &Path) -> io::Result<Self> {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
         }
@@ -143,7 +143,7 @@ impl Cache {
         if !content.is_empty() && !content.starts_with(&FIRST_LINE[..16]) {
             return Err(io::Error::other("is something else, and left alone"));
         }
-        let base = std::env::current_dir()?;
+        let base = base.to_owned();
         let mut cache = Self { content, base, ..Self::default() };
         let end = cache.index();
         if writable {
@@ -289,11 +289,6 @@ fn checksum(payload: &[u8]) -> u64 {
     FeatureHash::Xxh3.hash(2, payload)
 }
 
-/// Where the cache is, if the user says nothing: `$XDG_CACHE_HOME/lookalike/images.cache`.
-pub fn usual_cache() -> Option<PathBuf> {
-    Some(crate::places::cache()?.join("images.cache"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -335,12 +330,12 @@ mod tests {
     fn what_was_kept_is_there_until_the_file_changes() {
         let files = Files::new();
         let (a, b) = (files.file("a", "one", 10), files.file("b", "two", 10));
-        let cache = Cache::open(&files.cache());
+        let cache = Cache::open(&files.cache(), Path::new("/"));
         put(&cache, &a, "pdq 1", "A");
         put(&cache, &a, "phash 1", "other");
         put(&cache, &b, "pdq 1", "");
         drop(cache);
-        let cache = Cache::open(&files.cache());
+        let cache = Cache::open(&files.cache(), Path::new("/"));
         assert_eq!(get(&cache, &a, "pdq 1").as_deref(), Some("A"));
         assert_eq!(get(&cache, &a, "phash 1").as_deref(), Some("other"));
         assert_eq!(get(&cache, &b, "pdq 1").as_deref(), Some(""));
@@ -349,7 +344,10 @@ mod tests {
         assert_eq!(get(&cache, &a, "pdq 1"), None);
         put(&cache, &a, "pdq 1", "B");
         drop(cache);
-        assert_eq!(get(&Cache::open(&files.cache()), &a, "pdq 1").as_deref(), Some("B"));
+        assert_eq!(
+            get(&Cache::open(&files.cache(), Path::new("/")), &a, "pdq 1").as_deref(),
+            Some("B")
+        );
     }
 
     #[test]
@@ -357,7 +355,7 @@ mod tests {
     fn a_change_that_hides_its_time_is_seen() {
         let files = Files::new();
         let a = files.file("a", "one", 10);
-        let cache = Cache::open(&files.cache());
+        let cache = Cache::open(&files.cache(), Path::new("/"));
         put(&cache, &a, "r", "A");
         drop(cache);
         let old = a.metadata().unwrap();
@@ -369,7 +367,7 @@ mod tests {
         }
         let new = a.metadata().unwrap();
         assert_eq!((new.len(), new.modified().unwrap()), (old.len(), old.modified().unwrap()));
-        assert_eq!(get(&Cache::open(&files.cache()), &a, "r"), None);
+        assert_eq!(get(&Cache::open(&files.cache(), Path::new("/")), &a, "r"), None);
     }
 
     #[cfg(unix)]
@@ -388,7 +386,7 @@ mod tests {
     fn a_file_that_is_being_written_is_not_kept() {
         let files = Files::new();
         let fresh = files.file("fresh", "one", 0);
-        let cache = Cache::open(&files.cache());
+        let cache = Cache::open(&files.cache(), Path::new("/"));
         put(&cache, &fresh, "r", "A");
         // Changed between the look before and the look after.
         let torn = files.file("torn", "one", 10);
@@ -396,7 +394,7 @@ mod tests {
         files.file("torn", "more", 10);
         cache.put(&torn, "r", &before, &torn.metadata().unwrap(), b"A");
         drop(cache);
-        let cache = Cache::open(&files.cache());
+        let cache = Cache::open(&files.cache(), Path::new("/"));
         assert_eq!((get(&cache, &fresh, "r"), get(&cache, &torn, "r")), (None, None));
     }
 
@@ -404,7 +402,7 @@ mod tests {
     fn a_cache_that_is_cut_anywhere_has_what_was_whole_and_goes_on() {
         let files = Files::new();
         let paths: Vec<_> = (0..5).map(|number| files.file(&number.to_string(), "x", 10)).collect();
-        let cache = Cache::open(&files.cache());
+        let cache = Cache::open(&files.cache(), Path::new("/"));
         paths.iter().for_each(|path| put(&cache, path, "r", "value"));
         drop(cache);
         let whole = fs::read(files.cache()).unwrap();
@@ -412,7 +410,7 @@ mod tests {
         for cut in 0..whole.len() {
             fs::write(files.cache(), &whole[..cut]).unwrap();
             let left = cut.saturating_sub(FIRST_LINE.len()) / size;
-            let cache = Cache::open(&files.cache());
+            let cache = Cache::open(&files.cache(), Path::new("/"));
             if cut > 0 && cut < 16 {
                 assert!(cache.note().unwrap().contains("is something else"), "{cut}");
                 continue;
@@ -420,7 +418,7 @@ mod tests {
             assert_eq!(cache.entries.len(), left, "{cut}");
             put(&cache, &paths[4], "r", "new");
             drop(cache);
-            let cache = Cache::open(&files.cache());
+            let cache = Cache::open(&files.cache(), Path::new("/"));
             assert_eq!(cache.entries.len(), left + 1, "{cut}");
             assert_eq!(get(&cache, &paths[4], "r").as_deref(), Some("new"));
         }
@@ -430,7 +428,7 @@ mod tests {
     fn a_damaged_entry_is_never_believed() {
         let files = Files::new();
         let a = files.file("a", "one", 10);
-        let cache = Cache::open(&files.cache());
+        let cache = Cache::open(&files.cache(), Path::new("/"));
         put(&cache, &a, "r", "A");
         drop(cache);
         let whole = fs::read(files.cache()).unwrap();
@@ -438,7 +436,7 @@ mod tests {
             let mut damaged = whole.clone();
             damaged[place] ^= 1;
             fs::write(files.cache(), damaged).unwrap();
-            assert_eq!(get(&Cache::open(&files.cache()), &a, "r"), None, "{place}");
+            assert_eq!(get(&Cache::open(&files.cache(), Path::new("/")), &a, "r"), None, "{place}");
         }
     }
 
@@ -446,13 +444,13 @@ mod tests {
     fn two_runs_at_once_disturb_nobody() {
         let files = Files::new();
         let (a, b) = (files.file("a", "one", 10), files.file("b", "two", 10));
-        let first = Cache::open(&files.cache());
-        let second = Cache::open(&files.cache());
+        let first = Cache::open(&files.cache(), Path::new("/"));
+        let second = Cache::open(&files.cache(), Path::new("/"));
         assert!(second.writer.is_none());
         put(&second, &b, "r", "B");
         put(&first, &a, "r", "A");
         drop((first, second));
-        let cache = Cache::open(&files.cache());
+        let cache = Cache::open(&files.cache(), Path::new("/"));
         assert_eq!(get(&cache, &a, "r").as_deref(), Some("A"));
         assert_eq!(get(&cache, &b, "r"), None);
     }
@@ -463,17 +461,17 @@ mod tests {
         let a = files.file("a", "one", 10);
         let b = files.file("b", "two", 10);
         let long = "x".repeat(1 << 18);
-        let cache = Cache::open(&files.cache());
+        let cache = Cache::open(&files.cache(), Path::new("/"));
         put(&cache, &b, "r", "B");
         (0..6).for_each(|_| put(&cache, &a, "r", &long));
         drop(cache);
         assert!(files.cache().metadata().unwrap().len() > 6 << 18);
-        let cache = Cache::open(&files.cache());
+        let cache = Cache::open(&files.cache(), Path::new("/"));
         assert_eq!(get(&cache, &a, "r").as_deref(), Some(long.as_str()));
         put(&cache, &a, "s", "more");
         drop(cache);
         assert!(files.cache().metadata().unwrap().len() < 2 << 18);
-        let cache = Cache::open(&files.cache());
+        let cache = Cache::open(&files.cache(), Path::new("/"));
         assert_eq!(get(&cache, &a, "r").as_deref(), Some(long.as_str()));
         assert_eq!(get(&cache, &a, "s").as_deref(), Some("more"));
         assert_eq!(get(&cache, &b, "r").as_deref(), Some("B"));
@@ -483,12 +481,12 @@ mod tests {
     fn what_cannot_be_a_cache_is_left_alone() {
         let files = Files::new();
         let other = files.file("other", "precious, and not ours at all", 10);
-        let cache = Cache::open(&other);
+        let cache = Cache::open(&other, Path::new("/"));
         assert!(cache.note().unwrap().contains("is something else, and left alone"));
         put(&cache, &other, "r", "A");
         drop(cache);
         assert_eq!(fs::read_to_string(&other).unwrap(), "precious, and not ours at all");
-        let nowhere = Cache::open(&other.join("cache"));
+        let nowhere = Cache::open(&other.join("cache"), Path::new("/"));
         assert!(nowhere.note().is_some());
         put(&nowhere, &other, "r", "A");
         assert_eq!(get(&nowhere, &other, "r"), None);

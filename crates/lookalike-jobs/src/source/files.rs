@@ -31,7 +31,7 @@ use super::{
     sidecar::{Sidecars, is_sidecar},
     stamp::Stamp,
 };
-use crate::report::{FolderOutput, counted, grouped, visible};
+use crate::report::{FolderOutput, Partials, counted, grouped, visible};
 
 /// Digests are handed on in batches of so many files.
 const BATCH: usize = 1 << 10;
@@ -311,7 +311,7 @@ impl Files {
     }
 
     /// Opens the folder for what is kept, before work starts.
-    pub fn open_kept(&self, target: Option<&Path>) -> Result<FolderOutput> {
+    pub fn open_kept(&self, target: Option<&Path>, partials: &Partials) -> Result<FolderOutput> {
         let mut taken = BTreeMap::new();
         for file in &self.files {
             if let Some(other) = taken.insert(&file.relative, &file.name) {
@@ -322,7 +322,8 @@ impl Files {
                 );
             }
         }
-        FolderOutput::create(target.context("kept files go to a folder; name one with -o")?)
+        let target = target.context("kept files go to a folder; name one with -o")?;
+        FolderOutput::create(target, partials)
     }
 
     /// The file of an image, as it was when it was read.

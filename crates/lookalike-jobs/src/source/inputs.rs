@@ -17,7 +17,8 @@ use super::{
 use crate::{
     act::Reread,
     args::OutputArgs,
-    report::{Progress, id_text},
+    host::{Console, Progress},
+    report::id_text,
 };
 
 /// The inputs of a command, open.
@@ -44,7 +45,7 @@ pub struct Reading<'a> {
     pub is_other: bool,
     /// Called now and then, from any thread. If it unwinds, so does the reading.
     pub on_beat: &'a (dyn Fn() + Sync),
-    pub progress: &'a Progress,
+    pub progress: &'a Progress<'a>,
 }
 
 /// Takes a text apart. Texts are handed over one after the other, in order.
@@ -284,11 +285,13 @@ impl Inputs {
 
     /// Opens the place for what is kept before work starts, so that what cannot be written costs no
     /// time.
-    pub fn open_kept(&self, output: &OutputArgs) -> Result<KeptOutput> {
+    pub fn open_kept(&self, output: &OutputArgs, console: Console<'_>) -> Result<KeptOutput> {
         match self {
-            Self::Records(rows) => rows.open_kept(output),
-            Self::Files(files) => Ok(KeptOutput::Folder(files.open_kept(output.file())?)),
-            Self::Prints(prints) => prints.open_kept(output),
+            Self::Records(rows) => rows.open_kept(output, console),
+            Self::Files(files) => {
+                Ok(KeptOutput::Folder(files.open_kept(output.file(), &console.host.partials)?))
+            }
+            Self::Prints(prints) => prints.open_kept(output, console),
         }
     }
 

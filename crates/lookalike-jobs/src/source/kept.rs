@@ -19,6 +19,7 @@ use super::{
 };
 use crate::{
     args::{Format, OutputArgs},
+    host::Console,
     report::{FolderOutput, Output, PackedOutput, Packing},
 };
 
@@ -41,7 +42,7 @@ pub struct Kept {
 
 impl Rows {
     /// Opens the output before work starts, so that what cannot be written costs no time.
-    pub fn open_kept(&self, args: &OutputArgs) -> Result<KeptOutput> {
+    pub fn open_kept(&self, args: &OutputArgs, console: Console<'_>) -> Result<KeptOutput> {
         let format = self.one_format()?;
         if let Some(target) = args.file() {
             check_ending(target, format)?;
@@ -52,15 +53,15 @@ impl Rows {
                 let Some(target) = args.file() else {
                     bail!("kept files go to a folder; name one with -o")
                 };
-                Ok(KeptOutput::Folder(FolderOutput::create(target)?))
+                Ok(KeptOutput::Folder(FolderOutput::create(target, &console.host.partials)?))
             }
             Format::Parquet => {
                 self.check_tables()?;
-                Ok(KeptOutput::Table(Output::create(args)?))
+                Ok(KeptOutput::Table(Output::create(args, console)?))
             }
             _ => {
                 self.check_headers()?;
-                Ok(KeptOutput::Records(packed(args)?))
+                Ok(KeptOutput::Records(packed(args, console)?))
             }
         }
     }
@@ -174,7 +175,7 @@ impl Rows {
 
 impl Fingerprints {
     /// Opens the output before work starts, so that what cannot be written costs no time.
-    pub fn open_kept(&self, args: &OutputArgs) -> Result<KeptOutput> {
+    pub fn open_kept(&self, args: &OutputArgs, console: Console<'_>) -> Result<KeptOutput> {
         if let Some(other) = self.other_form() {
             let formats = if self.array.is_some() { [ARRAY, LINES] } else { [LINES, ARRAY] };
             return Err(two_formats([&self.inputs[0], other], formats));
@@ -182,7 +183,7 @@ impl Fingerprints {
         if let Some(target) = args.file() {
             check_print_ending(target, self.array.is_some())?;
         }
-        Ok(KeptOutput::Records(packed(args)?))
+        Ok(KeptOutput::Records(packed(args, console)?))
     }
 
     /// Writes all items for which `keep` is true, and all lines that are no items.
@@ -227,9 +228,9 @@ const LINES: &str = "lines of fingerprints";
 const ARRAY: &str = "a NumPy array";
 
 /// Records go to one file, packed as its name says.
-fn packed(args: &OutputArgs) -> Result<PackedOutput> {
+fn packed(args: &OutputArgs, console: Console<'_>) -> Result<PackedOutput> {
     let packing = Packing::of(args.file())?;
-    PackedOutput::new(Output::create(args)?, packing)
+    PackedOutput::new(Output::create(args, console)?, packing)
 }
 
 fn write_records(inputs: &[Input], choice: &mut Choice<'_>, output: PackedOutput) -> Result<()> {

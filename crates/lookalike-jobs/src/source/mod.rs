@@ -40,7 +40,7 @@ mod warc;
 
 pub use budget::Budget;
 pub use bytes::Bytes;
-pub use cache::{Cache, usual_cache};
+pub use cache::Cache;
 pub use field::{Content, Key};
 pub use files::{FileItem, FileReading, Files, are_images, read_file};
 pub use fingerprints::{Fingerprints, PrintOptions, guess_kind};

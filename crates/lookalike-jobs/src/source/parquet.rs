@@ -149,7 +149,7 @@ impl Iterator for Batches {
 /// Decoders of damaged data may panic; here that is one more way to fail.
 fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     // What it worked on is not used again after a panic.
-    let done = report::without_panic_message(|| catch_unwind(AssertUnwindSafe(work)));
+    let done = catch_unwind(AssertUnwindSafe(work));
     done.unwrap_or_else(|_| Err(damaged(&"its content makes no sense")))
 }
 

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, path::Path};
 
 use anyhow::{Result, anyhow, ensure};
 
+use crate::host::Console;
 use crate::report::{SkippedRow, SkippedWriter, counted, visible};
 
 /// Something that cannot be used: where, why, and what to do about it.
@@ -160,9 +161,9 @@ impl Skipped {
     }
 
     /// Lists everything in this file, which is `--skipped`; without one, says that it can be had.
-    pub fn listed_in(self, file: Option<&Path>, force: bool) -> Result<Self> {
+    pub fn listed_in(self, file: Option<&Path>, force: bool, console: Console<'_>) -> Result<Self> {
         let list = match file {
-            Some(file) => List::File(Box::new(SkippedWriter::create(file, force)?)),
+            Some(file) => List::File(Box::new(SkippedWriter::create(file, force, console)?)),
             None => List::Offered,
         };
         Ok(Self { list, ..self })

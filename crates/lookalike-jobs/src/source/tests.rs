@@ -22,7 +22,8 @@ use tempfile::TempDir;
 use super::*;
 use crate::{
     args::{Format, OutputArgs},
-    report::{json_id, remove_when_stopped},
+    host::{Console, Host},
+    report::json_id,
 };
 
 const PACKINGS: [&str; 5] = ["", ".gz", ".zst", ".bz2", ".xz"];
@@ -486,7 +487,7 @@ fn to(path: &Path) -> OutputArgs {
 fn keep_even(paths: &[PathBuf], options: RowOptions, output: &Path) -> anyhow::Result<Kept> {
     let mut skipped = Skipped::unless(false);
     let mut rows = Rows::open(paths, options, &mut skipped)?;
-    let kept = rows.open_kept(&to(output))?;
+    let kept = rows.open_kept(&to(output), Console::plain(&Host::silent(), true))?;
     rows.read(&mut skipped, &mut |_| Ok(()))?;
     rows.write_kept(&|item| item % 2 == 0, kept)
 }
@@ -597,9 +598,7 @@ fn kept_files_are_copied_under_their_paths() {
     let modified = |path: PathBuf| path.metadata().unwrap().modified().unwrap();
     assert_eq!(modified(output.join("a.txt")), modified(corpus.path("in/a.txt")));
     let error = keep_even(&[corpus.path("in")], options(), &output).unwrap_err().to_string();
-    assert!(
-        error.ends_with("there are files in this folder; choose another one, or empty it first")
-    );
+    assert!(error.ends_with("the folder is not empty; choose another one, or empty it first"));
     corpus.write("other/a.txt", "4");
     let both = [corpus.path("in"), corpus.path("other")];
     let error = keep_even(&both, options(), &corpus.path("k2")).unwrap_err().to_string();
@@ -632,7 +631,9 @@ fn an_input_that_changes_between_readings_is_noticed() {
     rows.read(&mut skipped, &mut |_| Ok(())).unwrap();
     for text in [jsonl() + "{}\n", "{}\n".to_owned()] {
         fs::write(&path, text).unwrap();
-        let output = rows.open_kept(&to(&corpus.path("k.jsonl"))).unwrap();
+        let output = rows
+            .open_kept(&to(&corpus.path("k.jsonl")), Console::plain(&Host::silent(), true))
+            .unwrap();
         let error = rows.write_kept(&|_| true, output).unwrap_err().to_string();
         assert!(error.contains("changed while it was read"), "{error}");
         assert!(!corpus.path("k.jsonl").exists());
@@ -828,12 +829,11 @@ fn what_is_read_does_not_depend_on_threads() {
 
 #[test]
 fn nothing_is_left_of_an_output_that_is_given_up() {
-    remove_when_stopped();
     let corpus = Corpus::new();
     let path = corpus.write("in/a.txt", "text");
     let mut skipped = Skipped::unless(true);
     let rows = Rows::open(&[path], options(), &mut skipped).unwrap();
-    drop(rows.open_kept(&to(&corpus.path("kept"))).unwrap());
+    drop(rows.open_kept(&to(&corpus.path("kept")), Console::plain(&Host::silent(), true)).unwrap());
     let names: Vec<_> = fs::read_dir(corpus.folder.path()).unwrap().collect();
     assert_eq!(names.len(), 1);
 }
@@ -871,7 +871,7 @@ proptest::proptest! {
             }
             if format != Format::Text {
                 let target = OutputArgs { output: Some(corpus.path("kept")), force: true };
-                let output = rows.open_kept(&target).unwrap();
+                let output = rows.open_kept(&target, Console::plain(&Host::silent(), true)).unwrap();
                 rows.write_kept(&|_| true, output).unwrap();
                 proptest::prop_assert_eq!(fs::read(corpus.path("kept")).unwrap(), content);
             }

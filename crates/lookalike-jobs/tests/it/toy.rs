@@ -7,7 +7,7 @@ use lookalike::{
     Radius, Reads, RecipeText, Registration, Registry, Scale, Settings, Shape, Unfit, UsageError,
     Width, digest::DigestRef,
 };
-use lookalike_jobs::run_with;
+use lookalike_jobs::{Host, Job};
 
 /// Numbers that are alike within a tolerance.
 struct Numbers;
@@ -117,7 +117,10 @@ fn run(folder: &Path, args: &[&str]) -> ExitCode {
         None => OsString::from(arg),
     });
     let all = [OsString::from("lookalike")].into_iter().chain(args);
-    run_with(all, &registry())
+    match Job::parse(all).unwrap().run_with(&Host::silent(), &registry()) {
+        Ok(code) => code,
+        Err(_) => ExitCode::from(2),
+    }
 }
 
 fn folder() -> tempfile::TempDir {

@@ -54,10 +54,11 @@ impl About {
 
 /// How candidates are found, and with what they are compared, is up to each search.
 fn criteria_to_json(by: &Criteria) -> Value {
-    let Criteria { similarity, distance, parts, background, .. } = by;
+    let Criteria { similarity, distance, turned, parts, background, .. } = by;
     json!({
         "similarity": similarity.map(Similarity::get),
         "distance": distance.map(Radius::bits),
+        "turned": turned,
         "parts": parts,
         "background": background.prints().map(|print| print.0[0]).collect::<Vec<_>>(),
     })
@@ -79,6 +80,7 @@ fn criteria_from_json(value: &Value) -> Option<Criteria> {
     Some(Criteria {
         similarity,
         distance,
+        turned: field("turned")?.as_bool()?,
         parts: field("parts")?.as_bool()?,
         reach: Reach::Declared,
         background: Arc::new(Background::new(background)),

@@ -95,6 +95,15 @@ pub enum CollectionError {
         /// Commits that were acknowledged.
         expected: u64,
     },
+    /// The file that notes what was acknowledged is not what was written.
+    #[error(
+        "{}: differs from its checksum, so nobody would notice if the last commits were lost; repair \
+         the collection, which writes it again", path.display()
+    )]
+    Head {
+        /// The file.
+        path: PathBuf,
+    },
     /// The system refused to read or write.
     #[error("{}: {action}: {source}", path.display())]
     Io {

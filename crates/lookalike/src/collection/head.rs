@@ -30,10 +30,22 @@ impl Head {
     /// Notes that this state was committed. Gives up the file if that fails: what it says is right
     /// then, too, only older.
     pub fn advance(mut self, state: State) -> Option<Self> {
-        let commits = state.commits.to_le_bytes();
-        let bytes = [commits, xxh3_64(&commits).to_le_bytes()].concat();
-        self.file.rewind().and_then(|()| self.file.write_all(&bytes)).ok()?;
+        let bytes = encode(state.commits);
+        let length = bytes.len() as u64;
+        let written = self.file.rewind().and_then(|()| self.file.write_all(&bytes));
+        written.and_then(|()| self.file.set_len(length)).ok()?;
         Some(self)
+    }
+
+    /// Refuses a file that holds something else than a number, and what [`check`](Self::check) refuses.
+    /// There may be none, or one that nothing was written to yet.
+    pub fn verify(folder: &Path, truth: &Path, state: State) -> Result<(), CollectionError> {
+        let path = path(folder);
+        let is_written = path.metadata().is_ok_and(|file| file.len() > 0);
+        if is_written && acknowledged(folder).is_none() {
+            return Err(CollectionError::Head { path });
+        }
+        Self::check(folder, truth, state)
     }
 
     /// Refuses a truth that is older than what was acknowledged.
@@ -47,6 +59,15 @@ impl Head {
             _ => Ok(()),
         }
     }
+}
+
+/// What the file holds: the number, and its checksum.
+pub fn encode(commits: u64) -> [u8; 16] {
+    let commits = commits.to_le_bytes();
+    let mut bytes = [0; 16];
+    bytes[..8].copy_from_slice(&commits);
+    bytes[8..].copy_from_slice(&xxh3_64(&commits).to_le_bytes());
+    bytes
 }
 
 fn path(folder: &Path) -> PathBuf {

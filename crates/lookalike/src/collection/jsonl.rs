@@ -2,7 +2,8 @@
 //!
 //! One JSON object a line and item: `id`, `fingerprint`, `digest` (in base64; left out where a
 //! fingerprint is all there is), `content`, `sequence`, `inserted`, `payload`. The first line also says
-//! what the items are.
+//! what the items are: `kind`, `recipe`, `bits`, and unless fingerprints are all there is, `recipe_id`, a
+//! hash of all that decides digests.
 
 use std::{
     io::{self, BufRead, Write},
@@ -179,9 +180,14 @@ impl Collection {
         let value: Value = serde_json::from_str(line)
             .map_err(|error| Refused::Line(format!("not a JSON object: {error}")))?;
         if let Some(recipe) = value.get("recipe").and_then(Value::as_str) {
-            let own = self.kind().recipe();
-            if recipe != own {
-                let (collection, given) = (own, recipe.to_owned());
+            let collection = self.kind().recipe();
+            let given = match value.get("recipe_id").and_then(Value::as_str) {
+                Some(id) if recipe == collection && id != self.kind().stored().digest_id() => {
+                    Some(format!("{recipe}, with another model or measure"))
+                }
+                _ => (recipe != collection).then(|| recipe.to_owned()),
+            };
+            if let Some(given) = given {
                 return Err(Refused::Recipe(CollectionError::Recipe { collection, given }));
             }
         }
@@ -212,6 +218,9 @@ impl<'a, W: Write> Lines<'a, W> {
             line.insert("kind".into(), self.kind.name().into());
             line.insert("recipe".into(), self.kind.recipe().into());
             line.insert("bits".into(), self.shape.width.bits().into());
+            if !self.shape.is_bare {
+                line.insert("recipe_id".into(), self.kind.stored().digest_id().into());
+            }
         }
         self.written += 1;
         writeln!(self.output, "{}", in_order(&line))
@@ -245,7 +254,7 @@ fn line(item: &StoredItem, shape: Shape) -> Map<String, Value> {
 }
 
 /// The fields of a line, in the order people look for them.
-const FIELDS: [&str; 10] = [
+const FIELDS: [&str; 11] = [
     "id",
     "fingerprint",
     "digest",
@@ -256,6 +265,7 @@ const FIELDS: [&str; 10] = [
     "kind",
     "recipe",
     "bits",
+    "recipe_id",
 ];
 
 fn in_order(line: &Map<String, Value>) -> String {

@@ -49,8 +49,8 @@ pub fn check(item: &NewItem<'_>, shape: Shape) -> Result<(), String> {
         .map_err(|error| format!("the payload is not JSON: {error}"))
 }
 
-/// What is wrong with a digest that is to be stored.
-fn check_digest(digest: &Digest, shape: Shape) -> Result<(), String> {
+/// What is wrong with a digest that is to be stored, or was.
+pub fn check_digest(digest: &Digest, shape: Shape) -> Result<(), String> {
     if digest.is_empty() {
         return Err("it is empty: alike nothing".to_owned());
     }
@@ -68,7 +68,7 @@ fn check_digest(digest: &Digest, shape: Shape) -> Result<(), String> {
     Ok(())
 }
 
-/// What is wrong with a digest that is stored, or searched for.
+/// What is wrong with a digest that is searched for.
 pub fn check_shape(digest: &Digest, shape: Shape) -> Result<(), String> {
     let bits = shape.width.bits();
     if digest.prints.len() > shape.prints {

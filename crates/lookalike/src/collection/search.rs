@@ -40,7 +40,7 @@ pub struct Question<'a> {
 
 /// A query and an item that may be alike it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Candidate {
+pub struct Candidate {
     query: u32,
     item: u32,
     /// Only if they have a key in common, too.
@@ -58,7 +58,7 @@ struct Hit {
 
 impl<'a> Question<'a> {
     /// Among so many items with so many features. A distance wider than the tables were made for is
-    /// refused.
+    /// refused; where there is no table for what is asked, every item is judged.
     pub fn new(
         kind: &'a dyn Kind,
         by: &'a Criteria,
@@ -67,19 +67,18 @@ impl<'a> Question<'a> {
     ) -> Result<Self, IndexError> {
         let mut question =
             Self { kind, by, layout, lookups: kind.lookups(by), keys: None, keys_are_kept: false };
+        if !question.lookups.iter().all(|lookup| layout.answers(lookup)) {
+            question.lookups = vec![Lookup::Every];
+        }
         let bits = Radius::new(layout.shape.width.bits());
         for lookup in &mut question.lookups {
-            let is_kept = match lookup {
+            match lookup {
                 Lookup::Near { radius, .. } => {
                     *radius = (*radius).min(bits);
-                    check_radius(layout.place(Source::Upright), *radius)?
+                    check_radius(layout.place(Source::Upright), *radius)?;
                 }
                 Lookup::Parts(search) => check_radius(layout.place(Source::Parts), search.radius)?,
-                Lookup::Overlap { .. } => layout.keys.is_some(),
-                Lookup::Every => true,
-            };
-            if !is_kept {
-                *lookup = Lookup::Every;
+                Lookup::Overlap { .. } | Lookup::Every => {}
             }
             if let Lookup::Overlap { verify, reach } = *lookup
                 && let Some(recall) = asked_recall(reach, items, features)
@@ -247,7 +246,7 @@ impl<'a> Question<'a> {
     }
 
     /// Items of one run that may be alike the queries, each once.
-    fn candidates(
+    pub fn candidates(
         &self,
         tables: &Tables,
         items: u32,
@@ -367,13 +366,13 @@ impl<'a> Question<'a> {
     }
 }
 
-/// Whether there is a table; one with a smaller radius is refused.
-fn check_radius(place: Option<(usize, Radius)>, asked: Radius) -> Result<bool, IndexError> {
+/// Refuses a radius wider than that of the table.
+fn check_radius(place: Option<(usize, Radius)>, asked: Radius) -> Result<(), IndexError> {
     match place {
         Some((_, max)) if asked > max => {
             Err(IndexError::Radius { asked: asked.bits(), max: max.bits() })
         }
-        place => Ok(place.is_some()),
+        _ => Ok(()),
     }
 }
 
@@ -420,6 +419,20 @@ fn named(view: &View, queries: usize, mut hits: Vec<Hit>, limit: usize) -> Vec<V
 }
 
 impl Layout {
+    /// Whether there is a table for a lookup, of whatever radius.
+    fn answers(&self, lookup: &Lookup) -> bool {
+        let has = |source| self.place(source).is_some();
+        match lookup {
+            Lookup::Near { turned, .. } => {
+                let is_turned = *turned && self.shape.prints > 1;
+                has(Source::Upright) && (!is_turned || has(Source::Turned))
+            }
+            Lookup::Parts(_) => has(Source::Parts),
+            Lookup::Overlap { .. } => self.keys.is_some(),
+            Lookup::Every => true,
+        }
+    }
+
     /// Whether sets are kept with these keys, perhaps with more.
     fn has(&self, keys: &Keys) -> bool {
         let kept = self.keys.as_ref().and_then(Option::as_ref);

@@ -19,7 +19,7 @@ use super::{
     head::Head,
     lock::Lock,
     names,
-    record::check_shape,
+    record::check_digest,
     run::{LiveRun, RunBuilder, all_files, open_all},
     search::Question,
     stage::{Ground, Stage, WriteRequest, WriteResult},
@@ -408,6 +408,7 @@ impl Store {
         self.reload(&mut writer)?;
         let state = self.truth.documents()?.state;
         self.publish(self.origin().rebuild(state)?);
+        writer.head = writer.head.take().and_then(|head| head.advance(state));
         self.save(&mut writer)
     }
 
@@ -421,9 +422,11 @@ impl Store {
             return Err(self.damaged("pages of the file differ from their checksums"));
         }
         let view = self.view();
-        let whole = view.runs.iter().try_for_each(|live| live.run.verify());
-        whole.map_err(|error| self.damaged_tables(&error.to_string()))?;
+        // As they stand there now, which may be other files than those that were opened.
+        let opened = open_all(&self.folder.join("runs"), &self.layout, &writer.saved.runs);
+        opened.map_err(|error| self.damaged_tables(&error.to_string()))?;
         let state = self.truth.documents()?.state;
+        Head::verify(&self.folder, &truth_file(&self.folder), state)?;
         let (mut items, mut ledger) = (0, 0u64);
         self.truth.for_each(.., &mut |sequence, record| {
             items += 1;
@@ -584,7 +587,7 @@ impl Origin<'_> {
 
     /// A digest that was read, if this collection can hold it.
     fn digest(&self, sequence: u64, digest: Option<Digest>) -> Result<Digest, CollectionError> {
-        let fits = |digest: &Digest| check_shape(digest, self.layout.shape).is_ok();
+        let fits = |digest: &Digest| check_digest(digest, self.layout.shape).is_ok();
         digest.filter(fits).ok_or_else(|| CollectionError::Damaged {
             path: truth_file(self.folder),
             what: format!("item {sequence} has no digest that can be read"),

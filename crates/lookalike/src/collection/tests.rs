@@ -1,20 +1,29 @@
-//! A collection beside a naive twin: whatever is done, both must say the same.
+//! A collection beside a naive twin: whatever is done, both must say the same. The twin is a list of
+//! items, and has the kind judge every one of them.
 
 #![expect(clippy::print_stdout, reason = "the seed of a history that fails is told")]
 
+mod kinds;
+
 use std::{
+    cmp::Reverse,
     collections::BTreeMap,
     fs,
+    ops::ControlFlow,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use super::*;
-use crate::{Preset, Recipe};
+use crate::{
+    Asked, Closeness, Digests, Fingerprint, HashKind, Input, Measure, Preset, Purpose, Radius,
+    Reach, Recipe, Resources, Search, TextKind, Verify, Width,
+};
+use kinds::{Sort, registry};
 
 /// Where folders of tests go: in memory if the system has such a place, where nothing waits for a
 /// disk.
-pub(crate) fn test_folder() -> tempfile::TempDir {
+fn test_folder() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap()
 }
@@ -34,48 +43,43 @@ impl Dice {
         self.next() % end
     }
 
-    /// Near one of three centres, so that much is near something.
-    fn print(&mut self, width: Width) -> Fingerprint<4> {
-        let centre = self.below(3);
-        let word = Dice(centre).next();
-        let mut print = Fingerprint([word, !word, word.rotate_left(9), word ^ 77]);
-        for _ in 0..self.below(5) {
-            let bit = self.below(u64::from(width.bits()));
-            print.0[bit as usize / 64] ^= 1 << (bit % 64);
-        }
-        for word in 0..4 {
-            let kept = width.bits().saturating_sub(64 * word).min(64);
-            print.0[word as usize] &= if kept == 64 { u64::MAX } else { (1 << kept) - 1 };
-        }
-        print
-    }
-
-    fn prints(&mut self, width: Width) -> Vec<Fingerprint<4>> {
-        let several = self.below(8) == 0;
-        (0..if several { 1 + self.below(4) } else { 1 }).map(|_| self.print(width)).collect()
+    fn one_of<T: Copy>(&mut self, some: &[T]) -> T {
+        some[self.below(some.len() as u64) as usize]
     }
 }
 
 /// The twin: items by id.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 struct Twin {
+    kind: Arc<dyn Kind>,
     items: BTreeMap<String, StoredItem>,
     next: u64,
 }
 
 impl Twin {
-    fn near(&self, queries: &[Fingerprint<4>], radius: Radius) -> Vec<Found> {
-        let mut found: Vec<Found> = self
-            .items
-            .values()
-            .filter_map(|item| {
-                let prints = &item.fingerprints;
-                let all = queries.iter().flat_map(|q| prints.iter().map(|print| q.distance(print)));
-                let distance = all.min().filter(|&distance| radius.contains(distance))?;
-                Some(Found { id: item.id.clone(), sequence: item.sequence, distance })
-            })
-            .collect();
-        found.sort_by_key(|found| (found.distance, found.sequence));
+    fn new(kind: Arc<dyn Kind>) -> Self {
+        Self { kind, items: BTreeMap::new(), next: 0 }
+    }
+
+    fn judge(&self, by: &Criteria, one: &Digest, two: &Digest) -> Option<Closeness> {
+        let shape = self.kind.shape();
+        one.with_ref(shape, |one| two.with_ref(shape, |two| self.kind.judge(by, one, two)))
+    }
+
+    fn near(&self, query: &Digest, by: &Criteria) -> Vec<Match> {
+        let found = self.items.values().filter_map(|item| {
+            let closeness = self.judge(by, query, &item.digest)?;
+            Some(Match { id: item.id.clone(), sequence: item.sequence, closeness })
+        });
+        let mut found: Vec<Match> = found.collect();
+        found.sort_by(|one, two| {
+            let order = |found: &Match| {
+                let Closeness { distance, similarity, level } = found.closeness;
+                let thousandths = similarity.map(|share| (share * 1e6).round() as u32);
+                (Reverse(level), Reverse(thousandths), distance.unwrap_or(u32::MAX), found.sequence)
+            };
+            order(one).cmp(&order(two))
+        });
         found
     }
 
@@ -86,35 +90,42 @@ impl Twin {
             id: item.id.to_owned(),
             sequence,
             inserted: item.inserted.unwrap_or(0),
-            fingerprints: item.fingerprints.to_vec(),
+            digest: item.digest.clone(),
+            content: item.content,
             payload: item.payload.map(str::to_owned),
         };
         self.items.insert(stored.id.clone(), stored);
         sequence
     }
 
-    fn insert(&mut self, item: &NewItem<'_>) -> Added {
-        match self.items.get(item.id) {
-            Some(held) if held.fingerprints == item.fingerprints => {
-                Added::Present { sequence: held.sequence }
-            }
-            Some(held) => Added::Taken { sequence: held.sequence },
-            None => Added::New { sequence: self.put(item) },
+    fn add(&mut self, item: &NewItem<'_>, rule: &AddRule) -> Added {
+        if item.digest.is_empty() {
+            return Added::Unfit { reason: "it is empty: alike nothing".to_owned() };
         }
-    }
-
-    fn upsert(&mut self, item: &NewItem<'_>) -> Added {
-        let replaced = self.items.contains_key(item.id);
-        let sequence = self.put(item);
-        if replaced { Added::Replaced { sequence } } else { Added::New { sequence } }
-    }
-
-    fn check_and_insert(&mut self, item: &NewItem<'_>, radius: Radius) -> Added {
-        let matches = self.near(item.fingerprints, radius);
-        if self.items.contains_key(item.id) || matches.is_empty() {
-            return self.insert(item);
+        let Some(held) = self.items.get(item.id) else {
+            let matches = match rule {
+                AddRule::UnlessAlike(by) => self.near(item.digest, by),
+                AddRule::Insert | AddRule::Replace => Vec::new(),
+            };
+            return match matches.is_empty() {
+                true => Added::Added { sequence: self.put(item) },
+                false => Added::Near { matches },
+            };
+        };
+        let same_content = match (item.content, held.content) {
+            (Some(one), Some(two)) => one == two,
+            _ => *item.digest == held.digest,
+        };
+        let payload = held.payload.as_deref();
+        let same =
+            (item.digest, item.content, item.payload) == (&held.digest, held.content, payload);
+        let sequence = held.sequence;
+        match rule {
+            AddRule::Replace if same => Added::Present { sequence },
+            AddRule::Replace => Added::Replaced { sequence: self.put(item) },
+            _ if same_content => Added::Present { sequence },
+            _ => Added::Conflict { sequence },
         }
-        Added::Near { matches }
     }
 }
 
@@ -123,79 +134,68 @@ struct Two {
     folder: PathBuf,
     collection: Option<Collection>,
     twin: Twin,
-    width: Width,
-    max: u32,
+    sort: Sort,
     dice: Dice,
 }
 
 impl Two {
-    fn new(folder: PathBuf, seed: u64) -> Self {
-        let mut dice = Dice(seed);
-        let widths = [Width::Bits32, Width::Bits64, Width::Bits128, Width::Bits256];
-        let width = widths[dice.below(4) as usize];
-        let max = dice.below(7) as u32;
-        let about = About::given(width, Radius::new(max));
-        let collection = Some(Collection::create(&folder, about).unwrap());
-        Self { folder, collection, twin: Twin::default(), width, max, dice }
+    fn new(folder: PathBuf, sort: Sort, dice: Dice) -> Self {
+        let collection = Collection::create(&folder, sort.kind.clone(), &sort.widest).unwrap();
+        let twin = Twin::new(sort.kind.clone());
+        Self { folder, collection: Some(collection), twin, sort, dice }
     }
 
     fn own(&self) -> &Collection {
         self.collection.as_ref().unwrap()
     }
 
-    fn radius(&mut self) -> Radius {
-        Radius::new(self.dice.below(u64::from(self.max) + 1) as u32)
+    /// Criteria that it can be searched by, and searched exactly.
+    fn by(&mut self) -> Criteria {
+        let Self { sort, dice, .. } = self;
+        (sort.by)(dice, &sort.widest)
     }
 
     /// One step of a history, the same for both.
     fn step(&mut self) {
         match self.dice.below(20) {
-            0..=5 => {
-                self.add(|own, items, _| own.insert_many(items), |twin, item, _| twin.insert(item))
+            0..=5 => self.add(AddRule::Insert),
+            6..=8 => self.add(AddRule::Replace),
+            9..=11 => {
+                let by = self.by();
+                self.add(AddRule::UnlessAlike(by));
             }
-            6..=8 => {
-                self.add(|own, items, _| own.upsert_many(items), |twin, item, _| twin.upsert(item))
-            }
-            9..=11 => self.add(Collection::check_and_insert_many, Twin::check_and_insert),
             12..=14 => self.remove(),
             15 => self.reopen(|_| {}),
             16 => self.own().snapshot().unwrap(),
             17 => self.own().compact().unwrap(),
-            18 => {
-                let harm = self.dice.next();
-                self.reopen(|folder| harm_a_run(folder, harm));
-            }
+            18 => self.harm(),
             _ => self.own().verify().unwrap(),
         }
     }
 
-    fn add(
-        &mut self,
-        own: impl Fn(&Collection, &[NewItem<'_>], Radius) -> Result<Vec<Added>, CollectionError>,
-        twin: impl Fn(&mut Twin, &NewItem<'_>, Radius) -> Added,
-    ) {
-        let radius = self.radius();
-        let count = 1 + self.dice.below(if self.dice.0.is_multiple_of(5) { 40 } else { 4 });
-        let made: Vec<(String, Vec<Fingerprint<4>>, Option<String>, u64)> = (0..count)
+    fn add(&mut self, rule: AddRule) {
+        let Self { twin, sort, dice, .. } = self;
+        let count = 1 + dice.below(if dice.0.is_multiple_of(5) { 40 } else { 4 });
+        let made: Vec<_> = (0..count)
             .map(|_| {
-                let id = format!("item {}", self.dice.below(60));
-                let payload =
-                    (self.dice.below(3) == 0).then(|| format!("[{}]", self.dice.below(9)));
-                (id, self.dice.prints(self.width), payload, self.dice.below(1000))
+                let id = format!("item {}", dice.below(60));
+                let payload = (dice.below(3) == 0).then(|| format!("[{}]", dice.below(9)));
+                let content = (dice.below(3) == 0).then(|| [dice.below(2) as u8; 16]);
+                (id, (sort.digest)(dice, &*sort.kind), payload, content, dice.below(1000))
             })
             .collect();
         let items: Vec<NewItem<'_>> = made
             .iter()
-            .map(|(id, fingerprints, payload, inserted)| NewItem {
+            .map(|(id, digest, payload, content, inserted)| NewItem {
                 id,
-                fingerprints,
+                digest,
+                content: *content,
                 payload: payload.as_deref(),
                 inserted: Some(*inserted),
             })
             .collect();
-        let expected: Vec<Added> =
-            items.iter().map(|item| twin(&mut self.twin, item, radius)).collect();
-        assert_eq!(own(self.own(), &items, radius).unwrap(), expected);
+        let expected: Vec<Added> = items.iter().map(|item| twin.add(item, &rule)).collect();
+        assert_eq!(self.own().add(&items, rule).unwrap(), expected);
     }
 
     fn remove(&mut self) {
@@ -210,19 +210,38 @@ impl Two {
     fn reopen(&mut self, meanwhile: impl FnOnce(&Path)) {
         self.collection = None;
         meanwhile(&self.folder);
-        self.collection = Some(Collection::open(&self.folder).unwrap());
+        self.collection = Some(Collection::open_with(&self.folder, &registry()).unwrap());
+    }
+
+    /// Damages the files of runs: that is said, changes no answer, and is over once it is repaired.
+    fn harm(&mut self) {
+        let harm = self.dice.next();
+        let mut is_harmed = false;
+        self.reopen(|folder| is_harmed = harm_a_run(folder, harm));
+        self.compare();
+        match self.own().verify() {
+            Err(CollectionError::Tables { .. }) if is_harmed => {
+                match self.dice.below(2) {
+                    0 => self.own().repair().unwrap(),
+                    _ => self.own().compact().unwrap(),
+                }
+                self.own().verify().unwrap();
+            }
+            verified => assert!(verified.is_ok() && !is_harmed, "{verified:?}"),
+        }
     }
 
     /// Whether both say the same.
     fn compare(&mut self) {
-        let radius = self.radius();
-        let queries: Vec<_> = (0..5).map(|_| self.dice.print(self.width)).collect();
-        let found = self.own().search_many(&queries, radius, usize::MAX).unwrap();
-        let expected: Vec<_> =
-            queries.iter().map(|query| self.twin.near(&[*query], radius)).collect();
-        assert_eq!(found, expected);
-        let nearest = self.own().search(&queries[0], radius, 2).unwrap();
-        assert_eq!(nearest, expected[0][..expected[0].len().min(2)]);
+        let by = self.by();
+        let Self { sort, dice, .. } = self;
+        let queries: Vec<Digest> = (0..5).map(|_| (sort.digest)(dice, &*sort.kind)).collect();
+        let found = self.own().search(&queries, &by, usize::MAX).unwrap();
+        let expected: Vec<_> = queries.iter().map(|query| self.twin.near(query, &by)).collect();
+        assert_eq!(found, expected, "{by:?}");
+        let nearest = self.own().search(&queries[..1], &by, 2).unwrap();
+        assert_eq!(nearest[0], expected[0][..expected[0].len().min(2)]);
+        assert_eq!(self.own().recall(&by).unwrap(), Recall::Exact);
         assert_eq!(self.own().len(), self.twin.items.len() as u64);
         let id = format!("item {}", self.dice.below(60));
         assert_eq!(self.own().get(&id).unwrap(), self.twin.items.get(&id).cloned());
@@ -241,15 +260,18 @@ impl Two {
     }
 }
 
-/// Removes, cuts or changes one file of a run: the tables must be made anew.
-fn harm_a_run(folder: &Path, harm: u64) {
-    let Ok(entries) = fs::read_dir(folder.join("runs")) else { return };
+/// Removes, cuts or changes one file of a run; whether there was one.
+fn harm_a_run(folder: &Path, harm: u64) -> bool {
+    let Ok(entries) = fs::read_dir(folder.join("runs")) else { return false };
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     files.sort();
-    let Some(file) = files.get(harm as usize % files.len().max(1)) else { return };
+    let Some(file) = files.get(harm as usize % files.len().max(1)) else { return false };
     let mut bytes = fs::read(file).unwrap();
     match harm >> 32 & 3 {
-        0 => return fs::remove_file(file).unwrap(),
+        0 => {
+            fs::remove_file(file).unwrap();
+            return true;
+        }
         1 => bytes.truncate(bytes.len() / 2),
         2 => bytes.clear(),
         _ => {
@@ -258,17 +280,19 @@ fn harm_a_run(folder: &Path, harm: u64) {
         }
     }
     fs::write(file, bytes).unwrap();
+    true
 }
 
-#[test]
-fn whatever_is_done_a_collection_says_what_its_twin_says() {
+fn histories(seeds: u64, steps: u64, sort: impl Fn(&mut Dice) -> Sort) {
     let folder = test_folder();
-    for seed in 0..2_000 {
+    for seed in 0..seeds {
         let path = folder.path().join(seed.to_string());
         // Told only if it fails.
         println!("seed {seed}");
-        let mut two = Two::new(path.clone(), seed);
-        for _ in 0..two.dice.below(30) {
+        let mut dice = Dice(seed);
+        let sort = sort(&mut dice);
+        let mut two = Two::new(path.clone(), sort, dice);
+        for _ in 0..two.dice.below(steps) {
             two.step();
             two.compare();
         }
@@ -279,27 +303,100 @@ fn whatever_is_done_a_collection_says_what_its_twin_says() {
 }
 
 #[test]
+fn whatever_is_done_a_collection_says_what_its_twin_says() {
+    histories(2_000, 30, Sort::hash);
+}
+
+#[test]
+fn whatever_is_done_a_collection_of_texts_says_what_its_twin_says() {
+    histories(300, 30, Sort::text);
+}
+
+#[test]
+fn whatever_is_done_a_collection_of_a_kind_without_tables_says_what_its_twin_says() {
+    histories(300, 30, Sort::numbers);
+}
+
+#[cfg(feature = "image")]
+#[test]
+fn whatever_is_done_a_collection_of_images_says_what_its_twin_says() {
+    histories(24, 20, Sort::image);
+}
+
+/// Law 5: what a batch of the items and the query says of the query.
+fn in_a_batch(two: &Two, by: &Criteria, query: &Digest) -> Vec<(String, Closeness)> {
+    let resources = Resources::new();
+    let mut digests = Digests::new(two.sort.kind.shape(), &resources);
+    let ids: Vec<&String> = two.twin.items.keys().collect();
+    two.twin.items.values().for_each(|item| digests.push(&item.digest).unwrap());
+    digests.push(query).unwrap();
+    digests.seal().unwrap();
+    let search = Search::new(&*two.sort.kind, by, &resources);
+    let pairs = search.pairs(&digests).unwrap().pairs.to_vec().unwrap();
+    let of_query = pairs.iter().filter(|pair| pair.b as usize == ids.len());
+    of_query.map(|pair| (ids[pair.a as usize].clone(), pair.closeness)).collect()
+}
+
+#[test]
+fn a_search_says_what_a_batch_says_of_the_query_for_every_reach() {
+    let folder = test_folder();
+    let mut missed = 0;
+    for seed in 0..120 {
+        println!("seed {seed}");
+        let mut dice = Dice(seed);
+        let sort = match seed % 3 {
+            0 => Sort::text(&mut dice),
+            1 => Sort::numbers(&mut dice),
+            _ => Sort::loose_text(&mut dice),
+        };
+        let mut two = Two::new(folder.path().join(seed.to_string()), sort, dice);
+        (0..12).for_each(|_| two.step());
+        for reach in [Reach::Exact, Reach::Recall(0.1), Reach::Recall(0.5), Reach::Recall(0.99)] {
+            let by = Criteria { reach, ..two.by() };
+            for _ in 0..12 {
+                let query = (two.sort.digest)(&mut two.dice, &*two.sort.kind);
+                let found =
+                    &two.own().search(std::slice::from_ref(&query), &by, usize::MAX).unwrap()[0];
+                let mut found: Vec<_> =
+                    found.iter().map(|found| (found.id.clone(), found.closeness)).collect();
+                found.sort_by(|one, two| one.0.cmp(&two.0));
+                assert_eq!(found, in_a_batch(&two, &by, &query), "{by:?}");
+                missed += two.twin.near(&query, &by).len() - found.len();
+            }
+        }
+    }
+    assert!(missed > 5, "{missed}: keys must miss some, or this shows nothing");
+}
+
+#[test]
 fn a_copy_an_export_and_their_original_are_alike() {
     let folder = test_folder();
-    for seed in 0..30 {
+    for seed in 0..60 {
         println!("seed {seed}");
+        let mut dice = Dice(seed);
+        let sort = match seed % 3 {
+            0 => Sort::text(&mut dice),
+            1 => Sort::numbers(&mut dice),
+            _ => Sort::hash(&mut dice),
+        };
+        let (kind, widest) = (sort.kind.clone(), sort.widest.clone());
         let path = folder.path().join(format!("original {seed}"));
-        let mut two = Two::new(path, seed);
+        let mut two = Two::new(path, sort, dice);
         (0..20).for_each(|_| two.step());
         let copy = folder.path().join(format!("copy {seed}"));
         two.own().backup(&copy).unwrap();
-        let about = two.own().about().clone();
         let mut text = Vec::new();
         two.own().export(&mut text).unwrap();
-        two.collection = Some(Collection::open(&copy).unwrap());
+        two.collection = Some(Collection::open_with(&copy, &registry()).unwrap());
         two.compare_all();
         two.compare();
         two.own().verify().unwrap();
 
-        let imported =
-            Collection::create(folder.path().join(format!("import {seed}")), about).unwrap();
+        let path = folder.path().join(format!("import {seed}"));
+        let imported = Collection::create(path, kind, &widest).unwrap();
         let count = imported.import(text.as_slice(), |error| panic!("{error}")).unwrap();
-        assert_eq!((count.stored, count.refused), (two.twin.items.len() as u64, 0));
+        let counts = AddCounts { added: two.twin.items.len() as u64, ..AddCounts::default() };
+        assert_eq!(count, Imported { counts, unreadable: 0 });
         let mut again = Vec::new();
         imported.export(&mut again).unwrap();
         let without_sequence = |text: &[u8]| {
@@ -314,23 +411,35 @@ fn a_copy_an_export_and_their_original_are_alike() {
     }
 }
 
+/// Fingerprints of 64 bits, alike within three.
+fn hashes(folder: &Path) -> Collection {
+    Collection::create(folder, Arc::new(HashKind::new(Width::Bits64)), &within(3)).unwrap()
+}
+
+fn within(radius: u32) -> Criteria {
+    Criteria { distance: Some(Radius::new(radius)), ..Criteria::default() }
+}
+
+fn print(bits: u64) -> Digest {
+    Digest::of_print(Fingerprint([bits]).resize())
+}
+
 #[test]
 fn many_threads_insert_and_search_at_once() {
     let folder = test_folder();
-    let about = About::given(Width::Bits64, Radius::new(3));
-    let collection = Arc::new(Collection::create(folder.path(), about).unwrap());
+    let collection = hashes(folder.path());
     std::thread::scope(|scope| {
         for thread in 0..4u64 {
             let collection = &collection;
             scope.spawn(move || {
                 for number in 0..100 {
-                    let print = Fingerprint([Dice(thread << 32 | number).next()]).resize();
+                    let print = print(Dice(thread << 32 | number).next());
                     let id = format!("{thread}/{number}");
-                    let added = collection.insert(NewItem::new(&id, &[print])).unwrap();
-                    assert!(added.is_stored());
+                    let item = NewItem::new(&id, &print);
+                    assert!(collection.add(&[item], AddRule::Insert).unwrap()[0].is_stored());
                     // What was acknowledged is found at once.
-                    let found = collection.search(&print, Radius::new(0), 1).unwrap();
-                    assert_eq!(found[0].id, id);
+                    let found = collection.search(&[print.clone()], &within(0), 1).unwrap();
+                    assert_eq!(found[0][0].id, id);
                 }
             });
         }
@@ -342,20 +451,17 @@ fn many_threads_insert_and_search_at_once() {
 #[test]
 fn of_alike_items_checked_at_the_same_time_one_is_stored() {
     let folder = test_folder();
-    let about = About::given(Width::Bits64, Radius::new(3));
-    let collection = Collection::create(folder.path(), about).unwrap();
+    let collection = hashes(folder.path());
     let stored = std::sync::atomic::AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for thread in 0..8u64 {
             let (collection, stored) = (&collection, &stored);
             scope.spawn(move || {
-                let print = Fingerprint([1 << thread]).resize();
-                let id = thread.to_string();
-                let added = collection
-                    .check_and_insert(NewItem::new(&id, &[print]), Radius::new(2))
-                    .unwrap();
-                stored
-                    .fetch_add(usize::from(added.is_stored()), std::sync::atomic::Ordering::SeqCst);
+                let (print, id) = (print(1 << thread), thread.to_string());
+                let rule = AddRule::UnlessAlike(within(2));
+                let added = collection.add(&[NewItem::new(&id, &print)], rule).unwrap();
+                let is_stored = usize::from(added[0].is_stored());
+                stored.fetch_add(is_stored, std::sync::atomic::Ordering::SeqCst);
             });
         }
     });
@@ -365,42 +471,73 @@ fn of_alike_items_checked_at_the_same_time_one_is_stored() {
 #[test]
 fn groups_are_around_the_first_item() {
     let folder = test_folder();
-    let about = About::given(Width::Bits64, Radius::new(3));
-    let collection = Collection::create(folder.path(), about).unwrap();
-    let print = |bits: u64| Fingerprint([bits]).resize();
-    let items = [("a", vec![print(0)]), ("b", vec![print(0b11)]), ("c", vec![print(0b1111)])];
-    for (id, prints) in &items {
-        collection.insert(NewItem::new(id, prints)).unwrap();
+    let collection = hashes(folder.path());
+    for (id, bits) in [("a", 0), ("b", 0b11), ("c", 0b1111), ("d", 0b1), ("e", 0)] {
+        collection.add(&[NewItem::new(id, &print(bits))], AddRule::Insert).unwrap();
     }
-    collection.insert(NewItem::new("d", &[print(u64::MAX), print(0b1)])).unwrap();
-    let groups = collection.groups(Radius::new(2)).unwrap();
+    let (groups, found) = collection.groups(&within(2), &Resources::new()).unwrap();
+    assert!(found.is_exact());
     let names: Vec<_> = groups
         .iter()
         .map(|group| (group.keep.as_str(), group.members.iter().map(|m| m.id.as_str()).collect()))
         .collect::<Vec<(&str, Vec<&str>)>>();
-    assert_eq!(names, [("a", vec!["b", "d"])]);
-    assert!(collection.groups(Radius::new(4)).is_err());
+    assert_eq!(names, [("a", vec!["b", "d", "e"])]);
+    let distances = groups[0].members.iter().map(|member| member.closeness.distance);
+    assert_eq!(distances.collect::<Vec<_>>(), [Some(2), Some(1), Some(0)]);
+}
+
+#[test]
+fn a_distance_wider_than_the_collection_was_made_for_is_refused() {
+    let folder = test_folder();
+    let collection = hashes(folder.path());
+    let refused = collection.search(&[print(0)], &within(4), 1).unwrap_err();
+    assert!(
+        matches!(refused, CollectionError::Index(crate::IndexError::Radius { .. })),
+        "{refused}"
+    );
+    let rule = AddRule::UnlessAlike(within(4));
+    assert!(collection.add(&[NewItem::new("a", &print(0))], rule).is_err());
+    let wide = Digest::of_print(Fingerprint([0, 1, 0, 0]));
+    let refused = collection.search(&[wide], &within(3), 1).unwrap_err().to_string();
+    assert_eq!(refused, "item \"query\": a fingerprint has more than 64 bits");
 }
 
 #[test]
 fn a_collection_of_texts_knows_its_recipe() {
     let folder = test_folder();
-    let preset = Preset::named("simhash64").unwrap();
+    let kind = TextKind::of(Preset::named("simhash64").unwrap());
+    let by = kind.criteria(&Asked::default(), Purpose::List).unwrap();
     let path = folder.path().join("texts");
-    let created = Collection::create(&path, About::texts(preset.recipe.clone(), preset.radius));
-    drop(created.unwrap());
+    drop(Collection::create(&path, Arc::new(kind.clone()), &by).unwrap());
     let collection = Collection::open(&path).unwrap();
-    assert_eq!(collection.about().maker, Maker::Text(preset.recipe.clone()));
-    let other = Recipe { seed: 7, name: "own".into(), ..preset.recipe.clone() };
-    let error = collection.check_maker(&Maker::Text(other), Width::Bits64).unwrap_err();
+    assert_eq!(collection.kind().stored(), kind.stored());
+    collection.check_kind(&kind).unwrap();
+    let recipe = Recipe { seed: 7, name: "own".into(), ..kind.text_recipe().clone() };
+    let other = TextKind::new(recipe, kind.verify(), kind.usual_distance()).unwrap();
+    let error = collection.check_kind(&other).unwrap_err();
     assert!(error.to_string().contains("seed 0x7"), "{error}");
+}
+
+#[test]
+fn what_is_asked_for_survives_the_next_opening() {
+    let folder = test_folder();
+    let widest = Criteria {
+        similarity: crate::Similarity::new(0.25),
+        distance: Some(Radius::new(17)),
+        turned: true,
+        parts: true,
+        background: Arc::new(crate::fragments::Background::new([Fingerprint([7])])),
+        ..Criteria::default()
+    };
+    let kind = Arc::new(HashKind::new(Width::Bits64));
+    drop(Collection::create(folder.path(), kind, &widest).unwrap());
+    assert_eq!(*Collection::open(folder.path()).unwrap().widest(), widest);
 }
 
 #[test]
 fn a_second_opening_is_refused_and_names_the_lock() {
     let folder = test_folder();
-    let about = About::given(Width::Bits64, Radius::new(3));
-    let first = Collection::create(folder.path(), about).unwrap();
+    let first = hashes(folder.path());
     for error in [Collection::open(folder.path()), Collection::open_read_only(folder.path())] {
         let error = error.unwrap_err().to_string();
         assert!(error.contains(&format!("process {}", std::process::id())), "{error}");
@@ -410,7 +547,7 @@ fn a_second_opening_is_refused_and_names_the_lock() {
     let reading = Collection::open_read_only(folder.path()).unwrap();
     let also = Collection::open_read_only(folder.path()).unwrap();
     assert!(Collection::open(folder.path()).is_err());
-    let error = reading.insert(NewItem::new("a", &[Fingerprint::ZERO])).unwrap_err();
+    let error = reading.add(&[NewItem::new("a", &print(0))], AddRule::Insert).unwrap_err();
     assert!(error.to_string().contains("for reading only"), "{error}");
     drop((reading, also));
     Collection::open(folder.path()).unwrap();
@@ -425,24 +562,21 @@ fn what_is_not_a_collection_is_refused() {
     fs::write(folder.path().join("items.redb"), b"something else").unwrap();
     let refused = message(folder.path());
     assert!(refused.contains("damaged"), "{refused}");
-    let about = About::given(Width::Bits64, Radius::new(3));
-    assert!(matches!(
-        Collection::create(folder.path(), about),
-        Err(CollectionError::Exists { .. })
-    ));
-    let wide = About::given(Width::Bits64, Radius::new(65));
-    assert!(Collection::create(folder.path().join("wide"), wide).is_err());
+    let kind = || Arc::new(HashKind::new(Width::Bits64));
+    let there = Collection::create(folder.path(), kind(), &within(3)).unwrap_err();
+    assert!(matches!(there, CollectionError::Exists { .. }), "{there}");
+    let wide = Collection::create(folder.path().join("wide"), kind(), &within(65)).unwrap_err();
+    assert!(matches!(wide, CollectionError::TooWide { .. }), "{wide}");
 }
 
 #[test]
 fn records_older_than_what_was_acknowledged_are_refused() {
     let folder = test_folder();
-    let about = About::given(Width::Bits64, Radius::new(3));
     let open = || Collection::open(folder.path());
-    drop(Collection::create(folder.path(), about).unwrap());
+    drop(hashes(folder.path()));
     let old = fs::read(folder.path().join("items.redb")).unwrap();
     let collection = open().unwrap();
-    collection.insert(NewItem::new("a", &[Fingerprint::ZERO])).unwrap();
+    collection.add(&[NewItem::new("a", &print(0))], AddRule::Insert).unwrap();
     drop(collection);
     fs::write(folder.path().join("items.redb"), old).unwrap();
     let error = open().unwrap_err().to_string();
@@ -454,54 +588,119 @@ fn records_older_than_what_was_acknowledged_are_refused() {
 #[test]
 fn an_item_that_cannot_be_stored_does_not_stop_the_others() {
     let folder = test_folder();
-    let about = About::given(Width::Bits64, Radius::new(3));
-    let collection = Collection::create(folder.path(), about).unwrap();
-    let (near, far) = ([Fingerprint([1]).resize()], [Fingerprint([u64::MAX]).resize()]);
+    let collection = hashes(folder.path());
+    let (near, far, empty) = (print(1), print(u64::MAX), Digest::default());
+    let wide = Digest::of_print(Fingerprint([0, 1, 0, 0]));
     let long = "x".repeat(40_000);
     let items = [
         NewItem::new("a", &near),
         NewItem::new(&long, &near),
-        NewItem::new("empty", &[]),
+        NewItem::new("empty", &empty),
+        NewItem::new("wide", &wide),
         NewItem::new("b", &far),
         NewItem::new("b", &far),
         NewItem::new("a", &far),
     ];
-    let unfit = |why: &str| Added::Unfit { why: why.to_owned() };
-    let too_long = unfit("an id has at most 32767 bytes, this one 40000");
-    let none = unfit("it has no fingerprint");
-    let (present, taken) = (Added::Present { sequence: 1 }, Added::Taken { sequence: 0 });
-    let rest = [too_long, none, Added::New { sequence: 1 }, present, taken];
-    let expected = [&[Added::New { sequence: 0 }][..], &rest].concat();
-    assert_eq!(collection.insert_many(&items).unwrap(), expected);
+    let unfit = [
+        "an id has at most 32767 bytes, this one 40000",
+        "it is empty: alike nothing",
+        "a fingerprint has more than 64 bits",
+    ];
+    let unfit = unfit.map(|reason| Added::Unfit { reason: reason.to_owned() });
+    let (present, conflict) = (Added::Present { sequence: 1 }, Added::Conflict { sequence: 0 });
+    let rest = [Added::Added { sequence: 1 }, present.clone(), conflict.clone()];
+    let expected = [&[Added::Added { sequence: 0 }][..], &unfit, &rest].concat();
+    assert_eq!(collection.add(&items, AddRule::Insert).unwrap(), expected);
 
-    let added = collection.check_and_insert_many(&items[1..], Radius::new(3)).unwrap();
-    assert_eq!(
-        added[2..],
-        [1, 1, 0].map(|sequence| match sequence {
-            0 => Added::Taken { sequence },
-            _ => Added::Present { sequence },
-        })
-    );
-    assert_eq!(added[..2], rest[..2]);
-    let replaced = collection.upsert_many(&items[1..4]).unwrap();
-    assert_eq!((&replaced[..2], &replaced[2]), (&rest[..2], &Added::Replaced { sequence: 2 }));
-    let error = collection.insert(items[2]).unwrap_err().to_string();
-    assert_eq!(error, "item \"empty\": it has no fingerprint");
+    let rule = AddRule::UnlessAlike(within(3));
+    let added = collection.add(&items[1..], rule).unwrap();
+    assert_eq!(added, [&unfit[..], &[present.clone(), present, conflict]].concat());
+    let near_b = print(u64::MAX - 1);
+    let replaced = [&items[1..4], &[NewItem::new("b", &near_b)]].concat();
+    let replaced = collection.add(&replaced, AddRule::Replace).unwrap();
+    assert_eq!(replaced, [&unfit[..], &[Added::Replaced { sequence: 2 }]].concat());
     collection.verify().unwrap();
 }
 
 #[test]
 fn an_import_lists_ids_that_are_taken() {
     let folder = test_folder();
-    let about = About::given(Width::Bits64, Radius::new(3));
-    let collection = Collection::create(folder.path(), about).unwrap();
-    collection.insert(NewItem::new("a", &[Fingerprint::ZERO])).unwrap();
+    let collection = hashes(folder.path());
+    collection.add(&[NewItem::new("a", &print(0))], AddRule::Insert).unwrap();
     let line = |id: &str, print| format!("{{\"id\":\"{id}\",\"fingerprint\":\"{print}\"}}\n");
     let lines = [line("a", "0x0"), line("a", "0x1"), line("b", "0x2"), line("", "0x3")].concat();
     let mut listed = Vec::new();
     let imported = collection.import(lines.as_bytes(), |error| listed.push(error.to_string()));
-    let expected = Imported { stored: 1, present: 1, taken: 1, refused: 1 };
-    assert_eq!(imported.unwrap(), expected);
-    let taken = "line 2: the id a is taken by an item with another fingerprint";
+    let counts = AddCounts { added: 1, present: 1, conflict: 1, unfit: 1, ..AddCounts::default() };
+    assert_eq!(imported.unwrap(), Imported { counts, unreadable: 0 });
+    let taken = "line 2: the id a is taken by an item of other content";
     assert_eq!(listed, [taken, "line 4: the id is empty"]);
+}
+
+#[test]
+fn a_damaged_head_is_said_and_repaired() {
+    let folder = test_folder();
+    let head = folder.path().join("head");
+    let collection = hashes(folder.path());
+    collection.add(&[NewItem::new("a", &print(0))], AddRule::Insert).unwrap();
+    drop(collection);
+    let whole = fs::read(&head).unwrap();
+    for damaged in [&[&whole[..3], &[whole[3] ^ 1], &whole[4..]].concat()[..], &whole[..9]] {
+        fs::write(&head, damaged).unwrap();
+        let reading = Collection::open_read_only(folder.path()).unwrap();
+        let error = reading.verify().unwrap_err().to_string();
+        assert!(error.contains("head"), "{error}");
+        drop(reading);
+        let collection = Collection::open(folder.path()).unwrap();
+        let error = collection.verify().unwrap_err().to_string();
+        assert!(error.contains("head"), "{error}");
+        collection.repair().unwrap();
+        collection.verify().unwrap();
+        drop(collection);
+        assert_eq!(fs::read(&head).unwrap(), whole);
+    }
+    // A folder without one is whole: it was removed to go on without what was lost.
+    fs::remove_file(&head).unwrap();
+    Collection::open_read_only(folder.path()).unwrap().verify().unwrap();
+}
+
+#[test]
+fn digests_that_were_made_in_another_way_are_not_imported() {
+    let folder = test_folder();
+    let create = |name: &str, measure| {
+        let verify = Verify { measure, ..Verify::DEFAULT };
+        let recipe = Preset::named("words").unwrap().recipe.clone();
+        let kind = TextKind::new(recipe, Some(verify), Radius::new(32)).unwrap();
+        let by = kind.criteria(&Asked::default(), Purpose::List).unwrap();
+        Collection::create(folder.path().join(name), Arc::new(kind), &by).unwrap()
+    };
+    let [mixed, same, other] =
+        [("mixed", Measure::Mixed), ("same", Measure::Mixed), ("other", Measure::Containment)]
+            .map(|(name, measure)| create(name, measure));
+    let text = "one two three four";
+    let digest = mixed.kind().digester().digest(Input::Text(text)).unwrap().0;
+    mixed.add(&[NewItem::new("a", &digest)], AddRule::Insert).unwrap();
+    let mut export = Vec::new();
+    mixed.export(&mut export).unwrap();
+    assert_eq!(same.import(export.as_slice(), |error| panic!("{error}")).unwrap().counts.added, 1);
+    let refused = other.import(export.as_slice(), |_| {}).unwrap_err();
+    assert!(matches!(refused, CollectionError::Recipe { .. }), "{refused}");
+    assert!(refused.to_string().contains("another model or measure"), "{refused}");
+    assert!(other.is_empty());
+}
+
+#[test]
+fn texts_that_are_all_too_short_to_compare_are_found_by_their_words() {
+    let folder = test_folder();
+    let kind = TextKind::of(Preset::named("words").unwrap());
+    let by = kind.criteria(&Asked::default(), Purpose::List).unwrap();
+    let collection = Collection::create(folder.path(), Arc::new(kind.clone()), &by).unwrap();
+    let digest = |text| kind.digester().digest(Input::Text(text)).unwrap().0;
+    for (id, text) in [("a", "C"), ("b", "C++"), ("c", "c")] {
+        collection.add(&[NewItem::new(id, &digest(text))], AddRule::Insert).unwrap();
+    }
+    collection.compact().unwrap();
+    let found = &collection.search(&[digest("C")], &by, 9).unwrap()[0];
+    assert_eq!(found.iter().map(|found| found.id.as_str()).collect::<Vec<_>>(), ["a", "c"]);
+    collection.verify().unwrap();
 }

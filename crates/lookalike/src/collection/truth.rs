@@ -52,6 +52,20 @@ enum Store {
     Closed,
 }
 
+impl Store {
+    /// Closes it. What the store of a damaged file has to say of that helps nobody.
+    fn close(&mut self) {
+        let store = std::mem::replace(self, Self::Closed);
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(store)));
+    }
+}
+
+impl Drop for Truth {
+    fn drop(&mut self) {
+        self.exclusive().close();
+    }
+}
+
 /// All that is told about the whole.
 pub struct Documents {
     pub about: About,
@@ -123,7 +137,7 @@ impl Truth {
     /// Closes the store and opens it again: after a failed write it takes no other.
     pub fn reopen(&self) -> Result<(), CollectionError> {
         let mut store = self.exclusive();
-        *store = Store::Closed;
+        store.close();
         *store = Store::Writing(self.guarded("opening", || Ok(builder().open(&self.path)?))?);
         Ok(())
     }

@@ -120,6 +120,11 @@ pub struct DigestRef<'a> {
 }
 
 impl<'a> DigestRef<'a> {
+    /// Whether it is of an item that is alike nothing.
+    pub fn is_empty(&self) -> bool {
+        self.prints.is_empty() && self.key.is_none()
+    }
+
     /// How many fingerprints it has.
     pub fn prints(&self) -> usize {
         self.prints.len() / self.words

@@ -6,10 +6,12 @@ use std::{arch::x86_64::*, ops::Range};
 use super::{
     columns::{Lists, MOST_COLUMNS, Nibbles},
     filter::{Digests, Filter, PADDING, Passed},
+    kernel::Avx2,
 };
 
 /// See [`Filter::buckets`].
 pub(super) fn buckets(
+    _: Avx2,
     filter: Filter,
     checks: &[u32],
     ends: &[u32],
@@ -17,7 +19,7 @@ pub(super) fn buckets(
     digests: Digests<'_>,
     passed: &mut Passed,
 ) {
-    // SAFETY: the caller has asked `Kernel::is_avx2`.
+    // SAFETY: an `Avx2` exists only where AVX2 and POPCNT were detected.
     unsafe {
         match filter {
             Filter::Few { most: 0 } => few::<0>(checks, ends, largest, digests, passed),
@@ -235,12 +237,13 @@ fn load(checks: &[u32], at: u32) -> __m256i {
 
 /// See [`Columns::within`](super::scan::Columns::within).
 pub(super) fn within(
+    _: Avx2,
     lists: &Lists<Nibbles>,
     query: &[[u32; 2]; MOST_COLUMNS],
     range: Range<usize>,
     near: &mut Vec<(u32, u32)>,
 ) {
-    // SAFETY: there are such lists only where `Kernel::is_avx2` was asked.
+    // SAFETY: an `Avx2` exists only where AVX2 was detected.
     unsafe {
         match lists.counts[0] {
             1 => lists.sweep::<1>(query, range, near),

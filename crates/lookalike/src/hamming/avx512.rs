@@ -7,12 +7,19 @@ use super::{
     avx2::common_steps,
     columns::{Lists, MOST_COLUMNS, Plain},
     filter::{Digests, Passed},
+    kernel::Avx512,
 };
 
 /// See [`Filter::buckets`](super::filter::Filter::buckets). No check is looked at: counting bits takes
 /// one instruction, and words decide at once what checks would leave open.
-pub(super) fn buckets(ends: &[u32], largest: u32, digests: Digests<'_>, passed: &mut Passed) {
-    // SAFETY: the caller has asked `Kernel::is_avx512`.
+pub(super) fn buckets(
+    _: Avx512,
+    ends: &[u32],
+    largest: u32,
+    digests: Digests<'_>,
+    passed: &mut Passed,
+) {
+    // SAFETY: an `Avx512` exists only where AVX-512 and POPCNT were detected.
     unsafe { sweep(ends, largest, digests, passed) }
 }
 
@@ -184,12 +191,13 @@ fn store(words: &mut [u64], at: usize, lanes: __m512i) {
 
 /// See [`Columns::within`](super::scan::Columns::within).
 pub(super) fn within(
+    _: Avx512,
     lists: &Lists<Plain>,
     query: &[u32; MOST_COLUMNS],
     range: Range<usize>,
     near: &mut Vec<(u32, u32)>,
 ) {
-    // SAFETY: there are such lists only where `Kernel::is_avx512` was asked.
+    // SAFETY: an `Avx512` exists only where AVX-512 was detected.
     unsafe {
         match lists.counts[0] {
             1 => lists.sweep::<1>(query, range, near),

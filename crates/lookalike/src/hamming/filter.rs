@@ -145,7 +145,7 @@ impl Filter {
     /// Whether this kernel looks at checks, and then at words. One that counts bits fast begins with
     /// the words.
     pub fn reads_checks(kernel: Kernel) -> bool {
-        !kernel.is_avx512()
+        !matches!(kernel, Kernel::Avx512(_))
     }
 
     /// Tests all pairs inside each bucket; appends the words of those that pass and are near. The
@@ -167,10 +167,12 @@ impl Filter {
         assert!(fits(ends, checks.len()) || !Self::reads_checks(kernel));
         match kernel {
             #[cfg(target_arch = "x86_64")]
-            kernel if kernel.is_avx512() => super::avx512::buckets(ends, largest, digests, passed),
+            Kernel::Avx512(avx512) => {
+                super::avx512::buckets(avx512, ends, largest, digests, passed)
+            }
             #[cfg(target_arch = "x86_64")]
-            kernel if kernel.is_avx2() => {
-                super::avx2::buckets(self, checks, ends, largest, digests, passed)
+            Kernel::Avx2(avx2) => {
+                super::avx2::buckets(avx2, self, checks, ends, largest, digests, passed)
             }
             _ => self.buckets_portable(checks, ends, largest, digests, passed),
         }

@@ -4,8 +4,6 @@
 //! [`Kernel::run`] compiles the whole loop, callbacks included, with the instructions of the kernel.
 
 use super::{Kernel, bits::Gather, filter::Filter};
-#[cfg(target_arch = "x86_64")]
-use super::{lanes_avx2::Avx2, lanes_avx512::Avx512};
 
 /// How many checks [`Lanes::near`] looks at.
 pub(crate) const LANES: usize = 8;
@@ -40,16 +38,16 @@ pub(crate) trait Task {
 }
 
 impl Kernel {
-    /// Runs `task` with this kernel's instructions, or those of the best lesser one that is there.
+    /// Runs `task` with this kernel's instructions.
     #[inline]
     pub(crate) fn run<T: Task>(self, task: T) -> T::Output {
-        #[cfg(target_arch = "x86_64")]
-        if let Some(lanes) = Avx512::detect(self) {
-            return lanes.run(task);
-        } else if let Some(lanes) = Avx2::detect(self) {
-            return lanes.run(task);
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(lanes) => lanes.run(task),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(lanes) => lanes.run(task),
+            _ => task.run(Portable),
         }
-        task.run(Portable)
     }
 }
 

@@ -4,26 +4,16 @@
 use std::arch::x86_64::*;
 
 use super::{
-    Kernel,
     avx2::bytes_ones,
     bits::Gather,
     filter::Filter,
+    kernel::Avx2,
     lanes::{BLOCK, LANES, Lanes, NARROW_LANES, Task},
 };
 
-/// Proof that all of [`Kernel::Avx2`] was detected.
-#[derive(Clone, Copy)]
-pub(super) struct Avx2(());
-
 impl Avx2 {
-    /// The proof, if the kernel asks for so much and it is there.
-    #[inline]
-    pub fn detect(kernel: Kernel) -> Option<Self> {
-        kernel.is_avx2().then_some(Self(()))
-    }
-
-    /// See [`Kernel::run`].
-    pub fn run<T: Task>(self, task: T) -> T::Output {
+    /// See [`Kernel::run`](super::Kernel::run).
+    pub(super) fn run<T: Task>(self, task: T) -> T::Output {
         // SAFETY: `self` proves that all of it was detected.
         unsafe { self.run_detected(task) }
     }

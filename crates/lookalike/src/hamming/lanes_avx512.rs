@@ -5,25 +5,15 @@
 use std::arch::x86_64::*;
 
 use super::{
-    Kernel,
     bits::Gather,
     filter::Filter,
+    kernel::Avx512,
     lanes::{BLOCK, LANES, Lanes, NARROW_LANES, Task},
 };
 
-/// Proof that all of [`Kernel::Avx512`] was detected.
-#[derive(Clone, Copy)]
-pub(super) struct Avx512(());
-
 impl Avx512 {
-    /// The proof, if the kernel asks for so much and it is there.
-    #[inline]
-    pub fn detect(kernel: Kernel) -> Option<Self> {
-        kernel.is_avx512().then_some(Self(()))
-    }
-
-    /// See [`Kernel::run`].
-    pub fn run<T: Task>(self, task: T) -> T::Output {
+    /// See [`Kernel::run`](super::Kernel::run).
+    pub(super) fn run<T: Task>(self, task: T) -> T::Output {
         // SAFETY: `self` proves that all of it was detected.
         unsafe { self.run_detected(task) }
     }

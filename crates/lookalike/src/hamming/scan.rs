@@ -6,7 +6,10 @@ use std::ops::Range;
 
 use super::Kernel;
 #[cfg(target_arch = "x86_64")]
-use super::columns::{Lists, Nibbles, Plain, bits32, nibbles};
+use super::{
+    columns::{Lists, Nibbles, Plain, bits32, nibbles},
+    kernel::{Avx2, Avx512},
+};
 use crate::Fingerprint;
 
 /// Fingerprints prepared for being scanned within one radius.
@@ -16,23 +19,23 @@ pub(crate) struct Columns<'a, const WORDS: usize> {
     cut: Cut,
 }
 
-/// How fingerprints are cut for a kernel. Each is made only where its kernel may run.
+/// How fingerprints are cut for a kernel.
 enum Cut {
     /// Not at all: each is looked at as it is.
     Whole,
     #[cfg(target_arch = "x86_64")]
-    Nibbles(Lists<Nibbles>),
+    Nibbles(Avx2, Lists<Nibbles>),
     #[cfg(target_arch = "x86_64")]
-    Plain(Lists<Plain>),
+    Plain(Avx512, Lists<Plain>),
 }
 
 impl<'a, const WORDS: usize> Columns<'a, WORDS> {
     pub fn new(prints: &'a [Fingerprint<WORDS>], radius: u32, kernel: Kernel) -> Self {
         let cut = match kernel {
             #[cfg(target_arch = "x86_64")]
-            kernel if kernel.is_avx512() => Cut::Plain(Lists::new(prints, radius)),
+            Kernel::Avx512(avx512) => Cut::Plain(avx512, Lists::new(prints, radius)),
             #[cfg(target_arch = "x86_64")]
-            kernel if kernel.is_avx2() => Cut::Nibbles(Lists::new(prints, radius)),
+            Kernel::Avx2(avx2) => Cut::Nibbles(avx2, Lists::new(prints, radius)),
             _ => Cut::Whole,
         };
         Self { prints, radius, cut }
@@ -52,14 +55,14 @@ impl<'a, const WORDS: usize> Columns<'a, WORDS> {
                 (distance <= self.radius).then_some((position as u32, distance))
             })),
             #[cfg(target_arch = "x86_64")]
-            Cut::Nibbles(lists) => {
+            Cut::Nibbles(avx2, lists) => {
                 let query = std::array::from_fn(|column| nibbles(bits32(query, column)));
-                super::avx2::within(lists, &query, range, near);
+                super::avx2::within(*avx2, lists, &query, range, near);
             }
             #[cfg(target_arch = "x86_64")]
-            Cut::Plain(lists) => {
+            Cut::Plain(avx512, lists) => {
                 let query = std::array::from_fn(|column| bits32(query, column));
-                super::avx512::within(lists, &query, range, near);
+                super::avx512::within(*avx512, lists, &query, range, near);
             }
         }
     }

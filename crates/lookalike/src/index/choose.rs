@@ -7,11 +7,12 @@
 
 use super::{
     cells::{CELL_CHECK_BITS, CELL_WORDS, MOST_ITEMS, SLOTS},
-    plan::{CHECK_BITS, Key, Lane, MOST_DIRECTORY_BITS, Plan, Scope, Table},
+    plan::{CHECK_BITS, Key, MOST_DIRECTORY_BITS, Plan, Scope, Table},
 };
 use crate::{
     Fingerprint,
-    hamming::{bits::BitSet, filter::chance_of_few, lanes::Portable},
+    cover::{BitOrder, Lane, agreement, budgets, choices, colliding_pairs, pairs_of},
+    hamming::{bits::BitSet, filter::chance_of_few},
 };
 
 /// What the index that will follow the plan is like.
@@ -149,26 +150,16 @@ pub(super) fn candidates<const WORDS: usize>(
     storage: &Storage,
     radius: u32,
 ) -> Vec<Plan<WORDS>> {
-    let bits = sample.telling.len() as u32;
     let mut plans = Vec::new();
     for directory_bits in &storage.directory_bits {
         let directory_bits = (*directory_bits).clamp(1, MOST_DIRECTORY_BITS);
         // With more lanes than bits some would be empty, and find everything.
-        for lanes in 1..=(radius.saturating_add(1)).min(bits) {
-            let budgets = shares(radius + 1, lanes).map(|errors| errors - 1);
-            let budgets: Vec<u32> = budgets.collect();
-            for picked in 1..=MOST_PICKED {
-                plans.extend(
-                    block_lanes(sample, &budgets, picked)
-                        .map(|lanes| Plan::new(lanes, directory_bits)),
-                );
-            }
-            if (1..=MOST_FLIPS).contains(&budgets[0]) {
-                plans.extend(
-                    flip_lanes(sample, &budgets, directory_bits)
-                        .map(|lanes| Plan::new(lanes, directory_bits)),
-                );
-            }
+        for lanes in 1..=(radius.saturating_add(1)).min(sample.order.len()) {
+            let budgets = budgets(radius, lanes);
+            let blocks = (1..=MAX_PICKED)
+                .filter_map(|picked| block_lanes(&sample.order, budgets.clone(), picked));
+            let flips = flip_lanes(&sample.order, budgets.clone(), directory_bits);
+            plans.extend(blocks.chain(flips).map(|lanes| Plan::new(lanes, directory_bits)));
         }
     }
     let cells: Vec<Plan<WORDS>> =
@@ -179,51 +170,38 @@ pub(super) fn candidates<const WORDS: usize>(
 }
 
 /// Beyond these, keys would be many and tell little more.
-const MOST_PICKED: u32 = 3;
-const MOST_FLIPS: u32 = 2;
-const MOST_TABLES: u64 = 64;
+const MAX_PICKED: u32 = 3;
+const MAX_FLIPS: u32 = 2;
+const MAX_TABLES: f64 = 64.0;
 
 /// Lanes of `budget + picked` blocks, all of nearly the same size.
 fn block_lanes<const WORDS: usize>(
-    sample: &Sample<WORDS>,
-    budgets: &[u32],
+    order: &BitOrder,
+    budgets: impl Iterator<Item = u32> + Clone,
     picked: u32,
 ) -> Option<Vec<Lane<WORDS>>> {
-    let tables: u64 = budgets.iter().map(|budget| binomial(budget + picked, picked)).sum();
-    let blocks: u32 = budgets.iter().map(|budget| budget + picked).sum();
-    if tables > MOST_TABLES || blocks as usize > sample.telling.len() {
-        return None;
-    }
-    let mut blocks = sample.deal(blocks, sample.telling.len() as u32).into_iter();
-    let lane =
-        |&budget| Lane::new(blocks.by_ref().take((budget + picked) as usize).collect(), budget);
-    Some(budgets.iter().map(lane).collect())
+    let tables: f64 = budgets.clone().map(|budget| choices(budget, picked)).sum();
+    let blocks: u32 = budgets.clone().map(|budget| budget + picked).sum();
+    let fits = tables <= MAX_TABLES && blocks <= order.len();
+    fits.then(|| Lane::deal(order, budgets, |budget| budget + picked))
 }
 
 /// Lanes of one block each, small enough to address a directory.
 fn flip_lanes<const WORDS: usize>(
-    sample: &Sample<WORDS>,
-    budgets: &[u32],
+    order: &BitOrder,
+    budgets: impl Iterator<Item = u32> + Clone,
     directory_bits: u32,
 ) -> Option<Vec<Lane<WORDS>>> {
-    let lanes = budgets.len() as u32;
-    if u64::from(lanes) > MOST_TABLES {
-        return None;
-    }
-    let blocks = sample.deal(lanes, (lanes * directory_bits).min(sample.telling.len() as u32));
-    Some(
-        blocks
-            .into_iter()
-            .zip(budgets)
-            .map(|(block, &budget)| Lane::new(vec![block], budget))
-            .collect(),
-    )
+    let lanes = budgets.clone().count() as u32;
+    let largest = budgets.clone().next()?;
+    let fits = f64::from(lanes) <= MAX_TABLES && (1..=MAX_FLIPS).contains(&largest);
+    fits.then(|| Lane::deal(&order.first(lanes * directory_bits), budgets, |_| 1))
 }
 
 /// Gives every table the most telling bits outside its key, if they can refuse enough.
 fn add_checks<const WORDS: usize>(plan: &mut Plan<WORDS>, sample: &Sample<WORDS>, radius: u32) {
     for table in &mut plan.tables {
-        let check = sample.most_telling(CHECK_BITS, |bit| !contains(&table.key.bits, bit));
+        let check = sample.most_telling(CHECK_BITS, |bit| !table.key.bits.contains(bit));
         if chance_of_few(check.len(), radius) < USEFUL_CHECK {
             table.check = Key::new(check);
         }
@@ -244,11 +222,11 @@ fn in_cells<const WORDS: usize>(
     }
     for table in &mut plan.tables {
         let (key, lane) = (&table.key.bits, &plan.lanes[table.lane].bits);
-        let anywhere = sample.most_telling(CELL_CHECK_BITS, |bit| !contains(key, bit));
+        let anywhere = sample.most_telling(CELL_CHECK_BITS, |bit| !key.contains(bit));
         let own =
-            sample.most_telling(CELL_CHECK_BITS, |bit| contains(lane, bit) && !contains(key, bit));
+            sample.most_telling(CELL_CHECK_BITS, |bit| lane.contains(bit) && !key.contains(bit));
         // Keys longer than the directory share buckets: some bits of the key tell them apart.
-        let rest = sample.most_telling(CELL_CHECK_BITS - own.len(), |bit| contains(key, bit));
+        let rest = sample.most_telling(CELL_CHECK_BITS - own.len(), |bit| key.contains(bit));
         let choices = [(Scope::Anywhere, anywhere), (Scope::Lane, own.union(&rest))];
         let choices = choices.map(|(scope, check)| {
             let mut table = table.clone();
@@ -261,24 +239,11 @@ fn in_cells<const WORDS: usize>(
     Some(plan)
 }
 
-fn contains<const WORDS: usize>(set: &BitSet<WORDS>, position: u32) -> bool {
-    set.0[position as usize / 64] >> (position % 64) & 1 == 1
-}
-
-/// `total` in `parts` whole numbers as equal as can be, larger ones first.
-fn shares(total: u32, parts: u32) -> impl Iterator<Item = u32> {
-    (0..parts).map(move |part| total / parts + u32::from(part < total % parts))
-}
-
-fn binomial(count: u32, picked: u32) -> u64 {
-    (0..u64::from(picked)).fold(1, |all, i| all * (u64::from(count) - i) / (i + 1))
-}
-
 /// Some of the items, all different, and what their bits tell.
 pub(super) struct Sample<const WORDS: usize> {
     prints: Vec<Fingerprint<WORDS>>,
-    /// The bits that vary, the most telling first; in order of position if all tell much.
-    telling: Vec<u32>,
+    /// The bits that vary, the most informative first; in order of position if all are.
+    order: BitOrder,
     /// For every bit, how much it tells two items apart: the collision entropy, 0 to 1.
     entropy: Vec<f64>,
 }
@@ -304,33 +269,19 @@ impl<const WORDS: usize> Sample<WORDS> {
         let mut prints: Vec<Fingerprint<WORDS>> = (0..size).map(pick).collect();
         prints.sort_unstable();
         prints.dedup();
-        let entropy: Vec<f64> =
-            (0..Fingerprint::<WORDS>::BITS).map(|bit| entropy(&prints, bit)).collect();
+        let entropy: Vec<f64> = agreement(&prints).iter().map(|chance| -chance.log2()).collect();
         let mut telling: Vec<u32> = (0..Fingerprint::<WORDS>::BITS)
             .filter(|&bit| entropy[bit as usize] > Self::TELLS_NOTHING)
             .collect();
         if telling.iter().any(|&bit| entropy[bit as usize] < Self::TELLS_ENOUGH) {
             telling.sort_by(|&a, &b| entropy[b as usize].total_cmp(&entropy[a as usize]));
         }
-        Self { prints, telling, entropy }
+        Self { prints, order: BitOrder::dealt(telling), entropy }
     }
 
     /// The `count` most telling of the bits that `wanted` agrees to.
     fn most_telling(&self, count: u32, wanted: impl Fn(u32) -> bool) -> BitSet<WORDS> {
-        self.telling.iter().copied().filter(|&bit| wanted(bit)).take(count as usize).collect()
-    }
-
-    /// Deals the `count` most telling bits to `parts` sets, back and forth, so that each gets its share.
-    fn deal(&self, parts: u32, count: u32) -> Vec<BitSet<WORDS>> {
-        let mut sets = vec![BitSet::EMPTY; parts as usize];
-        let rounds = self.telling[..count as usize].chunks(parts as usize);
-        for (round, bits) in rounds.enumerate() {
-            for (turn, &bit) in bits.iter().enumerate() {
-                let part = if round % 2 == 0 { turn } else { sets.len() - 1 - turn };
-                sets[part].insert(bit);
-            }
-        }
-        sets
+        self.order.positions().filter(|&bit| wanted(bit)).take(count as usize).collect()
     }
 
     /// The part of all items that share a key with one, if bits were independent.
@@ -341,20 +292,8 @@ impl<const WORDS: usize> Sample<WORDS> {
 
     /// The part of all items that share a key with one, as far as the sample shows it.
     pub fn measured_share(&self, key: &Key<WORDS>) -> f64 {
-        let mut keys: Vec<u64> = self.prints.iter().map(|print| key.of(Portable, print)).collect();
-        keys.sort_unstable();
-        let equal = keys.chunk_by(|a, b| a == b).map(|run| run.len() * (run.len() - 1));
-        let pairs = keys.len() * (keys.len().max(2) - 1);
-        equal.sum::<usize>() as f64 / pairs.max(1) as f64
+        colliding_pairs(&self.prints, &key.bits) / pairs_of(self.prints.len().max(2))
     }
-}
-
-/// The collision entropy of one bit: 1 if it is set in half the fingerprints, 0 if in none or all.
-fn entropy<const WORDS: usize>(prints: &[Fingerprint<WORDS>], bit: u32) -> f64 {
-    let set = prints.iter().filter(|print| print.bit(bit)).count() as f64;
-    let share = set / prints.len().max(1) as f64;
-    let equal = share * share + (1.0 - share) * (1.0 - share);
-    -equal.log2()
 }
 
 #[cfg(test)]

@@ -96,14 +96,4 @@ pub enum IndexError {
         /// What differs.
         what: String,
     },
-    /// A line of a text file cannot be read.
-    #[error("{}, line {line}: {what}; a line is a fingerprint, a tab and an id", path.display())]
-    Line {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: u64,
-        /// What is wrong with it.
-        what: String,
-    },
 }

@@ -405,7 +405,18 @@ impl Header {
 
     /// Refuses a file of which any section is not what was written.
     pub fn verify(&self, path: &Path, bytes: &[u8]) -> Result<(), IndexError> {
-        self.sections.par_iter().try_for_each(|section| section.verify(path, bytes))
+        self.sections.par_iter().try_for_each(|section| section.verify(path, bytes))?;
+        // Bytes between sections have no checksum: they are zero.
+        let mut end = HEADER_BYTES + ENTRY_BYTES * self.sections.len();
+        for section in &self.sections {
+            let padding = bytes.get(end..section.start as usize).unwrap_or_default();
+            if padding.iter().any(|&byte| byte != 0) {
+                let what = format!("something stands before {}", section.content);
+                return Err(IndexError::Damaged { path: path.into(), what });
+            }
+            end = (section.start + section.bytes) as usize;
+        }
+        Ok(())
     }
 }
 

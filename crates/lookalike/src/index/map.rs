@@ -1,7 +1,7 @@
 //! How does a file become memory?
 //!
 //! The only place that maps files. What is mapped is plain numbers, read with every offset checked,
-//! so no content can do harm.
+//! so no content can do harm. Cutting a mapped file short does: it must stay as long as it is.
 #![expect(unsafe_code, reason = "mapping a file: its bytes can change under our feet")]
 
 use std::{fs::File, path::Path};
@@ -15,8 +15,11 @@ pub(crate) fn map_file(path: &Path) -> Result<Mmap, IndexError> {
     let failed = |action| move |source| IndexError::Io { path: path.into(), action, source };
     let file = File::open(path).map_err(failed("opening the index"))?;
     // SAFETY: the map is read as integers for which every bit pattern is valid, and every offset
-    // and id found in it is checked against the map's length before use, so a writer changing the
-    // file can change answers only. Files are replaced by renaming (`file::write`), not rewritten.
+    // and id found in it is checked against the map's length before use. Nothing here writes to a
+    // file that is mapped, or cuts it short: files are replaced by renaming (`file::write`) or
+    // removed, which leaves the map as it is. If another program overwrites the file, answers
+    // change; if it cuts the file short, the system ends this process (SIGBUS) when it reads
+    // beyond the new end, which no check here can prevent.
     unsafe { Mmap::map(&file) }.map_err(failed("mapping the index"))
 }
 

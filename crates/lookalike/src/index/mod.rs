@@ -34,7 +34,6 @@ mod static_index;
 mod tables;
 #[cfg(test)]
 mod tests;
-mod text;
 
 use std::ops::ControlFlow;
 

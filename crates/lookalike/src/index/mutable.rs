@@ -13,9 +13,8 @@ use super::{
     live::Live,
     map::map_file,
     tables::{Found, Tables},
-    text,
 };
-use crate::{Fingerprint, Kernel, Radius};
+use crate::{Fingerprint, Kernel, Radius, hamming::assert_width};
 
 /// Fingerprints that come and go, with tables to search them.
 ///
@@ -52,6 +51,7 @@ impl<const WORDS: usize> MutableIndex<WORDS> {
 
     /// An empty index with room for the fingerprints of `items` items.
     pub fn with_capacity(items: usize, max_radius: Radius) -> Self {
+        const { assert_width::<WORDS>() };
         Self {
             max_radius,
             kernel: Kernel::detect(),
@@ -185,20 +185,6 @@ impl<const WORDS: usize> MutableIndex<WORDS> {
         let mut index = Self::with_capacity(prints.len(), Radius::new(header.about.max_radius));
         let lives = |id: usize| live[id / 64] >> (id % 64) & 1 == 1;
         index.restore(prints.iter().enumerate().map(|(id, print)| lives(id).then_some(*print)))?;
-        Ok(index)
-    }
-
-    /// Writes a line of text per item, `0x` hex, a tab and the id, in order of the ids.
-    pub fn save_text(&self, path: impl AsRef<Path>) -> Result<(), IndexError> {
-        text::write(path.as_ref(), self.iter())
-    }
-
-    /// Reads what [`save_text`](Self::save_text) wrote: the same items with the same ids, in any
-    /// order, for searches within up to `max_radius`. The first bad line is an error.
-    pub fn load_text(path: impl AsRef<Path>, max_radius: Radius) -> Result<Self, IndexError> {
-        let prints = text::read(path.as_ref())?;
-        let mut index = Self::with_capacity(prints.len(), max_radius);
-        index.restore(prints.into_iter())?;
         Ok(index)
     }
 

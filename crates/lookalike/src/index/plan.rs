@@ -11,6 +11,7 @@ use std::fmt;
 
 use crate::{
     Fingerprint,
+    cover::{Lane, choices, owns},
     hamming::{
         bits::{BitSet, Gather},
         lanes::Lanes,
@@ -28,17 +29,6 @@ pub(super) const CHECK_BITS: u32 = 32;
 pub(super) struct Plan<const WORDS: usize> {
     pub lanes: Vec<Lane<WORDS>>,
     pub tables: Vec<Table<WORDS>>,
-}
-
-/// Some bits, in disjoint blocks, with the number of errors they may contain.
-///
-/// More blocks than the budget: some of them must be equal. A single block with a budget: keys
-/// with as many flipped bits are probed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Lane<const WORDS: usize> {
-    pub bits: BitSet<WORDS>,
-    pub budget: u32,
-    pub blocks: Vec<BitSet<WORDS>>,
 }
 
 /// One way to look for matches: items in buckets by `key`.
@@ -100,11 +90,9 @@ impl<const WORDS: usize> Plan<WORDS> {
     /// The first lane within its budget has it; there, the table of the first equal blocks.
     #[inline(always)]
     pub fn owns(&self, table: &Table<WORDS>, xor: &Fingerprint<WORDS>) -> bool {
-        let lane = &self.lanes[table.lane];
         (table.flips > 0 || table.key.bits.all_zero(xor))
-            && lane.holds(xor)
+            && owns(&self.lanes, table.lane, xor)
             && !table.differ.iter().any(|block| block.all_zero(xor))
-            && !self.lanes[..table.lane].iter().any(|earlier| earlier.holds(xor))
     }
 
     /// How many buckets one query looks into.
@@ -155,12 +143,6 @@ impl fmt::Display for Range {
 }
 
 impl<const WORDS: usize> Lane<WORDS> {
-    /// Blocks of which all but `budget` must be equal.
-    pub fn new(blocks: Vec<BitSet<WORDS>>, budget: u32) -> Self {
-        let bits = blocks.iter().fold(BitSet::EMPTY, |all, block| all.union(block));
-        Self { bits, budget, blocks }
-    }
-
     /// How many blocks are equal in a match of this lane; none if keys are flipped instead.
     fn picked(&self) -> usize {
         self.blocks.len().saturating_sub(self.budget as usize)
@@ -168,15 +150,9 @@ impl<const WORDS: usize> Lane<WORDS> {
 
     /// How many tables it needs.
     pub fn table_count(&self) -> usize {
-        let (blocks, picked) = (self.blocks.len(), self.picked());
-        (0..picked.min(blocks - picked))
-            .fold(1usize, |all, i| all.saturating_mul(blocks - i) / (i + 1))
-    }
-
-    /// Whether the errors in this lane stay within its budget.
-    #[inline(always)]
-    fn holds(&self, xor: &Fingerprint<WORDS>) -> bool {
-        self.bits.ones(xor) <= self.budget
+        let picked = self.picked();
+        let others = self.blocks.len() - picked;
+        choices(picked.max(others) as u32, picked.min(others) as u32) as usize
     }
 
     /// The tables of this lane, the earlier ones having been overrun by `overrun` errors.
@@ -197,8 +173,8 @@ impl<const WORDS: usize> Lane<WORDS> {
         if self.picked() == 0 {
             return vec![table(self.bits, Vec::new(), self.budget)];
         }
-        let choices = choices(self.blocks.len(), self.picked());
-        let tables = choices.iter().map(|chosen| {
+        let chosen = chosen_blocks(self.blocks.len(), self.picked());
+        let tables = chosen.iter().map(|chosen| {
             let last = chosen.last().map_or(0, |last| last + 1);
             let (equal, differ): (Vec<usize>, Vec<usize>) =
                 (0..last).partition(|block| chosen.contains(block));
@@ -210,12 +186,12 @@ impl<const WORDS: usize> Lane<WORDS> {
 }
 
 /// Every choice of `picked` out of `count`, each ascending, in lexical order.
-fn choices(count: usize, picked: usize) -> Vec<Vec<usize>> {
+fn chosen_blocks(count: usize, picked: usize) -> Vec<Vec<usize>> {
     if picked == 0 {
         return vec![Vec::new()];
     }
     let with_last = (picked - 1..count).flat_map(|last| {
-        choices(last, picked - 1).into_iter().map(move |mut chosen| {
+        chosen_blocks(last, picked - 1).into_iter().map(move |mut chosen| {
             chosen.push(last);
             chosen
         })

@@ -7,9 +7,9 @@
 use super::{
     cells::CELL_CHECK_BITS,
     file::Numbers,
-    plan::{CHECK_BITS, Key, Lane, MOST_DIRECTORY_BITS, Plan, Scope, Table},
+    plan::{CHECK_BITS, Key, MOST_DIRECTORY_BITS, Plan, Scope, Table},
 };
-use crate::{Fingerprint, hamming::bits::BitSet};
+use crate::{Fingerprint, cover::Lane, hamming::bits::BitSet};
 
 /// More tables than any plan has.
 const MOST_TABLES: usize = 4096;

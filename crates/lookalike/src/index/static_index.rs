@@ -21,7 +21,7 @@ use super::{
     plan::Plan,
     plan_bytes,
 };
-use crate::{Fingerprint, Kernel, Radius};
+use crate::{Fingerprint, Kernel, Radius, hamming::assert_width};
 
 /// Fingerprints that do not change, with tables to search them. The id of an item is its position.
 ///
@@ -77,6 +77,7 @@ impl<const WORDS: usize> StaticIndex<WORDS> {
         max_radius: Radius,
         kernel: Kernel,
     ) -> Result<Self, IndexError> {
+        const { assert_width::<WORDS>() };
         if prints.len() > u32::MAX as usize {
             return Err(IndexError::TooMany { items: prints.len() });
         }
@@ -172,6 +173,7 @@ impl<const WORDS: usize> StaticIndex<WORDS> {
     /// size. Header, plan and structure are checked. Damage elsewhere can lose matches, but no more;
     /// [`verify`](Self::verify) finds it.
     pub fn open_unverified(path: impl AsRef<Path>) -> Result<Self, IndexError> {
+        const { assert_width::<WORDS>() };
         let path = path.as_ref();
         let map = map_file(path)?;
         let header = file::read_header(path, &map, Kind::Static, WORDS)?;

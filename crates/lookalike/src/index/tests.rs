@@ -361,7 +361,6 @@ enum Step {
     Remove(usize),
     Search,
     SaveAndLoad,
-    SaveAndLoadText,
     Clear,
 }
 
@@ -371,7 +370,6 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         25 => any::<usize>().prop_map(Step::Remove),
         4 => Just(Step::Search),
         1 => Just(Step::SaveAndLoad),
-        1 => Just(Step::SaveAndLoadText),
         1 => (0..10).prop_map(|chance| if chance == 0 { Step::Clear } else { Step::Search }),
     ];
     vec(step, 0..150)
@@ -425,13 +423,6 @@ fn history<const WORDS: usize>(seed: u64, data: Data, steps: &[Step], initial: u
             Step::SaveAndLoad => {
                 index.save(&path).expect("a writable folder");
                 index = MutableIndex::load(&path).expect("what was just saved");
-            }
-            Step::SaveAndLoadText => {
-                index.save_text(&path).expect("a writable folder");
-                index =
-                    MutableIndex::load_text(&path, Radius::new(max)).expect("what was just saved");
-                // Text does not say which ids were free at the end.
-                while model.pop_if(|last| last.is_none()).is_some() {}
             }
             Step::Clear => {
                 index.clear();
@@ -687,45 +678,6 @@ fn refusals_say_what_differs() {
     let error =
         StaticIndex::<1>::open(folder.path().join("none")).err().expect("no file").to_string();
     assert!(error.contains("opening the index"), "{error}");
-}
-
-#[test]
-fn bad_lines_of_text_are_named() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let path = folder.path().join("x.txt");
-    let says = |text: &str, part: &str| {
-        fs::write(&path, text).expect("a writable file");
-        let error = MutableIndex::<1>::load_text(&path, Radius::new(3))
-            .err()
-            .expect("a bad line")
-            .to_string();
-        assert!(error.contains("x.txt") && error.contains(part), "{error}");
-    };
-    says("0xff\t0\n0xfe\n", "line 2: there is no tab");
-    says("zebra\t0\n", "line 1: \"zebra\" is not a number");
-    says("0x1ffffffffffffffff\t0\n", "line 1: 0x1ffffffffffffffff does not fit into 64 bits");
-    says("0xff\tone\n", "line 1: the id is not a number");
-    says("0xff\t0\n0xff\t1\n0xfe\t0\n", "line 3: id 0 was given on an earlier line");
-    says("0xff\t4000000000\n", "line 1: id 4000000000 is too large for so few items");
-    says("0xff\t-1\n", "line 1: the id is not a number");
-}
-
-#[test]
-fn text_is_a_line_per_item() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let path = folder.path().join("x.txt");
-    let mut index = MutableIndex::new(Radius::new(3));
-    for bits in [0xabc, 1, 2] {
-        index.insert(Fingerprint([bits])).expect("little memory");
-    }
-    index.remove(1);
-    index.save_text(&path).expect("a writable folder");
-    let text = fs::read_to_string(&path).expect("a text file");
-    assert_eq!(text, "0x0000000000000abc\t0\n0x0000000000000002\t2\n");
-    let mut loaded =
-        MutableIndex::<1>::load_text(&path, Radius::new(2)).expect("what was just saved");
-    assert!(loaded.iter().eq(index.iter()));
-    assert_eq!(loaded.insert(Fingerprint([9])).expect("little memory"), 1);
 }
 
 #[test]

@@ -50,7 +50,7 @@ pub trait Kind: Send + Sync {
 
     /// How close two items are, if they are alike: the definition. The same whichever comes first. It
     /// may stop early, but a threshold changes no figure; by [`Criteria::everything`], any two items
-    /// that can be compared are alike.
+    /// that can be compared are alike. An item whose digest is empty is alike nothing.
     fn judge(&self, by: &Criteria, a: DigestRef<'_>, b: DigestRef<'_>) -> Option<Closeness>;
 
     /// How close items with equal digests are.

@@ -24,6 +24,18 @@ pub struct RecipeText {
 }
 
 impl RecipeText {
+    /// A hash of all that decides digests, the model included: 32 hexadecimal digits.
+    pub fn digest_id(&self) -> String {
+        let Self { kind, digest, model, .. } = self;
+        let mut hasher = blake3::Hasher::new();
+        for part in
+            [kind.as_bytes(), digest.to_string().as_bytes(), model.as_deref().unwrap_or(b"")]
+        {
+            hasher.update(&(part.len() as u64).to_le_bytes()).update(part);
+        }
+        hasher.finalize().to_hex()[..32].to_owned()
+    }
+
     /// Whether both make the same digests of the same items.
     pub fn has_digests_of(&self, other: &Self) -> bool {
         (&self.kind, &self.digest, &self.model) == (&other.kind, &other.digest, &other.model)

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    FeatureSet,
+    AlikePair, FeatureSet, Nearest,
     verify::{Measure, Similarity, TWICE},
 };
 
@@ -34,26 +34,23 @@ fn similarity(measure: Measure, one: &FeatureSet, two: &FeatureSet) -> f32 {
     if of == 0.0 { 0.0 } else { (weight(&(&one & &two)) / of) as f32 }
 }
 
-fn alike(verify: Verify, one: &FeatureSet, two: &FeatureSet) -> Option<f32> {
+fn alike(verify: Verify, one: &FeatureSet, two: &FeatureSet) -> Option<Closeness> {
     let similarity = similarity(verify.measure, one, two);
-    (similarity >= verify.similarity.get()).then_some(similarity)
+    (similarity >= verify.similarity.get()).then(|| Closeness::similar(None, similarity))
 }
 
-fn naive_pairs(verify: Verify, sets: &[FeatureSet]) -> Vec<OverlapPair> {
+fn naive_pairs(verify: Verify, sets: &[FeatureSet]) -> Vec<AlikePair> {
     let mut pairs = Vec::new();
     for (a, one) in (0..).zip(sets) {
         for (b, two) in (0..).zip(sets).skip(a as usize + 1) {
-            pairs.extend(alike(verify, one, two).map(|similarity| OverlapPair {
-                a,
-                b,
-                similarity,
-            }));
+            let alike = alike(verify, one, two);
+            pairs.extend(alike.map(|closeness| AlikePair { a, b, closeness }));
         }
     }
     pairs
 }
 
-fn naive_stars(verify: Verify, sets: &[FeatureSet], order: &[u32]) -> Vec<Option<Joined>> {
+fn naive_stars(verify: Verify, sets: &[FeatureSet], order: &[u32]) -> Vec<Option<Nearest>> {
     let mut joined = vec![None; sets.len()];
     let mut keepers: Vec<u32> = Vec::new();
     for &item in order {
@@ -65,10 +62,10 @@ fn naive_stars(verify: Verify, sets: &[FeatureSet], order: &[u32]) -> Vec<Option
     joined
 }
 
-fn first(verify: Verify, sets: &[FeatureSet], keepers: &[u32], item: u32) -> Option<Joined> {
+fn first(verify: Verify, sets: &[FeatureSet], keepers: &[u32], item: u32) -> Option<Nearest> {
     keepers.iter().find_map(|&keeper| {
-        let similarity = alike(verify, &sets[keeper as usize], &sets[item as usize])?;
-        Some(Joined { keeper, similarity })
+        let closeness = alike(verify, &sets[keeper as usize], &sets[item as usize])?;
+        Some(Nearest { keeper, closeness })
     })
 }
 
@@ -76,6 +73,14 @@ fn first(verify: Verify, sets: &[FeatureSet], keepers: &[u32], item: u32) -> Opt
 struct Case {
     stored: Sets,
     weights: Vec<u32>,
+}
+
+/// What most searches are for: sets that share enough.
+fn enough(verify: Verify) -> impl Fn(u32, u32, Set<'_>, Set<'_>) -> Option<Closeness> + Sync {
+    move |_, _, one, two| {
+        let similarity = verify.enough(one, two, Kernel::detect())?;
+        Some(Closeness::similar(None, similarity))
+    }
 }
 
 impl Case {
@@ -87,13 +92,13 @@ impl Case {
         Self { stored, weights: sets.iter().map(FeatureSet::weight).collect() }
     }
 
-    fn overlaps(&self, verify: Verify) -> Overlaps<'_> {
+    fn overlaps<'a>(&'a self, verify: Verify, judge: Judge<'a>) -> Overlaps<'a> {
         Overlaps {
             sets: &self.stored,
             weights: &self.weights,
             verify,
             keys: None,
-            accepts: &|_, _| true,
+            judge,
             kernel: Kernel::detect(),
             memory: None,
             progress: &|_| {},
@@ -101,7 +106,7 @@ impl Case {
     }
 }
 
-fn pairs(overlaps: &Overlaps<'_>) -> Vec<OverlapPair> {
+fn pairs(overlaps: &Overlaps<'_>) -> Vec<AlikePair> {
     let found = Mutex::new(Vec::new());
     let take = |mut some| {
         found.lock().unwrap().append(&mut some);
@@ -150,17 +155,18 @@ proptest! {
         sets in collections(), held in 0..2000u64, memory in 1..3000u64,
     ) {
         for verify in verifies() {
-            let expected = naive_pairs(verify, &sets);
+            let (expected, judge) = (naive_pairs(verify, &sets), enough(verify));
             let case = Case::new(&sets, u64::MAX);
-            prop_assert_eq!(&pairs(&case.overlaps(verify)), &expected, "{}", verify);
+            prop_assert_eq!(&pairs(&case.overlaps(verify, &judge)), &expected, "{}", verify);
             let spilled = Case::new(&sets, held);
-            let small = Overlaps { memory: Some(memory), ..spilled.overlaps(verify) };
+            let small = Overlaps { memory: Some(memory), ..spilled.overlaps(verify, &judge) };
             prop_assert_eq!(&pairs(&small), &expected, "{} within {}", verify, memory);
         }
         for kernel in Kernel::available() {
             let expected = naive_pairs(Verify::DEFAULT, &sets);
+            let judge = enough(Verify::DEFAULT);
             let case = Case::new(&sets, u64::MAX);
-            let overlaps = Overlaps { kernel, ..case.overlaps(Verify::DEFAULT) };
+            let overlaps = Overlaps { kernel, ..case.overlaps(Verify::DEFAULT, &judge) };
             for threads in [1, 3] {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
                 prop_assert_eq!(&pool.install(|| pairs(&overlaps)), &expected);
@@ -174,11 +180,11 @@ proptest! {
     ) {
         let order = shuffled(sets.len(), seed);
         for verify in verifies() {
-            let expected = naive_stars(verify, &sets, &order);
+            let (expected, judge) = (naive_stars(verify, &sets, &order), enough(verify));
             let case = Case::new(&sets, u64::MAX);
-            prop_assert_eq!(&case.overlaps(verify).stars(&order).unwrap().0, &expected, "{}", verify);
+            prop_assert_eq!(&case.overlaps(verify, &judge).stars(&order).unwrap().0, &expected, "{}", verify);
             let spilled = Case::new(&sets, held);
-            let small = Overlaps { memory: Some(memory), ..spilled.overlaps(verify) };
+            let small = Overlaps { memory: Some(memory), ..spilled.overlaps(verify, &judge) };
             prop_assert_eq!(&small.stars(&order).unwrap().0, &expected, "{} within {}", verify, memory);
         }
     }
@@ -190,13 +196,14 @@ proptest! {
         let order = shuffled(sets.len(), seed);
         let (keepers, items) = order.split_at(cut.min(order.len()));
         for verify in verifies() {
+            let judge = enough(verify);
             let mut expected = vec![None; sets.len()];
             items.iter().for_each(|&item| {
                 expected[item as usize] = first(verify, &sets, keepers, item);
             });
             for memory in [None, Some(memory)] {
                 let case = Case::new(&sets, memory.map_or(u64::MAX, |memory| memory / 2));
-                let overlaps = Overlaps { memory, ..case.overlaps(verify) };
+                let overlaps = Overlaps { memory, ..case.overlaps(verify, &judge) };
                 prop_assert_eq!(&overlaps.nearest(keepers, items).unwrap().0, &expected);
             }
         }
@@ -210,16 +217,17 @@ proptest! {
             keys.some(0..keys.bands).write(set.features(), &mut keys_of, Kernel::Portable);
             keys_of.into_iter().collect::<BTreeSet<u32>>()
         };
-        let shares = |pair: &OverlapPair| {
+        let shares = |pair: &AlikePair| {
             !of(&sets[pair.a as usize]).is_disjoint(&of(&sets[pair.b as usize]))
         };
         for verify in verifies().filter(|verify| verify.similarity.get() > 0.0) {
             let mut expected = naive_pairs(verify, &sets);
             expected.retain(shares);
+            let judge = enough(verify);
             for memory in [None, Some(memory)] {
                 let case = Case::new(&sets, memory.map_or(u64::MAX, |memory| memory / 2));
                 let keys = Some(keys.clone());
-                let overlaps = Overlaps { keys, memory, ..case.overlaps(verify) };
+                let overlaps = Overlaps { keys, memory, ..case.overlaps(verify, &judge) };
                 prop_assert_eq!(&pairs(&overlaps), &expected);
             }
         }
@@ -228,11 +236,14 @@ proptest! {
     #[test]
     fn only_what_is_accepted_counts(sets in collections()) {
         let accepts = |a: u32, b: u32| !(a + b).is_multiple_of(3);
+        let enough = enough(Verify::DEFAULT);
+        let judge = |a: u32, b: u32, one: Set<'_>, two: Set<'_>| {
+            accepts(a, b).then(|| enough(a, b, one, two)).flatten()
+        };
         let case = Case::new(&sets, u64::MAX);
-        let overlaps = Overlaps { accepts: &accepts, ..case.overlaps(Verify::DEFAULT) };
         let mut expected = naive_pairs(Verify::DEFAULT, &sets);
         expected.retain(|pair| accepts(pair.a, pair.b));
-        prop_assert_eq!(pairs(&overlaps), expected);
+        prop_assert_eq!(pairs(&case.overlaps(Verify::DEFAULT, &judge)), expected);
     }
 }
 
@@ -255,7 +266,7 @@ fn a_pair_at_the_threshold_is_found_and_one_below_it_is_not() {
     for measure in [Measure::Mixed, Measure::Containment] {
         for least in [0.3, 0.46, 0.6, 0.8, 1.0] {
             let verify = verify(measure, least);
-            let bounds = Bounds::new(measure, verify.similarity);
+            let (bounds, judge) = (Bounds::new(measure, verify.similarity), enough(verify));
             for size in 8..80u32 {
                 for a in [size / 2, size / 3 + 1] {
                     let b = size - a;
@@ -266,11 +277,11 @@ fn a_pair_at_the_threshold_is_found_and_one_below_it_is_not() {
                         }
                         let sets = at_the_boundary(a, b, common);
                         let case = Case::new(&sets, u64::MAX);
-                        let found = pairs(&case.overlaps(verify));
+                        let found = pairs(&case.overlaps(verify, &judge));
                         let is_found = found.iter().any(|pair| (pair.a, pair.b) == (0, 1));
                         assert_eq!(is_found, common == need, "{verify}: {a} {b} {common}");
                         let order: Vec<u32> = (0..sets.len() as u32).collect();
-                        let stars = case.overlaps(verify).stars(&order).unwrap().0;
+                        let stars = case.overlaps(verify, &judge).stars(&order).unwrap().0;
                         assert_eq!(stars[1].is_some_and(|one| one.keeper == 0), common == need);
                     }
                 }
@@ -322,8 +333,9 @@ fn every_filter_refuses_something() {
     };
     let sets: Vec<FeatureSet> = (0..300).map(set).collect();
     let case = Case::new(&sets, u64::MAX);
-    let overlaps =
-        case.overlaps(Verify { similarity: Similarity::new(0.4).unwrap(), ..Verify::DEFAULT });
+    let verify = verify(Measure::Mixed, 0.4);
+    let judge = enough(verify);
+    let overlaps = case.overlaps(verify, &judge);
     let counters = overlaps.pairs(&|_| Ok(())).unwrap();
     let [candidates, verified] =
         [&counters.candidates, &counters.verified].map(|counter| counter.load(Ordering::Relaxed));
@@ -344,7 +356,8 @@ fn many_texts_of_one_template_cost_one_look_up_each() {
         .collect();
     let case = Case::new(&sets, u64::MAX);
     let order: Vec<u32> = (0..sets.len() as u32).collect();
-    let (stars, counters) = case.overlaps(Verify::DEFAULT).stars(&order).unwrap();
+    let judge = enough(Verify::DEFAULT);
+    let (stars, counters) = case.overlaps(Verify::DEFAULT, &judge).stars(&order).unwrap();
     assert!(stars[1..].iter().all(|joined| joined.is_some_and(|joined| joined.keeper == 0)));
     let verified = counters.verified.into_inner();
     assert!(verified < 2 * sets.len() as u64, "{verified}");

@@ -2,13 +2,11 @@
 
 use super::{
     Pair, Workspace,
-    cover::Cover,
-    flip::Flip,
     join::{Found, Join},
     plan::{Sample, choose},
     scan::scan,
 };
-use crate::{Fingerprint, Kernel};
+use crate::{Fingerprint, Kernel, cover::Cover};
 
 /// A way to find all pairs.
 #[derive(Clone, Debug)]
@@ -17,8 +15,6 @@ pub(super) enum Strategy<const WORDS: usize> {
     Scan,
     /// Bring those together that share some bits of a cover.
     Join(Cover<WORDS>),
-    /// Bring those together whose lanes differ in one bit, in lanes of at most one error each.
-    Flip(Cover<WORDS>),
 }
 
 /// Joins inside of joins end here: whatever is still dense is compared each with each.
@@ -37,9 +33,6 @@ pub(super) fn find<const WORDS: usize>(
         Strategy::Join(cover) => {
             Join { progress, ..Join::new(prints, cover, radius, kernel, workspace) }.run()
         }
-        Strategy::Flip(cover) => {
-            Flip { prints, cover, radius, kernel, depth: 0, workspace, progress }.run()
-        }
         Strategy::Scan => scan_collapsed(prints, radius, kernel, progress),
     }
 }
@@ -51,17 +44,14 @@ pub(super) fn find_distinct<const WORDS: usize>(
     kernel: Kernel,
     depth: u32,
 ) -> Vec<Pair> {
-    let (workspace, progress) = (&Workspace::default(), &|_| {});
-    match choose(&Sample::of(prints), radius, u64::MAX) {
+    match choose(&Sample::of(prints), radius) {
         Strategy::Join(cover) if depth < MOST_DEPTH => {
-            let join = Join::new(prints, &cover, radius, kernel, workspace);
+            let workspace = Workspace::default();
+            let join = Join::new(prints, &cover, radius, kernel, &workspace);
             // Pairs are told once here.
             Join { stretch_bits: 0, at_once: prints.len(), depth, ..join }.run().near
         }
-        Strategy::Flip(cover) if depth < MOST_DEPTH => {
-            Flip { prints, cover: &cover, radius, kernel, depth, workspace, progress }.run().near
-        }
-        _ => scan(prints, radius, kernel, progress),
+        _ => scan(prints, radius, kernel, &|_| {}),
     }
 }
 

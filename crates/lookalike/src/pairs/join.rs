@@ -17,7 +17,6 @@ use rayon::prelude::*;
 
 use super::{
     Pair, Workspace,
-    cover::{Cover, Path},
     find::find_distinct,
     record::{Check, Field, Layout, Node, Positions, stretch_bits},
     scatter::{Counts, most_key_bits, records_at_once},
@@ -26,6 +25,7 @@ use super::{
 };
 use crate::{
     Fingerprint, Kernel,
+    cover::{Cover, Path},
     hamming::{
         filter::{Digests, Filter, PADDING, Passed},
         prefetch,
@@ -93,7 +93,7 @@ impl<'a, const WORDS: usize> Join<'a, WORDS> {
 
     /// Finds all pairs.
     pub fn run(&self) -> Found {
-        self.run_trunks(&self.cover.trunks().collect::<Vec<_>>())
+        self.run_trunks(&self.cover.trunk_numbers().collect::<Vec<_>>())
     }
 
     /// Finds the pairs of the paths that begin with these trunks (lane and block). Equal items are
@@ -104,7 +104,7 @@ impl<'a, const WORDS: usize> Join<'a, WORDS> {
         let items = self.prints.len();
         let positions = Positions { items, stretch_bits: self.stretch_bits };
         let layout = |&(lane, trunk): &(usize, usize)| {
-            let block = &self.cover.lanes[lane].branches[trunk].block;
+            let block = &self.cover.trunks[lane][trunk].block;
             let key_bits = partition_bits(items, block.len());
             Layout::new(self.cover, lane, trunk, key_bits, positions, self.radius)
         };
@@ -147,7 +147,7 @@ impl<'a, const WORDS: usize> Join<'a, WORDS> {
 }
 
 /// A thread's own part of what all threads hold. If another one stopped, it left numbers and no more.
-pub(super) fn lock<T>(worker: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock<T>(worker: &Mutex<T>) -> MutexGuard<'_, T> {
     worker.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -549,7 +549,7 @@ impl<const WORDS: usize> Walk<'_, WORDS> {
 
 /// Of items with their fingerprints and what stands for them: the first of each fingerprint, and its
 /// copies, each with that first one.
-pub(super) fn without_copies<const WORDS: usize, T: Copy + Ord>(
+fn without_copies<const WORDS: usize, T: Copy + Ord>(
     mut items: Vec<(Fingerprint<WORDS>, u32, T)>,
 ) -> (Vec<T>, Vec<(u32, u32)>) {
     items.sort_unstable();

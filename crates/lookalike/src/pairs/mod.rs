@@ -4,10 +4,8 @@
 //! answer. Items are known by their position only: no documents, keys or files here.
 
 mod answer;
-mod cover;
 mod excess;
 mod find;
-mod flip;
 mod join;
 pub mod linear;
 mod plan;
@@ -22,7 +20,7 @@ mod workspace;
 
 use std::path::PathBuf;
 
-use crate::{Fingerprint, Radius, Resources, resources::stoppable};
+use crate::{Fingerprint, Radius, Resources, hamming::assert_width, resources::stoppable};
 pub use answer::Pairs;
 use find::Strategy;
 pub use plan::Plan;
@@ -174,7 +172,7 @@ impl<'a> AllPairs<'a> {
         let radius = self.radius.bits();
         Ok(match self.blocks {
             Some(blocks) => plan::classic(sample, radius, blocks),
-            None => plan::choose(sample, radius, self.resources.limit().unwrap_or(u64::MAX)),
+            None => plan::choose(sample, radius),
         })
     }
 
@@ -185,6 +183,7 @@ impl<'a> AllPairs<'a> {
 
     /// Refuses what cannot be answered, before any work.
     fn check<const WORDS: usize>(&self, items: usize) -> Result<(), PairsError> {
+        const { assert_width::<WORDS>() };
         let (radius, bits) = (self.radius.bits(), Fingerprint::<WORDS>::BITS);
         match self.blocks {
             _ if radius > bits => Err(PairsError::Radius { radius, bits }),

@@ -6,20 +6,18 @@
 use std::fmt;
 
 use super::{
-    cover::{BitOrder, Cover, Cut, choices, share, single_error_lanes},
     excess::{Excess, distances},
     find::Strategy,
-    flip::{MOST_LOW_BITS, words_needed},
     join::{DENSE, MOST_SPLIT_BITS, partition_bits, small, wanted_bits},
     record::{Positions, stretch_bits},
-    scatter::{STREAM_BITS, records_at_once},
+    scatter::records_at_once,
 };
 use crate::{
     Fingerprint,
+    cover::{BitOrder, Cover, Cut, agreement, budgets, choices, colliding_pairs, masked, pairs_of},
     hamming::{
         bits::BitSet,
         filter::{Filter, chance_of_few},
-        slots::{BLOCK_BITS, CHECK_BITS, WIDTH},
     },
 };
 
@@ -50,19 +48,6 @@ impl Plan {
                 compares: Price::of(cover.shape(radius), WORDS, sample).compares,
                 memory: held + (records_at_once(sample.items as usize) * size_of::<u64>()) as u64,
             },
-            Strategy::Flip(cover) => {
-                let lane = &cover.lanes[0];
-                let key = lane.branches[0].block.len();
-                Self {
-                    description: format!(
-                        "{} of {} bits, keys of {key} bits that are equal or one bit apart",
-                        count(cover.lanes.len(), "lane"),
-                        lane.bits.len(),
-                    ),
-                    compares: FlipPrice::of(key, WORDS, sample, radius).compares,
-                    memory: flip_memory::<WORDS>(sample, key),
-                }
-            }
         }
     }
 
@@ -124,7 +109,7 @@ impl<const WORDS: usize> fmt::Display for Cover<WORDS> {
                 write!(f, "{equal} equal of {of}: {sets:.0} sets of {each:.0} bits")
             }
             Cut::Twice => {
-                let trunks = self.lanes.iter().flat_map(|lane| &lane.branches);
+                let trunks = self.trunks.iter().flatten();
                 let sets: Vec<u32> = trunks.flat_map(|trunk| trunk.shared_bits()).collect();
                 let each = f64::from(sets.iter().sum::<u32>()) / sets.len() as f64;
                 let sets = count(sets.len(), "set");
@@ -138,27 +123,8 @@ fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
-/// The cheapest way to find the pairs of these fingerprints in so many bytes.
-pub(super) fn choose<const WORDS: usize>(
-    sample: &Sample,
-    radius: u32,
-    memory: u64,
-) -> Strategy<WORDS> {
-    let join = choose_join(sample, radius);
-    let keys = sample.flip_keys(radius);
-    let keys = keys.filter(|&key| flip_memory::<WORDS>(sample, key) <= memory);
-    let flip = keys
-        .map(|key| (FlipPrice::of(key, WORDS, sample, radius).nanoseconds, key))
-        .min_by(|one, two| one.0.total_cmp(&two.0));
-    match flip {
-        Some((price, key)) if price < join.0 => {
-            Strategy::Flip(Cover::of_single_errors(&sample.order, radius, key))
-        }
-        _ => join.1,
-    }
-}
-
-fn choose_join<const WORDS: usize>(sample: &Sample, radius: u32) -> (f64, Strategy<WORDS>) {
+/// The cheapest way to find the pairs of these fingerprints.
+pub(super) fn choose<const WORDS: usize>(sample: &Sample, radius: u32) -> Strategy<WORDS> {
     let cuts = (1..=3).map(|picked| Cut::Once { picked }).chain([Cut::Twice]);
     let shapes = (1..=radius + 1)
         .flat_map(|lanes| cuts.clone().map(move |cut| Shape { radius, lanes, cut }));
@@ -172,16 +138,10 @@ fn choose_join<const WORDS: usize>(sample: &Sample, radius: u32) -> (f64, Strate
     let scan = sample.scan_price(WORDS, radius);
     match cheapest {
         Some((price, shape)) if price < scan => {
-            (price, Strategy::Join(Cover::new(&sample.order, radius, shape.lanes, shape.cut)))
+            Strategy::Join(Cover::new(&sample.order, radius, shape.lanes, shape.cut))
         }
-        _ => (scan, Strategy::Scan),
+        _ => Strategy::Scan,
     }
-}
-
-/// Bytes to find the pairs by keys of so many bits, the fingerprints included.
-fn flip_memory<const WORDS: usize>(sample: &Sample, key: u32) -> u64 {
-    let items = sample.items as usize;
-    (items * size_of::<Fingerprint<WORDS>>() + words_needed(items, key) * size_of::<u64>()) as u64
 }
 
 /// The classic plan: so many blocks, of which all but `radius` must be equal.
@@ -259,13 +219,6 @@ impl Sample {
         self.items * (self.items - 1.0) / 2.0
     }
 
-    /// Sizes of keys worth a thought: so that buckets fill some of their slots.
-    fn flip_keys(&self, radius: u32) -> impl Iterator<Item = u32> {
-        let fewest = ((self.items / WIDTH as f64).max(1.0).log2() as u32).max(BLOCK_BITS);
-        let most = (self.order.len() / single_error_lanes(radius)).min(STREAM_BITS + MOST_LOW_BITS);
-        fewest..=most.min(fewest + 4)
-    }
-
     /// Nanoseconds to compare each with each.
     fn scan_price(&self, words: usize, radius: u32) -> f64 {
         let near = self.excess.as_ref().map_or(0.0, |excess| excess.near(0.0, radius));
@@ -280,17 +233,6 @@ fn scan_step(words: usize) -> f64 {
 
 /// A pair that a scan has found.
 const MATCH: f64 = 20.0;
-
-/// For every bit, the chance that two fingerprints have the same: a half for random bits.
-fn agreement<const WORDS: usize>(sample: &[Fingerprint<WORDS>]) -> Vec<f64> {
-    (0..64 * WORDS as u32)
-        .map(|bit| {
-            let ones = sample.iter().filter(|print| print.bit(bit)).count() as f64;
-            let share = ones / sample.len().max(1) as f64;
-            share * share + (1.0 - share) * (1.0 - share)
-        })
-        .collect()
-}
 
 /// Bits worth using, in natural order if they all tell alike, else the most telling ones first.
 fn bit_order(agreement: &[f64]) -> BitOrder {
@@ -365,20 +307,6 @@ impl<const WORDS: usize> Colliding<WORDS> {
     }
 }
 
-fn colliding_pairs<const WORDS: usize>(sample: &[Fingerprint<WORDS>], key: &BitSet<WORDS>) -> f64 {
-    let mut keys: Vec<[u64; WORDS]> = sample.iter().map(|print| masked(print, key)).collect();
-    keys.sort_unstable();
-    keys.chunk_by(|one, two| one == two).map(|bucket| pairs_of(bucket.len())).sum()
-}
-
-fn masked<const WORDS: usize>(print: &Fingerprint<WORDS>, key: &BitSet<WORDS>) -> [u64; WORDS] {
-    std::array::from_fn(|word| print.0[word] & key.0[word])
-}
-
-fn pairs_of(items: usize) -> f64 {
-    items as f64 * (items as f64 - 1.0) / 2.0
-}
-
 /// What decides the size of a cover.
 #[derive(Clone, Copy)]
 struct Shape {
@@ -390,20 +318,16 @@ struct Shape {
 impl Shape {
     /// Blocks of all lanes together, as small as they get.
     fn blocks(self) -> u32 {
-        let budgets = (0..self.lanes).map(|lane| self.budget(lane));
+        let budgets = budgets(self.radius, self.lanes);
         match self.cut {
             Cut::Once { .. } => budgets.map(|budget| self.cut.first_blocks(budget)).sum(),
             Cut::Twice => budgets.map(|budget| (budget + 1) * (budget + 1)).sum(),
         }
     }
 
-    fn budget(self, lane: u32) -> u32 {
-        share(self.radius + 1, self.lanes, lane) - 1
-    }
-
     /// How the paths of a lane of this budget go on from step to step, if `bits` are cut in all.
     fn steps(self, budget: u32, bits: u32) -> Vec<Step> {
-        let budgets = (0..self.lanes).map(|lane| self.budget(lane));
+        let budgets = budgets(self.radius, self.lanes);
         let blocks: u32 = budgets.map(|budget| self.cut.first_blocks(budget)).sum();
         let block = f64::from(bits) / f64::from(blocks);
         match self.cut {
@@ -467,8 +391,8 @@ impl Price {
 
     fn of(shape: Shape, words: usize, sample: &Sample) -> Self {
         let mut price = Self { nanoseconds: 0.0, compares: 0.0, meetings: 0.0 };
-        for lane in 0..shape.lanes {
-            price.add_lane(shape, shape.budget(lane), words, sample);
+        for budget in budgets(shape.radius, shape.lanes) {
+            price.add_lane(shape, budget, words, sample);
         }
         // What the model does not see: larger budgets blunt the filters.
         price.nanoseconds *= 1.0 + 0.02 * f64::from(shape.radius / shape.lanes);
@@ -582,104 +506,9 @@ impl Price {
     }
 }
 
-/// What keys that are equal or one bit apart cost on some data, in nanoseconds of the same core.
-struct FlipPrice {
-    nanoseconds: f64,
-    compares: f64,
-}
-
-impl FlipPrice {
-    /// A record put into its bucket, in the cache.
-    const SORT: f64 = 2.8;
-    /// A bucket compared with itself, and with another.
-    const OWN: f64 = 4.0;
-    const OTHER: f64 = 1.2;
-    /// What agrees by its check, looked at closer.
-    const HIT: f64 = 40.0;
-    /// An item that found no slot, compared with all buckets it has to be.
-    const LATE: f64 = 100.0;
-
-    fn of(key: u32, words: usize, sample: &Sample, radius: u32) -> Self {
-        let lanes = single_error_lanes(radius);
-        let items = sample.items;
-        let lane_bits = sample.order.len() / lanes;
-        let check = lane_bits.saturating_sub(key).min(CHECK_BITS);
-        let others = sample.bucket(f64::from(key)) - 1.0;
-        // A sample of random keys may show a tenth more than there are.
-        let mean = (items - 1.0) * (-f64::from(key)).exp2();
-        let late = late_part(mean, (others - 0.1 * mean).max(mean));
-        let mut price = Self { nanoseconds: 0.0, compares: 0.0 };
-        for lane in 0..lanes {
-            let budget = share(radius + 1, lanes, lane) - 1;
-            let flips = f64::from(budget * key);
-            let compares = items * others * (0.5 + flips / 2.0);
-            let buckets = f64::from(key).exp2();
-            price.compares += compares;
-            price.nanoseconds += items * (Price::scatter(items) + Self::SORT)
-                + buckets * (Self::OWN + flips / 2.0 * Self::OTHER)
-                + compares * (-f64::from(check)).exp2() * Self::HIT
-                + items * late * (Self::LATE + (flips + 1.0) * others * late);
-            if let Some(excess) = &sample.excess {
-                let met = |apart, bits| excess.chance_of_few(0.0, apart, f64::from(bits), budget);
-                let meet = excess.meetings(0.0, |apart| met(apart, key));
-                let hits = excess.meetings(0.0, |apart| met(apart, key + check));
-                // Oversized buckets are compared by a plan of their own, smaller ones by their checks.
-                price.nanoseconds += (meet * scan_step(words)).min(hits * Self::HIT)
-                    + hits.min(excess.near(0.0, radius)) * (MATCH + Price::owner(lanes, words));
-            }
-        }
-        price
-    }
-}
-
-/// The part of the items that finds no slot, if buckets have `mean` items, and an item has so many others
-/// beside it. There are as many as the mean for random keys, and more the less even buckets are: their sizes
-/// are taken to be spread like a negative binomial distribution, which for random keys is that of Poisson.
-fn late_part(mean: f64, others: f64) -> f64 {
-    if mean <= 0.0 {
-        return 0.0;
-    }
-    let shape = 1.0 / (others / mean - 1.0).max(1e-6);
-    let mut chance = (-shape * (mean / shape).ln_1p()).exp();
-    let (mut small, mut in_small) = (0.0, 0.0);
-    for size in 0..=WIDTH {
-        let size = size as f64;
-        small += chance;
-        in_small += size * chance;
-        chance *= (size + shape) / (size + 1.0) * mean / (mean + shape);
-    }
-    let in_slots = in_small + WIDTH as f64 * (1.0 - small);
-    (1.0 - in_slots / mean).max(0.0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn as_many_items_are_late_as_even_and_uneven_buckets_have_beyond_their_slots() {
-        // Drawn once, keys are even; drawn twice, some of them are taken far more often than others.
-        for (keys, drawn_twice, seed) in [(4096, false, 1u64), (4096, true, 2), (1024, true, 3)] {
-            let mut state = seed;
-            let mut next = || {
-                state =
-                    state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-                state >> 33
-            };
-            let some: Vec<u64> = (0..keys).map(|_| next() % keys).collect();
-            let mut sizes = vec![0.0f64; keys as usize];
-            for _ in 0..16_384 {
-                let at = (next() % keys) as usize;
-                sizes[if drawn_twice { some[at] as usize } else { at }] += 1.0;
-            }
-            let items = 16_384.0;
-            let others = sizes.iter().map(|size| size * (size - 1.0)).sum::<f64>() / items;
-            let late = sizes.iter().map(|size| (size - WIDTH as f64).max(0.0)).sum::<f64>() / items;
-            let expected = late_part(items / keys as f64, others);
-            assert!((expected / late - 1.0).abs() < 0.3, "{keys}: {expected} instead of {late}");
-        }
-        assert_eq!(late_part(0.0, 0.0), 0.0);
-    }
 
     #[test]
     fn a_key_is_worth_what_its_own_bits_tell_and_not_those_behind_it() {
@@ -717,7 +546,7 @@ mod tests {
         prints.sort_unstable();
         prints.dedup();
         let sample = Sample::of(&prints);
-        let plan = Plan::new::<WORDS>(&choose(&sample, radius, u64::MAX), &sample, radius);
+        let plan = Plan::new::<WORDS>(&choose(&sample, radius), &sample, radius);
         let (compares, all) = (plan.expected_compares(), sample.all_pairs());
         assert!(compares <= all, "{items} {turned} {radius}: {plan}");
     }
@@ -736,7 +565,7 @@ mod tests {
     #[test]
     fn fingerprints_that_are_all_near_each_other_are_scanned() {
         let sample = Sample::of(&alike::<4>(2_000, 4, 1));
-        assert!(matches!(choose::<4>(&sample, 10, u64::MAX), Strategy::Scan));
+        assert!(matches!(choose::<4>(&sample, 10), Strategy::Scan));
     }
 
     #[test]
@@ -746,6 +575,6 @@ mod tests {
         let prints: Vec<_> = random.into_iter().flat_map(|print| [print, one]).collect();
         let sample = Sample::of(&prints);
         assert!(sample.excess.is_none());
-        assert!(!matches!(choose::<4>(&sample, 10, u64::MAX), Strategy::Scan));
+        assert!(!matches!(choose::<4>(&sample, 10), Strategy::Scan));
     }
 }

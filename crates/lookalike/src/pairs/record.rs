@@ -9,9 +9,9 @@
 
 use std::ops::Range;
 
-use super::cover::{Branch, Cover, Lane, Path};
 use crate::{
     Fingerprint,
+    cover::{Branch, Cover, Lane, Path},
     hamming::{
         bits::{BitSet, Gather},
         filter::{Filter, Rival},
@@ -53,8 +53,6 @@ pub(super) struct Layout<const WORDS: usize> {
     /// A record has the position of a stretch of `2^stretch_bits` items.
     pub stretch_bits: u32,
     id_bits: u32,
-    /// Where the bits of the fingerprint are that are carried, by piece.
-    pieces: Vec<(Piece<WORDS>, Field)>,
     /// The trunk, and the branches behind it.
     pub trunk: Node<WORDS>,
     /// Record bits that belong to the lane, and all that belong to the digest.
@@ -124,37 +122,24 @@ impl<const WORDS: usize> Layout<WORDS> {
         positions: Positions,
         radius: u32,
     ) -> Self {
-        let Lane { bits, branches, .. } = &cover.lanes[lane];
+        let (bits, branches) = (&cover.lanes[lane].bits, &cover.trunks[lane]);
         let (id_bits, stretch_bits) = (positions.bits(), positions.stretch_bits);
         let key = branches[trunk].block.lowest(key_bits);
         let own = carried(bits, &branches[trunk], &key, 64 - id_bits);
         let others = others(cover, lane, 64 - id_bits - room_of(&own), radius);
         let pieces = in_order(own, others);
-        let mut shift = id_bits;
-        let field = |piece: Piece<WORDS>| {
-            let field = Field { shift, bits: piece.bits.len() };
-            shift += field.bits;
-            (piece, field)
-        };
-        let pieces: Vec<_> = pieces.into_iter().map(field).collect();
-        let digest_mask = Field { shift: id_bits, bits: shift - id_bits }.mask();
-        let carried = Carried::new(&pieces, &key);
+        let digest = parts(pieces.iter().copied(), id_bits);
+        let carried = Carried::new(&pieces, id_bits, &key);
+        let digest_mask = Field { shift: id_bits, bits: room_of(&pieces) }.mask();
         let lane_mask = carried.some(bits);
         let earlier = cover.lanes[..lane].iter();
         let earlier = earlier
             .filter_map(|lane| Some(Rival { bits: carried.all(&lane.bits)?, most: lane.budget }));
         let path = Path::new(lane).then(branches, trunk);
         let trunk = Node::new(path, &branches[trunk], &carried, &earlier.collect::<Vec<_>>());
-        let check = Check::new(&cover.lanes[lane], [lane_mask, digest_mask], id_bits, radius);
-        let digest = parts(pieces.iter().map(|(piece, _)| piece.bits), id_bits);
+        let check = Check::new(cover, lane, [lane_mask, digest_mask], id_bits, radius);
         let key = parts([key], 0);
-        Self { key, digest, stretch_bits, id_bits, pieces, trunk, lane_mask, digest_mask, check }
-    }
-
-    /// Where in the record these bits of the lane are, if they travel together, as far as they are carried.
-    pub fn field(&self, bits: &BitSet<WORDS>) -> Field {
-        let piece = self.pieces.iter().find(|(piece, _)| piece.of == *bits);
-        piece.map(|(_, field)| *field).unwrap_or_default()
+        Self { key, digest, stretch_bits, id_bits, trunk, lane_mask, digest_mask, check }
     }
 
     /// How many bits choose the partition.
@@ -202,14 +187,16 @@ impl Check {
     /// The check that costs least: by the bits of the lane and its budget, or by all bits of the
     /// digest and the radius.
     fn new<const WORDS: usize>(
-        lane: &Lane<WORDS>,
+        cover: &Cover<WORDS>,
+        lane: usize,
         [lane_mask, digest_mask]: [u64; 2],
         id_bits: u32,
         radius: u32,
     ) -> Self {
-        let Lane { bits, budget, branches } = lane;
+        let Lane { bits, budget, .. } = &cover.lanes[lane];
         // What a path leaves open: about the same at the end of each.
-        let shared = branches.first().and_then(|trunk| trunk.shared_bits().into_iter().min());
+        let shared =
+            cover.trunks[lane].first().and_then(|trunk| trunk.shared_bits().into_iter().min());
         let open = bits.len() - shared.unwrap_or(0);
         let by_lane = Filter::cost(open.min(lane_mask.count_ones()), *budget);
         if by_lane <= Filter::cost(digest_mask.count_ones(), radius) {
@@ -277,13 +264,12 @@ enum Place {
 }
 
 impl Carried {
-    fn new<const WORDS: usize>(pieces: &[(Piece<WORDS>, Field)], key: &BitSet<WORDS>) -> Self {
+    /// The bits of `pieces` lie one after another, the first at record bit `start`.
+    fn new<const WORDS: usize>(pieces: &[BitSet<WORDS>], start: u32, key: &BitSet<WORDS>) -> Self {
         let mut places = vec![Place::Nowhere; 64 * WORDS];
         key.positions().for_each(|bit| places[bit as usize] = Place::Key);
-        for (piece, field) in pieces {
-            let bits = piece.bits.positions().zip(field.shift..);
-            bits.for_each(|(bit, at)| places[bit as usize] = Place::Record(at));
-        }
+        let carried = pieces.iter().flat_map(BitSet::positions).zip(start..);
+        carried.for_each(|(bit, at)| places[bit as usize] = Place::Record(at));
         Self(places)
     }
 
@@ -309,13 +295,6 @@ impl Carried {
     }
 }
 
-/// Bits that travel together: all of a block that are left, or the lowest.
-#[derive(Clone, Copy, Debug)]
-struct Piece<const WORDS: usize> {
-    of: BitSet<WORDS>,
-    bits: BitSet<WORDS>,
-}
-
 /// Chooses what to carry of a lane in `room` bits: what is left of the trunk, which chose the partition by
 /// its `key`, the blocks that may follow, each its share if there is little room, and then all other bits.
 fn carried<const WORDS: usize>(
@@ -323,20 +302,19 @@ fn carried<const WORDS: usize>(
     trunk: &Branch<WORDS>,
     key: &BitSet<WORDS>,
     room: u32,
-) -> Vec<Piece<WORDS>> {
+) -> Vec<BitSet<WORDS>> {
     let rest = trunk.block.without(key);
     let next = trunk.blocks_behind();
     let known = next.iter().fold(trunk.block, |known, block| known.union(block));
-    let mut pieces = vec![Piece { of: trunk.block, bits: rest.lowest(room) }];
+    let mut pieces = vec![rest.lowest(room)];
     let share = (room - room_of(&pieces)).checked_div(next.len() as u32).unwrap_or(0);
-    pieces.extend(next.iter().map(|&of| Piece { of, bits: of.lowest(share) }));
-    let of = lane.without(&known);
-    pieces.push(Piece { of, bits: of.lowest(room - room_of(&pieces)) });
+    pieces.extend(next.iter().map(|block| block.lowest(share)));
+    pieces.push(lane.without(&known).lowest(room - room_of(&pieces)));
     pieces
 }
 
-fn room_of<const WORDS: usize>(pieces: &[Piece<WORDS>]) -> u32 {
-    pieces.iter().map(|piece| piece.bits.len()).sum()
+fn room_of<const WORDS: usize>(pieces: &[BitSet<WORDS>]) -> u32 {
+    pieces.iter().map(BitSet::len).sum()
 }
 
 /// Up to `room` bits of the other lanes, unless they are too few to ever exceed the radius.
@@ -345,12 +323,12 @@ fn others<const WORDS: usize>(
     lane: usize,
     mut room: u32,
     radius: u32,
-) -> Vec<Piece<WORDS>> {
+) -> Vec<BitSet<WORDS>> {
     let lanes = cover.lanes.iter().enumerate().filter(|&(number, _)| number != lane);
     let piece = |(_, lane): (usize, &Lane<WORDS>)| {
         let bits = lane.bits.lowest(room);
         room -= bits.len();
-        Piece { of: lane.bits, bits }
+        bits
     };
     let others: Vec<_> = lanes.map(piece).collect();
     if room_of(&others) > radius { others } else { Vec::new() }
@@ -359,22 +337,17 @@ fn others<const WORDS: usize>(
 /// Puts pieces in the order of their first bits, so that neighbours can be gathered in one go. What is of
 /// other lanes is asked for as a whole, if at all: it becomes one piece if that takes fewer gathers.
 fn in_order<const WORDS: usize>(
-    own: Vec<Piece<WORDS>>,
-    others: Vec<Piece<WORDS>>,
-) -> Vec<Piece<WORDS>> {
-    let nothing = Piece { of: BitSet::EMPTY, bits: BitSet::EMPTY };
-    let one = others.iter().fold(nothing, |one, other| Piece {
-        of: one.of.union(&other.of),
-        bits: one.bits.union(&other.bits),
-    });
-    let sorted = |others: Vec<Piece<WORDS>>| {
+    own: Vec<BitSet<WORDS>>,
+    others: Vec<BitSet<WORDS>>,
+) -> Vec<BitSet<WORDS>> {
+    let one = others.iter().fold(BitSet::EMPTY, |one, other| one.union(other));
+    let sorted = |others: Vec<BitSet<WORDS>>| {
         let mut pieces = own.clone();
         pieces.extend(others);
-        pieces.sort_by_key(|piece| piece.bits.positions().next());
+        pieces.sort_by_key(|piece| piece.positions().next());
         pieces
     };
-    let gathers =
-        |pieces: &Vec<Piece<WORDS>>| parts(pieces.iter().map(|piece| piece.bits), 0).len();
+    let gathers = |pieces: &Vec<BitSet<WORDS>>| parts(pieces.iter().copied(), 0).len();
     let (many, few) = (sorted(others), sorted(vec![one]));
     if gathers(&few) < gathers(&many) { few } else { many }
 }

@@ -20,7 +20,7 @@ use super::record::{Layout, Part};
 use crate::{Fingerprint, Kernel, hamming::prefetch_to_write};
 
 /// The largest fan-out of one pass: beyond about a thousand write streams, stores start to miss.
-pub(super) const STREAM_BITS: u32 = 10;
+const STREAM_BITS: u32 = 10;
 const MOST_STREAMS: usize = 1 << STREAM_BITS;
 /// Very many items are written in so many slices, as a power of two.
 const SLICE_BITS: u32 = 2;
@@ -155,12 +155,12 @@ fn count<const WORDS: usize>(
     layouts: &[Layout<WORDS>],
     kernel: Kernel,
 ) -> Vec<Vec<u32>> {
-    match kernel {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: AVX2 and BMI2 were detected.
-        kernel if kernel.is_avx2() => unsafe { count_avx2(prints, layouts) },
-        _ => count_with(prints, layouts, |word, part| part.gather.apply(word)),
+    #[cfg(target_arch = "x86_64")]
+    if kernel.avx2().is_some() {
+        // SAFETY: the proof exists only where AVX2, BMI1 and BMI2 were detected.
+        return unsafe { count_avx2(prints, layouts) };
     }
+    count_with(prints, layouts, |word, part| part.gather.apply(word))
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -216,12 +216,12 @@ struct Write<'a, 'r, const WORDS: usize> {
 
 impl<'r, const WORDS: usize> Write<'_, 'r, WORDS> {
     fn run(self, layout: &Layout<WORDS>, kernel: Kernel) -> Chunk<'r> {
-        match kernel {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: AVX2 and BMI2 were detected.
-            kernel if kernel.is_avx2() => unsafe { self.run_avx2(layout) },
-            _ => self.run_with(layout, |word, part| part.gather.apply(word)),
+        #[cfg(target_arch = "x86_64")]
+        if kernel.avx2().is_some() {
+            // SAFETY: the proof exists only where AVX2, BMI1 and BMI2 were detected.
+            return unsafe { self.run_avx2(layout) };
         }
+        self.run_with(layout, |word, part| part.gather.apply(word))
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -405,9 +405,9 @@ impl<'a, const WORDS: usize> Inside<'a, WORDS> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pairs::{
+    use crate::{
         cover::{BitOrder, Cover, Cut},
-        record::Positions,
+        pairs::record::Positions,
     };
     use proptest::prelude::*;
 

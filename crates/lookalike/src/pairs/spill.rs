@@ -15,12 +15,11 @@ use bytemuck::Pod;
 
 use super::{
     AllPairs, PairsError, Plan, Workspace,
-    cover::Cover,
     find::Strategy,
     join::{Found, Join},
     plan::{self, Sample},
 };
-use crate::{Fingerprint, hamming::bits::BitSet};
+use crate::{Fingerprint, cover::Cover, hamming::bits::BitSet};
 
 /// Items moved at a time between a file and the code.
 const CHUNK: usize = 1 << 14;
@@ -51,7 +50,7 @@ impl<const WORDS: usize> Spill<WORDS> {
         let strategy = options.strategy_for(&sample)?;
         let plan = Plan::new(&strategy, &sample, options.radius.bits()).within(limit);
         let cover = match strategy {
-            Strategy::Join(cover) | Strategy::Flip(cover) => cover,
+            Strategy::Join(cover) => cover,
             // Too wide for a plan: partitions by one block still divide the work.
             Strategy::Scan => plan::widest(&sample, options.radius.bits()),
         };
@@ -121,7 +120,7 @@ impl<'a, const WORDS: usize> SpillJoin<'a, WORDS> {
     }
 
     fn run(&mut self) -> Result<(), PairsError> {
-        let trunks: Vec<(usize, usize)> = self.cover.trunks().collect();
+        let trunks: Vec<(usize, usize)> = self.cover.trunk_numbers().collect();
         for (done, &trunk) in trunks.iter().enumerate() {
             self.trunk(trunk, done as f64 / trunks.len() as f64, 1.0 / trunks.len() as f64)?;
             if done == 0 {
@@ -133,7 +132,7 @@ impl<'a, const WORDS: usize> SpillJoin<'a, WORDS> {
 
     /// Partitions all items by the upper bits of one trunk, then joins each partition.
     fn trunk(&mut self, trunk: (usize, usize), done: f64, share: f64) -> Result<(), PairsError> {
-        let block = &self.cover.lanes[trunk.0].branches[trunk.1].block;
+        let block = &self.cover.trunks[trunk.0][trunk.1].block;
         let key = self.partition_key(block);
         let mut partitions = self.partition(&key)?;
         self.written += partitions.prints.written + partitions.ids.written;

@@ -4,15 +4,16 @@ use proptest::prelude::*;
 
 use super::{
     AllPairs, Workspace,
-    cover::{BitOrder, Cover, Cut},
     find::{find, find_distinct},
-    flip::Flip,
     join::{Found, Join},
     linear,
     plan::{Sample, choose},
 };
-use crate::hamming::slots::BLOCK_BITS;
-use crate::{Fingerprint, Kernel, Radius, groups};
+use crate::{
+    Criteria, Digests, Fingerprint, HashKind, Kernel, Kind as _, Radius, Resources, Search, Width,
+    cover::{BitOrder, Cover, Cut},
+    groups,
+};
 
 /// Fingerprints of which some are near, and some share keys: `spread` random bits each, the rest as
 /// in one of a few `centres`, and every third a changed copy of an earlier one.
@@ -90,7 +91,7 @@ fn check_near_identical<const WORDS: usize>(turned: u32, radius: u32) {
     let expected = expected(&prints, radius);
     let workspace = Workspace::default();
     for kernel in Kernel::available() {
-        let strategy = choose(&Sample::of(&prints), radius, u64::MAX);
+        let strategy = choose(&Sample::of(&prints), radius);
         let found = find(&prints, &strategy, radius, kernel, &workspace, &|_| {});
         assert_eq!(listed(found), expected, "{kernel:?}, {turned} turned, radius {radius}");
         let distinct = without_copies(&prints);
@@ -114,68 +115,6 @@ fn near_identical_fingerprints_find_what_comparing_each_with_each_does() {
         check_near_identical::<2>(turned, radius);
         check_near_identical::<4>(turned, radius);
     }
-}
-
-fn check_flip<const WORDS: usize>(prints: &[Fingerprint<WORDS>], radius: u32, key_bits: u32) {
-    let order = BitOrder::contiguous((0..64 * WORDS as u32).collect());
-    let cover = Cover::of_single_errors(&order, radius, key_bits);
-    let expected = expected(prints, radius);
-    let workspace = Workspace::default();
-    for kernel in Kernel::available() {
-        for threads in [1, 3] {
-            let flip = Flip {
-                prints,
-                cover: &cover,
-                radius,
-                kernel,
-                depth: 0,
-                workspace: &workspace,
-                progress: &|_| {},
-            };
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let found = pool.install(|| flip.run());
-            assert_eq!(listed(found), expected, "{kernel:?}, {threads} threads");
-        }
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
-    #[test]
-    fn keys_one_bit_apart_find_what_comparing_each_with_each_does(
-        items in 0usize..1500, spread in 0u32..40, centres in 1u64..40, seed: u64,
-        radius in 0u32..6, key_bits in BLOCK_BITS..13,
-    ) {
-        check_flip::<1>(&prints(items, spread, centres, seed), radius, key_bits);
-        check_flip::<2>(&prints(items, spread, centres, seed), radius + 3, key_bits);
-    }
-}
-
-#[test]
-fn crowds_that_are_one_bit_apart_find_each_other_once() {
-    // Three crowds with keys one bit apart, and a bucket with late items beside them.
-    let crowd = |key: u64, items: u64| (0..items).map(move |item| Fingerprint([key | item << 40]));
-    let prints: Vec<_> =
-        crowd(0, 300).chain(crowd(1, 400)).chain(crowd(3, 300)).chain(crowd(2, 20)).collect();
-    for radius in [1, 3] {
-        check_flip::<1>(&prints, radius, 8);
-    }
-}
-
-#[test]
-fn copies_fill_no_crowd() {
-    let prints: Vec<_> =
-        (0..5000u64).map(|item| Fingerprint([(item % 3) << 9, item % 2])).collect();
-    check_flip::<2>(&prints, 3, 8);
-}
-
-#[test]
-fn a_partition_may_hold_more_items_than_places_tell() {
-    // All share the bits that choose the partition; the others are few enough to come near.
-    let prints: Vec<_> = (0..66_500u64)
-        .map(|item| Fingerprint([(item << 9) ^ (item.wrapping_mul(0x9e37_79b9) >> 12) << 24]))
-        .collect();
-    check_flip::<1>(&prints, 1, 15);
 }
 
 fn check_join<const WORDS: usize>(prints: &[Fingerprint<WORDS>], radius: u32, stretch_bits: u32) {
@@ -242,18 +181,25 @@ proptest! {
         is_last in any::<bool>(),
     ) {
         let prints: Vec<Fingerprint<1>> = bits.into_iter().map(|bits| Fingerprint([bits])).collect();
-        let search = AllPairs::new(Radius::new(radius));
-        let pairs = crate::AlikePairs::from(&search.run(&prints).unwrap());
+        let kind = HashKind::new(Width::Bits64);
+        let by = Criteria { distance: Some(Radius::new(radius)), ..Criteria::default() };
+        let resources = Resources::new();
+        let search = Search::new(&kind, &by, &resources);
+        let mut digests = Digests::new(kind.shape(), &resources);
+        digests.push_prints(&prints, &resources).unwrap();
+        digests.seal().unwrap();
+        let pairs = crate::AlikePairs::from(&AllPairs::new(Radius::new(radius)).run(&prints).unwrap());
+        prop_assert_eq!(&search.pairs(&digests).unwrap().pairs, &pairs);
         let mut order: Vec<u32> = (0..prints.len() as u32).collect();
         if is_last {
             order.reverse();
         }
         let expected = groups::star(prints.len(), &order, &pairs).unwrap();
-        prop_assert_eq!(search.stars(&prints, &order).unwrap(), expected);
+        prop_assert_eq!(search.stars(&digests, &order).unwrap().groups, expected);
         let own = own.min(prints.len());
         let order: Vec<u32> = (own as u32..prints.len() as u32).chain(0..own as u32).collect();
         let crossing = pairs.crossing(own).unwrap();
         let expected = groups::star(prints.len(), &order, &crossing).unwrap();
-        prop_assert_eq!(search.against(&prints, own).unwrap(), expected);
+        prop_assert_eq!(search.against(&digests, own).unwrap().groups, expected);
     }
 }

@@ -16,19 +16,6 @@ impl Candidates {
         self.0.push((one, two));
     }
 
-    /// Keeps those of some items that come with a `true`.
-    #[inline(always)]
-    pub fn extend_by(&mut self, some: impl ExactSizeIterator<Item = ((u32, u32), bool)>) {
-        let mut kept = self.0.len();
-        self.0.resize(kept + some.len(), (0, 0));
-        for (items, stay) in some {
-            // Nobody foresees which ones stay: all are written, and some then written over.
-            self.0[kept] = items;
-            kept += usize::from(stay);
-        }
-        self.0.truncate(kept);
-    }
-
     /// Moves those into `found` that are near by all their bits and owned here.
     pub fn verify<const WORDS: usize>(
         &mut self,

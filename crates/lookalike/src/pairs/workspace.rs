@@ -7,7 +7,7 @@ use std::sync::{Mutex, TryLockError};
 
 use memmap2::MmapMut;
 
-/// Memory that searches for pairs work in, kept from one to the next: one to five words for each
+/// Memory that searches for pairs work in, kept from one to the next: one word for each
 /// fingerprint of the largest search so far.
 ///
 /// Memory that is touched for the first time has to be found and cleared by the system, which takes

@@ -12,24 +12,22 @@ use bytemuck::cast;
 
 use super::majority::{Lanes, majority};
 use super::weighted::{self, RunSums};
+use crate::hamming::Avx2;
 
-/// The bits set in more than half of the hashes; `None` if this machine has no AVX2.
-pub(super) fn unweighted<const WORDS: usize>(hashes: &[[u64; WORDS]]) -> Option<[u64; WORDS]> {
-    is_x86_feature_detected!("avx2").then(|| {
-        // SAFETY: AVX2 was just detected.
-        unsafe { by_count(hashes) }
-    })
+/// The bits set in more than half of the hashes.
+pub(super) fn unweighted<const WORDS: usize>(_: Avx2, hashes: &[[u64; WORDS]]) -> [u64; WORDS] {
+    // SAFETY: an `Avx2` exists only where AVX2 was detected.
+    unsafe { by_count(hashes) }
 }
 
-/// The bits whose hashes weigh more than half of all; `None` if this machine has no AVX2.
+/// The bits whose hashes weigh more than half of all.
 pub(super) fn weighted<const WORDS: usize>(
+    _: Avx2,
     hashes: &[[u64; WORDS]],
     weights: &[i32],
-) -> Option<[u64; WORDS]> {
-    is_x86_feature_detected!("avx2").then(|| {
-        // SAFETY: AVX2 was just detected.
-        unsafe { by_weight(hashes, weights) }
-    })
+) -> [u64; WORDS] {
+    // SAFETY: an `Avx2` exists only where AVX2 was detected.
+    unsafe { by_weight(hashes, weights) }
 }
 
 #[target_feature(enable = "avx2")]

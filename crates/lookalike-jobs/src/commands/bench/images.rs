@@ -10,14 +10,16 @@ use lookalike::{
 use serde_json::json;
 
 use crate::{
-    args::{BenchImagesArgs, ImageArgs, VerifyArgs},
-    config::on_threads,
+    args::{BenchImagesArgs, ImageArgs, VerifyArgs, WorkArgs},
+    config::Work,
+    host::{Console, Host},
     kinds::{Choice, usage},
-    report::{Output, counted, json_line, say},
+    report::{counted, json_line},
     source::{Cache, FileReading, Files, Skipped},
 };
 
-pub fn run(args: &BenchImagesArgs) -> Result<ExitCode> {
+pub fn run(args: &BenchImagesArgs, host: &Host) -> Result<ExitCode> {
+    let console = Console::plain(host, false);
     let choice = Choice {
         recipe: &args.recipe,
         verify: &VerifyArgs::default(),
@@ -30,10 +32,9 @@ pub fn run(args: &BenchImagesArgs) -> Result<ExitCode> {
     let (cache, memory) = (Cache::none().into(), Arc::default());
     let reading = FileReading { follow_links: false, cache, memory };
     let images = Files::open(&args.inputs, &reading, &mut skipped)?;
-    let times = on_threads(Some(1), || {
-        images.sampled(1.0, &mut skipped, &|bytes| Times::of(&kind, bytes))
-    })?;
-    skipped.lines().for_each(|line| say(&line));
+    let times = Work::new(WorkArgs { threads: Some(1), ..WorkArgs::default() }, host)?
+        .on_threads(|| images.sampled(1.0, &mut skipped, &|bytes| Times::of(&kind, bytes)))?;
+    skipped.lines().for_each(|line| console.say(&line));
     ensure!(!times.is_empty(), "there are no images to decode");
     let count = times.len();
     let mean = |part: fn(&Times) -> f64| 1e3 * times.iter().map(part).sum::<f64>() / count as f64;
@@ -44,7 +45,7 @@ pub fn run(args: &BenchImagesArgs) -> Result<ExitCode> {
         ("orientations", mean(|times| times.turned - times.fingerprint)),
         ("parts", mean(|times| times.parts)),
     ];
-    Output::print(&if args.json {
+    console.print(&if args.json {
         let mut fields = vec![("images", json!(count))];
         fields.extend(parts.map(|(name, time)| (name, json!((time * 1e4).round() / 1e4))));
         json_line(&fields) + "\n"

@@ -17,7 +17,8 @@ use crate::{
         resolve,
     },
     args::{ActArgs, DedupArgs},
-    report::{Figure, Output, bytes, counted, grouped, say, visible},
+    host::{Console, Host},
+    report::{Figure, bytes, counted, grouped, visible},
     source::{Digest, SeenFile, Sidecars, Stamp, path_text},
 };
 
@@ -48,21 +49,19 @@ pub struct Secured {
 
 /// Keeps other runs out, and brings back what stopped ones had put aside, so that it is read. None if
 /// nothing will be acted on.
-pub fn secure(args: &DedupArgs) -> Result<Option<Secured>> {
+pub fn secure(args: &DedupArgs, console: Console<'_>) -> Result<Option<Secured>> {
     if deed(&args.act).is_none() || args.dry_run {
         return Ok(None);
     }
-    let lock = RunLock::take(&trees(args))?;
+    let lock = RunLock::take(&trees(args), console.host)?;
     let searched: Vec<_> = searched(args).cloned().collect();
     let mut left = Vec::new();
     for Recovered { claimed, home, settled } in recover(&searched, args.rows.follow_links) {
         let claimed = path_text(&claimed);
         let why = match settled {
             Ok(Settled::Back | Settled::Done) => {
-                if !args.talk.quiet {
-                    let path = visible(&path_text(&home)).into_owned();
-                    say(&format!("note: brought back {path}, which a stopped run had put aside"));
-                }
+                let path = visible(&path_text(&home)).into_owned();
+                console.note(&format!("note: restored {path}, which a stopped run had put aside"));
                 continue;
             }
             Ok(Settled::Taken) => format!(
@@ -100,7 +99,7 @@ pub fn deed(args: &ActArgs) -> Option<Deed> {
 impl Acting {
     /// Looks whether all inputs are files, and opens the journal. `no_file` is an input that holds
     /// rows, of those that are searched and of the others.
-    pub fn open(args: &DedupArgs, no_file: [Option<&str>; 2]) -> Result<Option<Self>> {
+    pub fn open(args: &DedupArgs, no_file: [Option<&str>; 2], host: &Host) -> Result<Option<Self>> {
         let Some(deed) = deed(&args.act) else { return Ok(None) };
         let name = deed.name();
         if let Some(input) = no_file[0] {
@@ -116,7 +115,7 @@ impl Acting {
         }
         let journal = match args.dry_run {
             true => None,
-            false => Some(Journal::create(args.act.journal.as_deref(), name, &trees(args))?),
+            false => Some(Journal::create(args.act.journal.as_deref(), name, &trees(args), host)?),
         };
         Ok(Some(Self { deed, journal }))
     }
@@ -129,6 +128,7 @@ impl Acting {
         file: &dyn Fn(u32) -> Option<SeenFile<'a>>,
         reread: Reread<'_>,
         images: bool,
+        console: Console<'_>,
     ) -> Result<Acts> {
         let Self { deed, journal } = self;
         let mut unequal = Vec::new();
@@ -149,10 +149,11 @@ impl Acting {
         };
         let going: Vec<_> =
             going.into_iter().flat_map(|one| with_sidecars(one, &sidecars)).collect();
-        let actor = Actor::new(&deed, reread).with_context(|| format!("--{}", deed.name()))?;
+        let actor = Actor::new(&deed, reread, console.host)
+            .with_context(|| format!("--{}", deed.name()))?;
         let dry_run = journal.is_none();
         let (mut acted, journal) = match journal {
-            None => (rehearse(actor, &going)?, None),
+            None => (rehearse(actor, &going, console)?, None),
             Some(mut journal) => (actor.act(&going, &mut journal)?, journal.finish()?),
         };
         acted.left.append(&mut unequal);
@@ -160,10 +161,10 @@ impl Acting {
     }
 }
 
-fn rehearse(actor: Actor<'_>, going: &[Going<'_>]) -> Result<Acted> {
-    let mut output = Output::stdout();
+fn rehearse(actor: Actor<'_>, going: &[Going<'_>], console: Console<'_>) -> Result<Acted> {
+    let mut output = console.stdout();
     let acted = actor.rehearse(going, &mut |entry| Ok(writeln!(output, "{}", entry.json())?))?;
-    output.finish()?;
+    output.flush()?;
     Ok(acted)
 }
 
@@ -288,13 +289,17 @@ impl Acts {
     }
 
     /// Lists what was left as it is.
-    pub fn list_left(&self) {
+    pub fn list_left(&self, console: Console<'_>) {
         let left = &self.acted.left;
         for left in left.iter().take(LISTED) {
-            say(&format!("left {}: {}", visible(&path_text(&left.path)), visible(&left.why)));
+            console.note(&format!(
+                "left {}: {}",
+                visible(&path_text(&left.path)),
+                visible(&left.why)
+            ));
         }
         if left.len() > LISTED {
-            say(&format!("and {} more", grouped((left.len() - LISTED) as u64)));
+            console.note(&format!("and {} more", grouped((left.len() - LISTED) as u64)));
         }
     }
 

@@ -13,6 +13,7 @@ use super::{DedupRun, Outcome};
 use crate::{
     args::DedupArgs,
     config::Work,
+    host::{Console, Host},
     report::id_text,
     source::{self, Make},
 };
@@ -68,8 +69,9 @@ pub enum Id {
 
 impl Answer {
     /// Runs `dedup`.
-    pub fn of(args: DedupArgs, given: Given<'_>, registry: &Registry) -> Result<Self> {
-        let done = DedupRun::of(args, given, registry)?;
+    pub fn of(args: DedupArgs, given: Given<'_>, host: &Host, registry: &Registry) -> Result<Self> {
+        let console = Console::new(host, args.messages);
+        let done = DedupRun::of(args, given, console, registry)?;
         let summary = done.summary().json();
         let DedupRun { args, mut outcome, skipped, allowed, work, .. } = done;
         Ok(Self {

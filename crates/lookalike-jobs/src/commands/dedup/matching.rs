@@ -16,6 +16,7 @@ use super::{
 use crate::{
     args::{DedupArgs, Grouping},
     config::Work,
+    host::Console,
     kinds::Chosen,
 };
 
@@ -57,6 +58,7 @@ pub struct Matching<'a> {
     /// Which images must stay.
     pub originals: Option<&'a Originals>,
     pub args: &'a DedupArgs,
+    pub console: Console<'a>,
     pub work: &'a Work,
     pub on_beat: &'a (dyn Fn() + Sync),
 }
@@ -147,7 +149,7 @@ impl Matching<'_> {
         run: impl FnOnce(&Search<'_>) -> Result<T, PairsError>,
     ) -> Result<(T, f64)> {
         let kind = &*self.chosen.kind;
-        search(self.work, self.args.talk, self.on_beat, |resources: &Resources<'_>| {
+        search(self.work, self.console, self.on_beat, |resources: &Resources<'_>| {
             run(&Search::new(kind, by, resources))
         })
     }

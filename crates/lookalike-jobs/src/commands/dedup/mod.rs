@@ -33,8 +33,9 @@ use super::{
 use crate::{
     args::{DedupArgs, Grouping, KeepRules},
     config::{UNWATCHED, Work, input_options},
+    host::{Console, Host},
     kinds::{Choice, Chosen},
-    report::{Figure, Output, Summary, counted, grouped, id_value, say},
+    report::{Figure, Output, Summary, counted, grouped, id_value},
     source::{Ids, InputOptions, Inputs, Items, Kept, Make, SeenFile, Skipped, guess_kind},
 };
 use acting::{Acting, Acts, Secured, deed};
@@ -46,13 +47,14 @@ use originals::Originals;
 use outputs::Outputs;
 use page::{Page, Shown};
 
-pub fn run(args: DedupArgs, registry: &Registry) -> Result<ExitCode> {
-    let done = DedupRun::of(args, Given::default(), registry)?;
-    done.print();
+pub fn run(args: DedupArgs, host: &Host, registry: &Registry) -> Result<ExitCode> {
+    let console = Console::new(host, args.messages);
+    let done = DedupRun::of(args, Given::default(), console, registry)?;
+    done.print(console);
     match done.allowed {
         Err(error) if done.args.output.is_some() || deed(&done.args.act).is_some() => Err(error),
-        Err(error) if !done.args.talk.quiet => {
-            say(&format!("note: {error}"));
+        Err(error) => {
+            console.note(&format!("note: {error}"));
             Ok(ExitCode::SUCCESS)
         }
         _ => {
@@ -102,7 +104,12 @@ impl Others {
 }
 
 impl DedupRun {
-    fn of(mut args: DedupArgs, given: Given<'_>, registry: &Registry) -> Result<Self> {
+    fn of(
+        mut args: DedupArgs,
+        given: Given<'_>,
+        console: Console<'_>,
+        registry: &Registry,
+    ) -> Result<Self> {
         let start = Instant::now();
         let name = args.kind.clone().unwrap_or_else(|| match given.rows {
             Some(_) => "text".to_owned(),
@@ -115,23 +122,27 @@ impl DedupRun {
         );
         let collection = args.against.as_deref().filter(|path| Collection::is_at(path));
         let chosen = match collection {
-            Some(folder) => of_collection(&args, folder, &name, given.make.is_some(), registry)?,
+            Some(folder) => {
+                let has_own = given.make.is_some();
+                of_collection(&args, (folder, &name), has_own, console, registry)?
+            }
             None => choose(&args, &name, registry)?,
         };
-        let secured = acting::secure(&args)?;
-        let work = Work::new(std::mem::take(&mut args.work))?;
+        let secured = acting::secure(&args, console)?;
+        let work = Work::new(std::mem::take(&mut args.work), console.host)?;
         outputs::check(&args)?;
         let skipped = Skipped::unless(args.rows.strict);
         let list = args.skipped.as_deref().filter(|_| !args.dry_run);
-        let mut skipped = skipped.listed_in(list, args.force)?;
-        let reading = Job { args: &args, work: &work, registry };
+        let mut skipped = skipped.listed_in(list, args.force, console)?;
+        let reading = Job { args: &args, work: &work, console, registry };
         let Given { rows, against, on_beat, make } = given;
         let is_given = rows.is_some();
         let mut both = reading.open(&chosen, rows, against, &mut skipped)?;
         let chosen = chosen.of_width(both.own.width())?;
-        let mut outputs = Outputs::open(&args, |output| both.own.open_kept(output))?;
+        let mut outputs =
+            Outputs::open(&args, |output| both.own.open_kept(output, console), console)?;
         let no_files = [both.own.no_file(), both.others.as_ref().and_then(Others::no_file)];
-        let acting = Acting::open(&args, no_files.each_ref().map(Option::as_deref))?;
+        let acting = Acting::open(&args, no_files.each_ref().map(Option::as_deref), console.host)?;
         let (outcome, preference) =
             reading.search(chosen, &mut both, &mut skipped, (on_beat, make, is_given))?;
         let allowed = outcome.decision.check(args.max_remove, &outcome.ids, outcome.is_shown());
@@ -158,7 +169,9 @@ impl DedupRun {
         page.map(Output::finish).transpose()?;
         skipped.finish_list()?;
         let acts = match acting {
-            Some(acting) if allowed.is_ok() => Some(act(acting, secured, &both, &outcome)?),
+            Some(acting) if allowed.is_ok() => {
+                Some(act(acting, secured, &both, &outcome, console)?)
+            }
             _ => None,
         };
         let seconds = start.elapsed().as_secs_f64();
@@ -194,19 +207,17 @@ impl DedupRun {
         }
     }
 
-    fn print(&self) {
+    fn print(&self, console: Console<'_>) {
         let Self { args, written, acts, .. } = self;
-        if let Some(acts) = acts.as_ref().filter(|_| !args.talk.quiet) {
-            acts.list_left();
-        }
-        self.summary().say_labelled(args.talk);
+        acts.iter().for_each(|acts| acts.list_left(console));
+        self.summary().say_labelled(console);
         let idle = !written && acts.is_none() && self.allowed.is_ok();
-        if idle && !args.talk.quiet && !args.dry_run {
+        if idle && !args.dry_run {
             let shown = match self.outcome.is_shown() {
                 true => "--report FILE.html shows the groups",
                 false => "--groups FILE lists the groups",
             };
-            say(&format!("nothing was written: -o KEPT writes what is kept, {shown}"));
+            console.note(&format!("nothing was written: -o KEPT writes what is kept, {shown}"));
         }
     }
 }
@@ -237,9 +248,9 @@ fn choose(args: &DedupArgs, name: &str, registry: &Registry) -> Result<Chosen> {
 /// The kind of a collection, which decides how items are compared.
 fn of_collection(
     args: &DedupArgs,
-    folder: &Path,
-    name: &str,
+    (folder, name): (&Path, &str),
     has_own: bool,
+    console: Console<'_>,
     registry: &Registry,
 ) -> Result<Chosen> {
     ensure!(
@@ -248,7 +259,7 @@ fn of_collection(
         folder.display()
     );
     let chosen = {
-        let collection = open_to_read(folder, registry, true)?;
+        let collection = open_to_read(folder, registry, Console { quiet: true, ..console })?;
         make::check_recipe(&args.recipe, None, args.verify.no_verify, &collection, registry)?;
         Chosen::of_collection(registry, &collection, &args.verify, args.images, args.distance)?
     };
@@ -261,12 +272,18 @@ fn of_collection(
     Ok(chosen)
 }
 
-fn act(acting: Acting, secured: Option<Secured>, both: &Both, outcome: &Outcome) -> Result<Acts> {
+fn act(
+    acting: Acting,
+    secured: Option<Secured>,
+    both: &Both,
+    outcome: &Outcome,
+    console: Console<'_>,
+) -> Result<Acts> {
     let own = outcome.own as u32;
     let file = |item| both.file(item, own);
     let have_sidecars = matches!(both.own, Inputs::Files(_));
     let groups = &outcome.decision.groups;
-    let mut acts = acting.run(groups, &file, both.own.reread(), have_sidecars)?;
+    let mut acts = acting.run(groups, &file, both.own.reread(), have_sidecars, console)?;
     secured.into_iter().for_each(|secured| acts.add_left(secured));
     Ok(acts)
 }
@@ -274,6 +291,7 @@ fn act(acting: Acting, secured: Option<Secured>, both: &Both, outcome: &Outcome)
 /// What is to be done, and with what.
 struct Job<'a> {
     args: &'a DedupArgs,
+    console: Console<'a>,
     work: &'a Work,
     registry: &'a Registry,
 }
@@ -295,8 +313,7 @@ impl Job<'_> {
         let others = match &self.args.against {
             None => None,
             Some(folder) if Collection::is_at(folder) => {
-                let quiet = self.args.talk.quiet;
-                let collection = open_to_read(folder, self.registry, quiet)?;
+                let collection = open_to_read(folder, self.registry, self.console)?;
                 Some(Others::Collection(Box::new(collection)))
             }
             Some(path) => {
@@ -385,7 +402,7 @@ impl Job<'_> {
             others: inputs,
             collection: collection.as_deref().map(|collection| &**collection),
             skipped,
-            talk: args.talk,
+            console: self.console,
             on_beat,
             make,
         };
@@ -403,6 +420,7 @@ impl Job<'_> {
             preference: &preference,
             originals: originals.as_ref(),
             args,
+            console: self.console,
             work: &left(work, &digests),
             on_beat,
         };

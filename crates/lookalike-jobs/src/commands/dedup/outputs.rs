@@ -8,6 +8,7 @@ use lookalike::{AlikePairs, Equals};
 use super::decide::Decision;
 use crate::{
     args::{DedupArgs, Grouping, OutputArgs},
+    host::Console,
     report::{GroupWriter, Output, PairWriter, RemovedRow, RemovedWriter, TableFile, check_places},
     source::{Ids, Kept, KeptOutput},
 };
@@ -37,6 +38,7 @@ impl Outputs {
     pub fn open(
         args: &DedupArgs,
         open_kept: impl FnOnce(&OutputArgs) -> Result<KeptOutput>,
+        console: Console<'_>,
     ) -> Result<Self> {
         if args.dry_run {
             return Ok(Self::default());
@@ -44,10 +46,14 @@ impl Outputs {
         let table = |path: &Option<PathBuf>| -> Result<Option<Table>> {
             let Some(path) = path else { return Ok(None) };
             let place = place(path, args.force);
-            Ok(Some(Table { file: TableFile::of(place.file())?, output: Output::create(&place)? }))
+            Ok(Some(Table {
+                file: TableFile::of(place.file())?,
+                output: Output::create(&place, console)?,
+            }))
         };
         let kept = args.output.as_deref().map(|path| open_kept(&place(path, args.force)));
-        let page = args.report.as_deref().map(|path| Output::create(&place(path, args.force)));
+        let page =
+            args.report.as_deref().map(|path| Output::create(&place(path, args.force), console));
         Ok(Self {
             kept: kept.transpose()?,
             pairs: table(&args.pairs)?,

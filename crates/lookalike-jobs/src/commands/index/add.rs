@@ -16,16 +16,14 @@ use lookalike::{
 use serde_json::{Value, json};
 
 use super::{
-    count, exit_code, finish, left, make, nothing_read, open, search::place_of, silent, summary,
-    what, widest_images,
+    count, exit_code, finish, left, make, nothing_read, open, silent, summary, what, widest_images,
 };
 use crate::{
     args::{IndexAddArgs, VerifyArgs},
-    config::on_threads,
+    config::Work,
+    host::{Console, Host},
     kinds::Chosen,
-    report::{
-        Figure, Output, Progress, Summary, check_places, counted, grouped, id_text, json_line, say,
-    },
+    report::{Figure, Output, Summary, check_places, counted, grouped, id_text, json_line},
     source::{Bad, Inputs, Item, Items, Reading, Reason, Skipped},
 };
 
@@ -33,11 +31,13 @@ use crate::{
 const COMMIT: usize = 1 << 14;
 const COMMIT_FEW: usize = 1 << 11;
 
-pub fn run(args: IndexAddArgs, registry: &Registry) -> Result<ExitCode> {
+pub fn run(args: IndexAddArgs, host: &Host, registry: &Registry) -> Result<ExitCode> {
+    let console = Console::new(host, args.messages);
+    let work = Work::new(args.work.clone(), host)?;
     let start = Instant::now();
     let inputs = args.inputs.iter().map(PathBuf::as_path);
     check_places([args.output.place()], inputs.chain([args.folder.as_path()]))?;
-    let collection = open_or_create(&args, registry)?;
+    let collection = open_or_create(&args, &work, console, registry)?;
     let mut skipped = Skipped::unless(args.rows.strict);
     let images = widest_images(&collection);
     let (level, similarity) = (args.level, args.similarity);
@@ -49,14 +49,12 @@ pub fn run(args: IndexAddArgs, registry: &Registry) -> Result<ExitCode> {
         _ => AddRule::Insert,
     };
     let reads = chosen.registration.reads;
-    let mut options = make::options(reads, &args.rows)?;
+    let mut options = make::options(reads, &args.rows, &work);
     options.prints.bits = Some(chosen.kind.shape().width);
     let mut inputs = Inputs::open(&args.inputs, reads, &options, &mut skipped)?;
-    let output = BufWriter::new(Output::create(&args.output)?);
-    if !args.talk.quiet {
-        say(&format!("reading {}", inputs.what()));
-    }
-    let progress = Progress::new(args.talk.quiet);
+    let output = BufWriter::new(Output::create(&args.output, console)?);
+    console.note(&format!("reading {}", inputs.what()));
+    let progress = console.progress();
     let before = collection.len();
     let mut adding = Adding {
         collection: &collection,
@@ -73,16 +71,16 @@ pub fn run(args: IndexAddArgs, registry: &Registry) -> Result<ExitCode> {
         on_beat: &|| {},
         progress: &progress,
     };
-    let added = on_threads(args.threads, || {
+    let added = work.on_threads(|| {
         inputs.read(&how, &mut skipped, &mut |items| adding.take(items, &chosen))?;
         adding.store()
     });
     progress.clear();
-    inputs.notes().iter().for_each(|note| say(note));
+    console.notes(inputs.notes());
     let Adding { done, output, read, .. } = adding;
     let finished = finish(output);
     done.list(&mut skipped);
-    done.summary(&rule, &chosen, &collection, &skipped, start).say(args.talk);
+    done.summary(&rule, &chosen, &collection, &skipped, start).say(console);
     added.map_err(|error| done.stopped(error, read, collection.len() - before))?;
     finished?;
     done.refuse_unfit(args.rows.strict)?;
@@ -92,18 +90,21 @@ pub fn run(args: IndexAddArgs, registry: &Registry) -> Result<ExitCode> {
     Ok(exit_code(done.counts.conflict))
 }
 
-fn open_or_create(args: &IndexAddArgs, registry: &Registry) -> Result<Collection> {
+fn open_or_create(
+    args: &IndexAddArgs,
+    work: &Work,
+    console: Console<'_>,
+    registry: &Registry,
+) -> Result<Collection> {
     if Collection::is_at(&args.folder) {
-        let collection = open(&args.folder, registry, args.talk.quiet)?;
+        let collection = open(&args.folder, registry, console)?;
         make::Made::check(&args.make, &collection, registry)?;
         return Ok(collection);
     }
-    let made = make::Made::new(&args.make, Some((&args.inputs, &args.rows)), registry)?;
+    let made = make::Made::new(&args.make, Some((&args.inputs, &args.rows, work)), registry)?;
     let collection = made.create(&args.folder)?;
-    if !args.talk.quiet {
-        let what = what(&collection, registry);
-        say(&format!("{}: a new collection of {what}", args.folder.display()));
-    }
+    let what = what(&collection, registry);
+    console.note(&format!("{}: a new collection of {what}", args.folder.display()));
     Ok(collection)
 }
 
@@ -123,7 +124,10 @@ struct Named {
 /// How an item without a name of its own is stored.
 struct ByContent {
     id: String,
-    /// The input and the line or row where it stands, as JSON.
+    /// The input and the line or row where it stands.
+    file: String,
+    line: Option<u64>,
+    /// The same as JSON.
     payload: String,
 }
 
@@ -138,6 +142,8 @@ impl Named {
                 }
                 None => content_id(&item.digest.to_bytes(width)),
             },
+            file: file.to_owned(),
+            line,
             payload: json_line(&[("file", json!(file)), ("line", json!(line))]),
         });
         let hash = item.content_hash();
@@ -268,16 +274,13 @@ impl Adding<'_> {
     fn note(&mut self, item: &Named, added: &Added) -> Result<()> {
         self.done.counts.count(added);
         let (mut near, mut reason) = (Value::Null, Value::Null);
-        let mut place = Vec::new();
         match added {
             Added::Conflict { .. } => {
                 reason = json!(CONFLICT);
                 self.done.conflict.push(&item.name, CONFLICT);
             }
             Added::Near { matches } => {
-                let first = &matches[0];
-                near = json!(first.id);
-                place = place_of(self.collection, &first.id);
+                near = json!(matches[0].id);
             }
             Added::Unfit { reason: why } => {
                 reason = json!(why);
@@ -286,12 +289,14 @@ impl Adding<'_> {
             _ => {}
         }
         let mut fields = vec![
-            ("id", json!(item.name)),
+            ("id", json!(item.id())),
             ("status", json!(added.status())),
             ("match", near),
             ("reason", reason),
         ];
-        fields.append(&mut place);
+        if let Some(ByContent { file, line, .. }) = &item.content {
+            fields.extend([("file", json!(file)), ("line", json!(line))]);
+        }
         Ok(writeln!(self.output, "{}", json_line(&fields))?)
     }
 }

@@ -6,9 +6,7 @@ use anyhow::{Result, ensure};
 use lookalike::{Collection, Criteria, Purpose, Reads, Registry};
 
 use crate::{
-    args::{
-        CacheArgs, ImageArgs, IndexMakeArgs, Matching, RecipeArgs, RowArgs, VerifyArgs, WorkArgs,
-    },
+    args::{CacheArgs, ImageArgs, IndexMakeArgs, Matching, RecipeArgs, RowArgs, VerifyArgs},
     config::{Work, input_options},
     kinds::{Choice, Chosen},
     source::{InputOptions, Inputs, Skipped, guess_kind},
@@ -24,10 +22,10 @@ impl Made {
     /// As the user says, or as the inputs look.
     pub fn new(
         make: &IndexMakeArgs,
-        inputs: Option<(&[PathBuf], &RowArgs)>,
+        inputs: Option<(&[PathBuf], &RowArgs, &Work)>,
         registry: &Registry,
     ) -> Result<Self> {
-        let guessed = || inputs.map_or("text", |(paths, rows)| guess_kind(paths, rows, "hash"));
+        let guessed = || inputs.map_or("text", |(paths, rows, _)| guess_kind(paths, rows, "hash"));
         let name = match (&make.kind, &make.recipe.recipe) {
             (Some(name), _) => name.clone(),
             (None, Some(recipe)) => kind_of_recipe(recipe, registry),
@@ -43,7 +41,7 @@ impl Made {
         };
         let chosen = Chosen::new(registry, &name, choice, &[])?.in_any_orientation()?;
         let width = match (chosen.registration.reads, make.recipe.bits, inputs) {
-            (Reads::Prints, None, Some((paths, rows))) => Some(width_of(paths, rows)?),
+            (Reads::Prints, None, Some((paths, rows, work))) => Some(width_of(paths, rows, work)?),
             _ => None,
         };
         let chosen = chosen.of_width(width.flatten())?;
@@ -116,20 +114,19 @@ fn kind_of_recipe(recipe: &str, registry: &Registry) -> String {
 }
 
 /// The width of the fingerprints of these files.
-fn width_of(paths: &[PathBuf], rows: &RowArgs) -> Result<Option<lookalike::Width>> {
+fn width_of(paths: &[PathBuf], rows: &RowArgs, work: &Work) -> Result<Option<lookalike::Width>> {
     ensure!(
         paths.iter().all(|path| path.as_os_str() != "-"),
         "a new collection needs the width of its fingerprints, which standard input does not tell; \
          use --bits"
     );
-    let options = options(Reads::Prints, rows)?;
+    let options = options(Reads::Prints, rows, work);
     Ok(Inputs::open(paths, Reads::Prints, &options, &mut Skipped::unless(false))?.width())
 }
 
 /// How inputs of a collection are read.
-pub fn options(reads: Reads, rows: &RowArgs) -> Result<InputOptions> {
-    let work = Work::new(WorkArgs::default())?;
-    let mut options = input_options(reads, rows, &CacheArgs::default(), &work);
+pub fn options(reads: Reads, rows: &RowArgs, work: &Work) -> InputOptions {
+    let mut options = input_options(reads, rows, &CacheArgs::default(), work);
     options.prints.kind = Some("hash".to_owned());
-    Ok(options)
+    options
 }

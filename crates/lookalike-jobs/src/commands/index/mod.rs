@@ -13,7 +13,7 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 use lookalike::{
-    Collection, CollectionError, Purpose, Registry, Resources,
+    Collection, CollectionError, Purpose, Registry,
     collection::{AddCounts, Exported, Imported, Match, Stats},
 };
 use serde_json::{Value, json};
@@ -25,59 +25,66 @@ use crate::{
         IndexFolderArgs, IndexGroupsArgs, IndexImportArgs, IndexRemoveArgs, IndexStatsArgs,
         Matching, VerifyArgs,
     },
+    config::{UNWATCHED, Work},
+    host::{Console, Host},
     kinds::Chosen,
-    report::{
-        Figure, Output, Summary, bytes, counted, grouped, json_line, say, share_value, visible,
-    },
+    report::{Figure, Output, Summary, bytes, counted, grouped, json_line, share_value, visible},
     source::{Bad, Bytes, Reason, Skipped},
 };
 
-pub fn run(command: IndexCommand, registry: &Registry) -> Result<ExitCode> {
+pub fn run(command: IndexCommand, host: &Host, registry: &Registry) -> Result<ExitCode> {
+    let console = Console::plain(host, false);
     match command {
-        IndexCommand::Create(args) => create(&args, registry),
-        IndexCommand::Add(args) => return add::run(args, registry),
-        IndexCommand::Remove(args) => remove(&args, registry),
-        IndexCommand::Search(args) => return search::run(args, registry),
-        IndexCommand::Groups(args) => groups(&args, registry),
-        IndexCommand::Stats(args) => stats(&args, registry),
-        IndexCommand::Verify(args) => verify(&args, registry),
-        IndexCommand::Repair(args) => repair(&args, registry),
-        IndexCommand::Compact(args) => compact(&args, registry),
-        IndexCommand::Export(args) => export(&args, registry),
-        IndexCommand::Import(args) => return import(&args, registry),
-        IndexCommand::Backup(args) => backup(&args, registry),
+        IndexCommand::Create(args) => create(&args, console, registry),
+        IndexCommand::Add(args) => return add::run(args, host, registry),
+        IndexCommand::Remove(args) => remove(&args, console, registry),
+        IndexCommand::Search(args) => return search::run(args, host, registry),
+        IndexCommand::Groups(args) => groups(&args, console, registry),
+        IndexCommand::Stats(args) => stats(&args, console, registry),
+        IndexCommand::Verify(args) => verify(&args, console, registry),
+        IndexCommand::Repair(args) => repair(&args, console, registry),
+        IndexCommand::Compact(args) => compact(&args, console, registry),
+        IndexCommand::Export(args) => export(&args, console, registry),
+        IndexCommand::Import(args) => return import(&args, console, registry),
+        IndexCommand::Backup(args) => backup(&args, console, registry),
     }?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Opens a collection to search it; for writing only if it must be set right first.
-pub fn open_to_read(folder: &Path, registry: &Registry, quiet: bool) -> Result<Collection> {
+pub fn open_to_read(
+    folder: &Path,
+    registry: &Registry,
+    console: Console<'_>,
+) -> Result<Collection> {
     let collection = match Collection::open_read_only_with(folder, registry) {
         Err(CollectionError::NotClosed { .. }) => Collection::open_with(folder, registry),
         opened => opened,
     }?;
-    print_notes(collection.notes(), quiet);
+    print_notes(collection.notes(), console);
     Ok(collection)
 }
 
 /// Opens a collection to change it.
-fn open(folder: &Path, registry: &Registry, quiet: bool) -> Result<Collection> {
+fn open(folder: &Path, registry: &Registry, console: Console<'_>) -> Result<Collection> {
     let collection = Collection::open_with(folder, registry)?;
-    print_notes(collection.notes(), quiet);
+    print_notes(collection.notes(), console);
     Ok(collection)
 }
 
 /// Says what was noticed when a collection was opened.
-fn print_notes(notes: &[String], quiet: bool) {
-    if !quiet {
-        notes.iter().for_each(|note| say(&format!("note: {note}")));
-    }
+fn print_notes(notes: &[String], console: Console<'_>) {
+    notes.iter().for_each(|note| console.note(&format!("note: {note}")));
 }
 
-fn create(args: &IndexCreateArgs, registry: &Registry) -> Result<()> {
+fn create(args: &IndexCreateArgs, console: Console<'_>, registry: &Registry) -> Result<()> {
     let made = make::Made::new(&args.make, None, registry)?;
     let collection = made.create(&args.folder)?;
-    say(&format!("{}: a new collection of {}", args.folder.display(), what(&collection, registry)));
+    console.say(&format!(
+        "{}: a new collection of {}",
+        args.folder.display(),
+        what(&collection, registry)
+    ));
     Ok(())
 }
 
@@ -88,9 +95,10 @@ fn what(collection: &Collection, registry: &Registry) -> String {
     format!("{items} ({}), searched by {}", kind.recipe(), kind.words(widest))
 }
 
-fn remove(args: &IndexRemoveArgs, registry: &Registry) -> Result<()> {
+fn remove(args: &IndexRemoveArgs, console: Console<'_>, registry: &Registry) -> Result<()> {
+    let console = Console::new(console.host, args.messages);
     let start = Instant::now();
-    let collection = open(&args.folder, registry, args.talk.quiet)?;
+    let collection = open(&args.folder, registry, console)?;
     let mut ids = args.items.clone();
     if let Some(path) = &args.ids {
         let lines: io::Result<Vec<String>> = reader(path)?.lines().collect();
@@ -108,18 +116,20 @@ fn remove(args: &IndexRemoveArgs, registry: &Registry) -> Result<()> {
         }
     }
     let figures = vec![count("removed", removed, "removed"), left(&collection)];
-    summary(ids.len() as u64, &skipped, start, figures).say(args.talk);
+    summary(ids.len() as u64, &skipped, start, figures).say(console);
     Ok(())
 }
 
-fn groups(args: &IndexGroupsArgs, registry: &Registry) -> Result<()> {
-    let collection = open_to_read(&args.folder, registry, false)?;
+fn groups(args: &IndexGroupsArgs, console: Console<'_>, registry: &Registry) -> Result<()> {
+    let collection = open_to_read(&args.folder, registry, console)?;
     let images = widest_images(&collection);
     let verify = VerifyArgs::default();
     let chosen = Chosen::of_collection(registry, &collection, &verify, images, args.distance)?;
     let by = chosen.criteria(Purpose::Act)?;
-    let mut output = BufWriter::new(Output::create(&args.output)?);
-    let (groups, _) = collection.groups(&by, &Resources::new())?;
+    let mut output = BufWriter::new(Output::create(&args.output, console)?);
+    let work = Work::new(args.work.clone(), console.host)?;
+    let resources = work.resources(UNWATCHED);
+    let (groups, _) = work.on_threads(|| Ok(collection.groups(&by, &resources)?))?;
     for (number, group) in (1..).zip(groups) {
         let members: Vec<_> = group.members.iter().map(member).collect();
         let (keep, members) = (json!(group.keep), members.join(","));
@@ -151,12 +161,12 @@ fn widest_images(collection: &Collection) -> ImageArgs {
     ImageArgs { orientations: widest.turned, matching }
 }
 
-fn stats(args: &IndexStatsArgs, registry: &Registry) -> Result<()> {
-    let collection = open_to_read(&args.folder, registry, args.json)?;
+fn stats(args: &IndexStatsArgs, console: Console<'_>, registry: &Registry) -> Result<()> {
+    let collection = open_to_read(&args.folder, registry, Console { quiet: args.json, ..console })?;
     let (kind, widest) = (collection.kind(), collection.widest());
     let Stats { items, features, next_sequence, runs, memory_bytes, file_bytes, plan } =
         collection.stats();
-    Output::print(&if args.json {
+    console.print(&if args.json {
         let fields = [
             ("items", json!(items)),
             ("features", json!(features)),
@@ -183,13 +193,12 @@ fn stats(args: &IndexStatsArgs, registry: &Registry) -> Result<()> {
     })
 }
 
-fn verify(args: &IndexFolderArgs, registry: &Registry) -> Result<()> {
-    let collection = match open(&args.folder, registry, args.quiet) {
+fn verify(args: &IndexFolderArgs, console: Console<'_>, registry: &Registry) -> Result<()> {
+    let console = Console { quiet: args.quiet, ..console };
+    let collection = match open(&args.folder, registry, console) {
         Err(refused) if cannot_be_written(&refused) => {
-            if !args.quiet {
-                say(&format!("note: {refused}; verified without writing"));
-            }
-            open_to_read(&args.folder, registry, args.quiet)?
+            console.note(&format!("note: {refused}; verified without writing"));
+            open_to_read(&args.folder, registry, console)?
         }
         collection => collection?,
     };
@@ -200,17 +209,18 @@ fn verify(args: &IndexFolderArgs, registry: &Registry) -> Result<()> {
             false => "",
         };
         let (name, items) = (args.folder.display(), counted(collection.len(), "item"));
-        say(&format!("{name}: {items}, all as written{unused}"));
+        console.say(&format!("{name}: {items}, all as written{unused}"));
     }
     Ok(())
 }
 
-fn repair(args: &IndexFolderArgs, registry: &Registry) -> Result<()> {
-    let collection = open(&args.folder, registry, args.quiet)?;
+fn repair(args: &IndexFolderArgs, console: Console<'_>, registry: &Registry) -> Result<()> {
+    let console = Console { quiet: args.quiet, ..console };
+    let collection = open(&args.folder, registry, console)?;
     collection.repair()?;
     if !args.quiet {
         let (name, items) = (args.folder.display(), counted(collection.len(), "item"));
-        say(&format!("{name}: search tables of {items} rebuilt"));
+        console.say(&format!("{name}: search tables of {items} rebuilt"));
     }
     Ok(())
 }
@@ -222,13 +232,14 @@ fn cannot_be_written(refused: &anyhow::Error) -> bool {
     refused.is_some_and(|refused| kinds.contains(&refused.kind()))
 }
 
-fn compact(args: &IndexFolderArgs, registry: &Registry) -> Result<()> {
-    let collection = open(&args.folder, registry, args.quiet)?;
+fn compact(args: &IndexFolderArgs, console: Console<'_>, registry: &Registry) -> Result<()> {
+    let console = Console { quiet: args.quiet, ..console };
+    let collection = open(&args.folder, registry, console)?;
     let before = collection.stats();
     collection.compact()?;
     let after = collection.stats();
     if !args.quiet {
-        say(&format!(
+        console.say(&format!(
             "{}: {} in {} instead of {}, {} instead of {}",
             args.folder.display(),
             counted(after.items, "item"),
@@ -241,9 +252,9 @@ fn compact(args: &IndexFolderArgs, registry: &Registry) -> Result<()> {
     Ok(())
 }
 
-fn export(args: &IndexExportArgs, registry: &Registry) -> Result<()> {
-    let mut output = BufWriter::new(Output::create(&args.output)?);
-    let on_damaged = |error: CollectionError| say(&visible(&format!("skipped {error}")));
+fn export(args: &IndexExportArgs, console: Console<'_>, registry: &Registry) -> Result<()> {
+    let mut output = BufWriter::new(Output::create(&args.output, console)?);
+    let on_damaged = |error: CollectionError| console.say(&visible(&format!("skipped {error}")));
     let exported = Collection::salvage(&args.folder, registry, &mut output, on_damaged)?;
     finish(output)?;
     let Exported { written, damaged, missing } = exported;
@@ -259,9 +270,10 @@ fn export(args: &IndexExportArgs, registry: &Registry) -> Result<()> {
     Ok(())
 }
 
-fn import(args: &IndexImportArgs, registry: &Registry) -> Result<ExitCode> {
+fn import(args: &IndexImportArgs, console: Console<'_>, registry: &Registry) -> Result<ExitCode> {
+    let console = Console::new(console.host, args.messages);
     let start = Instant::now();
-    let collection = open(&args.folder, registry, args.talk.quiet)?;
+    let collection = open(&args.folder, registry, console)?;
     let mut skipped = Skipped::unless(false);
     let (mut items, mut added, mut present, mut conflict) = (0, 0, 0, 0);
     for path in &args.inputs {
@@ -278,16 +290,17 @@ fn import(args: &IndexImportArgs, registry: &Registry) -> Result<ExitCode> {
         silent("conflict", json!(conflict)),
         left(&collection),
     ];
-    summary(items, &skipped, start, figures).say(args.talk);
+    summary(items, &skipped, start, figures).say(console);
     Ok(exit_code(conflict))
 }
 
-fn backup(args: &IndexBackupArgs, registry: &Registry) -> Result<()> {
-    let collection = open_to_read(&args.folder, registry, args.quiet)?;
+fn backup(args: &IndexBackupArgs, console: Console<'_>, registry: &Registry) -> Result<()> {
+    let console = Console { quiet: args.quiet, ..console };
+    let collection = open_to_read(&args.folder, registry, console)?;
     ensure!(!args.to.exists(), "{}: already exists; name a new folder", args.to.display());
     collection.backup(&args.to)?;
     if !args.quiet {
-        say(&format!("{}: {}", args.to.display(), counted(collection.len(), "item")));
+        console.say(&format!("{}: {}", args.to.display(), counted(collection.len(), "item")));
     }
     Ok(())
 }

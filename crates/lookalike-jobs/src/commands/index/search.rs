@@ -1,13 +1,13 @@
 //! `lookalike index search`: what of a collection is alike these?
 
 use std::{
-    io::{BufWriter, IsTerminal, Write},
+    io::{BufWriter, Write},
     path::PathBuf,
     process::ExitCode,
     time::Instant,
 };
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, ensure};
 use lookalike::{
     Collection, Criteria, Digest, Fingerprint, Input, Level, Purpose, Reads, Registry,
     collection::Match,
@@ -17,39 +17,42 @@ use serde_json::{Value, json};
 use super::{closeness_fields, figure, finish, make, nothing_read, open_to_read, summary};
 use crate::{
     args::IndexSearchArgs,
-    config::on_threads,
+    config::Work,
+    host::{Console, Host},
     kinds::Chosen,
-    report::{Output, Progress, check_places, grouped, id_text, json_line, say},
+    report::{Output, check_places, grouped, id_text, json_line},
     source::{Bad, Inputs, Items, Reading, Reason, Skipped},
 };
 
 /// The widest column of a table.
 const WIDEST: usize = 60;
 
-pub fn run(args: IndexSearchArgs, registry: &Registry) -> Result<ExitCode> {
+pub fn run(args: IndexSearchArgs, host: &Host, registry: &Registry) -> Result<ExitCode> {
+    let console = Console::new(host, args.messages);
+    let work = Work::new(args.work.clone(), host)?;
     let start = Instant::now();
     let inputs = args.inputs.iter().map(PathBuf::as_path);
     check_places([args.output.place()], inputs.chain([args.folder.as_path()]))?;
-    let collection = open_to_read(&args.folder, registry, args.talk.quiet)?;
+    let collection = open_to_read(&args.folder, registry, console)?;
     let chosen =
         Chosen::of_collection(registry, &collection, &args.verify, args.images, args.distance)?;
     let by = chosen.criteria(Purpose::List)?;
     let mut skipped = Skipped::unless(args.rows.strict);
-    let as_table = args.output.file().is_none() && std::io::stdout().is_terminal();
+    let as_table = args.output.file().is_none() && console.is_watched();
     let mut searching = Searching {
         collection: &collection,
         by: &by,
         limit: args.limit.unwrap_or(usize::MAX),
-        output: BufWriter::new(Output::create(&args.output)?),
+        output: BufWriter::new(Output::create(&args.output, console)?),
         as_table,
         queries: 0,
         matches: 0,
         alone: 0,
         without: Vec::new(),
     };
-    on_threads(args.threads, || match given(&args, &chosen)? {
+    work.on_threads(|| match given(&args, &chosen)? {
         Some((name, digest)) => searching.search(&[name], &[digest]),
-        None => read(&args, &chosen, &mut searching, &mut skipped),
+        None => read(&args, &chosen, &work, console, (&mut searching, &mut skipped)),
     })?;
     let Searching { output, queries, matches, alone, without, .. } = searching;
     finish(output)?;
@@ -63,7 +66,7 @@ pub fn run(args: IndexSearchArgs, registry: &Registry) -> Result<ExitCode> {
         figure("matches", json!(matches), found),
         figure("without", json!(alone), format!("{} without any", grouped(alone))),
     ];
-    summary(queries, &skipped, start, figures).say(args.talk);
+    summary(queries, &skipped, start, figures).say(console);
     nothing_read(queries, &skipped)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -71,17 +74,16 @@ pub fn run(args: IndexSearchArgs, registry: &Registry) -> Result<ExitCode> {
 fn read(
     args: &IndexSearchArgs,
     chosen: &Chosen,
-    searching: &mut Searching<'_>,
-    skipped: &mut Skipped,
+    work: &Work,
+    console: Console<'_>,
+    (searching, skipped): (&mut Searching<'_>, &mut Skipped),
 ) -> Result<()> {
     let reads = chosen.registration.reads;
-    let mut options = make::options(reads, &args.rows)?;
+    let mut options = make::options(reads, &args.rows, work);
     options.prints.bits = Some(chosen.kind.shape().width);
     let mut inputs = Inputs::open(&args.inputs, reads, &options, skipped)?;
-    if !args.talk.quiet {
-        say(&format!("reading {}", inputs.what()));
-    }
-    let progress = Progress::new(args.talk.quiet);
+    console.note(&format!("reading {}", inputs.what()));
+    let progress = console.progress();
     let how = Reading {
         kind: &*chosen.kind,
         make: None,
@@ -91,7 +93,7 @@ fn read(
     };
     inputs.read(&how, skipped, &mut |items| searching.take(items))?;
     progress.clear();
-    inputs.notes().iter().for_each(|note| say(note));
+    console.notes(inputs.notes());
     Ok(())
 }
 
@@ -105,8 +107,14 @@ fn given(args: &IndexSearchArgs, chosen: &Chosen) -> Result<Option<(String, Dige
     let (name, input) = match (&args.text, &args.fingerprint) {
         (Some(text), _) => (text, Input::Text(text)),
         (_, Some(bits)) => {
-            let width = kind.shape().width;
-            let print = Fingerprint::parse(bits, width).context("--fingerprint")?;
+            let shape = kind.shape();
+            ensure!(
+                chosen.criteria(Purpose::List)?.similarity.is_none(),
+                "--fingerprint: this collection compares the content of {}; search with --text or \
+                 files",
+                chosen.registration.items
+            );
+            let print = Fingerprint::parse(bits, shape.width).context("--fingerprint")?;
             if chosen.registration.reads != Reads::Prints {
                 return Ok(Some((bits.clone(), Digest::of_print(print))));
             }

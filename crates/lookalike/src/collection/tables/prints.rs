@@ -29,7 +29,7 @@ macro_rules! with_index {
 /// Fingerprints of the items of a run.
 pub struct PrintTable {
     index: Index,
-    /// Whose fingerprint it is, by its position, ascending; empty if each item has one.
+    /// Whose fingerprint it is, by its position, ascending; empty if each item has one, or none has.
     owners: Array<u32>,
 }
 
@@ -58,8 +58,9 @@ impl PrintTable {
     /// Where the fingerprints of an item stand.
     fn places(&self, item: u32) -> Range<usize> {
         if self.owners.is_empty() {
-            // There may be none at all.
-            return item as usize..self.len().min(item as usize + 1).max(item as usize);
+            // Each item has one, or none has.
+            let item = (item as usize).min(self.len());
+            return item..self.len().min(item + 1);
         }
         let start = self.owners.partition_point(|&owner| owner < item);
         start..start + self.owners[start..].partition_point(|&owner| owner == item)
@@ -88,11 +89,6 @@ impl PrintTable {
 
     pub fn owners(&self) -> &[u8] {
         self.owners.bytes()
-    }
-
-    /// Compares every byte of an opened index with its checksum.
-    pub fn verify(&self) -> Result<(), IndexError> {
-        with_index!(&self.index, |index| index.verify())
     }
 
     /// Writes the index to a file, and says the checksum of its header.

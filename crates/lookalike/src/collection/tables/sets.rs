@@ -283,7 +283,8 @@ impl SetRows {
         let banded: Vec<Vec<(u32, u32)>> = (0..bands)
             .into_par_iter()
             .map(|band| {
-                let keys = keys.get(band..).unwrap_or_default().iter().step_by(bands);
+                // There may be no set, and so no key.
+                let keys = keys.iter().skip(band).step_by(bands);
                 let mut band: Vec<(u32, u32)> =
                     keys.copied().zip(with_sets.iter().copied()).collect();
                 band.sort_unstable();

@@ -52,8 +52,6 @@ pub fn token_hashes(text: &str, hashes: &mut Vec<u64>) {
 }
 
 /// [`token_hashes`] with a chosen kernel; all give the same result.
-///
-/// If this machine cannot run the kernel, the portable one is used.
 pub fn token_hashes_with(kernel: Kernel, text: &str, hashes: &mut Vec<u64>) {
     hashes.clear();
     #[cfg(target_arch = "x86_64")]

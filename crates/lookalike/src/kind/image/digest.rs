@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     Digest, Facts,
-    digest::identity_of,
+    digest::{Identity, identity_of},
     extract::image::{
         DecodeError, Decoder, Frames, Gray, Image, ImageFormat, LOCAL_SIDE, Part, Small, facts,
         fragments,
@@ -66,7 +66,7 @@ impl ImageDigester<'_> {
     }
 
     /// `key` is that of an image which is alike only files of the same bytes.
-    fn of_image(&self, image: &Image, key: impl Fn() -> crate::digest::Identity) -> Digest {
+    fn of_image(&self, image: &Image, key: impl Fn() -> Identity) -> Digest {
         let ImageKind { recipe, orientations, partial, .. } = self.kind;
         let frames = &image.frames;
         let Some(prints) = recipe.prints(image, *orientations) else {
@@ -88,10 +88,9 @@ impl ImageDigester<'_> {
             digest.parts = fragments(&gray);
             small = Some(Small::of(&gray));
         }
-        let undescribed = !frames.are_described();
+        let content = (!frames.are_described()).then(key);
         let is_raw = image.format.is_raw();
-        let extra = Extra { frames: frames.clone(), small, is_raw };
-        extra.write(undescribed.then(key), &mut digest.extra);
+        Extra { content, frames: frames.clone(), small, is_raw }.write(&mut digest.extra);
         digest
     }
 }
@@ -99,6 +98,8 @@ impl ImageDigester<'_> {
 /// What fingerprints and parts do not tell.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Extra {
+    /// Tells files apart of which not all frames are described.
+    pub content: Option<Identity>,
     pub frames: Frames,
     pub small: Option<Small>,
     /// Decides nothing, but a RAW file and the JPEG in it are never one entry of
@@ -112,9 +113,9 @@ const CONTENT: u8 = 4;
 const RAW: u8 = 8;
 
 impl Extra {
-    /// `content` tells files apart of which not all frames are described.
-    pub fn write(&self, content: Option<crate::digest::Identity>, bytes: &mut Vec<u8>) {
-        let Self { frames, small, is_raw } = self;
+    /// Appends all of it as bytes; nothing if there is nothing.
+    pub fn write(&self, bytes: &mut Vec<u8>) {
+        let Self { content, frames, small, is_raw } = self;
         let flag = |is_there: bool, flag: u8| if is_there { flag } else { 0 };
         let flags = flag(frames.more > 0, FRAMES)
             | flag(small.is_some(), SMALL)
@@ -131,18 +132,26 @@ impl Extra {
         small.iter().for_each(|small| small.write(bytes));
     }
 
+    /// Whether two files can be copies of each other by their further frames.
+    pub fn frames_agree(&self, other: &Self) -> bool {
+        let is_same_file = self.content.is_some() && self.content == other.content;
+        is_same_file || self.frames.agree(&other.frames)
+    }
+
     /// What was written; `None` if it is something else.
     pub fn of(bytes: &[u8]) -> Option<Self> {
         let Some((flags, mut rest)) = bytes.split_first() else { return Some(Self::default()) };
+        let mut content = None;
         if flags & CONTENT != 0 {
-            (_, rest) = rest.split_first_chunk::<16>()?;
+            let (bytes, after) = rest.split_first_chunk()?;
+            (content, rest) = (Some(*bytes), after);
         }
         let mut frames = Frames::default();
         if flags & FRAMES != 0 {
             (frames, rest) = Frames::read(rest)?;
         }
         let small = if flags & SMALL != 0 { Some(Small::read(rest)?) } else { None };
-        Some(Self { frames, small, is_raw: flags & RAW != 0 })
+        Some(Self { content, frames, small, is_raw: flags & RAW != 0 })
     }
 }
 

@@ -12,7 +12,7 @@ mod parts;
 #[cfg(feature = "collection")]
 mod stored;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use super::{
     Asked, Criteria, Digester, Kind, Lookup, Purpose, Reads, Registration, Scale, Settings,
@@ -24,7 +24,7 @@ use crate::{
     Closeness, ImageMethod, ImagePreset, ImageRecipe, Level, Model, Preset, Radius, RecipeError,
     Shape,
     digest::{DigestRef, distance},
-    extract::image::{Frames, Limits, Orientation},
+    extract::image::{Limits, Orientation},
 };
 pub(crate) use digest::Extra;
 use digest::ImageDigester;
@@ -179,13 +179,13 @@ impl ImageKind {
         by: &Criteria,
         a: DigestRef<'_>,
         b: DigestRef<'_>,
-        frames: [&Frames; 2],
+        extras: &[Extra; 2],
     ) -> Option<u32> {
         let distance = match by.turned {
             true => self.orientation(a, b)?.0,
             false => a.distance(&b)?,
         };
-        let least = if frames[0].agree(frames[1]) { 0 } else { self.recipe.beyond_near() };
+        let least = if extras[0].frames_agree(&extras[1]) { 0 } else { self.recipe.beyond_near() };
         Some(distance.max(least))
     }
 }
@@ -286,18 +286,16 @@ impl Kind for ImageKind {
             return (a.key() == b.key()).then(|| self.equal(by));
         }
         let extras = [Extra::of(a.extra())?, Extra::of(b.extra())?];
-        let distance = self.distance(by, a, b, [&extras[0].frames, &extras[1].frames])?;
+        let distance = self.distance(by, a, b, &extras)?;
         let level = self.recipe.level(distance);
-        let closeness = Closeness { distance: Some(distance), similarity: None, level };
         let is_near = by.distance.is_none_or(|radius| radius.contains(distance));
-        if level.is_some() && is_near || !by.parts {
-            return is_near.then_some(closeness);
-        }
-        // Beyond all levels, or beyond what was asked for: do they share parts?
-        match parts::overlap(by, [a, b], extras) {
-            Some(_) => Some(Closeness { level: level.or(Some(Level::Part)), ..closeness }),
-            None => is_near.then_some(closeness),
-        }
+        // The level does not depend on the radius: beyond the loosest one, it is what parts say.
+        let is_part = (!is_near || level.is_none())
+            && by.parts
+            && parts::overlap(by, [a, b], extras).is_some();
+        let level = level.or(is_part.then_some(Level::Part));
+        let closeness = Closeness { distance: Some(distance), similarity: None, level };
+        (is_near || is_part).then_some(closeness)
     }
 
     fn equal(&self, _by: &Criteria) -> Closeness {

@@ -186,6 +186,9 @@ impl TextKind {
 
     /// Texts of which one has too little to be compared: the same content or nothing.
     fn judge_short(&self, by: &Criteria, a: DigestRef<'_>, b: DigestRef<'_>) -> Option<Closeness> {
+        if a.is_empty() || b.is_empty() {
+            return None;
+        }
         if a.key().is_some() && a.key() == b.key() {
             return Some(self.equal(by));
         }

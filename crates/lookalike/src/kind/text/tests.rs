@@ -1,7 +1,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
-use crate::{AlikePair, FeatureHash, Kernel, Level, Measure, Similarity, Weighting};
+use crate::{
+    AlikePair, AllAlike, Compared, Digest, FeatureHash, Input, Kernel, Parts, Reach, Recall,
+    Resources, Search, Stars, Weighting,
+};
 use proptest::prelude::*;
 
 fn recipe(features: &str, width: Width) -> Recipe {
@@ -9,7 +12,7 @@ fn recipe(features: &str, width: Width) -> Recipe {
         features: features.parse().unwrap(),
         weights: Weighting::Log,
         width,
-        ..crate::Preset::ALL[0].recipe.clone()
+        ..Preset::ALL[0].recipe.clone()
     }
 }
 
@@ -17,41 +20,89 @@ fn words() -> Recipe {
     recipe("words:1", Width::Bits128)
 }
 
-fn verified(verify: Verify) -> TextSearch {
-    TextSearch::new(&words(), Likeness::similar(verify))
+/// Texts of one kind, and when two of them are alike.
+#[derive(Clone, Debug)]
+struct Alike {
+    kind: TextKind,
+    by: Criteria,
 }
 
-fn default() -> TextSearch {
+impl Alike {
+    /// Alike by their contents.
+    fn similar(recipe: &Recipe, verify: Verify) -> Self {
+        let kind = TextKind::new(recipe.clone(), Some(verify), Radius::new(0)).unwrap();
+        let similarity = Some(verify.similarity);
+        Self { kind, by: Criteria { similarity, ..Criteria::default() } }
+    }
+
+    /// Alike by their fingerprints.
+    fn within(recipe: &Recipe, radius: u32) -> Self {
+        let radius = Radius::new(radius);
+        let kind = TextKind::new(recipe.clone(), None, radius).unwrap();
+        Self { kind, by: Criteria { distance: Some(radius), ..Criteria::default() } }
+    }
+
+    fn reach(mut self, reach: Reach) -> Self {
+        self.by.reach = reach;
+        self
+    }
+
+    fn digest(&self, item: Input<'_>) -> Digest {
+        self.kind.digester().digest(item).unwrap().0
+    }
+
+    fn digests<'a>(
+        &self,
+        items: impl IntoIterator<Item = Input<'a>>,
+        resources: &Resources<'_>,
+    ) -> Digests {
+        let mut digests = Digests::new(self.kind.shape(), resources);
+        let mut digester = self.kind.digester();
+        items.into_iter().for_each(|item| digests.push(&digester.digest(item).unwrap().0).unwrap());
+        digests.seal().unwrap();
+        digests
+    }
+
+    fn search<'a>(&'a self, resources: &'a Resources<'a>) -> Search<'a> {
+        Search::new(&self.kind, &self.by, resources)
+    }
+
+    fn stars(&self, digests: &Digests, order: &[u32], resources: &Resources<'_>) -> Stars {
+        self.search(resources).stars(digests, order).unwrap()
+    }
+
+    /// What is found of two texts alone.
+    fn compare(&self, one: &str, two: &str) -> Compared {
+        let [one, two] = [one, two].map(|text| self.digest(Input::Text(text)));
+        self.search(&Resources::new()).compare(&one, &two)
+    }
+}
+
+fn verified(verify: Verify) -> Alike {
+    Alike::similar(&words(), verify)
+}
+
+fn default() -> Alike {
     verified(Verify::DEFAULT)
 }
 
-fn collect<T: AsRef<str> + Sync>(
-    search: &TextSearch,
-    texts: &[T],
-    resources: &Resources<'_>,
-) -> Texts {
-    let mut collector = search.collector(resources);
-    collector.push_all(texts).unwrap();
-    assert_eq!(collector.len(), texts.len());
-    collector.finish().unwrap()
+fn collect<T: AsRef<str>>(search: &Alike, texts: &[T], resources: &Resources<'_>) -> Digests {
+    let digests = search.digests(texts.iter().map(|text| Input::Text(text.as_ref())), resources);
+    assert_eq!(digests.len() as usize, texts.len());
+    digests
 }
 
-fn find_within<T: AsRef<str> + Sync>(
-    search: &TextSearch,
-    texts: &[T],
-    resources: &Resources<'_>,
-) -> TextPairs {
-    collect(search, texts, resources).pairs(resources).unwrap()
+fn find_within<T: AsRef<str>>(search: &Alike, texts: &[T], resources: &Resources<'_>) -> AllAlike {
+    search.search(resources).pairs(&collect(search, texts, resources)).unwrap()
 }
 
-fn find<T: AsRef<str> + Sync>(search: &TextSearch, texts: &[T]) -> TextPairs {
+fn find<T: AsRef<str>>(search: &Alike, texts: &[T]) -> AllAlike {
     find_within(search, texts, &Resources::new())
 }
 
-fn find_items<'a>(search: &TextSearch, items: impl Iterator<Item = Item<'a>>) -> TextPairs {
-    let mut collector = search.collector(&Resources::new());
-    collector.push_items(&items.collect::<Vec<_>>()).unwrap();
-    collector.finish().unwrap().pairs(&Resources::new()).unwrap()
+fn find_items<'a>(search: &Alike, items: impl Iterator<Item = Input<'a>>) -> AllAlike {
+    let resources = Resources::new();
+    search.search(&resources).pairs(&search.digests(items, &resources)).unwrap()
 }
 
 /// A memory limit that nothing fits.
@@ -71,21 +122,20 @@ fn features(text: &str) -> Vec<(String, f64)> {
 }
 
 /// The definition, word by word: two loops, and sets as sets. Nothing here is a filter.
-fn naive(search: &TextSearch, texts: &[String]) -> Vec<AlikePair> {
+fn naive(search: &Alike, texts: &[String]) -> Vec<AlikePair> {
     let mut pairs = Vec::new();
     for (one, a) in texts.iter().zip(0..) {
         for (two, b) in texts.iter().zip(0..).skip(a as usize + 1) {
-            if let Some((distance, similarity)) = alike(search, one, two) {
-                pairs.push(AlikePair { a, b, distance, similarity });
-            }
+            let closeness = alike(search, one, two);
+            pairs.extend(closeness.map(|closeness| AlikePair { a, b, closeness }));
         }
     }
     pairs
 }
 
-fn alike(search: &TextSearch, one: &str, two: &str) -> Option<(u32, Option<f32>)> {
-    let Likeness { verify, radius } = search.likeness;
-    let features = verify.map_or(search.recipe.features, |verify| verify.features);
+fn alike(search: &Alike, one: &str, two: &str) -> Option<Closeness> {
+    let (recipe, verify, radius) = (&search.kind.recipe, search.kind.verify, search.by.distance);
+    let features = verify.map_or(recipe.features, |verify| verify.features);
     let size = features.size.get() as usize;
     let tokens = |text: &str| {
         let mut tokens = Vec::new();
@@ -111,12 +161,15 @@ fn alike(search: &TextSearch, one: &str, two: &str) -> Option<(u32, Option<f32>)
         return None;
     }
     if few(one) || few(two) {
-        return (words(one) == words(two)).then_some((0, verify.map(|_| 1.0)));
+        return (words(one) == words(two)).then(|| match verify {
+            Some(_) => Closeness::similar(0, 1.0),
+            None => Closeness::within(0),
+        });
     }
-    let print = |text: &str| search.recipe.fingerprint::<2>(text).unwrap();
+    let print = |text: &str| recipe.fingerprint::<2>(text).unwrap();
     let distance = print(one).distance(&print(two));
     let Some(verify) = verify else {
-        return radius.unwrap().contains(distance).then_some((distance, None));
+        return radius.unwrap().contains(distance).then_some(Closeness::within(distance));
     };
     // Words count twice, if they count beside runs of them.
     let set = |text: &str| -> BTreeMap<Vec<u64>, f64> {
@@ -141,7 +194,8 @@ fn alike(search: &TextSearch, one: &str, two: &str) -> Option<(u32, Option<f32>)
     };
     let similarity = (common / of) as f32;
     let is_within = radius.is_none_or(|radius| radius.contains(distance));
-    (is_within && similarity >= verify.similarity.get()).then_some((distance, Some(similarity)))
+    let is_enough = similarity >= search.by.similarity.unwrap().get();
+    (is_within && is_enough).then(|| Closeness::similar(distance, similarity))
 }
 
 /// Texts of few different words: edits and cuts of some originals, copies, short and empty ones.
@@ -169,18 +223,15 @@ fn corpora() -> impl Strategy<Value = Vec<String>> {
     })
 }
 
-fn searches() -> Vec<TextSearch> {
+fn searches() -> Vec<Alike> {
     let strict = Verify { similarity: Similarity::new(0.8).unwrap(), ..Verify::DEFAULT };
     let measures = Measure::ALL.map(|measure| Verify { measure, ..Verify::DEFAULT });
-    let similar = measures.into_iter().chain([strict]).map(Likeness::similar);
-    let within = [8, 32, 64].map(|radius| Likeness::within(Radius::new(radius)));
-    let both = Likeness { radius: Some(Radius::new(20)), ..Likeness::similar(Verify::DEFAULT) };
-    let likenesses = similar.chain(within).chain([both]);
-    let mut searches: Vec<_> =
-        likenesses.map(|likeness| TextSearch::new(&words(), likeness)).collect();
-    let characters = recipe("chars:3", Width::Bits128);
-    searches.push(TextSearch::new(&characters, Likeness::within(Radius::new(40))));
-    searches
+    let similar = measures.into_iter().chain([strict]).map(verified);
+    let within = [8, 32, 64].map(|radius| Alike::within(&words(), radius));
+    let mut both = default();
+    both.by.distance = Some(Radius::new(20));
+    let characters = Alike::within(&recipe("chars:3", Width::Bits128), 40);
+    similar.chain(within).chain([both, characters]).collect()
 }
 
 fn pool(threads: usize) -> rayon::ThreadPool {
@@ -196,9 +247,9 @@ proptest! {
             let expected = naive(&search, &texts);
             for reach in [Reach::Declared, Reach::Exact] {
                 let found = find(&search.clone().reach(reach), &texts);
-                prop_assert_eq!(found.found.how, How::Exact);
+                prop_assert_eq!(found.found.recall, Recall::Exact);
                 prop_assert_eq!(found.pairs.count().unwrap() as usize, expected.len());
-                prop_assert_eq!(found.pairs.to_vec().unwrap(), expected.clone(), "{:?}", search.likeness);
+                prop_assert_eq!(found.pairs.to_vec().unwrap(), expected.clone(), "{:?}", search.by);
             }
         }
     }
@@ -209,15 +260,11 @@ proptest! {
             let pairs = find(&search, &texts).pairs.to_vec().unwrap();
             for (a, one) in (0..).zip(&texts) {
                 for (b, two) in (0..).zip(&texts).skip(a as usize + 1) {
-                    let closeness = search.compare(&Item::Text(one), &Item::Text(two));
-                    prop_assert_eq!(closeness, search.compare(&Item::Text(two), &Item::Text(one)));
+                    let compared = search.compare(one, two);
+                    prop_assert_eq!(compared, search.compare(two, one));
                     let found = pairs.iter().find(|pair| (pair.a, pair.b) == (a, b));
-                    let alike = closeness.filter(|closeness| closeness.alike);
-                    let figures = |pair: &AlikePair| (Some(pair.distance), pair.similarity);
-                    prop_assert_eq!(
-                        found.map(figures),
-                        alike.map(|closeness| (closeness.distance, closeness.similarity))
-                    );
+                    let alike = compared.closeness.filter(|_| compared.alike);
+                    prop_assert_eq!(found.map(|pair| pair.closeness), alike);
                 }
             }
         }
@@ -231,8 +278,9 @@ proptest! {
             let pairs = find(&search, &texts).pairs;
             let expected = crate::groups::star(texts.len(), &order, &pairs).unwrap();
             for resources in [Resources::new(), tiny()] {
-                let found = collect(&search, &texts, &resources).stars(&order, &resources).unwrap();
-                prop_assert_eq!(&found.groups, &expected, "{:?}", search.likeness);
+                let digests = collect(&search, &texts, &resources);
+                let found = search.stars(&digests, &order, &resources);
+                prop_assert_eq!(&found.groups, &expected, "{:?}", search.by);
             }
         }
     }
@@ -248,18 +296,18 @@ proptest! {
                 let partners = pairs.iter().filter(|pair| pair.a == item && pair.b as usize >= own);
                 partners.min_by_key(|pair| pair.b)
             };
-            let expected: BTreeMap<u32, (u32, u32, Option<f32>)> = (0..own as u32)
+            let expected: BTreeMap<u32, (u32, Closeness)> = (0..own as u32)
                 .filter_map(|item| Some((item, first(item)?)))
-                .map(|(item, pair)| (item, (pair.b, pair.distance, pair.similarity)))
+                .map(|(item, pair)| (item, (pair.b, pair.closeness)))
                 .collect();
             for resources in [Resources::new(), tiny()] {
-                let found = collect(&search, &texts, &resources).against(own, &resources).unwrap();
+                let digests = collect(&search, &texts, &resources);
+                let found = search.search(&resources).against(&digests, own).unwrap();
                 let members = found.groups.iter().flat_map(|group| {
-                    group.members.iter().map(|member| {
-                        (member.item, (group.keep, member.distance, member.similarity))
-                    })
+                    let of = |member: &crate::groups::Member| (member.item, (group.keep, member.closeness));
+                    group.members.iter().map(of)
                 });
-                prop_assert_eq!(&members.collect::<BTreeMap<_, _>>(), &expected, "{:?}", search.likeness);
+                prop_assert_eq!(&members.collect::<BTreeMap<_, _>>(), &expected, "{:?}", search.by);
             }
         }
     }
@@ -271,7 +319,7 @@ proptest! {
             let by_keys = search.clone().reach(Reach::Recall(0.99));
             let found = find(&by_keys, &texts).pairs.to_vec().unwrap();
             prop_assert!(found.iter().all(|pair| expected.contains(pair)));
-            let sure = |pair: &&AlikePair| pair.similarity.is_none_or(|similarity| similarity > 0.75);
+            let sure = |pair: &&AlikePair| pair.closeness.similarity.is_none_or(|similarity| similarity > 0.75);
             for pair in expected.iter().filter(sure) {
                 prop_assert!(found.contains(pair), "{pair:?}");
             }
@@ -280,11 +328,11 @@ proptest! {
 
     #[test]
     fn items_taken_apart_by_the_caller_are_found_as_the_texts_they_are_of(texts in corpora()) {
-        let word_searches = searches().into_iter().filter(|search| search.recipe == words());
+        let word_searches = searches().into_iter().filter(|search| search.kind.recipe == words());
         for search in word_searches {
             let print = |text: &String| words().fingerprint_any(text);
-            let whole = |text| Item::Made(print(text), Parts::Text(text));
-            let cut = |text| Item::Made(print(text), Parts::Tokens(tokens(text)));
+            let whole = |text| Input::Made(print(text), Parts::Text(text));
+            let cut = |text| Input::Made(print(text), Parts::Tokens(tokens(text)));
             let expected = find(&search, &texts);
             prop_assert_eq!(&find_items(&search, texts.iter().map(whole)), &expected);
             prop_assert_eq!(&find_items(&search, texts.iter().map(cut)), &expected);
@@ -298,25 +346,21 @@ proptest! {
         for search in searches() {
             let print = |item: &Vec<(String, f64)>| {
                 let weighted = item.iter().map(|(name, weight)| (name, *weight));
-                search.recipe.fingerprint_any_of_features(weighted).unwrap()
+                search.kind.recipe.fingerprint_any_of_features(weighted).unwrap()
             };
-            let hashed = |item| Item::Made(print(item), Parts::Features(item.iter().map(hash).collect()));
-            let expected = find_items(&search, named.iter().map(|item| Item::Features(item)));
+            let hashed = |item| Input::Made(print(item), Parts::Features(item.iter().map(hash).collect()));
+            let expected = find_items(&search, named.iter().map(|item| Input::Features(item)));
             prop_assert_eq!(&find_items(&search, named.iter().map(hashed)), &expected);
         }
     }
 
     #[test]
-    fn memory_batches_kernels_and_threads_change_nothing(texts in corpora(), cut in 0..40usize) {
+    fn memory_kernels_and_threads_change_nothing(texts in corpora()) {
         for search in [default(), default().reach(Reach::Recall(0.9))] {
             let expected = find(&search, &texts);
-            let mut collector = search.collector(&tiny());
-            let cut = cut.min(texts.len());
-            collector.push_all(&texts[..cut]).unwrap();
-            collector.push_all(&texts[cut..]).unwrap();
-            let found = collector.finish().unwrap().pairs(&tiny()).unwrap();
+            let found = find_within(&search, &texts, &tiny());
             prop_assert_eq!(&found.pairs, &expected.pairs);
-            prop_assert_eq!(found.found.how, expected.found.how);
+            prop_assert_eq!(found.found.recall, expected.found.recall);
             prop_assert!(found.found.spilled > 0 || texts.iter().all(|text| text.len() < 80));
             for kernel in Kernel::available() {
                 for threads in [1, 3] {
@@ -355,7 +399,7 @@ fn keys_find_what_they_promise() {
     let exact = find(&default(), &texts);
     for recall in [0.5, 0.9, 0.99] {
         let keys = find(&default().reach(Reach::Recall(recall)), &texts);
-        assert_eq!(keys.found.how, How::Recall(recall));
+        assert_eq!(keys.found.recall, Recall::Estimated(recall));
         let measured = keys.pairs.count().unwrap() as f64 / exact.pairs.count().unwrap() as f64;
         assert!(measured >= recall, "stated {recall}, measured {measured}");
     }
@@ -365,7 +409,7 @@ fn keys_find_what_they_promise() {
 #[test]
 fn many_equal_texts_are_one_group_in_linear_time() {
     let texts = vec!["one two three four five six"; 300_000];
-    let bare = TextSearch::new(&words(), Likeness::within(Radius::new(32)));
+    let bare = Alike::within(&words(), 32);
     for search in [default(), bare, default().reach(Reach::Recall(0.9))] {
         let found = find(&search, &texts);
         assert!(found.pairs.near().next().is_none());
@@ -387,8 +431,9 @@ fn texts_of_one_template_are_compared_with_their_keeper_only() {
     for reach in [Reach::Exact, Reach::Recall(0.99)] {
         let search = default().reach(reach);
         let resources = Resources::new();
-        let found = collect(&search, &texts, &resources).stars(&order, &resources).unwrap();
-        assert!(found.found.verified < 2 * items, "{} of {items}", found.found.verified);
+        let digests = collect(&search, &texts, &resources);
+        let found = search.stars(&digests, &order, &resources);
+        assert!(found.found.judged < 2 * items, "{} of {items}", found.found.judged);
         assert_eq!((found.groups.len(), found.groups[0].members.len()), (1, items as usize - 1));
     }
 }
@@ -399,14 +444,15 @@ fn how_many_pairs_to_expect_is_told_within_a_tenth() {
     for groups in [40, 1500] {
         let mut texts = made(groups, 4, 60, 6);
         texts.extend(std::iter::repeat_n("words that nobody else has at all".to_owned(), 5));
-        let texts = collect(&default(), &texts, &resources);
-        let expected = texts.expected_pairs(&resources).unwrap().unwrap() as f64;
-        let count = texts.pairs(&resources).unwrap().pairs.count().unwrap() as f64;
+        let search = default();
+        let (search, texts) = (search.search(&resources), collect(&search, &texts, &resources));
+        let expected = search.expected_pairs(&texts).unwrap().unwrap() as f64;
+        let count = search.pairs(&texts).unwrap().pairs.count().unwrap() as f64;
         assert!((expected / count - 1.0).abs() < 0.1, "expected {expected}, there are {count}");
     }
-    let bare = TextSearch::new(&words(), Likeness::within(Radius::new(8)));
+    let bare = Alike::within(&words(), 8);
     let texts = collect(&bare, &["one two three"], &resources);
-    assert_eq!(texts.expected_pairs(&resources).unwrap(), None);
+    assert_eq!(bare.search(&resources).expected_pairs(&texts).unwrap(), None);
 }
 
 #[test]
@@ -416,11 +462,9 @@ fn shuffled_words_are_as_similar_as_their_words_say() {
     let texts = [words.join(" "), backwards.join(" ")];
     let pairs = find(&default(), &texts).pairs.to_vec().unwrap();
     // Words alone: 120 of 120 + 59 + 59.
-    assert_eq!(pairs[0].similarity, Some((120.0 / 238.0) as f32));
-    assert_eq!(
-        default().compare(&Item::Text(&texts[0]), &Item::Text(&texts[1])).unwrap().similarity,
-        pairs[0].similarity
-    );
+    assert_eq!(pairs[0].closeness.similarity, Some((120.0 / 238.0) as f32));
+    let compared = default().compare(&texts[0], &texts[1]);
+    assert_eq!(compared.closeness, Some(pairs[0].closeness));
 }
 
 #[test]
@@ -431,10 +475,14 @@ fn at_a_threshold_of_nothing_every_pair_is_listed() {
     let pairs = find(&search, &texts).pairs.to_vec().unwrap();
     let found: Vec<_> = pairs.iter().map(|pair| (pair.a, pair.b)).collect();
     assert_eq!(found, [(0, 1), (0, 2), (0, 4), (1, 2), (1, 4), (2, 4)]);
+    // A blank text is alike nothing, not even a short one.
+    for text in texts {
+        assert_eq!(search.compare("", text), Compared { closeness: None, alike: false });
+    }
     for pair in pairs {
-        let [a, b] = [pair.a, pair.b].map(|item| Item::Text(texts[item as usize]));
-        let closeness = search.compare(&a, &b).unwrap();
-        assert_eq!((closeness.similarity, closeness.alike), (pair.similarity, true));
+        let [a, b] = [pair.a, pair.b].map(|item| texts[item as usize]);
+        let compared = search.compare(a, b);
+        assert_eq!((compared.closeness, compared.alike), (Some(pair.closeness), true));
     }
 }
 
@@ -444,10 +492,11 @@ fn whoever_watches_can_stop_a_search() {
     let watch = |_| std::ops::ControlFlow::Break(());
     let resources = Resources::new().watch(&watch);
     let order: Vec<u32> = (0..texts.len() as u32).collect();
-    for search in [default(), TextSearch::new(&words(), Likeness::within(Radius::new(8)))] {
+    for search in [default(), Alike::within(&words(), 8)] {
         let texts = collect(&search, &texts, &resources);
-        assert!(matches!(texts.pairs(&resources), Err(PairsError::Cancelled)));
-        assert!(matches!(texts.stars(&order, &resources), Err(PairsError::Cancelled)));
+        let search = search.search(&resources);
+        assert!(matches!(search.pairs(&texts), Err(PairsError::Cancelled)));
+        assert!(matches!(search.stars(&texts, &order), Err(PairsError::Cancelled)));
     }
 }
 
@@ -469,8 +518,8 @@ fn short_texts_match_their_equals_only_and_blank_ones_nothing() {
         "C",
         "C++",
     ];
-    for likeness in [Likeness::within(Radius::new(128)), Likeness::similar(Verify::DEFAULT)] {
-        let search = TextSearch::new(&recipe("words:2", Width::Bits128), likeness);
+    let recipe = recipe("words:2", Width::Bits128);
+    for search in [Alike::within(&recipe, 128), Alike::similar(&recipe, Verify::DEFAULT)] {
         let found = find(&search, &texts);
         assert_eq!((found.found.short, found.found.empty), (9, 3));
         let pairs: Vec<_> =
@@ -483,9 +532,9 @@ fn short_texts_match_their_equals_only_and_blank_ones_nothing() {
 fn every_width_is_searched() {
     let texts = made(3, 3, 60, 2);
     for width in Width::ALL {
-        let radius = Radius::new(width.bits() / 4);
-        for likeness in [Likeness::within(radius), Likeness::similar(Verify::DEFAULT)] {
-            let search = TextSearch::new(&recipe("words:1", width), likeness);
+        let recipe = recipe("words:1", width);
+        let within = Alike::within(&recipe, width.bits() / 4);
+        for search in [within, Alike::similar(&recipe, Verify::DEFAULT)] {
             let found = find(&search, &texts);
             let groups =
                 crate::groups::connected(9, &[0, 1, 2, 3, 4, 5, 6, 7, 8], &found.pairs).unwrap();
@@ -497,13 +546,13 @@ fn every_width_is_searched() {
 #[test]
 fn fingerprints_are_those_of_the_recipe() {
     let text = "The same text\u{3000}\u{ff34}\u{ff37}\u{ff29}\u{ff23}\u{ff25} is the same.";
-    for preset in crate::Preset::ALL.iter().filter(|preset| preset.recipe.check().is_ok()) {
+    for preset in Preset::ALL.iter().filter(|preset| preset.recipe.check().is_ok()) {
         if preset.recipe.width == Width::Bits128 {
-            let search = TextSearch::new(&preset.recipe, preset.likeness());
-            let Digest::Full(full) = Digester::<2>::new(&search).digest(&Item::Text(text)) else {
-                panic!()
-            };
-            assert_eq!(Some(full.print), preset.recipe.fingerprint(text), "{}", preset.recipe);
+            let kind = TextKind::of(preset);
+            let (digest, _) = kind.digester().digest(Input::Text(text)).unwrap();
+            let print = digest.print().map(|print| print.resize::<2>());
+            assert!(digest.key.is_none() && print.is_some());
+            assert_eq!(print, preset.recipe.fingerprint(text), "{}", preset.recipe);
         }
     }
 }
@@ -520,23 +569,25 @@ fn renamed_code_is_alike_by_blind_tokens() {
             "fn sum({item}s: &[u32]) -> u32 {{ let mut {total} = 0; for {item} in {item}s {{ {total} += {item}; }} {total} }}"
         )
     };
-    let search = TextSearch::new(&recipe("blind:4", Width::Bits128), Likeness::similar(blind));
+    let search = Alike::similar(&recipe("blind:4", Width::Bits128), blind);
     let found = find(&search, &[code("total", "item"), code("acc", "x")]);
-    assert_eq!(found.pairs.to_vec().unwrap()[0].similarity, Some(1.0));
+    assert_eq!(found.pairs.to_vec().unwrap()[0].closeness.similarity, Some(1.0));
 }
 
 #[test]
 fn a_radius_wider_than_the_fingerprint_is_refused() {
-    let search = TextSearch::new(&words(), Likeness::within(Radius::new(129)));
-    let texts = collect(&search, &["some words to look at", "some other words"], &Resources::new());
-    assert!(matches!(texts.pairs(&Resources::new()), Err(PairsError::Radius { .. })));
+    let search = Alike::within(&words(), 129);
+    let resources = Resources::new();
+    let texts = collect(&search, &["some words to look at", "some other words"], &resources);
+    assert!(matches!(search.search(&resources).pairs(&texts), Err(PairsError::Radius { .. })));
 }
 
 #[test]
 fn a_folder_that_cannot_be_written_is_said() {
     let resources = Resources::new().memory(8, "/nowhere/at/all");
-    let mut collector = default().collector(&resources);
-    let error = collector.push_all(&["some words to look at"]).unwrap_err();
+    let digest = default().digest(Input::Text("some words to look at"));
+    let mut digests = Digests::new(default().kind.shape(), &resources);
+    let error = digests.push(&digest).unwrap_err();
     assert!(error.to_string().contains("/nowhere/at/all"), "{error}");
 }
 
@@ -552,24 +603,21 @@ proptest! {
             .iter()
             .map(|words| words.iter().map(|word| format!("word{word} ")).collect())
             .collect();
-        let recipe = &crate::Preset::named("bare").unwrap().recipe;
-        let likeness = Likeness { verify: None, radius: Some(Radius::new(radius)) };
-        let resources = Resources::new();
-        let mut collector = TextSearch::new(recipe, likeness).collector(&resources);
-        let all: Vec<Item<'_>> = texts.iter().map(|text| Item::Text(text)).collect();
-        collector.push_items(&all).unwrap();
-        let collected = collector.finish().unwrap();
-        let pairs = collected.pairs(&resources).unwrap().pairs;
+        let recipe = &Preset::named("bare").unwrap().recipe;
+        let (search, resources) = (Alike::within(recipe, radius), Resources::new());
+        let collected = collect(&search, &texts, &resources);
+        let search = search.search(&resources);
+        let pairs = search.pairs(&collected).unwrap().pairs;
         let count = texts.len();
         let mut order: Vec<u32> = (0..count as u32).collect();
         order.sort_by_key(|&item| FeatureHash::Xxh3.hash(seed, &item.to_le_bytes()));
         let expected = crate::groups::star(count, &order, &pairs).unwrap();
-        prop_assert_eq!(collected.stars(&order, &resources).unwrap().groups, expected);
+        prop_assert_eq!(search.stars(&collected, &order).unwrap().groups, expected);
         let own = own.min(count);
         let order: Vec<u32> = (own as u32..count as u32).chain(0..own as u32).collect();
         let crossing = pairs.crossing(own).unwrap();
         let expected = crate::groups::star(count, &order, &crossing).unwrap();
-        prop_assert_eq!(collected.against(own, &resources).unwrap().groups, expected);
+        prop_assert_eq!(search.against(&collected, own).unwrap().groups, expected);
     }
 }
 
@@ -583,15 +631,18 @@ proptest! {
             verified(Verify { similarity, ..Verify::DEFAULT })
         };
         let resources = Resources::new();
-        let mut collected = collect(&at(0.9), &texts, &resources);
+        let strict = at(0.9);
+        let collected = collect(&strict, &texts, &resources);
         let mut items: Vec<u32> = (0..texts.len() as u32).collect();
         items.sort_by_key(|&item| FeatureHash::Xxh3.hash(order, &item.to_le_bytes()));
         for similarity in [0.6, 0.3] {
-            collected.set_similarity(Similarity::new(similarity).unwrap());
-            let expected = collect(&at(similarity), &texts, &resources);
-            prop_assert_eq!(collected.pairs(&resources).unwrap(), expected.pairs(&resources).unwrap());
-            let [one, other] = [&collected, &expected].map(|texts| texts.stars(&items, &resources));
-            prop_assert_eq!(one.unwrap(), other.unwrap());
+            let loose = at(similarity);
+            let wider = Search::new(&strict.kind, &loose.by, &resources);
+            let expected = collect(&loose, &texts, &resources);
+            let search = loose.search(&resources);
+            prop_assert_eq!(wider.pairs(&collected).unwrap(), search.pairs(&expected).unwrap());
+            let found = wider.stars(&collected, &items).unwrap();
+            prop_assert_eq!(found, search.stars(&expected, &items).unwrap());
         }
     }
 
@@ -602,7 +653,8 @@ proptest! {
         memory in any::<bool>(),
     ) {
         let resources = if memory { tiny() } else { Resources::new() };
-        let collected = collect(&default(), &texts, &resources);
+        let search = default();
+        let collected = collect(&search, &texts, &resources);
         let is_removed = |item: u32| FeatureHash::Xxh3.hash(seed, &item.to_le_bytes()).is_multiple_of(3);
         // Texts with too few pairs of words are left out, as nothing is kept of them but their content.
         let words: Vec<BTreeSet<u64>> = texts
@@ -623,7 +675,7 @@ proptest! {
         let all: Vec<u64> = of(true).flat_map(|(_, words)| words).copied().collect();
         let lost = all.iter().filter(|word| !kept.contains(word)).count() as u64;
         prop_assert_eq!(
-            collected.lost_words(&is_removed).unwrap(),
+            search.kind.lost_words(&collected, &is_removed).unwrap(),
             Some(LostWords { removed: all.len() as u64, lost })
         );
     }
@@ -633,9 +685,8 @@ proptest! {
 fn where_no_single_words_are_compared_none_are_lost() {
     let texts = ["one two three four", "five six seven eight"];
     let jaccard = Verify { measure: Measure::Jaccard, ..Verify::DEFAULT };
-    let radius = Radius::new(9);
-    for search in [verified(jaccard), TextSearch::new(&words(), Likeness::within(radius))] {
+    for search in [verified(jaccard), Alike::within(&words(), 9)] {
         let texts = collect(&search, &texts, &Resources::new());
-        assert_eq!(texts.lost_words(&|_| true).unwrap(), None);
+        assert_eq!(search.kind.lost_words(&texts, &|_| true).unwrap(), None);
     }
 }

@@ -5,22 +5,16 @@
 //! all of its branches: some block is equal, and so on along a path. Looking at every path in turn
 //! finds every pair; [`Path::owns`] says which one reports it.
 
+use super::{BitOrder, Lane, budgets, choices, owns};
 use crate::{Fingerprint, hamming::bits::BitSet};
 
-/// A list of lanes that no pattern of `radius` errors can overrun.
+/// Lanes whose budgets cannot all be exceeded, each with a tree of blocks.
 #[derive(Clone, Debug)]
 pub(crate) struct Cover<const WORDS: usize> {
     pub cut: Cut,
     pub lanes: Vec<Lane<WORDS>>,
-}
-
-/// Some bits, with the number of errors they may contain.
-#[derive(Clone, Debug)]
-pub(crate) struct Lane<const WORDS: usize> {
-    pub bits: BitSet<WORDS>,
-    pub budget: u32,
-    /// The trunks: where to look first.
-    pub branches: Vec<Branch<WORDS>>,
+    /// The first branches of each lane.
+    pub trunks: Vec<Vec<Branch<WORDS>>>,
 }
 
 /// A block of a lane's bits, and where to look next among items that are equal in it.
@@ -54,53 +48,18 @@ pub(crate) struct Path<const WORDS: usize> {
 }
 
 impl<const WORDS: usize> Cover<WORDS> {
-    /// Cuts `order` (bit positions, the most telling first) into `lanes` lanes for `radius` errors.
-    ///
-    /// The lanes' budgets satisfy `sum(budget + 1) = radius + 1`: were every lane over its budget,
-    /// there would be more than `radius` errors.
+    /// Cuts `order` into `lanes` lanes for `radius` errors.
     pub fn new(order: &BitOrder, radius: u32, lanes: u32, cut: Cut) -> Self {
         debug_assert!((1..=radius + 1).contains(&lanes));
-        let budgets = (0..lanes).map(|lane| share(radius + 1, lanes, lane) - 1);
-        let counts = budgets.map(|budget| (budget, cut.first_blocks(budget)));
-        let counts: Vec<(u32, u32)> = counts.collect();
-        let mut parts = order.cut(counts.iter().map(|&(_, blocks)| blocks).sum()).into_iter();
-        let lanes = counts
-            .into_iter()
-            .map(|(budget, blocks)| {
-                let blocks: Vec<_> = parts.by_ref().take(blocks as usize).collect();
-                match cut {
-                    Cut::Once { .. } => Lane::cut_once(&blocks, budget),
-                    Cut::Twice => Lane::cut_twice(&blocks, order),
-                }
-            })
-            .collect();
-        Self { cut, lanes }
+        let lanes = Lane::deal(order, budgets(radius, lanes), |budget| cut.first_blocks(budget));
+        let trunks = lanes.iter().map(|lane| cut.trunks(lane, order)).collect();
+        Self { cut, lanes, trunks }
     }
 
-    /// Cuts `order` into lanes that hold one error or none, each into a key of `key_bits` bits, the most
-    /// telling ones, and the rest.
-    pub fn of_single_errors(order: &BitOrder, radius: u32, key_bits: u32) -> Self {
-        let lanes = single_error_lanes(radius);
-        let lane = |(number, bits): (u32, BitSet<WORDS>)| {
-            let telling = order.positions.iter().copied().filter(|&at| bits.contains(at));
-            let key: BitSet<WORDS> = telling.take(key_bits as usize).collect();
-            let rest = bits.without(&key);
-            Lane::cut_once(&[key, rest], share(radius + 1, lanes, number) - 1)
-        };
-        let lanes = (0..).zip(order.cut(lanes)).map(lane).collect();
-        Self { cut: Cut::Once { picked: 1 }, lanes }
-    }
-
-    /// The first branches of all paths, with their lanes: the trunks.
-    pub fn trunks(&self) -> impl Iterator<Item = (usize, usize)> {
-        let lanes = self.lanes.iter().enumerate();
-        lanes.flat_map(|(number, lane)| (0..lane.branches.len()).map(move |trunk| (number, trunk)))
-    }
-
-    /// Whether the pair with this xor is found in this lane: the first whose budget holds.
-    #[inline(always)]
-    pub fn lane_owns(&self, lane: usize, xor: &Fingerprint<WORDS>) -> bool {
-        self.lanes[lane].holds(xor) && !self.lanes[..lane].iter().any(|earlier| earlier.holds(xor))
+    /// The lane and the number of every trunk.
+    pub fn trunk_numbers(&self) -> impl Iterator<Item = (usize, usize)> {
+        let lanes = self.trunks.iter().enumerate();
+        lanes.flat_map(|(lane, trunks)| (0..trunks.len()).map(move |trunk| (lane, trunk)))
     }
 }
 
@@ -112,37 +71,27 @@ impl Cut {
             Self::Twice => budget + 1,
         }
     }
-}
 
-impl<const WORDS: usize> Lane<WORDS> {
-    fn new(blocks: &[BitSet<WORDS>], budget: u32, branches: Vec<Branch<WORDS>>) -> Self {
-        let bits = blocks.iter().fold(BitSet::EMPTY, |all, block| all.union(block));
-        Self { bits, budget, branches }
-    }
-
-    /// At most `budget` of these blocks are hit, and all the others equal.
-    fn cut_once(blocks: &[BitSet<WORDS>], budget: u32) -> Self {
-        let picked = blocks.len() as u32 - budget;
-        let steps = worth_a_step(budget, picked);
-        Self::new(blocks, budget, Branch::first_equal(blocks, budget as usize, steps))
-    }
-
-    /// One fewer of these blocks may be hit, and as many errors be in what one of them leaves of the lane.
-    fn cut_twice(blocks: &[BitSet<WORDS>], order: &BitOrder) -> Self {
-        let mut lane = Self::new(blocks, blocks.len() as u32 - 1, Vec::new());
-        let branch = |&block: &BitSet<WORDS>| {
-            let left = order.among(&lane.bits.without(&block));
-            let blocks = if blocks.len() > 1 { left.cut(blocks.len() as u32) } else { Vec::new() };
-            Branch { block, branches: blocks.into_iter().map(Branch::end).collect() }
-        };
-        lane.branches = blocks.iter().map(branch).collect();
-        lane
-    }
-
-    /// Whether the errors in this lane stay within its budget.
-    #[inline(always)]
-    fn holds(&self, xor: &Fingerprint<WORDS>) -> bool {
-        self.bits.ones(xor) <= self.budget
+    /// The tree of a lane's blocks.
+    fn trunks<const WORDS: usize>(
+        self,
+        lane: &Lane<WORDS>,
+        order: &BitOrder,
+    ) -> Vec<Branch<WORDS>> {
+        let Lane { bits, budget, blocks } = lane;
+        match self {
+            Self::Once { picked } => {
+                Branch::first_equal(blocks, *budget as usize, useful_steps(*budget, picked))
+            }
+            Self::Twice => {
+                let branch = |&block: &BitSet<WORDS>| {
+                    let left = order.among(&bits.without(&block));
+                    let halves = if *budget > 0 { left.cut(budget + 1) } else { Vec::new() };
+                    Branch { block, branches: halves.into_iter().map(Branch::end).collect() }
+                };
+                blocks.iter().map(branch).collect()
+            }
+        }
     }
 }
 
@@ -218,71 +167,13 @@ impl<const WORDS: usize> Path<WORDS> {
     pub fn owns(&self, cover: &Cover<WORDS>, xor: &Fingerprint<WORDS>) -> bool {
         self.equal.all_zero(xor)
             && !self.unequal.iter().any(|block| block.all_zero(xor))
-            && cover.lane_owns(self.lane, xor)
+            && owns(&cover.lanes, self.lane, xor)
     }
-}
-
-/// Bit positions in the order in which they are dealt to blocks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct BitOrder {
-    positions: Vec<u32>,
-    /// Whether neighbours in the order go to one block (true) or to different ones (false).
-    contiguous: bool,
-}
-
-impl BitOrder {
-    /// Neighbouring positions stay together: cheapest to gather, good if all bits tell alike.
-    pub fn contiguous(positions: Vec<u32>) -> Self {
-        Self { positions, contiguous: true }
-    }
-
-    /// Positions are dealt out in turn, back and forth, so that every block gets its share of the
-    /// telling bits that stand first.
-    pub fn dealt(positions: Vec<u32>) -> Self {
-        Self { positions, contiguous: false }
-    }
-
-    pub fn len(&self) -> u32 {
-        self.positions.len() as u32
-    }
-
-    /// The same order of some of its positions.
-    fn among<const WORDS: usize>(&self, bits: &BitSet<WORDS>) -> Self {
-        let positions = self.positions.iter().copied().filter(|&position| bits.contains(position));
-        Self { positions: positions.collect(), contiguous: self.contiguous }
-    }
-
-    /// Cuts the positions into `parts` sets of nearly equal size.
-    pub fn cut<const WORDS: usize>(&self, parts: u32) -> Vec<BitSet<WORDS>> {
-        if self.contiguous { self.cut_contiguous(parts) } else { self.deal(parts) }
-    }
-
-    fn cut_contiguous<const WORDS: usize>(&self, parts: u32) -> Vec<BitSet<WORDS>> {
-        let mut rest = self.positions.iter().copied();
-        let sizes = (0..parts).map(|part| share(self.len(), parts, part));
-        sizes.map(|size| rest.by_ref().take(size as usize).collect()).collect()
-    }
-
-    fn deal<const WORDS: usize>(&self, parts: u32) -> Vec<BitSet<WORDS>> {
-        let mut sets = vec![BitSet::EMPTY; parts as usize];
-        for (round, positions) in self.positions.chunks(parts as usize).enumerate() {
-            for (turn, &position) in positions.iter().enumerate() {
-                let part = if round % 2 == 0 { turn } else { sets.len() - 1 - turn };
-                sets[part].insert(position);
-            }
-        }
-        sets
-    }
-}
-
-/// The number of paths of `depth` blocks in a lane of so many errors: `budget + depth` choose `depth`.
-pub(super) fn choices(budget: u32, depth: u32) -> f64 {
-    (1..=depth).map(|i| f64::from(budget + i) / f64::from(i)).product()
 }
 
 /// How many of `picked` steps paths make. Many blocks forced by the user would make more paths than there
 /// are items; what all share at the beginning finds the same pairs.
-fn worth_a_step(budget: u32, picked: u32) -> u32 {
+fn useful_steps(budget: u32, picked: u32) -> u32 {
     const MOST_BRANCHES: f64 = 16_384.0;
     let mut branches = 0.0;
     let few = (1..=picked).take_while(|&depth| {
@@ -290,16 +181,6 @@ fn worth_a_step(budget: u32, picked: u32) -> u32 {
         branches <= MOST_BRANCHES
     });
     (few.count() as u32).max(1)
-}
-
-/// How many lanes there must be for none to hold more than one of `radius` errors.
-pub(super) fn single_error_lanes(radius: u32) -> u32 {
-    radius / 2 + 1
-}
-
-/// Part `index` of `total` shared among `parts` as evenly as whole numbers allow, larger ones first.
-pub(super) fn share(total: u32, parts: u32, index: u32) -> u32 {
-    total / parts + u32::from(index < total % parts)
 }
 
 #[cfg(test)]
@@ -324,8 +205,8 @@ mod tests {
             }
         }
         let mut all = Vec::new();
-        for (number, lane) in cover.lanes.iter().enumerate() {
-            extend(&lane.branches, &[Path::new(number)], &mut all);
+        for (number, trunks) in cover.trunks.iter().enumerate() {
+            extend(trunks, &[Path::new(number)], &mut all);
         }
         all
     }
@@ -366,7 +247,7 @@ mod tests {
     #[test]
     fn blocks_of_16_bits_and_half_of_their_partners_make_eight_sets_of_24() {
         let cover = Cover::<1>::new(&orders(64)[0], 3, 2, Cut::Twice);
-        let trunks = cover.lanes.iter().flat_map(|lane| &lane.branches);
+        let trunks = cover.trunks.iter().flatten();
         let bits: Vec<u32> = trunks.flat_map(|trunk| trunk.shared_bits()).collect();
         assert_eq!(bits, [24; 8]);
     }

@@ -1,0 +1,70 @@
+//! Messages on stderr, data on stdout, and a progress bar on a terminal.
+
+use std::{
+    io::{self, IsTerminal, Write},
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use lookalike_jobs::{Front, Step};
+
+/// Steps of the bar; jobs report shares of 1.
+const STEPS: f64 = 1000.0;
+
+/// The terminal of this process, or what its streams are redirected to.
+pub struct Terminal {
+    /// While something is under way. Drawn only if stderr is a terminal.
+    bar: Mutex<Option<ProgressBar>>,
+}
+
+impl Terminal {
+    pub fn new() -> Self {
+        Self { bar: Mutex::new(None) }
+    }
+}
+
+impl Front for Terminal {
+    fn say(&self, line: &str) {
+        // If nobody listens any more, that is fine.
+        let _ = writeln!(io::stderr().lock(), "{line}");
+    }
+
+    fn stdout(&self) -> Box<dyn Write + Send> {
+        Box::new(io::stdout())
+    }
+
+    fn is_watched(&self) -> bool {
+        io::stdout().is_terminal()
+    }
+
+    fn progress(&self, step: Step) {
+        let mut bar = self.bar.lock().unwrap_or_else(PoisonError::into_inner);
+        match step {
+            Step::Done => {
+                bar.take().iter().for_each(ProgressBar::finish_and_clear);
+            }
+            Step::Read(items) => bar.get_or_insert_with(reading).inc(items as u64),
+            Step::Searched(share) => {
+                let bar = bar.get_or_insert_with(reading);
+                if bar.length().is_none() {
+                    bar.set_style(style("{bar:40} {percent} % searched in {elapsed}, {eta} left"));
+                    bar.set_length(STEPS as u64);
+                    bar.reset();
+                }
+                bar.set_position((share * STEPS) as u64);
+            }
+        }
+    }
+}
+
+fn reading() -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    bar.set_style(style("{spinner} {elapsed} {human_pos} items read"));
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).expect("templates are written in this file")
+}
