@@ -78,11 +78,6 @@ impl Pixels {
         self.height
     }
 
-    /// Whether the pixels have colour.
-    pub fn is_coloured(&self) -> bool {
-        self.channels == 3
-    }
-
     /// The values of a row: one per pixel, or red, green and blue.
     pub fn row(&self, y: usize) -> &[u8] {
         let length = self.width * self.channels;
