@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::*;
 use crate::{
     AlikePair, AllAlike, Compared, Digest, FeatureHash, Input, Kernel, Parts, Reach, Recall,
-    Resources, Search, Stars, Weighting,
+    Resources, Search, Stars, Weighting, Width,
 };
 use proptest::prelude::*;
 
@@ -166,7 +166,7 @@ fn alike(search: &Alike, one: &str, two: &str) -> Option<Closeness> {
             None => Closeness::within(0),
         });
     }
-    let print = |text: &str| recipe.fingerprint::<2>(text).unwrap();
+    let print = |text: &str| recipe.fingerprint(text).unwrap();
     let distance = print(one).distance(&print(two));
     let Some(verify) = verify else {
         return radius.unwrap().contains(distance).then_some(Closeness::within(distance));
@@ -330,7 +330,7 @@ proptest! {
     fn items_taken_apart_by_the_caller_are_found_as_the_texts_they_are_of(texts in corpora()) {
         let word_searches = searches().into_iter().filter(|search| search.kind.recipe == words());
         for search in word_searches {
-            let print = |text: &String| words().fingerprint_any(text);
+            let print = |text: &String| words().fingerprint(text);
             let whole = |text| Input::Made(print(text), Parts::Text(text));
             let cut = |text| Input::Made(print(text), Parts::Tokens(tokens(text)));
             let expected = find(&search, &texts);
@@ -345,8 +345,8 @@ proptest! {
         let hash = |(name, _): &(String, f64)| FeatureHash::Mix.hash(0, name.as_bytes());
         for search in searches() {
             let print = |item: &Vec<(String, f64)>| {
-                let weighted = item.iter().map(|(name, weight)| (name, *weight));
-                search.kind.recipe.fingerprint_any_of_features(weighted).unwrap()
+                let weighted = item.iter().map(|(name, weight)| (name.as_str(), *weight));
+                search.kind.recipe.fingerprinter().features(weighted).unwrap()
             };
             let hashed = |item| Input::Made(print(item), Parts::Features(item.iter().map(hash).collect()));
             let expected = find_items(&search, named.iter().map(|item| Input::Features(item)));
@@ -550,9 +550,8 @@ fn fingerprints_are_those_of_the_recipe() {
         if preset.recipe.width == Width::Bits128 {
             let kind = TextKind::of(preset);
             let (digest, _) = kind.digester().digest(Input::Text(text)).unwrap();
-            let print = digest.print().map(|print| print.resize::<2>());
-            assert!(digest.key.is_none() && print.is_some());
-            assert_eq!(print, preset.recipe.fingerprint(text), "{}", preset.recipe);
+            assert!(digest.key.is_none() && digest.print().is_some());
+            assert_eq!(digest.print(), preset.recipe.fingerprint(text), "{}", preset.recipe);
         }
     }
 }
