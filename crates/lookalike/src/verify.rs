@@ -217,6 +217,14 @@ impl FromStr for Measure {
 }
 
 /// A named range of closeness.
+///
+/// ```
+/// use lookalike::Level;
+///
+/// assert_eq!(Level::of(0.7), Some(Level::Near));
+/// assert_eq!("copy".parse(), Ok(Level::Copy));
+/// assert_eq!(Level::of(0.1), None);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
     /// One shows or contains a part of the other; as a whole, they may differ much.

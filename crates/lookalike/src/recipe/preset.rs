@@ -13,6 +13,15 @@ use crate::stop_words::StopWords;
 use crate::verify::{Measure, Similarity, Verify};
 
 /// A recipe that comes with lookalike, and the definition of matching texts.
+///
+/// ```
+/// use lookalike::{Preset, Recipe, Width};
+///
+/// let Preset { recipe, .. } = Preset::named("words")?;
+/// let own = Recipe { name: "own".into(), width: Width::Bits64, ..recipe.clone() };
+/// assert!(own.check().is_ok());
+/// # Ok::<(), lookalike::recipe::RecipeError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Preset {

@@ -1,11 +1,11 @@
-//! Images: alike if their fingerprints are near, in any orientation if asked for, or if they show parts
-//! of each other.
+//! Images, which match if their fingerprints are near, in any orientation on request, or if they show
+//! parts of each other.
 //!
 //! | file | what is there |
 //! |---|---|
-//! | `digest.rs` | what is kept of an image |
+//! | `digest.rs` | the digest of an image |
 //! | `parts.rs` | whether two images show parts of each other |
-//! | `stored.rs` | how a collection writes down what its images are |
+//! | `stored.rs` | the stored form of the kind |
 
 mod digest;
 mod parts;

@@ -1,4 +1,4 @@
-//! How texts of one recipe are written down.
+//! The stored form of texts of one recipe.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ impl TextKind {
         let similarity = verify.map(|verify| verify.similarity.get());
         let write = |model: &std::sync::Arc<Model>| {
             let mut bytes = Vec::new();
-            // Memory takes everything.
+            // Writing to memory cannot fail.
             model.write(&mut bytes).ok().map(|()| bytes)
         };
         RecipeText {
@@ -25,7 +25,7 @@ impl TextKind {
         }
     }
 
-    /// What was written down; `None` if it is something else.
+    /// Opens the stored form; `None` if it is something else.
     pub(super) fn from_stored(text: &RecipeText) -> Option<Self> {
         let RecipeText { digest, usual, model, .. } = text;
         let model = match model {
