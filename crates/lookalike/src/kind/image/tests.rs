@@ -549,8 +549,7 @@ fn a_file_whose_frames_are_not_described_is_a_copy_of_itself_only() {
     let file = |content: u8| {
         let mut file = Digest { extra: Vec::new(), ..digest.clone() };
         let content = Some([content; 16]);
-        Extra { content, frames: frames.clone(), small: None, is_raw: false }
-            .write(&mut file.extra);
+        Extra { content, frames: frames.clone(), ..Extra::default() }.write(&mut file.extra);
         file
     };
     let (one, two) = (file(1), file(2));
