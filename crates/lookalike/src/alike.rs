@@ -47,13 +47,13 @@ pub enum Equals {
 /// All pairs of matching items, with equal items as groups.
 ///
 /// ```
-/// use lookalike::{AlikePair, AlikePairs, Closeness};
+/// use lookalike::{Closeness, search::{AlikePair, AlikePairs}};
 ///
 /// let pair = |a, b| AlikePair { a, b, closeness: Closeness::within(3) };
 /// let pairs = AlikePairs::from_pairs(vec![pair(1, 2), pair(0, 1)]);
 /// let listed: Vec<_> = pairs.to_vec()?.iter().map(|pair| (pair.a, pair.b)).collect();
 /// assert_eq!(listed, [(0, 1), (1, 2)]);
-/// # Ok::<(), lookalike::PairsError>(())
+/// # Ok::<(), lookalike::pairs::PairsError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct AlikePairs {
@@ -268,9 +268,9 @@ impl From<AlikePair> for PackedPair {
     }
 }
 
-impl From<crate::Pair> for PackedPair {
-    fn from(pair: crate::Pair) -> Self {
-        let crate::Pair { a, b, distance } = pair;
+impl From<crate::pairs::Pair> for PackedPair {
+    fn from(pair: crate::pairs::Pair) -> Self {
+        let crate::pairs::Pair { a, b, distance } = pair;
         Self { a, b, closeness: Closeness::within(distance).into() }
     }
 }

@@ -34,7 +34,7 @@ impl Feature {
 /// weight.
 ///
 /// ```
-/// use lookalike::{Feature, FeatureHash, Features, simhash};
+/// use lookalike::{simhash, features::{Feature, Features}, hash::FeatureHash};
 ///
 /// let hash = |word: &str| FeatureHash::Xxh3.hash(0, word.as_bytes());
 /// let repeated: Features<1> = ["a", "b", "b", "c", "d"].map(|w| Feature::new(hash(w))).into_iter().collect();
@@ -60,7 +60,7 @@ impl<const WORDS: usize> Features<WORDS> {
     /// Features that count once each, from hashes as wide as the fingerprint.
     ///
     /// ```
-    /// use lookalike::{Features, Fingerprint, simhash};
+    /// use lookalike::{Fingerprint, simhash, features::Features};
     ///
     /// let features = Features::from_hashes(vec![[0b0011], [0b0110], [0b1010]]);
     /// assert_eq!(simhash(&features), Some(Fingerprint([0b0010])));
@@ -78,7 +78,7 @@ impl<const WORDS: usize> Features<WORDS> {
     /// the largest becomes zero, and its feature is left out. A weight that is not finite is an error.
     ///
     /// ```
-    /// use lookalike::{Feature, Features, simhash};
+    /// use lookalike::{simhash, features::{Feature, Features}};
     ///
     /// let floats = Features::<1>::from_floats([(0xff00, 0.5), (0x0ff0, 0.25), (0x1234, 1.5)]).unwrap();
     /// let integers: Features<1> = [(0xff00, 2), (0x0ff0, 1), (0x1234, 6)]

@@ -17,8 +17,10 @@ use std::{cmp::Reverse, collections::BTreeMap};
 use rayon::prelude::*;
 
 use crate::{
-    AllPairs, Fingerprint, Kernel, Pairs, PairsError, Radius, Resources, StaticIndex,
-    hamming::scan::Columns, index::Search,
+    AllPairs, Fingerprint, Radius, Resources, StaticIndex,
+    hamming::{Kernel, scan::Columns},
+    index::Search,
+    pairs::{Pairs, PairsError},
 };
 
 /// A part of an item: its bits and its place.

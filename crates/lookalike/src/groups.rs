@@ -7,8 +7,9 @@
 use std::{collections::BTreeMap, iter::Peekable};
 
 use crate::{
-    AlikePairs, Closeness, PairsError,
-    alike::PackedPair,
+    Closeness,
+    alike::{AlikePairs, PackedPair},
+    pairs::PairsError,
     sorted::{InOrder, Records},
 };
 
@@ -43,7 +44,7 @@ pub struct Member {
 /// only if a temporary file with pairs cannot be read or written.
 ///
 /// ```
-/// use lookalike::{AlikePair, AlikePairs, Closeness, groups};
+/// use lookalike::{Closeness, groups, search::{AlikePair, AlikePairs}};
 ///
 /// // A chain: 0 matches 1, and 1 matches 2. Both 0 and 2 are kept, because they do not match.
 /// let pair = |a, b, similarity| AlikePair { a, b, closeness: Closeness::similar(9, similarity) };
@@ -54,7 +55,7 @@ pub struct Member {
 /// // If item 1 is preferred, both others are removed.
 /// let groups = groups::star(3, &[1, 0, 2], &pairs)?;
 /// assert_eq!((groups[0].keep, groups[0].members.len()), (1, 2));
-/// # Ok::<(), lookalike::PairsError>(())
+/// # Ok::<(), lookalike::pairs::PairsError>(())
 /// ```
 pub fn star(items: usize, order: &[u32], pairs: &AlikePairs) -> Result<Groups, PairsError> {
     let classes = Classes::new(items, order, pairs);
@@ -95,14 +96,14 @@ struct First {
 /// those of [`star`]. An item that is not in `order` is in no group and links no others.
 ///
 /// ```
-/// use lookalike::{AlikePair, AlikePairs, Closeness, groups};
+/// use lookalike::{Closeness, groups, search::{AlikePair, AlikePairs}};
 ///
 /// let pair = |a, b| AlikePair { a, b, closeness: Closeness::within(1) };
 /// let pairs = AlikePairs::from_pairs(vec![pair(0, 1), pair(1, 2)]);
 /// let groups = groups::connected(3, &[0, 1, 2], &pairs)?;
 /// assert_eq!(groups[0].keep, 0);
 /// assert_eq!((groups[0].members[1].item, groups[0].members[1].alike), (2, 1));
-/// # Ok::<(), lookalike::PairsError>(())
+/// # Ok::<(), lookalike::pairs::PairsError>(())
 /// ```
 pub fn connected(items: usize, order: &[u32], pairs: &AlikePairs) -> Result<Groups, PairsError> {
     let classes = Classes::new(items, order, pairs);
@@ -325,7 +326,7 @@ impl Components {
 mod tests {
     use super::*;
     use crate::{
-        AlikePair,
+        alike::AlikePair,
         sorted::{Room, Sorter},
     };
     use proptest::prelude::*;

@@ -32,7 +32,7 @@ pub fn content(bytes: &[u8]) -> [u64; 2] {
 /// A byte hash whose output never changes.
 ///
 /// ```
-/// use lookalike::FeatureHash;
+/// use lookalike::hash::FeatureHash;
 ///
 /// let hash: FeatureHash = "xxh3".parse().unwrap();
 /// assert_eq!(hash.hash(0, b""), 0x2d06_8005_38d3_94c2);
@@ -117,7 +117,7 @@ impl FeatureHash {
     /// Word 0 is [`hash`](Self::hash). Words that the hash does not supply come from [`spread`].
     ///
     /// ```
-    /// use lookalike::FeatureHash;
+    /// use lookalike::hash::FeatureHash;
     ///
     /// let [low, _] = FeatureHash::Xxh3.words::<2>(0, b"feature");
     /// assert_eq!(low, FeatureHash::Xxh3.hash(0, b"feature"));

@@ -8,8 +8,10 @@
 use std::ops::Range;
 
 use crate::{
-    Kernel,
-    hamming::lanes::{Lanes, Task},
+    hamming::{
+        Kernel,
+        lanes::{Lanes, Task},
+    },
     verify::TWICE,
 };
 
@@ -129,7 +131,7 @@ fn mixed(number: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::FeatureSet;
+    use crate::verify::FeatureSet;
 
     /// Two sets of about `size` features that share a part.
     fn sets(seed: u32, size: u32, shared: u32) -> [FeatureSet; 2] {
@@ -141,7 +143,7 @@ mod tests {
     }
 
     fn share(one: &FeatureSet, two: &FeatureSet) -> f64 {
-        f64::from(crate::Verify::DEFAULT.compare(one, two))
+        f64::from(crate::verify::Verify::DEFAULT.compare(one, two))
     }
 
     #[test]

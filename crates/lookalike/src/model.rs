@@ -18,7 +18,7 @@ use crate::recipe::{Recipe, log2};
 ///
 /// ```
 /// use std::sync::Arc;
-/// use lookalike::{Learner, Model, Preset, Recipe, Weighting};
+/// use lookalike::{Preset, Recipe, model::{Learner, Model}, recipe::Weighting};
 ///
 /// let recipe = Recipe { weights: Weighting::TfIdf, ..Preset::named("words").unwrap().recipe.clone() };
 /// let mut learner = Learner::new(&recipe);
@@ -268,6 +268,7 @@ pub enum ModelError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hash::mix;
     use crate::recipe::Preset;
 
     fn learned() -> Vec<u8> {
@@ -281,7 +282,7 @@ mod tests {
     #[test]
     fn rarity_is_the_logarithm_of_texts_over_texts_that_have_it() {
         let model = Model::read(learned().as_slice()).unwrap();
-        let rarity = |word: &str| model.rarity(crate::FeatureHash::Mix.hash(0, word.as_bytes()));
+        let rarity = |word: &str| model.rarity(mix(word.as_bytes()));
         assert_eq!(model.texts(), 3);
         assert_eq!([rarity("the"), rarity("cat"), rarity("zebra")], [0, 256, 256]);
     }

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{Kernel, PairsError, sorted::Room};
+use crate::{hamming::Kernel, pairs::PairsError, sorted::Room};
 
 /// What a search may use: memory, a folder for temporary files, and a kernel; and a callback for
 /// progress and cancellation. Nothing of this changes a result.

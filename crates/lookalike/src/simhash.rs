@@ -20,7 +20,7 @@ use crate::hamming::Kernel;
 /// The order of the features does not matter. `WORDS` is 1, 2 or 4; another number does not compile.
 ///
 /// ```
-/// use lookalike::{Feature, FeatureHash, Features, simhash};
+/// use lookalike::{simhash, features::{Feature, Features}, hash::FeatureHash};
 ///
 /// let fingerprint = |text: &str| {
 ///     let words = text.split(' ').map(|word| FeatureHash::Xxh3.hash(0, word.as_bytes()));
@@ -58,7 +58,7 @@ pub fn simhash_with<const WORDS: usize>(
 /// The lower 32 bits of a 64-bit fingerprint, which are a 32-bit fingerprint of the same features.
 ///
 /// ```
-/// use lookalike::{Feature, Fingerprint, simhash};
+/// use lookalike::{Fingerprint, simhash, features::Feature};
 ///
 /// let print = simhash::<1>(&[Feature::new(0x1234_5678_9abc_def0)].into_iter().collect());
 /// assert_eq!(print.map(lookalike::simhash::narrow), Some(Fingerprint([0x9abc_def0])));
@@ -70,7 +70,7 @@ pub const fn narrow(print: Fingerprint<1>) -> Fingerprint<1> {
 /// The definition, one vote per bit and feature: the oracle of tests and the baseline of benchmarks.
 ///
 /// ```
-/// use lookalike::{Feature, Features, Fingerprint, simhash};
+/// use lookalike::{Fingerprint, simhash, features::{Feature, Features}};
 ///
 /// let features: Features<1> =
 ///     [Feature::weighted(0b0011, 2), Feature::weighted(0b0110, 1), Feature::weighted(0b1100, 1)]

@@ -15,7 +15,7 @@ use crate::spelling::nearest;
 /// Words that are left out.
 ///
 /// ```
-/// use lookalike::StopWords;
+/// use lookalike::stop_words::StopWords;
 ///
 /// let words: StopWords = "en,de".parse().unwrap();
 /// assert_eq!(words.to_string(), "en de");

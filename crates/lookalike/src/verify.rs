@@ -9,15 +9,15 @@ mod common;
 use std::{fmt, str::FromStr};
 
 use crate::{
-    Kernel,
     extract::{Shingles, text::shingle_hashes},
+    hamming::Kernel,
     spelling::nearest,
 };
 
 /// When two items match: which features are compared, how, and the least similarity.
 ///
 /// ```
-/// use lookalike::Verify;
+/// use lookalike::verify::Verify;
 ///
 /// let verify = Verify::DEFAULT;
 /// let [one, two, three] = [
@@ -43,7 +43,7 @@ pub struct Verify {
 impl Verify {
     /// The best definition for texts: pairs of neighbouring words, and the words themselves.
     pub const DEFAULT: Self = Self {
-        features: Shingles::new(crate::Unit::Words, 2).expect("two is not zero"),
+        features: Shingles::new(crate::extract::Unit::Words, 2).expect("two is not zero"),
         measure: Measure::Mixed,
         similarity: Level::Similar.similarity(),
     };
@@ -96,7 +96,7 @@ impl fmt::Display for Verify {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { measure, features, similarity } = self;
         match (measure, features.unit, features.size.get()) {
-            (Measure::Mixed, crate::Unit::Words, 2) => {
+            (Measure::Mixed, crate::extract::Unit::Words, 2) => {
                 write!(f, "similarity >= {similarity} (words and word pairs)")
             }
             (Measure::Mixed, unit, _) => {

@@ -5,8 +5,9 @@
 
 use super::{Digest, Identity};
 use crate::{
-    FeatureSet, Fingerprint, Width,
+    Fingerprint, Width,
     fragments::{Fragment, Place},
+    verify::FeatureSet,
 };
 
 /// Raised whenever the byte form of the same digest changes.

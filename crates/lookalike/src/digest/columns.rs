@@ -4,8 +4,12 @@ use std::collections::HashMap;
 
 use super::{Digest, DigestRef, Identity, Lists, PrintColumn, Shape};
 use crate::{
-    Fingerprint, PairsError, Resources, equal::EqualGroups, fragments::Fragment, overlap::Sets,
-    pairs::Held, verify::Set,
+    Fingerprint, Resources,
+    equal::EqualGroups,
+    fragments::Fragment,
+    overlap::Sets,
+    pairs::{Held, PairsError},
+    verify::Set,
 };
 
 /// The digests of many items, by number.
@@ -14,7 +18,7 @@ use crate::{
 /// bare fingerprints, every item is an entry. Feature sets beyond the memory limit go to a temporary file.
 ///
 /// ```
-/// use lookalike::{Digest, Digests, Fingerprint, Resources, Shape, Width};
+/// use lookalike::{Digest, Fingerprint, Resources, Width, digest::{Digests, Shape}};
 ///
 /// let shape = Shape { width: Width::Bits64, prints: 1, is_bare: false };
 /// let mut digests = Digests::new(shape, &Resources::new());
@@ -22,7 +26,7 @@ use crate::{
 ///     digests.push(&Digest::of_print(Fingerprint([bits, 0, 0, 0])))?;
 /// }
 /// assert_eq!((digests.len(), digests.entries()), (3, 2));
-/// # Ok::<(), lookalike::PairsError>(())
+/// # Ok::<(), lookalike::pairs::PairsError>(())
 /// ```
 pub struct Digests {
     shape: Shape,

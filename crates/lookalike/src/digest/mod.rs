@@ -16,7 +16,11 @@ mod columns;
 mod facts;
 mod prints;
 
-use crate::{FeatureSet, Fingerprint, Width, fragments::Fragment, verify::Set};
+use crate::{
+    Fingerprint, Width,
+    fragments::Fragment,
+    verify::{FeatureSet, Set},
+};
 #[cfg(feature = "collection")]
 pub(crate) use bytes::{read_count, write_count};
 pub use columns::Digests;

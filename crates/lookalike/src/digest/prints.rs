@@ -1,6 +1,9 @@
 //! The column of fingerprints, of any width.
 
-use crate::{Fingerprint, PairsError, Resources, Width, pairs::Held};
+use crate::{
+    Fingerprint, Resources, Width,
+    pairs::{Held, PairsError},
+};
 
 /// Fingerprints of one width; those of an item are consecutive.
 pub(crate) enum PrintColumn {

@@ -8,8 +8,11 @@ use rayon::prelude::*;
 
 use super::plan::Table;
 use crate::{
-    Fingerprint, Kernel,
-    hamming::lanes::{Lanes, Task},
+    Fingerprint,
+    hamming::{
+        Kernel,
+        lanes::{Lanes, Task},
+    },
 };
 
 /// Where a table goes.

@@ -4,8 +4,11 @@ use std::ops::ControlFlow;
 
 use super::{IndexError, Match, OnMatch, Search};
 use crate::{
-    Fingerprint, Kernel, Radius,
-    hamming::lanes::{Lanes, Task},
+    Fingerprint, Radius,
+    hamming::{
+        Kernel,
+        lanes::{Lanes, Task},
+    },
 };
 
 /// No tables: a search looks at every fingerprint, in order. The only way for the widest radii.

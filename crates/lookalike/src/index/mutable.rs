@@ -14,7 +14,10 @@ use super::{
     map::map_file,
     tables::{Found, Tables},
 };
-use crate::{Fingerprint, Kernel, Radius, hamming::assert_width};
+use crate::{
+    Fingerprint, Radius,
+    hamming::{Kernel, assert_width},
+};
 
 /// Fingerprints that come and go, with tables to search them.
 ///

@@ -15,8 +15,11 @@ use super::{
     plan::{MOST_DIRECTORY_BITS, Plan, Table},
 };
 use crate::{
-    Fingerprint, Kernel, Radius,
-    hamming::lanes::{Lanes, Task},
+    Fingerprint, Radius,
+    hamming::{
+        Kernel,
+        lanes::{Lanes, Task},
+    },
 };
 
 /// The tables of the items, and what hangs on them.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{Kernel, Level, Radius, Similarity, fragments::Background};
+use crate::{Level, Radius, fragments::Background, hamming::Kernel, verify::Similarity};
 
 /// What a caller asked for. The kind decides the rest.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -59,14 +59,14 @@ pub const USUAL_RECALL: f64 = 0.99;
 /// When two items match: the complete thresholds of a kind.
 ///
 /// ```
-/// use lookalike::{Asked, HashKind, Kind, Purpose, Radius, Width};
+/// use lookalike::{Kind, Radius, Width, kind::{Asked, Purpose, hash::HashKind}};
 ///
 /// let kind = HashKind::new(Width::Bits64);
 /// let within = |bits| Asked { distance: Some(Radius::new(bits)), ..Asked::default() };
 /// let criteria = kind.criteria(&within(4), Purpose::List)?;
 /// assert_eq!(criteria.distance, Some(Radius::new(4)));
 /// assert!(kind.criteria(&within(65), Purpose::List).is_err());
-/// # Ok::<(), lookalike::UsageError>(())
+/// # Ok::<(), lookalike::kind::UsageError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Criteria {

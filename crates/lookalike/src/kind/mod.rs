@@ -17,8 +17,11 @@ pub mod text;
 use std::fmt;
 
 use crate::{
-    Closeness, Digest, Digests, Facts, Fingerprint, Level, PairsError, Radius, Shape, Verify,
-    digest::DigestRef, fragments::FragmentSearch,
+    Closeness, Digest, Facts, Fingerprint, Level, Radius,
+    digest::{DigestRef, Digests, Shape},
+    fragments::FragmentSearch,
+    pairs::PairsError,
+    verify::Verify,
 };
 pub use criteria::{
     Asked, Criteria, EXACT_FEATURES, EXACT_ITEMS, Purpose, Reach, USUAL_RECALL, UsageError,
@@ -31,11 +34,11 @@ pub use text::LostWords;
 /// Items of one kind and recipe.
 ///
 /// ```
-/// use lookalike::{HashKind, Kind, TextKind, Width, Preset};
+/// use lookalike::{Kind, Preset, Width, kind::{hash::HashKind, text::TextKind}};
 ///
 /// let kinds: [&dyn Kind; 2] = [&HashKind::new(Width::Bits64), &TextKind::of(Preset::named("words")?)];
 /// assert_eq!(kinds.map(|kind| kind.name()), ["hash", "text"]);
-/// # Ok::<(), lookalike::RecipeError>(())
+/// # Ok::<(), lookalike::recipe::RecipeError>(())
 /// ```
 pub trait Kind: Send + Sync {
     /// The name of the kind, such as `text`.
@@ -196,7 +199,7 @@ pub enum Parts<'a> {
 /// Why an item cannot be used.
 ///
 /// ```
-/// use lookalike::{HashKind, Input, Kind, Width};
+/// use lookalike::{Kind, Width, kind::{Input, hash::HashKind}};
 ///
 /// let kind = HashKind::new(Width::Bits64);
 /// let unfit = kind.digester().digest(Input::Text("not a fingerprint")).unwrap_err();

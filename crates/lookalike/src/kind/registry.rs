@@ -6,7 +6,8 @@ use std::sync::Arc;
 use super::RecipeText;
 use super::{Kind, UsageError, hash::HashKind, text::TextKind};
 use crate::{
-    FeatureHash, Measure, Model, Shingles, StopWords, Weighting, Width, spelling::nearest,
+    Width, extract::Shingles, hash::FeatureHash, model::Model, recipe::Weighting,
+    spelling::nearest, stop_words::StopWords, verify::Measure,
 };
 
 /// How a caller wants digests to be made. The kind decides the rest.
@@ -74,12 +75,12 @@ pub struct Registration {
 /// The registered kinds.
 ///
 /// ```
-/// use lookalike::Registry;
+/// use lookalike::kind::Registry;
 ///
 /// let registry = Registry::default();
 /// assert_eq!(registry.named("text")?.items, "texts");
 /// assert!(registry.named("txet").is_err());
-/// # Ok::<(), lookalike::UsageError>(())
+/// # Ok::<(), lookalike::kind::UsageError>(())
 /// ```
 #[derive(Clone)]
 pub struct Registry {

@@ -5,7 +5,7 @@ use serde_json::Value;
 /// Everything that a collection stores to open its kind again.
 ///
 /// ```
-/// use lookalike::{HashKind, Kind, RecipeText, Registry, Width};
+/// use lookalike::{Kind, Width, kind::{RecipeText, Registry, hash::HashKind}};
 ///
 /// let stored: RecipeText = HashKind::new(Width::Bits64).stored();
 /// assert_eq!((stored.kind.as_str(), stored.digest.to_string()), ("hash", "{\"bits\":64}".to_owned()));

@@ -4,7 +4,11 @@ use rayon::prelude::*;
 
 use super::{Pair, PairsError, Plan, join::Found};
 use crate::{
-    AlikePair, Closeness, alike::PackedPair, equal::EqualGroups, listing::Listing, sorted::Room,
+    Closeness,
+    alike::{AlikePair, PackedPair},
+    equal::EqualGroups,
+    listing::Listing,
+    sorted::Room,
 };
 
 /// The answer: every pair, with equal fingerprints kept together as groups.
@@ -58,7 +62,7 @@ impl Pairs {
     /// A group of `g` equal items makes `g * (g - 1) / 2` pairs, here and only here.
     pub fn for_each(&self, mut on_pair: impl FnMut(Pair)) {
         let near = || self.near.iter().map(|&pair| Ok(PackedPair::from(pair)));
-        let listing = Listing::new(&self.groups, Closeness::within(0), crate::Equals::All);
+        let listing = Listing::new(&self.groups, Closeness::within(0), crate::alike::Equals::All);
         let listed = listing.for_each(near, &Room::unlimited(), |pair| {
             let AlikePair { a, b, closeness } = pair;
             on_pair(Pair { a, b, distance: closeness.distance.unwrap_or(0) });

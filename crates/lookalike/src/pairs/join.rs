@@ -24,9 +24,10 @@ use super::{
     workspace::Records,
 };
 use crate::{
-    Fingerprint, Kernel,
+    Fingerprint,
     cover::{Cover, Path},
     hamming::{
+        Kernel,
         filter::{Digests, Filter, PADDING, Passed},
         prefetch,
     },

@@ -218,7 +218,7 @@ fn memory_needed<const WORDS: usize>(items: usize) -> u64 {
 /// collector.push(&[Fingerprint([6])])?;
 /// let pairs = collector.finish()?;
 /// assert_eq!((pairs.near()[0].a, pairs.near()[0].b), (0, 2));
-/// # Ok::<(), lookalike::PairsError>(())
+/// # Ok::<(), lookalike::pairs::PairsError>(())
 /// ```
 pub struct Collector<'a, const WORDS: usize> {
     options: AllPairs<'a>,
@@ -347,5 +347,5 @@ pub enum PairsError {
     Cancelled,
     /// Items could not be looked up.
     #[error(transparent)]
-    Index(#[from] crate::IndexError),
+    Index(#[from] crate::index::IndexError),
 }

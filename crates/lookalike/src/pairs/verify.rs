@@ -2,8 +2,11 @@
 
 use super::{Pair, join::Found};
 use crate::{
-    Fingerprint, Kernel,
-    hamming::lanes::{Lanes, Task},
+    Fingerprint,
+    hamming::{
+        Kernel,
+        lanes::{Lanes, Task},
+    },
 };
 
 /// Items that may be near each other, as far as their records tell.

@@ -14,7 +14,7 @@ use memmap2::MmapMut;
 /// as long as a good part of the search. Who searches often saves that:
 ///
 /// ```
-/// use lookalike::{AllPairs, Fingerprint, Radius, Workspace};
+/// use lookalike::{AllPairs, Fingerprint, Radius, pairs::Workspace};
 ///
 /// let workspace = Workspace::default();
 /// for seed in 1..4 {
@@ -22,7 +22,7 @@ use memmap2::MmapMut;
 ///     let pairs = AllPairs::new(Radius::new(1)).workspace(&workspace).run(&prints)?;
 ///     println!("{} pairs", pairs.count());
 /// }
-/// # Ok::<(), lookalike::PairsError>(())
+/// # Ok::<(), lookalike::pairs::PairsError>(())
 /// ```
 ///
 /// Searches at the same time may share one: all but the first allocate their own.

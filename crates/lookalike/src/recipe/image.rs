@@ -221,7 +221,7 @@ impl ImagePreset {
     /// Every preset, the default first.
     ///
     /// ```
-    /// let names: Vec<_> = lookalike::ImagePreset::ALL.iter().map(|preset| preset.recipe.name()).collect();
+    /// let names: Vec<_> = lookalike::recipe::ImagePreset::ALL.iter().map(|preset| preset.recipe.name()).collect();
     /// assert_eq!(names, ["pdq", "phash", "colour", "hsv"]);
     /// ```
     pub const ALL: &'static [Self] = &[

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::Recipe;
-use crate::{Model, StopWords, Width};
+use crate::{Width, model::Model, stop_words::StopWords};
 
 /// All of a recipe except its model.
 pub(crate) fn to_json(recipe: &Recipe) -> Value {
@@ -49,7 +49,7 @@ pub(crate) fn from_json(value: &Value, model: Option<Model>) -> Option<Recipe> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Learner, Preset};
+    use crate::{Preset, model::Learner};
 
     #[test]
     fn every_recipe_is_read_as_it_was_written() {

@@ -17,7 +17,7 @@ pub enum Weighting {
     Tf,
     /// The binary logarithm of the count plus one: a count of 1 weighs 1, a count of 3 weighs 2.
     Log,
-    /// The same, multiplied by the rarity of the feature in other texts ([`Model`](crate::Model)).
+    /// The same, multiplied by the rarity of the feature in other texts ([`Model`](crate::model::Model)).
     TfIdf,
 }
 

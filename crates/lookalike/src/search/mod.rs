@@ -20,10 +20,13 @@ mod stars;
 
 use std::fmt;
 
+pub use crate::alike::{AlikePair, AlikePairs, Equals};
 use crate::{
-    AlikePairs, Closeness, Digest, Digests, PairsError, Plan, Resources,
+    Closeness, Digest, Resources,
+    digest::Digests,
     groups::Groups,
     kind::{Criteria, Kind, Lookup},
+    pairs::{PairsError, Plan},
     resources::stoppable,
 };
 #[cfg(feature = "collection")]
@@ -33,7 +36,8 @@ pub(crate) use overlap::{asked_recall, keys_for};
 ///
 /// ```
 /// use lookalike::{
-///     Asked, Digest, Digests, Fingerprint, HashKind, Kind, Purpose, Resources, Search, Width,
+///     Digest, Fingerprint, Kind, Resources, Search, Width, digest::Digests,
+///     kind::{Asked, Purpose, hash::HashKind},
 /// };
 ///
 /// let (kind, resources) = (HashKind::new(Width::Bits64), Resources::new());
@@ -148,7 +152,7 @@ pub struct Pairs {
     /// The pairs, with groups of equal items.
     pub pairs: AlikePairs,
     /// How they were found.
-    pub found: Found,
+    pub found: SearchStats,
 }
 
 /// Groups around keepers, and how they were found.
@@ -158,13 +162,13 @@ pub struct Stars {
     /// Keepers and their members.
     pub groups: Groups,
     /// How they were found.
-    pub found: Found,
+    pub found: SearchStats,
 }
 
 /// How a search found its matches.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Found {
+pub struct SearchStats {
     /// The share of pairs that a search finds.
     pub recall: Recall,
     /// How candidates were found, in words.
@@ -215,7 +219,7 @@ impl fmt::Display for Recall {
     }
 }
 
-impl Found {
+impl SearchStats {
     /// Whether no pair can be missing.
     pub fn is_exact(&self) -> bool {
         self.recall == Recall::Exact

@@ -4,8 +4,10 @@
 //! lane. The block that ends first is then replaced by its successor.
 
 use crate::{
-    Kernel,
-    hamming::lanes::{Lanes, Task},
+    hamming::{
+        Kernel,
+        lanes::{Lanes, Task},
+    },
     verify::TWICE,
 };
 

@@ -8,7 +8,7 @@ use super::{
     raw::{self, IsoBox},
     tags::{Directory, Tiff},
 };
-use crate::{Facts, Fidelity};
+use crate::{Facts, digest::Fidelity};
 
 /// Tags of the first directory.
 const COMPRESSION: u16 = 0x0103;
@@ -107,7 +107,7 @@ pub(super) struct Metadata<'a> {
 ///
 /// ```
 /// use lookalike::extract::image::{ImageFormat, facts};
-/// use lookalike::Fidelity;
+/// use lookalike::digest::Fidelity;
 ///
 /// let facts = facts(b"BM...", ImageFormat::Bmp, (640, 480));
 /// assert_eq!((facts.pixels, facts.fidelity), (Some((640, 480)), Some(Fidelity::Lossless)));

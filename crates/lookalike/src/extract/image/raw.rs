@@ -88,7 +88,7 @@ struct Preview<'a> {
 }
 
 /// Previews, and width and height of the sensor data.
-type Found<'a> = (Vec<Preview<'a>>, Option<(u32, u32)>);
+type Previews<'a> = (Vec<Preview<'a>>, Option<(u32, u32)>);
 
 impl<'a> Preview<'a> {
     /// Adds whatever starts like a JPEG that can be shown. Sensor data may be lossless JPEGs.
@@ -160,7 +160,7 @@ fn is_of_sensor(directory: &Directory<'_>) -> bool {
 }
 
 /// A RAW file that is a TIFF structure.
-fn tiff(content: &[u8], format: ImageFormat) -> Result<Found<'_>, NoPreview> {
+fn tiff(content: &[u8], format: ImageFormat) -> Result<Previews<'_>, NoPreview> {
     let tiff = Tiff::new(content).ok_or(NoPreview::CutOff)?;
     let directories = tiff.directories();
     if directories.is_empty() {
@@ -215,7 +215,7 @@ pub(super) fn raf_preview(content: &[u8]) -> Option<&[u8]> {
     part(content, number(0x54)?.into(), number(0x58)?.into()).ok()
 }
 
-fn raf(content: &[u8]) -> Result<Found<'_>, NoPreview> {
+fn raf(content: &[u8]) -> Result<Previews<'_>, NoPreview> {
     let number = |at: usize| {
         let bytes = content.get(at..).and_then(<[u8]>::first_chunk).ok_or(NoPreview::CutOff)?;
         Ok(u64::from(u32::from_be_bytes(*bytes)))
@@ -294,7 +294,7 @@ pub(super) fn cr3_metadata(content: &[u8]) -> Option<&[u8]> {
     IsoBox::all(movie).find_map(|found| found.content.strip_prefix(CANON))
 }
 
-fn cr3(content: &[u8]) -> Result<Found<'_>, NoPreview> {
+fn cr3(content: &[u8]) -> Result<Previews<'_>, NoPreview> {
     if IsoBox::all(content).any(|found| !found.is_whole) {
         return Err(NoPreview::CutOff);
     }

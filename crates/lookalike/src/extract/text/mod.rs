@@ -39,7 +39,7 @@ pub(crate) fn normal_form(text: &str) -> String {
 ///
 /// ```
 /// use lookalike::extract::text::token_hashes;
-/// use lookalike::FeatureHash;
+/// use lookalike::hash::FeatureHash;
 ///
 /// let mut hashes = Vec::new();
 /// token_hashes("To be, or NOT to be", &mut hashes);

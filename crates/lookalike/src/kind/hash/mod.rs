@@ -4,7 +4,10 @@ use super::{
     Asked, Criteria, Digester, Input, Kind, Lookup, Purpose, Reads, Registration, Scale, Unfit,
     UsageError,
 };
-use crate::{Closeness, Digest, Facts, Radius, Shape, Width, digest::DigestRef};
+use crate::{
+    Closeness, Digest, Facts, Radius, Width,
+    digest::{DigestRef, Shape},
+};
 
 /// Fingerprints of one width.
 #[derive(Clone, Copy, Debug)]

@@ -103,7 +103,7 @@ pub(crate) struct Extra {
     pub frames: Frames,
     pub small: Option<Small>,
     /// Decides nothing, but keeps a RAW file and the JPEG in it separate entries of
-    /// [`Digests`](crate::Digests), so that grouping can distinguish them.
+    /// [`Digests`](crate::digest::Digests), so that grouping can distinguish them.
     pub is_raw: bool,
 }
 

@@ -21,10 +21,11 @@ use super::{
 use std::sync::Arc;
 
 use crate::{
-    Closeness, ImageMethod, ImagePreset, ImageRecipe, Level, Model, Preset, Radius, RecipeError,
-    Shape,
-    digest::{DigestRef, distance},
+    Closeness, Level, Preset, Radius,
+    digest::{DigestRef, Shape, distance},
     extract::image::{Limits, Orientation},
+    model::Model,
+    recipe::{ImageMethod, ImagePreset, ImageRecipe, RecipeError},
 };
 pub(crate) use digest::Extra;
 use digest::ImageDigester;
@@ -39,7 +40,8 @@ pub use digest::PARTS_VERSION;
 ///
 /// ```
 /// use lookalike::{
-///     Asked, Digests, ImageKind, ImagePreset, Input, Kind, Purpose, Resources, Search,
+///     Kind, Resources, Search, digest::Digests, kind::{Asked, Input, Purpose, image::ImageKind},
+///     recipe::ImagePreset,
 /// };
 /// use lookalike::extract::image::{Image, Pixels};
 ///

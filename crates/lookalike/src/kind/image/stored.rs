@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{super::RecipeText, ImageKind, PARTS_VERSION};
-use crate::{ImagePreset, Model};
+use crate::{model::Model, recipe::ImagePreset};
 
 impl ImageKind {
     pub(super) fn to_stored(&self) -> RecipeText {

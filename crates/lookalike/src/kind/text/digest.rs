@@ -5,12 +5,12 @@ use super::{
     TextKind,
 };
 use crate::{
-    Digest, Facts, FeatureHash, FeatureSet, Fingerprint, Shingles,
+    Digest, Facts, Fingerprint,
     digest::{Identity, identity_of},
-    extract::text::normal_form,
-    hash::mix,
+    extract::{Shingles, text::normal_form},
+    hash::{FeatureHash, mix},
     recipe::Fingerprinter,
-    verify::{TWICE, short},
+    verify::{FeatureSet, TWICE, short},
 };
 
 /// A text with fewer distinct features than this matches only equal content.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
-use crate::{Digests, PairsError, verify::TWICE};
+use crate::{digest::Digests, pairs::PairsError, verify::TWICE};
 
 /// The number of words of removed texts that no kept text has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -20,8 +20,11 @@ use super::{
     UsageError, hash::check_distance,
 };
 use crate::{
-    Closeness, Digests, Level, Measure, PairsError, Preset, Radius, Recipe, RecipeError, Shape,
-    Similarity, Verify, digest::DigestRef,
+    Closeness, Level, Preset, Radius, Recipe,
+    digest::{DigestRef, Digests, Shape},
+    pairs::PairsError,
+    recipe::RecipeError,
+    verify::{Measure, Similarity, Verify},
 };
 pub use lost::LostWords;
 
@@ -32,7 +35,10 @@ pub use lost::LostWords;
 /// normalised words are equal.
 ///
 /// ```
-/// use lookalike::{Asked, Digests, Input, Kind, Preset, Purpose, Resources, Search, TextKind};
+/// use lookalike::{
+///     Kind, Preset, Resources, Search, digest::Digests,
+///     kind::{Asked, Input, Purpose, text::TextKind},
+/// };
 ///
 /// let kind = TextKind::of(Preset::named("words")?);
 /// let resources = Resources::new();
@@ -228,7 +234,7 @@ pub fn recipe_of(preset: &Preset, settings: &Settings) -> Result<Recipe, UsageEr
 
 fn wrong_recipe(name: &str, error: &RecipeError) -> UsageError {
     #[cfg(feature = "image")]
-    if crate::ImagePreset::named(name).is_ok() {
+    if crate::recipe::ImagePreset::named(name).is_ok() {
         return UsageError::new("recipe", format!(" {name} is for images, but these are texts"));
     }
     UsageError::new("recipe", format!(" {name}: {error}"))

@@ -3,7 +3,12 @@
 use serde_json::{Value, json};
 
 use super::{super::RecipeText, TextKind};
-use crate::{Measure, Model, Radius, Similarity, Verify, recipe::stored};
+use crate::{
+    Radius,
+    model::Model,
+    recipe::stored,
+    verify::{Measure, Similarity, Verify},
+};
 
 impl TextKind {
     pub(super) fn to_stored(&self) -> RecipeText {
