@@ -3,7 +3,7 @@
 //! [`Answer`] is the number of pairs and a sum over them that no order changes, so that two
 //! answers are compared without keeping either.
 
-use lookalike::{Features, Fingerprint};
+use lookalike::{Fingerprint, features::Features};
 use serde::{Deserialize, Serialize};
 
 /// How many pairs were found, and which, in brief.

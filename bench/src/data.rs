@@ -3,9 +3,7 @@
 //! Every item is a function of its position, so a billion of them need no more memory than they
 //! fill, and who planted what can be asked afterwards.
 
-use lookalike::{
-    AlikePair, AlikePairs, AllPairs, Feature, Features, Fingerprint, PairsError, Radius, groups,
-};
+use lookalike::{AllPairs, Fingerprint, Radius, groups, features::{Feature, Features}, pairs::PairsError, search::{AlikePair, AlikePairs}};
 use rayon::prelude::*;
 
 /// Random fingerprints of which one in a hundred is a changed copy of another.

@@ -3,7 +3,7 @@
 use std::{sync::LazyLock, time::Instant};
 
 use anyhow::Result;
-use lookalike::{AllPairs, Fingerprint, Pair, PairsError, Radius, Workspace};
+use lookalike::{AllPairs, Fingerprint, Radius, pairs::{Pair, PairsError, Workspace}};
 use lookalike_bench::{answer::Answer, turn::Turn};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 

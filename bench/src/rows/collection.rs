@@ -4,7 +4,7 @@
 use std::{path::Path, time::Instant};
 
 use anyhow::{Context, Result, ensure};
-use lookalike::{About, Collection, Fingerprint, NewItem, Radius, Width};
+use lookalike::{About, Collection, Fingerprint, Radius, Width, collection::NewItem};
 use lookalike_bench::{
     answer::Answer,
     data::{Crowded, Planted, queries},

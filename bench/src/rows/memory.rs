@@ -3,7 +3,7 @@
 use std::{env, process::Command, time::Instant};
 
 use anyhow::{Context, Result, ensure};
-use lookalike::{AllPairs, Fingerprint, Pairs, Radius};
+use lookalike::{AllPairs, Fingerprint, Radius, pairs::Pairs};
 use lookalike_bench::data::Planted;
 use serde::{Deserialize, Serialize};
 

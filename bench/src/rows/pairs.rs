@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use lookalike::Pair;
+use lookalike::pairs::Pair;
 use lookalike_bench::{answer::Answer, data::Planted, npy, turn::Turn};
 
 use super::{argument, disagreement};

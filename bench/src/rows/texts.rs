@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use lookalike::{Input, Kind, Preset, Recipe, TextKind};
+use lookalike::{Kind, Preset, Recipe, kind::{Input, text::TextKind}};
 use lookalike_bench::{
     answer::Answer,
     texts,

@@ -16,7 +16,13 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use lookalike::{
-    Equals, FeatureHash, Kernel, Level, Measure, Radius, Shingles, Similarity, Weighting, Width,
+    Level, Radius, Width,
+    extract::Shingles,
+    hamming::Kernel,
+    hash::FeatureHash,
+    recipe::Weighting,
+    search::Equals,
+    verify::{Measure, Similarity},
 };
 
 pub use index::{

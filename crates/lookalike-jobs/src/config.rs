@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use lookalike::{Kernel, Reads, Resources};
+use lookalike::{Resources, hamming::Kernel, kind::Reads};
 use rayon::ThreadPool;
 
 use crate::{

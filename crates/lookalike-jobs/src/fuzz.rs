@@ -4,8 +4,10 @@
 //! must stay: the code below every guard against panics, unless only foreign code can panic there.
 
 use lookalike::{
-    ImagePreset, Model, Width,
+    Width,
     extract::image::{Decoder, Limits, facts},
+    model::Model,
+    recipe::ImagePreset,
 };
 
 use crate::{

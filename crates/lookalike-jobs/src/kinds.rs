@@ -5,8 +5,10 @@ use std::{fs, path::Path, sync::Arc};
 
 use anyhow::{Context, Result, anyhow, bail};
 use lookalike::{
-    Asked, Collection, Criteria, Kind, Model, Purpose, Radius, Reach, Registration, Registry,
-    Settings, StopWords, UsageError, Width,
+    Collection, Criteria, Kind, Radius, Width,
+    kind::{Asked, Purpose, Reach, Registration, Registry, Settings, UsageError},
+    model::Model,
+    stop_words::StopWords,
 };
 
 use crate::args::{ImageArgs, Matching, RecipeArgs, VerifyArgs};

@@ -18,7 +18,7 @@ mod source;
 use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 
 use clap::Parser;
-use lookalike::Registry;
+use lookalike::kind::Registry;
 
 pub use args::size;
 use args::{Args, Command};

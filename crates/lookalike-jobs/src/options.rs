@@ -7,7 +7,7 @@ use std::{ffi::OsString, path::PathBuf};
 
 use anyhow::Result;
 use clap::{ArgAction, CommandFactory, FromArgMatches};
-use lookalike::UsageError;
+use lookalike::kind::UsageError;
 
 use crate::{
     args::{Args, Command, DedupArgs},

@@ -8,9 +8,10 @@ use std::{
 };
 
 use lookalike::{
-    Asked, Criteria, Digest, HashKind, Input, Kind, Level, NewItem, Preset, Purpose, Radius,
-    Similarity, TextKind, UsageError, Verify,
-    collection::{AddRule, Added, Match, content_id},
+    Criteria, Digest, Kind, Level, Preset, Radius,
+    collection::{AddRule, Added, Match, NewItem, content_id},
+    kind::{Asked, Input, Purpose, UsageError, hash::HashKind, text::TextKind},
+    verify::{Similarity, Verify},
 };
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyString};
 use rayon::prelude::*;
@@ -241,13 +242,14 @@ impl Collection {
             Err(_) => from_int(item, width).map(|print| Unread::Digest(Digest::of_print(print))),
         };
         let unread: Vec<Unread<'_>> = items.map(read).collect::<PyResult<_>>()?;
-        let digest =
-            |digester: &mut Box<dyn lookalike::Digester + '_>, item: &Unread<'_>| match item {
+        let digest = |digester: &mut Box<dyn lookalike::kind::Digester + '_>, item: &Unread<'_>| {
+            match item {
                 Unread::Text(text) => {
                     digester.digest(Input::Text(text)).map(|(digest, _)| digest).unwrap_or_default()
                 }
                 Unread::Digest(digest) => digest.clone(),
-            };
+            }
+        };
         let pool = work::pool(None)?;
         Ok(work::on_pool(py, &pool, || {
             let unread = unread.par_iter().with_min_len(SHARE);
@@ -276,7 +278,7 @@ impl Collection {
 }
 
 /// Texts by a recipe: compared as its preset says, or by words and word pairs.
-fn text_kind(recipe: &lookalike::Recipe) -> Result<TextKind, lookalike::RecipeError> {
+fn text_kind(recipe: &lookalike::Recipe) -> Result<TextKind, lookalike::recipe::RecipeError> {
     let preset = Preset::ALL.iter().find(|preset| preset.recipe.name == recipe.name);
     let verify = preset.map_or(Some(Verify::DEFAULT), |preset| preset.verify);
     let (radius, bits) =

@@ -1,7 +1,7 @@
 //! What do the packages `simhash` and `simhash-py` compute? Their inner loops; everything that their
 //! users can see is in `python/lookalike/compat`.
 
-use lookalike::{AllPairs, Features, Radius, Resources, hash::short_md5s, simhash};
+use lookalike::{AllPairs, Radius, Resources, features::Features, hash::short_md5s, simhash};
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyBytes};
 
 use crate::{

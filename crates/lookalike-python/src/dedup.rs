@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 
-use lookalike::{AlikePair, Closeness, Input};
+use lookalike::{Closeness, kind::Input, search::AlikePair};
 use lookalike_jobs::{
     Given, Host, Id, Make, RawText, Silent,
     options::{CommandOption, OptionValue, options_of},

@@ -3,8 +3,9 @@
 use std::{error::Error, fmt::Display};
 
 use lookalike::{
-    CollectionError, ExtractError, FingerprintError, HashError, IndexError, ModelError, PairsError,
-    RecipeError, StopWordsError, WeightError,
+    collection::CollectionError, extract::ExtractError, features::WeightError,
+    fingerprint::FingerprintError, hash::HashError, index::IndexError, model::ModelError,
+    pairs::PairsError, recipe::RecipeError, stop_words::StopWordsError,
 };
 use lookalike_jobs::{ArgumentError, options::options_of};
 use pyo3::{prelude::*, types::PyModule};

@@ -1,6 +1,6 @@
 //! Which features does a Python object hold? A dict of weights, a list of them, or of pairs.
 
-use lookalike::{FeatureHash, recipe::Piece};
+use lookalike::{hash::FeatureHash, recipe::Piece};
 use pyo3::{
     exceptions::{PyOverflowError, PyTypeError},
     prelude::*,

@@ -3,8 +3,9 @@
 use std::{fs, path::PathBuf};
 
 use lookalike::{
-    Fingerprint, ImagePreset, ImageRecipe, Width,
+    Fingerprint, Width,
     extract::image::{Decoder, Image, Pixels},
+    recipe::{ImagePreset, ImageRecipe},
 };
 use pyo3::{
     exceptions::{PyTypeError, PyValueError},

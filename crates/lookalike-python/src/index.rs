@@ -6,7 +6,9 @@ use std::{
 };
 
 use lookalike::{
-    Fingerprint, IndexError, Match, MutableIndex, PairsError, Radius, Width, index::Search,
+    Fingerprint, MutableIndex, Radius, Width,
+    index::{IndexError, Match, Search},
+    pairs::PairsError,
 };
 use pyo3::{prelude::*, types::PyByteArray};
 

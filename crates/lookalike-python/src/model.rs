@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use lookalike::Learner;
+use lookalike::model::Learner;
 use pyo3::{
     prelude::*,
     types::{PyBytes, PyString},
@@ -13,7 +13,7 @@ use crate::{error::OrRaise, recipe::Recipe};
 /// A corpus model.
 #[pyclass(frozen, module = "lookalike._native")]
 pub struct Model {
-    pub inner: Arc<lookalike::Model>,
+    pub inner: Arc<lookalike::model::Model>,
 }
 
 #[pymethods]
@@ -35,13 +35,13 @@ impl Model {
     /// Reads a file.
     #[staticmethod]
     fn open(path: PathBuf) -> PyResult<Self> {
-        lookalike::Model::open(&path).or_raise().map(|model| Self { inner: Arc::new(model) })
+        lookalike::model::Model::open(&path).or_raise().map(|model| Self { inner: Arc::new(model) })
     }
 
     /// Reads what `to_bytes` wrote.
     #[staticmethod]
     fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
-        lookalike::Model::read(bytes).or_raise().map(|model| Self { inner: Arc::new(model) })
+        lookalike::model::Model::read(bytes).or_raise().map(|model| Self { inner: Arc::new(model) })
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {

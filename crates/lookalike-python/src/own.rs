@@ -1,7 +1,7 @@
 //! How do functions of the user's stand in for parts of a recipe? They are called one item after the
 //! other, while the interpreter's lock is held.
 
-use lookalike::{Fingerprint, Parts, hash::spread};
+use lookalike::{Fingerprint, hash::spread, kind::Parts};
 use pyo3::{
     exceptions::{PyException, PyTypeError},
     intern,

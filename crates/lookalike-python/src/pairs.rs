@@ -1,6 +1,9 @@
 //! Which fingerprints differ in at most so many bits?
 
-use lookalike::{AllPairs, Pair, PairsError, Radius, Resources};
+use lookalike::{
+    AllPairs, Radius, Resources,
+    pairs::{Pair, PairsError},
+};
 use pyo3::{exceptions::PyMemoryError, prelude::*, types::PyByteArray};
 
 use crate::{

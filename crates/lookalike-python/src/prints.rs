@@ -1,7 +1,7 @@
 //! How do fingerprints cross the border? One as an int, many as 64-bit words in a buffer.
 
 use bytemuck::allocation::cast_vec;
-use lookalike::{Fingerprint, FingerprintError, Width};
+use lookalike::{Fingerprint, Width, fingerprint::FingerprintError};
 use pyo3::{
     buffer::PyBuffer,
     exceptions::{PyOverflowError, PyTypeError, PyValueError},

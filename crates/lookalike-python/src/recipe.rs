@@ -2,7 +2,9 @@
 
 use std::num::NonZeroU32;
 
-use lookalike::{Fingerprint, Input, Preset, Radius, RecipeError, StopWords, Width};
+use lookalike::{
+    Fingerprint, Preset, Radius, Width, kind::Input, recipe::RecipeError, stop_words::StopWords,
+};
 use pyo3::{
     prelude::*,
     types::{PyByteArray, PyTuple},

@@ -7,7 +7,7 @@
 
 use std::{error::Error, io};
 
-use lookalike::{Preset, all_pairs};
+use lookalike::{Preset, pairs::all_pairs};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let Preset { recipe, radius, .. } = Preset::named("bare")?;

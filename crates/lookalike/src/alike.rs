@@ -1,8 +1,8 @@
-//! Which items are alike, and how much?
+//! Pairs of matching items, with groups of equal ones.
 //!
-//! [`AlikePairs`] is what a search hands to grouping and reports: pairs of different items, and
-//! groups of equal ones. Pairs lie in memory, or in a temporary file if there is no room for them;
-//! they are always handed out one by one, in order. It knows item numbers only.
+//! A search returns [`AlikePairs`] to grouping and reports: pairs of different items, and groups of
+//! equal items. Pairs are in memory, or in a temporary file if they exceed the memory limit, and are
+//! always read one by one, in order. Items are known by their numbers only.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -15,49 +15,59 @@ use crate::{
     sorted::{InOrder, MemoryBudget, Record, Sorted, SortedIter, Sorter},
 };
 
-/// Two alike items and how alike they are. `a` comes before `b` in the input.
+/// Two matching items and their closeness. `a` comes before `b` in the input.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AlikePair {
-    /// Number of the first item.
+    /// The number of the first item.
     pub a: u32,
-    /// Number of the second item, larger than `a`.
+    /// The number of the second item, larger than `a`.
     pub b: u32,
-    /// How close they are.
+    /// Their closeness.
     pub closeness: Closeness,
 }
 
-/// The keeper that an item belongs to, and how close the two are.
+/// The keeper that an item belongs to, and the closeness of the two.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Nearest {
     pub keeper: u32,
     pub closeness: Closeness,
 }
 
-/// Which pairs of equal items are listed.
+/// The pairs of equal items to list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Equals {
     /// Every pair.
     #[default]
     All,
-    /// Of a group of equal items only the first has pairs: one with each of its equals, and those with
+    /// Only the first of a group of equal items has pairs: one with each of its equals, and those with
     /// other items.
     First,
 }
 
-/// Every pair of alike items, with equal items kept together as groups.
+/// All pairs of matching items, with equal items as groups.
+///
+/// ```
+/// use lookalike::{Closeness, search::{AlikePair, AlikePairs}};
+///
+/// let pair = |a, b| AlikePair { a, b, closeness: Closeness::within(3) };
+/// let pairs = AlikePairs::from_pairs(vec![pair(1, 2), pair(0, 1)]);
+/// let listed: Vec<_> = pairs.to_vec()?.iter().map(|pair| (pair.a, pair.b)).collect();
+/// assert_eq!(listed, [(0, 1), (1, 2)]);
+/// # Ok::<(), lookalike::pairs::PairsError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct AlikePairs {
     near: Sorted<PackedPair>,
     equal: EqualGroups,
-    /// How close equal items are.
+    /// The closeness of equal items.
     equals: Closeness,
-    /// What may be held of all that is made of the pairs.
+    /// The memory for whatever is computed from the pairs.
     budget: MemoryBudget,
 }
 
 impl AlikePairs {
-    /// `near` are pairs of different items, each once; `equal` pairs the first of equal items with
-    /// every other one, and only firsts occur in `near`.
+    /// `near` has pairs of different items, each once. `equal` pairs the first of equal items with
+    /// every other one; only these first items occur in `near`.
     pub(crate) fn new(
         near: Sorted<PackedPair>,
         equal: Vec<(u32, u32)>,
@@ -67,7 +77,7 @@ impl AlikePairs {
         Self { near, equal: EqualGroups::new(equal), equals, budget }
     }
 
-    /// From pairs given one by one, in any order; repeats count once.
+    /// From pairs in any order; repeats count once.
     pub fn from_pairs(mut pairs: Vec<AlikePair>) -> Self {
         pairs.sort_unstable_by_key(|pair| (pair.a, pair.b));
         pairs.dedup_by_key(|pair| (pair.a, pair.b));
@@ -80,9 +90,9 @@ impl AlikePairs {
         )
     }
 
-    /// Pairs of different items, equal ones standing by their first; in order of `(a, b)`.
+    /// Pairs of different items in order of `(a, b)`. The first of equal items represents them.
     ///
-    /// Fails only if they had to go to a temporary file, and that cannot be read.
+    /// Fails only if the pairs are in a temporary file that cannot be read.
     pub fn near(&self) -> impl Iterator<Item = Result<AlikePair, PairsError>> {
         self.near.iter().map(|pair| pair.map(AlikePair::from))
     }
@@ -92,22 +102,22 @@ impl AlikePairs {
         self.near.iter()
     }
 
-    /// Groups of equal items, each ascending, in order of their first item.
+    /// Groups of equal items, each ascending, in order of their first items.
     pub fn equal_groups(&self) -> impl Iterator<Item = &[u32]> {
         self.equal.iter()
     }
 
-    /// All items that an item of [`near`](Self::near) stands for: its equals and itself, ascending.
+    /// All items that an item of [`near`](Self::near) represents: itself and its equals, ascending.
     pub fn equals<'a>(&'a self, first: &'a u32) -> &'a [u32] {
         self.equal.of(*first).unwrap_or(std::slice::from_ref(first))
     }
 
-    /// How close equal items are.
+    /// The closeness of equal items.
     pub fn equal_closeness(&self) -> Closeness {
         self.equals
     }
 
-    /// How many pairs [`for_each`](Self::for_each) reports. Does not make them.
+    /// The number of pairs that [`for_each`](Self::for_each) reports, without enumerating them.
     pub fn count(&self) -> Result<u64, PairsError> {
         if self.equal.is_empty() {
             return Ok(self.near.len() as u64);
@@ -120,9 +130,9 @@ impl AlikePairs {
         Ok(count)
     }
 
-    /// Reports every pair once, in order of `(a, b)`, pairs of equal items included.
+    /// Reports every pair once, in order of `(a, b)`, including pairs of equal items.
     ///
-    /// A group of `g` equal items makes `g * (g - 1) / 2` pairs, here and only here.
+    /// A group of `g` equal items has `g * (g - 1) / 2` pairs. They exist only here.
     pub fn for_each(&self, mut on_pair: impl FnMut(AlikePair)) -> Result<(), PairsError> {
         self.list(Equals::All, |pair| {
             on_pair(pair);
@@ -130,8 +140,8 @@ impl AlikePairs {
         })
     }
 
-    /// As [`for_each`](Self::for_each), with the pairs of equal items that are asked for. Stops at the
-    /// first error.
+    /// [`for_each`](Self::for_each) with a choice of the pairs of equal items. Stops at the first
+    /// error.
     pub fn list<E: From<PairsError>>(
         &self,
         equals: Equals,
@@ -142,17 +152,17 @@ impl AlikePairs {
         listing.for_each(|| near.iter(), budget, on_pair)
     }
 
-    /// Every pair, as [`for_each`](Self::for_each) reports them.
+    /// All pairs, as [`for_each`](Self::for_each) reports them.
     pub fn to_vec(&self) -> Result<Vec<AlikePair>, PairsError> {
         let mut pairs = Vec::new();
         self.for_each(|pair| pairs.push(pair))?;
         Ok(pairs)
     }
 
-    /// The pairs of one of the first `own` items and a later one.
+    /// The pairs between the first `own` items and the later ones.
     ///
-    /// Equal later items are alike the same: the first of them speaks for all, so that a thousand
-    /// copies here and a thousand there do not make a million pairs.
+    /// The first of equal later items represents all of them, so a thousand copies on each side do not
+    /// make a million pairs.
     pub fn crossing(&self, own: usize) -> Result<Self, PairsError> {
         let is_own = |item: &u32| (*item as usize) < own;
         let mut found = Sorter::new(&self.budget);
@@ -174,7 +184,7 @@ impl AlikePairs {
         Ok(Self::new(near, Vec::new(), self.equals, self.budget.clone()))
     }
 
-    /// The same without pairs of different items that are not wanted: by those that [`near`] has.
+    /// The same with a filter for pairs of different items, which is asked about those of [`near`].
     ///
     /// [`near`]: Self::near
     pub fn wanted(&self, mut is_wanted: impl FnMut(AlikePair) -> bool) -> Result<Self, PairsError> {
@@ -188,7 +198,7 @@ impl AlikePairs {
         Ok(Self { near: found.finish()?.into_sorted(&self.budget, Some)?, ..self.clone() })
     }
 
-    /// Links by their `a`, in order: what `links` makes of each pair of different items.
+    /// The links that `links` makes of each pair of different items, ordered by `a`.
     pub(crate) fn sorted_links<L: IntoIterator<Item = PackedPair>>(
         &self,
         mut links: impl FnMut(PackedPair) -> L,
@@ -207,7 +217,7 @@ impl Default for AlikePairs {
     }
 }
 
-/// Wherever the pairs lie.
+/// Pairs in memory or in a file.
 impl PartialEq for AlikePairs {
     fn eq(&self, other: &Self) -> bool {
         let same = |(one, two)| matches!((one, two), (Ok(one), Ok(two)) if one == two);
@@ -218,7 +228,7 @@ impl PartialEq for AlikePairs {
     }
 }
 
-/// Items alike by their fingerprints alone.
+/// Items that match by their fingerprints alone.
 impl From<&Pairs> for AlikePairs {
     fn from(pairs: &Pairs) -> Self {
         let near = pairs.near().iter().map(|&pair| PackedPair::from(pair)).collect();
@@ -230,7 +240,7 @@ impl From<&Pairs> for AlikePairs {
     }
 }
 
-/// An [`AlikePair`] as it is stored and sorted.
+/// An [`AlikePair`] in its stored form, which sorts by `(a, b)`.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct PackedPair {
@@ -246,7 +256,7 @@ impl Record for PackedPair {
 }
 
 impl PackedPair {
-    /// Two others, as close as these.
+    /// Another pair with the same closeness.
     pub fn between(self, a: u32, b: u32) -> Self {
         Self { a, b, ..self }
     }
@@ -263,9 +273,9 @@ impl From<AlikePair> for PackedPair {
     }
 }
 
-impl From<crate::Pair> for PackedPair {
-    fn from(pair: crate::Pair) -> Self {
-        let crate::Pair { a, b, distance } = pair;
+impl From<crate::pairs::Pair> for PackedPair {
+    fn from(pair: crate::pairs::Pair) -> Self {
+        let crate::pairs::Pair { a, b, distance } = pair;
         Self { a, b, closeness: Closeness::within(distance).into() }
     }
 }

@@ -1,10 +1,10 @@
-//! What two items say of each other.
+//! The closeness of two items: distance, similarity and level.
 
 use bytemuck::{Pod, Zeroable};
 
 use crate::Level;
 
-/// How close two items are. What does not apply to their kind, or to these two, is `None`.
+/// How close two items are. A figure that does not apply to their kind, or to these two items, is `None`.
 ///
 /// ```
 /// use lookalike::{Closeness, Level};
@@ -15,27 +15,28 @@ use crate::Level;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Closeness {
-    /// Bits in which their fingerprints differ; `None` if one has none, or parts decided.
+    /// The number of bits in which their fingerprints differ; `None` if one item has no fingerprint, or
+    /// if parts decided.
     pub distance: Option<u32>,
     /// The similarity of their contents, 0 to 1; `None` if contents were not compared.
     pub similarity: Option<f32>,
-    /// How alike they are, in words; `None` below the loosest level, and of bare fingerprints.
+    /// The level; `None` below the loosest level, and for bare fingerprints.
     pub level: Option<Level>,
 }
 
 impl Closeness {
-    /// Of items known by fingerprints alone.
+    /// The closeness of items that are known by their fingerprints alone.
     pub const fn within(distance: u32) -> Self {
         Self { distance: Some(distance), similarity: None, level: None }
     }
 
-    /// Of items whose contents were compared.
+    /// The closeness of items whose contents were compared.
     pub fn similar(distance: impl Into<Option<u32>>, similarity: f32) -> Self {
         let level = Level::of(similarity);
         Self { distance: distance.into(), similarity: Some(similarity), level }
     }
 
-    /// Whether two items are closer than two others: more similar; then, fewer bits.
+    /// Whether this is closer than another one: a higher similarity, then a smaller distance.
     pub(crate) fn is_closer(&self, other: &Self) -> bool {
         let similarity = |close: &Self| close.similarity.unwrap_or(0.0);
         let distance = |close: &Self| close.distance.unwrap_or(u32::MAX);
@@ -50,15 +51,15 @@ impl Closeness {
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct PackedCloseness {
-    /// The largest number if there is none.
+    /// [`NO_DISTANCE`] if there is none.
     distance: u16,
-    /// 0 if there is none, else the place in [`Level::ALL`] from 1.
+    /// The place in [`Level::ALL`] counted from 1; 0 if there is none.
     level: u16,
-    /// Not a number if there is none.
+    /// NaN if there is none.
     similarity: f32,
 }
 
-/// No fingerprint has as many bits.
+/// More bits than any fingerprint has.
 const NO_DISTANCE: u16 = u16::MAX;
 
 impl From<Closeness> for PackedCloseness {

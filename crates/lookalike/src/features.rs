@@ -1,19 +1,18 @@
-//! What is an item made of?
+//! Weighted features: what an item consists of.
 //!
 //! [`Features`] is a buffer of feature hashes and integer weights, filled by an extractor or by the
-//! caller and read by [`simhash`](crate::simhash()). It does not know what was hashed, nor how.
+//! caller and read by [`simhash`](crate::simhash()). It does not know what was hashed, or how.
 
 use crate::hash::spread;
 
-/// One thing an item is made of: the hash of its bytes, and how much it counts.
+/// A feature of an item: the hash of its bytes, and its weight.
 ///
-/// A negative weight votes against the feature's bits; a feature of weight zero says nothing and
-/// is left out.
+/// A negative weight votes against the bits of the feature. A feature of weight zero is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Feature {
     /// Any well-mixed 64-bit hash of the feature.
     pub hash: u64,
-    /// How much the feature counts.
+    /// The weight of the feature.
     pub weight: i32,
 }
 
@@ -29,13 +28,13 @@ impl Feature {
     }
 }
 
-/// The features of one item, as hashes of `WORDS` words; reusable between items.
+/// The features of one item, as hashes of `WORDS` words. The buffer can be reused.
 ///
-/// Order is of no consequence. A repeated feature counts as often as it is there, so pushing it
-/// three times is pushing it with three times the weight.
+/// Order does not matter. Pushing a feature three times equals pushing it once with three times the
+/// weight.
 ///
 /// ```
-/// use lookalike::{Feature, FeatureHash, Features, simhash};
+/// use lookalike::{simhash, features::{Feature, Features}, hash::FeatureHash};
 ///
 /// let hash = |word: &str| FeatureHash::Xxh3.hash(0, word.as_bytes());
 /// let repeated: Features<1> = ["a", "b", "b", "c", "d"].map(|w| Feature::new(hash(w))).into_iter().collect();
@@ -48,7 +47,7 @@ impl Feature {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Features<const WORDS: usize> {
     hashes: Vec<[u64; WORDS]>,
-    /// One per hash and none of them zero; or none at all, when every feature counts once.
+    /// One per hash, none of them zero; empty if every feature counts once.
     weights: Vec<i32>,
 }
 
@@ -58,10 +57,10 @@ impl<const WORDS: usize> Features<WORDS> {
         Self { hashes: Vec::new(), weights: Vec::new() }
     }
 
-    /// Features that count once each, from hashes that are already as wide as the fingerprint.
+    /// Features that count once each, from hashes as wide as the fingerprint.
     ///
     /// ```
-    /// use lookalike::{Features, Fingerprint, simhash};
+    /// use lookalike::{Fingerprint, simhash, features::Features};
     ///
     /// let features = Features::from_hashes(vec![[0b0011], [0b0110], [0b1010]]);
     /// assert_eq!(simhash(&features), Some(Fingerprint([0b0010])));
@@ -70,16 +69,16 @@ impl<const WORDS: usize> Features<WORDS> {
         Self { hashes, weights: Vec::new() }
     }
 
-    /// Features with float weights, brought to fixed point here and nowhere else.
+    /// Features with float weights, which are converted to fixed point.
     ///
-    /// Only the ratios of weights matter to a fingerprint, so all are scaled by the power of two
-    /// that takes the largest magnitude into `2^24 ..= 2^25`, then rounded to the nearest integer
-    /// (halves away from zero). What is left is as precise as an `f32` relative to the largest
-    /// weight; whole numbers up to `2^24` give the same fingerprint as integers. A weight below
-    /// `2^-26` of the largest becomes zero, and its feature is left out.
+    /// A fingerprint depends only on the ratios of weights. So all weights are scaled by the power of
+    /// two that takes the largest magnitude into `2^24 ..= 2^25`, then rounded to the nearest integer
+    /// (halves away from zero). The result is as precise as an `f32` relative to the largest weight,
+    /// and whole numbers up to `2^24` give the same fingerprint as integers. A weight below `2^-26` of
+    /// the largest becomes zero, and its feature is left out. A weight that is not finite is an error.
     ///
     /// ```
-    /// use lookalike::{Feature, Features, simhash};
+    /// use lookalike::{simhash, features::{Feature, Features}};
     ///
     /// let floats = Features::<1>::from_floats([(0xff00, 0.5), (0x0ff0, 0.25), (0x1234, 1.5)]).unwrap();
     /// let integers: Features<1> = [(0xff00, 2), (0x0ff0, 1), (0x1234, 6)]
@@ -95,7 +94,7 @@ impl<const WORDS: usize> Features<WORDS> {
         Self::from_floats_words(features.into_iter().map(|(hash, weight)| (spread(hash), weight)))
     }
 
-    /// [`from_floats`](Self::from_floats) of hashes that are already as wide as the fingerprint.
+    /// [`from_floats`](Self::from_floats) for hashes as wide as the fingerprint.
     pub fn from_floats_words(
         features: impl IntoIterator<Item = ([u64; WORDS], f64)>,
     ) -> Result<Self, WeightError> {
@@ -119,7 +118,7 @@ impl<const WORDS: usize> Features<WORDS> {
         self.push_words(spread(feature.hash), feature.weight);
     }
 
-    /// Adds a feature whose hash is already as wide as the fingerprint.
+    /// Adds a feature whose hash is as wide as the fingerprint.
     #[inline]
     pub fn push_words(&mut self, hash: [u64; WORDS], weight: i32) {
         match weight {
@@ -133,7 +132,7 @@ impl<const WORDS: usize> Features<WORDS> {
         self.hashes.push(hash);
     }
 
-    /// Adds features that count once, whose hashes are already as wide as the fingerprint.
+    /// Adds features that count once, whose hashes are as wide as the fingerprint.
     pub fn extend_once(&mut self, hashes: impl IntoIterator<Item = [u64; WORDS]>) {
         self.hashes.extend(hashes);
         if !self.weights.is_empty() {
@@ -141,18 +140,18 @@ impl<const WORDS: usize> Features<WORDS> {
         }
     }
 
-    /// Adds features whose hashes are already as wide as the fingerprint.
+    /// Adds features whose hashes are as wide as the fingerprint.
     pub fn extend_words(&mut self, features: impl IntoIterator<Item = ([u64; WORDS], i32)>) {
         features.into_iter().for_each(|(hash, weight)| self.push_words(hash, weight));
     }
 
-    /// The hashes, to add to them while every feature counts once.
+    /// The hashes, for adding to them while every feature counts once.
     pub(crate) fn hashes_mut(&mut self) -> &mut Vec<[u64; WORDS]> {
         debug_assert!(self.weights.is_empty());
         &mut self.hashes
     }
 
-    /// Adds features of these weights, none of them zero; as many weights as hashes.
+    /// Adds features with as many weights, none of them zero.
     pub(crate) fn extend_weighted(
         &mut self,
         hashes: impl ExactSizeIterator<Item = [u64; WORDS]>,
@@ -180,17 +179,17 @@ impl<const WORDS: usize> Features<WORDS> {
         self.hashes.iter().zip(weights)
     }
 
-    /// How many features there are, repeats included.
+    /// The number of features, including repeats.
     pub fn len(&self) -> usize {
         self.hashes.len()
     }
 
-    /// Whether there is nothing to make a fingerprint of.
+    /// Whether there are no features, and so no fingerprint.
     pub fn is_empty(&self) -> bool {
         self.hashes.is_empty()
     }
 
-    /// Forgets the features and keeps the memory, ready for the next item.
+    /// Removes all features and keeps the memory for the next item.
     pub fn clear(&mut self) {
         self.hashes.clear();
         self.weights.clear();
@@ -218,14 +217,14 @@ pub enum WeightError {
     /// A weight is infinite or not a number.
     #[error("feature {index} (counted from 0) has weight {weight}; weights must be finite numbers")]
     NotFinite {
-        /// Which feature, counted from 0.
+        /// The number of the feature, counted from 0.
         index: usize,
         /// Its weight.
         weight: f64,
     },
 }
 
-/// The `e` for which `2^e <= x < 2^(e + 1)`, of a finite `x > 0`; some number for zero.
+/// The `e` with `2^e <= x < 2^(e + 1)` for a finite `x > 0`; an arbitrary number for zero.
 fn exponent(x: f64) -> i32 {
     const MANTISSA_BITS: u32 = f64::MANTISSA_DIGITS - 1;
     let bits = x.to_bits();

@@ -1,7 +1,7 @@
-//! What is a fingerprint, how far apart are two of them, and how are they written?
+//! Fingerprints, their distances, and their written forms.
 //!
-//! [`Fingerprint`] is a fixed number of bits in 64-bit words; [`Width`] says how many of them
-//! count; [`Radius`] is an inclusive bound on the distance. Nothing here knows where bits come from.
+//! A [`Fingerprint`] is a fixed number of bits in 64-bit words. [`Width`] is how many of them count, and
+//! [`Radius`] is an inclusive bound on the distance. Nothing here knows where bits come from.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use bytemuck::{Pod, Zeroable};
 
 /// The bits of one item: bit `i` is bit `i % 64` of word `i / 64`.
 ///
-/// As a number, word 0 is the least significant one; as bytes, everything is little-endian.
+/// As a number, word 0 is the least significant; as bytes, everything is little-endian.
 /// A 32-bit fingerprint is a `Fingerprint<1>` whose upper half is zero.
 ///
 /// ```
@@ -27,31 +27,31 @@ impl<const WORDS: usize> Fingerprint<WORDS> {
     /// The fingerprint with no bit set.
     pub const ZERO: Self = Self([0; WORDS]);
 
-    /// How many bits this type holds.
+    /// The number of bits of the type.
     pub const BITS: u32 = 64 * WORDS as u32;
 
-    /// The number of bits in which the two differ (Hamming distance).
+    /// The number of bits in which two fingerprints differ (Hamming distance).
     #[inline]
     pub fn distance(&self, other: &Self) -> u32 {
         self.xor(other).ones()
     }
 
-    /// The bits in which the two differ.
+    /// The bits in which two fingerprints differ.
     #[inline]
     pub fn xor(&self, other: &Self) -> Self {
         Self(std::array::from_fn(|word| self.0[word] ^ other.0[word]))
     }
 
-    /// How many bits are set.
+    /// The number of bits set.
     #[inline]
     pub fn ones(&self) -> u32 {
         self.0.iter().map(|word| word.count_ones()).sum()
     }
 
-    /// Whether bit `index` is set.
+    /// Whether bit `index` is set; bits beyond the type are not.
     #[inline]
     pub fn bit(&self, index: u32) -> bool {
-        self.0[index as usize / 64] >> (index % 64) & 1 == 1
+        self.0.get(index as usize / 64).is_some_and(|word| word >> (index % 64) & 1 == 1)
     }
 
     /// The fingerprint as little-endian bytes, least significant word first.
@@ -66,8 +66,8 @@ impl<const WORDS: usize> Fingerprint<WORDS> {
         rest.is_empty().then(|| Self(words.map(u64::from_le_bytes)))
     }
 
-    /// The same bits in a type of another size: zeros are added, or words cut off, at the upper end.
-    /// For callers that learn the width at run time and keep all of them in the widest type.
+    /// The same bits in a type of another size: adds zeros, or cuts words off, at the upper end. For
+    /// callers that learn the width at run time and keep fingerprints in the widest type.
     ///
     /// ```
     /// use lookalike::Fingerprint;
@@ -80,9 +80,10 @@ impl<const WORDS: usize> Fingerprint<WORDS> {
         Fingerprint(std::array::from_fn(|word| self.0.get(word).copied().unwrap_or(0)))
     }
 
-    /// Cuts the lowest `width` bits into `parts` equal segments, least significant first.
+    /// Splits the lowest `width` bits into `parts` equal segments, least significant first.
     ///
-    /// A segment is a number, so it holds at most 64 bits; `parts` must divide the width.
+    /// A segment is a number, so it has at most 64 bits; `parts` must divide the width. Fails unless the
+    /// type has exactly as many words as the width needs.
     ///
     /// ```
     /// use lookalike::{Fingerprint, Width};
@@ -106,8 +107,8 @@ impl<const WORDS: usize> Fingerprint<WORDS> {
         (0..count).fold(0, |number, i| number | u64::from(self.bit(start + i)) << i)
     }
 
-    /// Reads a fingerprint as a person writes one: `0x` hex, `0b` binary, or decimal. As many digits 0
-    /// and 1 as the width has bits are binary, too.
+    /// Reads a fingerprint in `0x` hexadecimal, `0b` binary, or decimal form. Exactly as many digits 0
+    /// and 1 as the width has bits are also binary.
     ///
     /// ```
     /// use lookalike::{Fingerprint, Width};
@@ -146,7 +147,7 @@ impl<const WORDS: usize> Fingerprint<WORDS> {
         Ok(print)
     }
 
-    /// `self = self * factor + term` as one large number; returns what does not fit.
+    /// `self = self * factor + term` as one large number; returns the overflow.
     fn multiply_add(&mut self, factor: u64, term: u64) -> u64 {
         self.0.iter_mut().fold(term, |carry, word| {
             let wide = u128::from(*word) * u128::from(factor) + u128::from(carry);
@@ -155,40 +156,11 @@ impl<const WORDS: usize> Fingerprint<WORDS> {
         })
     }
 
-    /// `self = self / divisor` as one large number; returns the remainder.
-    fn divide(&mut self, divisor: u64) -> u64 {
-        self.0.iter_mut().rev().fold(0, |remainder, word| {
-            let wide = u128::from(remainder) << 64 | u128::from(*word);
-            *word = (wide / u128::from(divisor)) as u64;
-            (wide % u128::from(divisor)) as u64
-        })
-    }
-
-    /// `0x` and one hex digit for every four bits of `width`, most significant first.
+    /// `0x` and one hexadecimal digit for every four bits of `width`, most significant first.
     pub fn to_hex(&self, width: Width) -> String {
         let all: String = self.0.iter().rev().map(|word| format!("{word:016x}")).collect();
         let digits = width.bits() as usize / 4;
         format!("0x{}", &all[all.len().saturating_sub(digits)..])
-    }
-
-    /// `0b` and one digit for every bit of `width`, most significant first.
-    pub fn to_binary(&self, width: Width) -> String {
-        let all: String = self.0.iter().rev().map(|word| format!("{word:064b}")).collect();
-        let digits = width.bits() as usize;
-        format!("0b{}", &all[all.len().saturating_sub(digits)..])
-    }
-
-    /// The fingerprint as one decimal number.
-    pub fn to_decimal(&self) -> String {
-        const CHUNK: u64 = 10u64.pow(19);
-        let mut rest = *self;
-        let mut chunks = vec![rest.divide(CHUNK)];
-        while rest != Self::ZERO {
-            chunks.push(rest.divide(CHUNK));
-        }
-        let mut text = chunks.pop().unwrap_or(0).to_string();
-        text.extend(chunks.iter().rev().map(|chunk| format!("{chunk:019}")));
-        text
     }
 }
 
@@ -204,7 +176,7 @@ impl<const WORDS: usize> fmt::Debug for Fingerprint<WORDS> {
     }
 }
 
-/// All the digits of the type, most significant first, with `0x`.
+/// All digits of the type, most significant first, with `0x`.
 impl<const WORDS: usize> fmt::LowerHex for Fingerprint<WORDS> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("0x")?;
@@ -212,7 +184,7 @@ impl<const WORDS: usize> fmt::LowerHex for Fingerprint<WORDS> {
     }
 }
 
-/// How many bits of a fingerprint count.
+/// The number of bits of a fingerprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Width {
     /// 32 bits, in the lower half of one word.
@@ -254,18 +226,24 @@ impl Width {
         }
     }
 
-    /// The number of 64-bit words a fingerprint of this width takes.
+    /// The number of 64-bit words of a fingerprint of this width.
     pub const fn words(self) -> usize {
         self.bits().div_ceil(64) as usize
     }
 }
 
-/// The largest distance at which two fingerprints still count as alike. Always inclusive.
+/// The largest distance of fingerprints that match. Always inclusive.
+///
+/// ```
+/// use lookalike::Radius;
+///
+/// assert!(Radius::new(3).contains(3) && !Radius::new(3).contains(4));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Radius(u32);
 
 impl Radius {
-    /// Alike means: differ in at most `bits` bits.
+    /// Fingerprints match if they differ in at most `bits` bits.
     pub const fn new(bits: u32) -> Self {
         Self(bits)
     }
@@ -275,7 +253,7 @@ impl Radius {
         self.0
     }
 
-    /// Whether a distance is inside.
+    /// Whether a distance is within the radius.
     #[inline]
     pub const fn contains(self, distance: u32) -> bool {
         distance <= self.0
@@ -288,41 +266,41 @@ impl fmt::Display for Radius {
     }
 }
 
-/// Why a text is not a fingerprint, or a width or cut is not possible.
+/// Why a text is not a fingerprint, or a width or segmentation is impossible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FingerprintError {
     /// The text is not a decimal, `0x` hex or `0b` binary number.
     #[error("\"{text}\" is not a number; write a fingerprint as decimal, 0x hex or 0b binary")]
     NotANumber {
-        /// What was read.
+        /// The text.
         text: String,
     },
     /// The number needs more bits than the width has.
     #[error("{text} does not fit into {bits} bits; choose a larger width")]
     TooWide {
-        /// What was read.
+        /// The text.
         text: String,
-        /// The width it was read for.
+        /// The width in bits.
         bits: u32,
     },
-    /// No such width.
+    /// There is no such width.
     #[error("fingerprints have 32, 64, 128 or 256 bits, not {bits}")]
     Width {
-        /// What was asked for.
+        /// The number of bits.
         bits: u32,
     },
-    /// The bits cannot be cut into that many equal numbers.
+    /// The bits cannot be split into this number of equal segments.
     #[error("{bits} bits cannot be cut into {parts} equal segments of 1 to 64 bits")]
     Segments {
-        /// The width to be cut.
+        /// The width in bits.
         bits: u32,
-        /// The number of segments asked for.
+        /// The number of segments.
         parts: u32,
     },
 }
 
-/// Whether this is one digit 0 or 1 for every bit.
+/// Whether a text has exactly one digit, 0 or 1, for every bit.
 fn is_binary(text: &str, width: Width) -> bool {
     text.len() == width.bits() as usize && text.bytes().all(|digit| matches!(digit, b'0' | b'1'))
 }
@@ -343,15 +321,17 @@ mod tests {
         }
 
         #[test]
-        fn text_forms_read_back_as_the_same_bits(words: [u64; 4]) {
-            let wide = Fingerprint(words);
-            for text in [wide.to_hex(Width::Bits256), wide.to_binary(Width::Bits256), wide.to_decimal()] {
-                prop_assert_eq!(Fingerprint::<4>::parse(&text, Width::Bits256), Ok(wide));
+        fn text_forms_read_back_as_the_same_bits(number: u128, narrow: u32, wide: [u64; 4]) {
+            let print = Fingerprint([number as u64, (number >> 64) as u64]);
+            for text in [format!("{number}"), format!("{number:#x}"), format!("{number:#b}")] {
+                prop_assert_eq!(Fingerprint::<2>::parse(&text, Width::Bits128), Ok(print));
             }
-            let narrow = Fingerprint([words[0] & 0xffff_ffff]);
-            for text in [narrow.to_hex(Width::Bits32), narrow.to_binary(Width::Bits32), narrow.to_decimal()] {
-                prop_assert_eq!(Fingerprint::<1>::parse(&text, Width::Bits32), Ok(narrow));
+            let print = Fingerprint([u64::from(narrow)]);
+            for text in [format!("{narrow}"), format!("{narrow:#x}"), format!("{narrow:032b}")] {
+                prop_assert_eq!(Fingerprint::<1>::parse(&text, Width::Bits32), Ok(print));
             }
+            let wide = Fingerprint(wide);
+            prop_assert_eq!(Fingerprint::<4>::parse(&wide.to_hex(Width::Bits256), Width::Bits256), Ok(wide));
         }
 
         #[test]

@@ -1,70 +1,71 @@
-//! Which items share parts?
+//! Items that share parts.
 //!
-//! An item may own many short fingerprints, each of a part of it and with the place where the part
-//! was found: a [`Fragment`]. Two items share a part if fragments of both are within a radius;
-//! chance does that, too. But chance does not put many shared parts in the same places: a [`Shift`]
-//! says how places of one item become places of the other, and fragments that agree on it are
-//! counted.
+//! An item may have many [`Fragment`]s: short fingerprints of its parts, with their places. Two items
+//! share a part if fragments of both are within a radius. Chance also produces such matches, but it
+//! does not put many of them in consistent places. A [`Shift`] maps places of one item to places of the
+//! other, and the fragments that agree on one shift are counted.
 //!
-//! Finding and counting are apart. [`Fragments`] finds the items that share enough fragments to be
-//! worth a vote; [`FragmentSearch::vote`] counts, from the fragments of two items and a
-//! [`Background`] alone, so that no other item can change what it says.
+//! [`Fragments`] finds the items that share enough fragments to be candidates.
+//! [`FragmentSearch::vote`] counts the agreeing ones, from the fragments of two items and a
+//! [`Background`] alone, so no other item affects the result.
 //!
-//! Nothing here knows what items are: of images, places have two coordinates and a scale; of
-//! sound, one coordinate would do, the others staying 0.
+//! Nothing here knows what items are. Places in images have two coordinates and a scale; those in audio
+//! need one coordinate, and the others are 0.
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
 use rayon::prelude::*;
 
 use crate::{
-    AllPairs, Fingerprint, Kernel, Pairs, PairsError, Radius, Resources, StaticIndex,
-    hamming::scan::Columns, index::Search,
+    AllPairs, Fingerprint, Radius, Resources, StaticIndex,
+    hamming::{Kernel, scan::Columns},
+    index::Search,
+    pairs::{Pairs, PairsError},
 };
 
-/// A part of an item: its bits and where it is.
+/// A part of an item: its bits and its place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fragment {
-    /// What the part is like.
+    /// The fingerprint of the part.
     pub print: Fingerprint<1>,
-    /// Where it is.
+    /// Where the part is.
     pub place: Place,
 }
 
-/// Where a part of an item is, in the item's own units.
+/// The place of a part, in units of its item.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Place {
-    /// From left to right, or in time.
+    /// The position from left to right, or in time.
     pub x: f32,
-    /// From top to bottom.
+    /// The position from top to bottom.
     pub y: f32,
-    /// How large the part is, as the logarithm to base 2.
+    /// The binary logarithm of the size of the part.
     pub scale: f32,
 }
 
-/// How places of one item become places of another: turned a little, scaled, and moved.
+/// Maps places of one item to places of another: a rotation, a scaling, and a translation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shift {
     /// Scale times the cosine of the angle.
     pub cosine: f32,
     /// Scale times the sine of the angle.
     pub sine: f32,
-    /// What is added from left to right.
+    /// The translation from left to right.
     pub x: f32,
-    /// What is added from top to bottom.
+    /// The translation from top to bottom.
     pub y: f32,
 }
 
 impl Shift {
-    /// Everything stays where it is.
+    /// The identity.
     pub const NONE: Self = Self { cosine: 1.0, sine: 0.0, x: 0.0, y: 0.0 };
 
-    /// Where a point of the first item is in the second.
+    /// The point of the second item for a point of the first.
     pub fn map(&self, x: f32, y: f32) -> (f32, f32) {
         (self.cosine * x - self.sine * y + self.x, self.sine * x + self.cosine * y + self.y)
     }
 
-    /// From the second item back to the first; `None` if everything became one point.
+    /// The map from the second item to the first; `None` if all points become one.
     pub fn inverse(&self) -> Option<Self> {
         let square = self.cosine * self.cosine + self.sine * self.sine;
         if square < 1e-6 {
@@ -76,18 +77,17 @@ impl Shift {
         Some(Self { cosine, sine, x, y })
     }
 
-    /// How much larger things are in the second item.
+    /// The scale of the second item relative to the first.
     pub fn scale(&self) -> f32 {
         libm::hypotf(self.cosine, self.sine)
     }
 
-    /// How far things are turned, in degrees.
+    /// The angle of the rotation, in degrees.
     pub fn degrees(&self) -> f32 {
         libm::atan2f(self.sine, self.cosine).to_degrees()
     }
 
-    /// The one that maps these places best, in the sense of least squares; `None` if they are all
-    /// one.
+    /// The least-squares map between these places; `None` if all of them are one.
     fn fit(places: &[(Place, Place)]) -> Option<Self> {
         let count = places.len() as f32;
         let mean =
@@ -114,8 +114,8 @@ impl Shift {
     }
 }
 
-/// Fragments that are everywhere, in a logo or a frame, and say nothing about two items that share
-/// them. Empty unless the caller knows such fragments: no search adds any by itself.
+/// Common fragments, such as those of a logo or a frame, which are no evidence that two items are
+/// related. Empty unless the caller knows such fragments; no search adds any.
 ///
 /// ```
 /// use lookalike::{Fingerprint, fragments::Background};
@@ -131,7 +131,7 @@ pub struct Background {
 }
 
 impl Background {
-    /// Fragments with these bits are left out; others that are merely near them are not.
+    /// Excludes fragments with exactly these bits.
     pub fn new(prints: impl IntoIterator<Item = Fingerprint<1>>) -> Self {
         let mut prints: Vec<u64> = prints.into_iter().map(|print| print.0[0]).collect();
         prints.sort_unstable();
@@ -139,35 +139,35 @@ impl Background {
         Self { prints }
     }
 
-    /// The bits of the fragments that are left out, ascending.
+    /// The bits of the excluded fragments, ascending.
     pub fn prints(&self) -> impl Iterator<Item = Fingerprint<1>> {
         self.prints.iter().map(|&print| Fingerprint([print]))
     }
 
-    /// Whether fragments with these bits are left out.
+    /// Whether fragments with these bits are excluded.
     pub fn contains(&self, print: &Fingerprint<1>) -> bool {
         self.prints.binary_search(&print.0[0]).is_ok()
     }
 }
 
-/// How fragments of two items are compared.
+/// How the fragments of two items are compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FragmentSearch {
-    /// Fragments at most this far apart may be the same part.
+    /// The maximum distance of fragments that may show the same part.
     pub radius: Radius,
-    /// How far a place may be from where it should be, in units of places.
+    /// The maximum distance of a place from its expected one, in units of places.
     pub tolerance: f32,
-    /// How far scales may be from what they should be, as a logarithm to base 2.
+    /// The maximum difference of a scale from its expected one, as a binary logarithm.
     pub scale_tolerance: f32,
-    /// Fragments that must agree.
+    /// The minimum number of agreeing fragments.
     pub votes: u32,
 }
 
-/// Prints of the fragments of many items, one item after the other.
+/// The fingerprints of the fragments of many items, item by item.
 #[derive(Clone, Debug, Default)]
 pub struct Fragments {
     prints: Vec<Fingerprint<1>>,
-    /// By item, where its fragments end.
+    /// The end of the fragments of each item.
     ends: Vec<usize>,
 }
 
@@ -183,22 +183,22 @@ impl Fragments {
         self.ends.push(self.prints.len());
     }
 
-    /// How many fragments there are.
+    /// The number of fragments.
     pub fn len(&self) -> usize {
         self.prints.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no fragments.
     pub fn is_empty(&self) -> bool {
         self.prints.is_empty()
     }
 
-    /// What `judge` says of every two items, the earlier one first, that share enough fragments for
-    /// a vote to succeed, in order of the later one, then of the earlier one.
+    /// The results of `judge` for all pairs of items that share enough fragments for a vote to
+    /// succeed, called with the earlier item first, in order of the later, then of the earlier item.
     ///
-    /// Works on all threads of the current rayon pool. Takes time linear in the number of fragments
-    /// that are within the radius, and memory for those with different bits: a fragment that many
-    /// items have in the same bits is held once.
+    /// Uses all threads of the current rayon pool. Takes time linear in the number of pairs of
+    /// fragments within the radius, and memory for such pairs with different bits. Equal fragments of
+    /// many items are held once.
     pub fn sharing<T: Send>(
         &self,
         search: &FragmentSearch,
@@ -218,7 +218,8 @@ impl Fragments {
         Ok(judged.into_iter().flatten().collect())
     }
 
-    /// Items of these and of `others` that share enough fragments for a vote to succeed, in order.
+    /// Pairs of one of these items and one of `others` that share enough fragments for a vote to
+    /// succeed, in order.
     pub fn sharing_with(
         &self,
         others: &Self,
@@ -250,13 +251,13 @@ impl Fragments {
     }
 }
 
-/// Which items have fragments near this one? Fragments with the same bits are one kind.
+/// The items with fragments near a given one. Fragments with the same bits are one kind.
 struct Near {
-    /// By fragment, its kind.
+    /// The kind of each fragment.
     kinds: Vec<u32>,
-    /// By kind, where its items end, and the items, ascending.
+    /// The items of each kind, ascending.
     items: Lists,
-    /// By kind, where its neighbours end, and the kinds within the radius, itself included.
+    /// The kinds within the radius of each kind, including itself.
     neighbours: Lists,
 }
 
@@ -280,20 +281,20 @@ impl Near {
     }
 }
 
-/// Lists of numbers, one after the other.
+/// Lists of numbers in one buffer.
 struct Lists {
     ends: Vec<usize>,
     numbers: Vec<u32>,
 }
 
 impl Lists {
-    /// Of pairs of a list and a number, which are asked for twice.
+    /// From pairs of a list and a number; `pairs` is called twice.
     fn new<I: Iterator<Item = (u32, u32)>>(lists: usize, pairs: impl Fn() -> I) -> Self {
         let mut ends = vec![0; lists];
         pairs().for_each(|(list, _)| ends[list as usize] += 1);
         let mut sum = 0;
         for end in &mut ends {
-            // Where the list starts; each number moves it on to where the list ends.
+            // The start of the list. Each number advances it towards the end of the list.
             sum += std::mem::replace(end, sum);
         }
         let mut numbers = vec![0; sum];
@@ -312,15 +313,15 @@ impl Lists {
     }
 }
 
-/// Counts how many fragments of one item each earlier item shares.
+/// Counts the fragments of an item that each earlier item shares.
 struct Counts {
-    /// By item: 0 between two counts.
+    /// The count of each item; 0 between uses.
     of: Vec<u32>,
     seen: Vec<u32>,
 }
 
 impl Counts {
-    /// Earlier items that share at least this many fragments with the later one, ascending.
+    /// The earlier items that share at least this many fragments with the later one, ascending.
     fn partners(
         &mut self,
         fragments: &Fragments,
@@ -336,7 +337,7 @@ impl Counts {
                 let earlier = items.partition_point(|&item| (item as usize) < later);
                 shared.extend(&items[..earlier]);
             }
-            // However many of its fragments are near this one, it is one that agrees at most.
+            // Several fragments of an item near this one count once: at most one of them agrees.
             shared.sort_unstable();
             shared.dedup();
             for &item in &shared {
@@ -354,20 +355,20 @@ impl Counts {
     }
 }
 
-/// Counts how many fragments of one item each of some others shares.
+/// Counts the fragments of an item that each of some other items shares.
 pub(crate) struct Shared {
-    /// By other item: how many, and the last one that was counted.
+    /// For each other item, the count and the last fragment that was counted.
     of: Vec<(u32, usize)>,
     seen: Vec<u32>,
 }
 
 impl Shared {
-    /// With so many others.
+    /// For this number of other items.
     pub fn new(others: usize) -> Self {
         Self { of: vec![(0, usize::MAX); others], seen: Vec::new() }
     }
 
-    /// However many fragments of the other item are near this one, it counts once.
+    /// Counts a fragment once, even if several fragments of the other item are near it.
     pub fn add(&mut self, other: u32, fragment: usize) {
         let (count, last) = &mut self.of[other as usize];
         if *count == 0 {
@@ -378,7 +379,7 @@ impl Shared {
         }
     }
 
-    /// The items with at least this many, ascending; all counts start again.
+    /// The items with at least this count, ascending. Resets all counts.
     pub fn take(&mut self, votes: u32) -> impl Iterator<Item = u32> {
         let mut seen = std::mem::take(&mut self.seen);
         seen.retain(|&other| std::mem::take(&mut self.of[other as usize]).0 >= votes);
@@ -387,39 +388,38 @@ impl Shared {
     }
 }
 
-/// Matches that are tried as the one all others must follow from, at most: all there are, but for
-/// items that are much like themselves.
+/// The maximum number of matches that are tried as a reference for the others. Only repetitive items
+/// have more.
 const HYPOTHESES: usize = 256;
 
-/// Of these, from one bin before the next bin has its turn.
+/// The number of matches tried from one bin before the next bin.
 const HYPOTHESES_OF_A_BIN: usize = 8;
 
-/// Two fragments, of two items, that may be the same part.
+/// Fragments of two items that may show the same part.
 #[derive(Clone, Copy, Debug)]
 struct Match {
-    /// Their numbers in the two items.
+    /// The numbers of the fragments in their items.
     one: usize,
     two: usize,
     from: Place,
     to: Place,
-    /// How much larger the second one is, as a logarithm to base 2 and as a factor.
+    /// The relative size of the second one, as a binary logarithm and as a factor.
     grown: f32,
     factor: f32,
 }
 
 impl FragmentSearch {
-    /// The shift from `one` to `two` that most fragments agree on, and how many do, if they are
-    /// enough. Fragments of the [`Background`] do not count.
+    /// The shift from `one` to `two` that most fragments agree on, and their number; `None` if there
+    /// are too few. Fragments of the [`Background`] do not count.
     ///
-    /// Every fragment of one and every one of the other that are within the radius are a match. A
-    /// match says where all others must be: within the tolerance, and within 15 % of the distance
-    /// between them. Of those that are, one in each place counts, a place being as wide as the
-    /// tolerance. The match with the highest count wins, the first one of several. It is enough to
-    /// try 256: bins of about the same scale and shift are filled, and the fullest bins have their
-    /// turn first.
+    /// A match is a fragment of each item, within the radius of each other. A match predicts the
+    /// places of all others, up to the tolerance and 15 % of their distance from it. Among those that
+    /// are as predicted, one counts in each place, where a place is as wide as the tolerance. The
+    /// match with the highest count wins; of equal counts, the first. At most 256 matches are tried,
+    /// from bins of about the same scale and shift, the fullest bins first.
     ///
-    /// Places are measured in units of `two`: for an answer that does not depend on who is first,
-    /// give the two in an order of their own.
+    /// Tolerances are in units of `two`. For a symmetric result, give the items in an order that
+    /// depends on their content only.
     pub fn vote(
         &self,
         one: &[Fragment],
@@ -451,7 +451,7 @@ impl FragmentSearch {
         Some((Shift::fit(&places)?, most))
     }
 
-    /// All matches, by fragment of the first item, then of the second.
+    /// All matches, ordered by fragment of the first item, then of the second.
     fn matches(
         &self,
         one: &[Fragment],
@@ -482,7 +482,7 @@ impl FragmentSearch {
         matches
     }
 
-    /// The matches to try: of every bin in turn a few, the fullest bin first.
+    /// The matches to try: a few of every bin in turn, the fullest bin first.
     fn hypotheses(&self, matches: &[Match]) -> Vec<usize> {
         let mut bins: BTreeMap<[i32; 3], Vec<usize>> = BTreeMap::new();
         for (number, one) in matches.iter().enumerate() {
@@ -500,7 +500,7 @@ impl FragmentSearch {
         turns.into_iter().map(|(_, _, number)| number).collect()
     }
 
-    /// About how much larger, and about how far to the right and down.
+    /// The bin of a match: approximate scale and translation.
     fn bin(&self, one: &Match) -> [i32; 3] {
         let width = 4.0 * self.tolerance;
         [
@@ -510,7 +510,7 @@ impl FragmentSearch {
         ]
     }
 
-    /// Whether a second match follows from the scale and the place of the first.
+    /// Whether the scale and the place of the first match predict the second.
     fn agree(&self, one: &Match, two: &Match) -> bool {
         if (two.grown - one.grown).abs() > self.scale_tolerance {
             return false;
@@ -518,7 +518,7 @@ impl FragmentSearch {
         let (x, y) = (two.from.x - one.from.x, two.from.y - one.from.y);
         let right = two.to.x - (one.to.x + one.factor * x);
         let down = two.to.y - (one.to.y + one.factor * y);
-        // The farther away, the more a small error of the scale moves a place.
+        // A small error of the scale moves distant places more.
         length(right, down) <= self.tolerance + 0.15 * one.factor * length(x, y)
     }
 }
@@ -527,11 +527,11 @@ fn length(x: f32, y: f32) -> f32 {
     (x * x + y * y).sqrt()
 }
 
-/// Counts matches that stand in different places of both items.
+/// Counts matches in distinct places of both items.
 struct Places<'a> {
     sides: [&'a [Fragment]; 2],
     tolerance: f32,
-    /// By fragment, whether its place is taken.
+    /// Whether the place of each fragment is taken.
     taken: [Vec<bool>; 2],
 }
 
@@ -541,7 +541,7 @@ impl<'a> Places<'a> {
         Self { sides: [one, two], tolerance, taken }
     }
 
-    /// One after the other, each counts unless an earlier one stands in its place, in either item.
+    /// Counts each match in order, unless an earlier one has taken its place in either item.
     fn count<'m>(&mut self, matches: impl Iterator<Item = &'m Match>) -> u32 {
         self.taken.iter_mut().for_each(|taken| taken.fill(false));
         let mut count = 0;
@@ -550,8 +550,8 @@ impl<'a> Places<'a> {
                 continue;
             }
             count += 1;
-            // A match is dropped for the places of those before it, so marking theirs is enough:
-            // every match is looked at once.
+            // Only earlier matches exclude a match, so marking their places is enough and one pass
+            // suffices.
             for (place, (fragments, taken)) in
                 [from, to].into_iter().zip(self.sides.iter().zip(&mut self.taken))
             {

@@ -1,66 +1,67 @@
-//! Which items go together, and which of them stays?
+//! Groups of matching items, each with the item to keep.
 //!
-//! [`star`] groups are safe: every member is alike *its keeper*, so chains cannot glue strangers
-//! together. [`connected`] groups are all that hangs together by pairs. Both take items in the order
-//! in which the caller wants to keep them, and know numbers only.
+//! [`star`] groups are safe: every member matches *its keeper*, so a chain of pairs cannot join unrelated
+//! items. [`connected`] groups are the connected components of all pairs. Both take items in the order in
+//! which the caller prefers to keep them, and know item numbers only.
 
 use std::{collections::BTreeMap, iter::Peekable};
 
 use crate::{
-    AlikePairs, Closeness, PairsError,
-    alike::PackedPair,
+    Closeness,
+    alike::{AlikePairs, PackedPair},
+    pairs::PairsError,
     sorted::{InOrder, SortedIter},
 };
 
 /// Groups of at least two items, in order of their keepers' numbers.
 pub type Groups = Vec<Group>;
 
-/// Items that go together, and the one that stays.
+/// A group of items, and the one to keep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
-    /// The item that stays.
+    /// The item to keep.
     pub keep: u32,
     /// The others, ascending.
     pub members: Vec<Member>,
 }
 
-/// An item that goes, and why.
+/// An item to remove, and the reason.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Member {
     /// Its number.
     pub item: u32,
-    /// The item of its group that it is alike to: the keeper, unless only a chain leads there.
+    /// The item of its group that it matches: the keeper, unless only a chain of pairs leads there.
     pub alike: u32,
     /// How close the two are.
     pub closeness: Closeness,
 }
 
-/// Groups around keepers: items are taken in `order`; one that is paired with an earlier keeper belongs
-/// to the first such keeper in that order, otherwise it becomes a keeper.
+/// Groups around keepers. Items are taken in `order`: one that is paired with an earlier keeper belongs to
+/// the first such keeper; any other becomes a keeper itself.
 ///
-/// `items` is how many there are. An item that is not in `order` is in no group. Takes time linear
-/// in items and pairs, and memory for items only; equal items share the pairs of the first of them.
-/// Fails only if the pairs are in a temporary file that cannot be read, or need one to be sorted.
+/// `items` is the number of items. An item that is not in `order` is in no group. Takes time linear in
+/// items and pairs, and memory for items only; equal items share the pairs of the first of them. Fails
+/// only if a temporary file with pairs cannot be read or written.
 ///
 /// ```
-/// use lookalike::{AlikePair, AlikePairs, Closeness, groups};
+/// use lookalike::{Closeness, groups, search::{AlikePair, AlikePairs}};
 ///
-/// // 0 ~ 1 ~ 2: a chain. 0 and 2 are not alike, so both are kept.
+/// // A chain: 0 matches 1, and 1 matches 2. Both 0 and 2 are kept, because they do not match.
 /// let pair = |a, b, similarity| AlikePair { a, b, closeness: Closeness::similar(9, similarity) };
 /// let pairs = AlikePairs::from_pairs(vec![pair(0, 1, 0.6), pair(1, 2, 0.7)]);
 /// let groups = groups::star(3, &[0, 1, 2], &pairs)?;
 /// assert_eq!((groups.len(), groups[0].keep, groups[0].members[0].item), (1, 0, 1));
 ///
-/// // If item 1 is the one to keep, both others go.
+/// // If item 1 is preferred, both others are removed.
 /// let groups = groups::star(3, &[1, 0, 2], &pairs)?;
 /// assert_eq!((groups[0].keep, groups[0].members.len()), (1, 2));
-/// # Ok::<(), lookalike::PairsError>(())
+/// # Ok::<(), lookalike::pairs::PairsError>(())
 /// ```
 pub fn star(items: usize, order: &[u32], pairs: &AlikePairs) -> Result<Groups, PairsError> {
     let classes = Classes::new(items, order, pairs);
     let mut links = classes.links(pairs)?;
     let mut groups: Groups = Vec::new();
-    // By class: its keeper. Keepers tell all whom they are linked with; the first one counts.
+    // The keeper of each class: the first one that is linked with it.
     let mut first: Vec<Option<First>> = vec![None; items];
     for (rank, item) in classes.ranked(order) {
         let class = classes.of[item as usize] as usize;
@@ -89,10 +90,21 @@ struct First {
     closeness: Closeness,
 }
 
-/// Groups of all that hangs together by pairs; of each, the first in `order` stays.
+/// Connected components of pairs; the first item of each in `order` is kept.
 ///
-/// Two members may be strangers: a chain of pairs leads from one to the other. `items`, the cost and
-/// the failures are those of [`star`]; an item that is not in `order` is in no group and links nobody.
+/// Two members may be unrelated, joined only by a chain of pairs. `items`, the cost and the errors are
+/// those of [`star`]. An item that is not in `order` is in no group and links no others.
+///
+/// ```
+/// use lookalike::{Closeness, groups, search::{AlikePair, AlikePairs}};
+///
+/// let pair = |a, b| AlikePair { a, b, closeness: Closeness::within(1) };
+/// let pairs = AlikePairs::from_pairs(vec![pair(0, 1), pair(1, 2)]);
+/// let groups = groups::connected(3, &[0, 1, 2], &pairs)?;
+/// assert_eq!(groups[0].keep, 0);
+/// assert_eq!((groups[0].members[1].item, groups[0].members[1].alike), (2, 1));
+/// # Ok::<(), lookalike::pairs::PairsError>(())
+/// ```
 pub fn connected(items: usize, order: &[u32], pairs: &AlikePairs) -> Result<Groups, PairsError> {
     let classes = Classes::new(items, order, pairs);
     let components = Components::new(&classes, pairs)?;
@@ -108,7 +120,7 @@ pub fn connected(items: usize, order: &[u32], pairs: &AlikePairs) -> Result<Grou
             continue;
         };
         let group = &mut groups[group as usize];
-        // An equal item is the closest partner there is, and the one to name if it is the keeper.
+        // An equal item is the closest possible partner, and the one to name if it is the keeper.
         let first = order[classes.rank[class as usize] as usize];
         let equal = Partner {
             item: first,
@@ -125,7 +137,7 @@ pub fn connected(items: usize, order: &[u32], pairs: &AlikePairs) -> Result<Grou
     Ok(in_order(groups))
 }
 
-/// Members around the keepers that they are alike.
+/// Members with the keepers that they match.
 pub(crate) fn around_keepers(members: impl Iterator<Item = Member>) -> Groups {
     let mut of: BTreeMap<u32, Vec<Member>> = BTreeMap::new();
     members.for_each(|member| of.entry(member.alike).or_default().push(member));
@@ -140,19 +152,19 @@ fn in_order(mut groups: Groups) -> Groups {
     groups
 }
 
-/// Equal items as one *class* that is named for the first of them.
+/// Equal items as one *class*, which is named for the first of them.
 struct Classes {
-    /// By item: its class.
+    /// The class of each item.
     of: Vec<u32>,
-    /// By class: when the first of it is taken. [`NEVER`] if nobody is.
+    /// The rank of the first item taken of each class; [`NEVER`] if none is.
     rank: Vec<u32>,
-    /// By class: when the last of it is taken.
+    /// The rank of the last item taken of each class.
     last: Vec<u32>,
     /// Whether classes are taken in the order of their names.
     is_natural: bool,
 }
 
-/// The rank of those that are not taken.
+/// The rank of items that are not taken.
 const NEVER: u32 = u32::MAX;
 
 impl Classes {
@@ -171,19 +183,19 @@ impl Classes {
         Self { of, rank, last, is_natural }
     }
 
-    /// Whom to take when: every item of `order`, once.
+    /// The order of items without repeats.
     fn ranked(&self, order: &[u32]) -> impl Iterator<Item = (u32, u32)> {
         let mut taken = vec![false; self.of.len()];
         let all = (0..).zip(order.iter().copied());
         all.filter(move |&(_, item)| !std::mem::replace(&mut taken[item as usize], true))
     }
 
-    /// Whether someone of a class is taken.
+    /// Whether any item of a class is taken.
     fn is_taken(&self, class: u32) -> bool {
         self.rank[class as usize] != NEVER
     }
 
-    /// Links from the rank of a class to every class of which someone is taken later.
+    /// Links from the rank of a class to every class of which an item is taken later.
     fn links<'a>(&self, pairs: &'a AlikePairs) -> Result<Links<'a>, PairsError> {
         let later = |from: u32, to: u32| {
             let (rank, last) = (self.rank[from as usize], self.last[to as usize]);
@@ -202,16 +214,16 @@ impl Classes {
     }
 }
 
-/// Links in the order of the ranks from which they lead.
+/// Links, ordered by the ranks they start from.
 struct Links<'a> {
-    /// If classes are taken in the order of their names: all that lead to a later one.
+    /// All links to a later class, if classes are taken in the order of their names.
     near: Option<Peekable<SortedIter<'a, PackedPair>>>,
     /// All others.
     sorted: Peekable<InOrder<PackedPair>>,
 }
 
 impl Links<'_> {
-    /// The next one that leads from this rank or an earlier one.
+    /// The next link that starts from this rank or an earlier one.
     fn next_up_to(&mut self, rank: u32) -> Result<Option<PackedPair>, PairsError> {
         let is_up_to =
             |link: &Result<PackedPair, _>| link.as_ref().map_or(true, |link| link.a <= rank);
@@ -220,12 +232,12 @@ impl Links<'_> {
     }
 }
 
-/// Which classes hang together: a forest, in which a class leads to one that is taken earlier.
+/// Connected classes: a forest in which a class points to one that is taken earlier.
 struct Components {
     above: Vec<u32>,
 }
 
-/// Whom an item of a connected group is alike to.
+/// The item that a member of a connected group matches.
 #[derive(Clone, Copy)]
 struct Partner {
     item: u32,
@@ -234,7 +246,7 @@ struct Partner {
 }
 
 impl Partner {
-    /// The keeper before others, then the closest, then the earliest in the input.
+    /// The keeper is preferred, then the closest item, then the earliest in the input.
     fn is_better(self, other: Self) -> bool {
         if self.is_keeper != other.is_keeper {
             return self.is_keeper;
@@ -266,7 +278,7 @@ impl Components {
         self.above[late as usize] = early;
     }
 
-    /// The top of a class, with the way there halved for next time.
+    /// The root of a class, with path halving.
     fn root(&mut self, mut class: u32) -> u32 {
         while self.above[class as usize] != class {
             let above = self.above[class as usize];
@@ -281,7 +293,7 @@ impl Components {
         self.above[class as usize]
     }
 
-    /// By class: the best partner in another class, of those that are taken first of theirs.
+    /// The best partner of each class in another class, among those taken first in theirs.
     fn partners(
         &self,
         classes: &Classes,
@@ -314,7 +326,7 @@ impl Components {
 mod tests {
     use super::*;
     use crate::{
-        AlikePair,
+        alike::AlikePair,
         sorted::{MemoryBudget, Sorter},
     };
     use proptest::prelude::*;

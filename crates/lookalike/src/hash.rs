@@ -1,8 +1,8 @@
-//! How do the bytes of a feature become bits, the same on every machine and for ever?
+//! Hashes of bytes that are the same on every machine and never change.
 //!
-//! [`FeatureHash`] names the built-in byte hashes; [`spread`] widens a 64-bit hash to the words of
-//! a wider fingerprint; [`content`] tells whether two files hold the same bytes. A caller's own hash needs nothing from here: any `u64` is a feature hash.
-//! Published test values are in `vectors/hash.tsv`.
+//! [`FeatureHash`] names the built-in hashes of features. [`spread`] widens a 64-bit hash to the words
+//! of a wider fingerprint. [`content`] identifies the content of a file. The caller's own hashes need
+//! nothing from here: any `u64` is a feature hash. Published test values are in `vectors/hash.tsv`.
 
 mod short_md5;
 
@@ -17,8 +17,8 @@ pub use short_md5::short_md5s;
 
 /// The identity of some bytes: the first 128 bits of their BLAKE3 hash, as little-endian words.
 ///
-/// What has the same identity is taken for the same, and may be removed because of it. So this is a
-/// cryptographic hash: nobody can make two files that share it.
+/// Files with the same identity count as equal, and one may be removed because of the other. So this is
+/// a cryptographic hash: nobody can make two files that share it.
 ///
 /// ```
 /// assert_eq!(lookalike::hash::content(b""), [0xa6a1_f9f5_b949_13af, 0x49c9_dc36_ea4d_40a0]);
@@ -32,7 +32,7 @@ pub fn content(bytes: &[u8]) -> [u64; 2] {
 /// A byte hash whose output never changes.
 ///
 /// ```
-/// use lookalike::FeatureHash;
+/// use lookalike::hash::FeatureHash;
 ///
 /// let hash: FeatureHash = "xxh3".parse().unwrap();
 /// assert_eq!(hash.hash(0, b""), 0x2d06_8005_38d3_94c2);
@@ -46,8 +46,8 @@ pub fn content(bytes: &[u8]) -> [u64; 2] {
 pub enum FeatureHash {
     /// Two wide multiplications for up to 16 bytes, with a 64-bit seed: the default.
     ///
-    /// The only one that hashes every token of a text once, and makes the hash of neighbours from
-    /// theirs ([`shingle_hashes`](crate::extract::text::shingle_hashes)); the others hash all the
+    /// The only one that hashes every token of a text once and computes the hash of a run of neighbours
+    /// from theirs ([`shingle_hashes`](crate::extract::text::shingle_hashes)). The others hash all
     /// bytes of each feature.
     #[default]
     Mix,
@@ -90,7 +90,7 @@ impl FeatureHash {
         }
     }
 
-    /// How many bits of a seed count; a larger seed is refused by [`check_seed`](Self::check_seed).
+    /// The number of bits of a seed. [`check_seed`](Self::check_seed) rejects larger ones.
     pub const fn seed_bits(self) -> u32 {
         match self {
             Self::Mix | Self::Xxh3 | Self::Jenkins => 64,
@@ -99,7 +99,7 @@ impl FeatureHash {
         }
     }
 
-    /// Refuses a seed of which [`hash`](Self::hash) would ignore a part.
+    /// An error if [`hash`](Self::hash) would ignore part of the seed.
     pub fn check_seed(self, seed: u64) -> Result<(), HashError> {
         let used = u64::BITS - seed.leading_zeros();
         let bits = self.seed_bits();
@@ -114,10 +114,10 @@ impl FeatureHash {
 
     /// The hash of `bytes` for a fingerprint of `WORDS` words.
     ///
-    /// Word 0 is [`hash`](Self::hash); words the hash does not supply itself come from [`spread`].
+    /// Word 0 is [`hash`](Self::hash). Words that the hash does not supply come from [`spread`].
     ///
     /// ```
-    /// use lookalike::FeatureHash;
+    /// use lookalike::hash::FeatureHash;
     ///
     /// let [low, _] = FeatureHash::Xxh3.words::<2>(0, b"feature");
     /// assert_eq!(low, FeatureHash::Xxh3.hash(0, b"feature"));
@@ -132,7 +132,7 @@ impl FeatureHash {
         words
     }
 
-    /// What the hash itself supplies: 64 bits, and 64 more if it has them.
+    /// The bits that the hash supplies: 64, and 64 more if it has them.
     #[inline]
     fn native(self, seed: u64, bytes: &[u8]) -> (u64, Option<u64>) {
         match self {
@@ -174,9 +174,9 @@ pub enum HashError {
     /// No hash has that name.
     #[error("there is no hash \"{name}\"; did you mean {nearest}?")]
     Unknown {
-        /// What was asked for.
+        /// The name.
         name: String,
-        /// The valid name that looks most like it.
+        /// The nearest valid name.
         nearest: &'static str,
     },
     /// The seed has more bits than the hash takes.
@@ -184,9 +184,9 @@ pub enum HashError {
     Seed {
         /// The hash.
         hash: FeatureHash,
-        /// The seed asked for.
+        /// The seed.
         seed: u64,
-        /// How many bits the hash takes.
+        /// The number of bits of a seed of this hash.
         bits: u32,
     },
 }
@@ -210,7 +210,7 @@ pub fn spread<const WORDS: usize>(hash: u64) -> [u64; WORDS] {
     })
 }
 
-/// 2^64 divided by the golden ratio, made odd.
+/// 2^64 divided by the golden ratio, rounded to an odd number.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The finalizer of SplitMix64 (Steele, Lea, Flood 2014; constants of Vigna's C version).
@@ -221,11 +221,11 @@ pub(crate) const fn splitmix64(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// The first odd words of the fraction of pi: numbers with nothing up their sleeve.
+/// The first odd words of the fraction of pi: nothing-up-my-sleeve numbers.
 const PI: [u64; 4] =
     [0x243f_6a88_85a3_08d3, 0x4528_21e6_38d0_1377, 0xc0ac_29b7_c97c_50dd, 0x3f84_d5b5_b547_0917];
 
-/// The base of the number that a run of tokens is, for [`mix_run`].
+/// The base of the number whose digits are the tokens of a run, for [`mix_run`].
 pub(crate) const RUN_BASE: u64 = 0x9216_d5d9_8979_fb1b;
 
 /// The hash of some bytes by [`FeatureHash::Mix`] without a seed.
@@ -242,35 +242,35 @@ pub(crate) fn mix(bytes: &[u8]) -> u64 {
     mix_length(hash, bytes.len())
 }
 
-/// One block of 16 bytes, little-endian, the last one filled up with zeros.
+/// Mixes in a block of 16 bytes, little-endian; the last one is padded with zeros.
 #[inline]
 pub(crate) const fn mix_block(hash: u64, block: u128) -> u64 {
     let block = block ^ ((PI[1] as u128) << 64 | PI[0] as u128);
     fold(hash ^ block as u64, (block >> 64) as u64)
 }
 
-/// The first bytes of a block, as if the others were zero.
+/// The first bytes of a block; the others become zero.
 #[inline(always)]
 pub(crate) const fn first_bytes(block: u128, length: usize) -> u128 {
     block & OF_LENGTH[length].first
 }
 
-/// [`mix`] of up to 16 bytes, zeros behind them.
+/// [`mix`] of up to 16 bytes, padded with zeros.
 #[inline(always)]
 pub(crate) const fn mix_short(block: u128, length: usize) -> u64 {
     fold(mix_block(0, block) ^ PI[2], OF_LENGTH[length].factor)
 }
 
-/// What is to be known of a length up to 16.
+/// Constants for a length up to 16.
 #[repr(align(32))]
 struct Length {
-    /// Which bits of a block count.
+    /// The bits of a block that count.
     first: u128,
-    /// What [`mix_length`] multiplies by.
+    /// The factor in [`mix_length`].
     factor: u64,
 }
 
-/// How many lengths have an entry: those above 16 mean nothing, but are found without a test.
+/// The number of lengths with an entry. Those above 16 have no meaning, but need no bounds check.
 pub(crate) const LENGTHS: usize = 32;
 
 static OF_LENGTH: [Length; LENGTHS] = {
@@ -284,25 +284,25 @@ static OF_LENGTH: [Length; LENGTHS] = {
     lengths
 };
 
-/// The end of [`mix`].
+/// The last step of [`mix`].
 #[inline]
 pub(crate) const fn mix_length(hash: u64, length: usize) -> u64 {
     fold(hash ^ PI[2], length as u64 ^ PI[3])
 }
 
-/// The hash of a run of several tokens, whose hashes are the digits of a number to [`RUN_BASE`].
+/// The hash of a run of several tokens, whose hashes are the digits of a number in base [`RUN_BASE`].
 #[inline]
 pub(crate) const fn mix_run(sum: u64) -> u64 {
     fold(sum ^ PI[0], PI[2])
 }
 
-/// Another hash of the same feature for every seed; no seed changes nothing.
+/// A different hash of the same feature for every seed; seed 0 changes nothing.
 #[inline]
 pub(crate) const fn seeded(hash: u64, seed: u64) -> u64 {
     if seed == 0 { hash } else { splitmix64(hash ^ seed) }
 }
 
-/// Both halves of the product, one over the other.
+/// Both halves of the product, combined by exclusive or.
 #[inline]
 const fn fold(a: u64, b: u64) -> u64 {
     let product = a as u128 * b as u128;
@@ -373,7 +373,7 @@ fn lookup3(seed: u64, bytes: &[u8]) -> u64 {
     let start = 0xdead_beef_u32.wrapping_add(bytes.len() as u32).wrapping_add(seed as u32);
     let mut state = [start, start, start.wrapping_add((seed >> 32) as u32)];
 
-    // The last block, even a full one, is mixed by `final` alone; no bytes at all by nothing.
+    // The last block, even a full one, is mixed only by `final`; empty input is not mixed.
     let last_size = if bytes.is_empty() { 0 } else { (bytes.len() - 1) % 12 + 1 };
     let (blocks, last) = bytes.split_at(bytes.len() - last_size);
     for block in blocks.as_chunks::<12>().0 {
@@ -397,7 +397,7 @@ fn lookup3_add(state: &mut [u32; 3], block: &[u8; 12]) {
     }
 }
 
-/// `mix(a, b, c)`: six steps, the roles moving round.
+/// `mix(a, b, c)`: six steps with rotating roles.
 fn lookup3_mix([a, b, c]: &mut [u32; 3]) {
     let step = |x: &mut u32, y: &mut u32, z: &mut u32, rotation| {
         *x = x.wrapping_sub(*z) ^ z.rotate_left(rotation);
@@ -411,7 +411,7 @@ fn lookup3_mix([a, b, c]: &mut [u32; 3]) {
     step(c, a, b, 4);
 }
 
-/// `final(a, b, c)`: seven steps, the roles moving round.
+/// `final(a, b, c)`: seven steps with rotating roles.
 fn lookup3_final([a, b, c]: &mut [u32; 3]) {
     let step = |x: &mut u32, y: u32, rotation| {
         *x = (*x ^ y).wrapping_sub(y.rotate_left(rotation));

@@ -1,42 +1,42 @@
-//! Which items may be alike, when there are too many to compare each with each?
+//! Keys of feature sets: similar sets share one with a known probability (MinHash, Broder 1997).
 //!
-//! Items with a common *key* may. A key is made of the least of all features by some order of its
-//! own, the same for every item: two sets have the same least feature with a probability that is
-//! their similarity (MinHash, Broder 1997). A *band* asks for several such at once, to keep
-//! strangers apart, and there are many bands, so that alike items agree in one. The recall is known.
-//! Nothing here knows what features are.
+//! Under a random order of all features, two sets have the same least feature with a probability that
+//! is their similarity. A *key* combines the least features under several orders, so unrelated sets
+//! rarely share one. Every set has a key for each of many *bands*, so similar sets share at least one.
+//! The recall follows from the numbers of both. Nothing here knows what features are.
 
 use std::ops::Range;
 
 use crate::{
-    Kernel,
-    hamming::lanes::{Lanes, Task},
+    hamming::{
+        Kernel,
+        lanes::{Lanes, Task},
+    },
     verify::TWICE,
 };
 
-/// How keys are made: in every band from the least features by some orders.
+/// The number of keys of a set, and of least features in each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Keys {
-    /// How many keys an item has.
+    /// The number of keys of a set.
     pub bands: usize,
-    /// How many least features make a key.
+    /// The number of least features in a key.
     pub rows: usize,
 }
 
-/// Least features of a key: three keep most unrelated items apart, and similar ones together.
+/// Least features in a key: with three, most unrelated sets share none, and similar ones share some.
 const ROWS: usize = 3;
 
-/// More keys than this take longer than comparing everything.
+/// With more keys than this, comparing everything is faster.
 const MAX_BANDS: f64 = 10_000.0;
 
-/// Orders that are looked at together.
+/// The number of orders processed together.
 const TOGETHER: usize = 64;
 
 impl Keys {
-    /// Keys that at least `recall` of all pairs of this similarity have in common.
+    /// Keys with which at least the share `recall` of all pairs of this similarity have one in common.
     ///
-    /// Orders that are multiplications are not quite random, so half as many pairs are given up as
-    /// allowed.
+    /// Multiplications are not quite random orders, so only half of the allowed misses are used.
     pub fn for_recall(similarity: f64, recall: f64) -> Self {
         let rows = ROWS;
         let missed = ((1.0 - recall) / 2.0).clamp(f64::EPSILON, 0.5);
@@ -66,14 +66,14 @@ pub(crate) struct Bands {
 }
 
 impl Bands {
-    /// How many keys are made.
+    /// The number of keys.
     pub fn len(&self) -> usize {
         self.orders.len() / self.rows
     }
 
     /// Writes the keys of a set.
     ///
-    /// Features with the bit `TWICE` count twice, as if another feature came with each.
+    /// A feature with the bit `TWICE` counts twice, as if it were two features.
     pub fn write(&self, set: &[u32], keys: &mut [u32], kernel: Kernel) {
         let mut least = vec![u32::MAX; self.orders.len()];
         for (orders, least) in self.orders.chunks(TOGETHER).zip(least.chunks_mut(TOGETHER)) {
@@ -85,7 +85,7 @@ impl Bands {
     }
 }
 
-/// The least of all features, for some orders.
+/// Computes the least feature of a set under some orders.
 struct Least<'a> {
     set: &'a [u32],
     orders: &'a [u32],
@@ -111,7 +111,8 @@ impl Task for Least<'_> {
     }
 }
 
-/// An order is multiplication by an odd number: it takes every feature somewhere else.
+/// Updates the least features by one more. An order is multiplication by an odd number, which permutes
+/// all features.
 #[inline(always)]
 fn look(feature: u32, orders: &[u32; TOGETHER], least: &mut [u32; TOGETHER]) {
     for (least, order) in least.iter_mut().zip(orders) {
@@ -119,7 +120,7 @@ fn look(feature: u32, orders: &[u32; TOGETHER], least: &mut [u32; TOGETHER]) {
     }
 }
 
-/// Every bit of a number decides every bit of this (the finalizer of MurmurHash3).
+/// A hash of a number in which every bit depends on every bit (the finalizer of MurmurHash3).
 #[inline(always)]
 fn mixed(number: u32) -> u32 {
     let number = (number ^ number >> 16).wrapping_mul(0x85eb_ca6b);
@@ -130,7 +131,7 @@ fn mixed(number: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::FeatureSet;
+    use crate::verify::FeatureSet;
 
     /// Two sets of about `size` features that share a part.
     fn sets(seed: u32, size: u32, shared: u32) -> [FeatureSet; 2] {
@@ -142,7 +143,7 @@ mod tests {
     }
 
     fn share(one: &FeatureSet, two: &FeatureSet) -> f64 {
-        f64::from(crate::Verify::DEFAULT.compare(one, two))
+        f64::from(crate::verify::Verify::DEFAULT.compare(one, two))
     }
 
     #[test]

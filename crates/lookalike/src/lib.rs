@@ -1,60 +1,88 @@
-//! Finds near-duplicates: everything within the radius you state, missing nothing.
+//! Finds near-duplicates: texts, images, and everything else that has fingerprints.
 //!
 //! # The problem
 //!
-//! A pile of texts, pages or images holds copies that are not quite copies. Comparing each with each
-//! takes half a billion comparisons for a mere 32,000 items. So every item becomes a *fingerprint*, a
-//! few bits in which alike items differ little, and two questions remain: *which pairs differ in at
-//! most k bits?* and *what is within k bits of this?* This crate answers both, exactly.
+//! A pile of documents or photographs holds copies that are not quite equal. Comparing only 32,000 items
+//! exhaustively takes half a billion comparisons. So every item becomes a *digest*: fingerprints of 32 to
+//! 256 bits, in which similar items differ little, and the evidence that decides. Searches find all pairs
+//! that match without comparing all of them, and say whether the answer is exact.
 //!
-//! # The line
+//! # The pipeline
 //!
 //! ```text
-//! text ─► extract ─► features ─► fingerprint ─┬─► pairs   which ones are alike?
-//!                                             └─► index   what is like this one?
+//! item ─► digest ─► candidates ─► verify ─► pairs or groups
+//!           └─────► collection ─► matches
 //! ```
 //!
-//! | module | question |
-//! |---|---|
-//! | [`extract`] | What is an item made of? Runs of words, characters, bytes, tokens of code. |
-//! | [`features`], [`hash`], [`simhash`](mod@simhash) | How do weighted features become bits? |
-//! | [`recipe`] | Which choices decide the bits? [`Preset`]s are recipes with a name and a radius. |
-//! | [`verify`] | What must two items have in common? |
-//! | [`pairs`] | Which pairs differ in at most k bits? |
-//! | [`index`] | What is within k bits of this? |
-//! | [`hamming`] | How are many distances computed at once? |
+//! | step | what happens | where |
+//! |---|---|---|
+//! | digest | a [`Kind`] turns an item into a [`Digest`] by its [`Recipe`] | [`kind`], [`recipe`], [`extract`], [`digest`] |
+//! | candidates, verify | a [`Search`] finds candidates, and the kind judges them | [`search`], [`verify`] |
+//! | groups | matching items belong to a keeper | [`search::Stars`], [`groups`] |
+//! | collection | a durable, searchable set of digests | [`collection`] |
+//! | the engine | exact searches of fingerprints within a radius | [`pairs`], [`index`], [`hamming`] |
 //!
-//! Enter where you like: with text, with features of your own, or with fingerprints you already have.
-//!
-//! # Alike texts
+//! # Similar texts
 //!
 //! ```
-//! use lookalike::{Preset, all_pairs};
+//! use lookalike::{
+//!     Kind, Preset, Resources, Search,
+//!     digest::Digests,
+//!     kind::{Asked, Input, Purpose, text::TextKind},
+//! };
 //!
-//! let texts = [
+//! let kind = TextKind::of(Preset::named("words")?);
+//! let resources = Resources::new();
+//! let mut digests = Digests::new(kind.shape(), &resources);
+//! let mut digester = kind.digester();
+//! for text in [
 //!     "The ferry to the island leaves at nine in the morning from the north end of the harbour.",
 //!     "Boil the potatoes in their skins, let them cool, and slice them as thin as you can.",
 //!     "The ferry to the island leaves at ten in the morning, from the north end of the harbour!",
-//! ];
-//! let Preset { recipe, radius, .. } = Preset::named("bare")?;
-//! let prints: Vec<_> =
-//!     texts.iter().map(|text| recipe.fingerprint(text).expect("each has some words")).collect();
+//! ] {
+//!     digests.push(&digester.digest(Input::Text(text))?.0)?;
+//! }
+//! digests.seal()?;
 //!
-//! let mut alike = Vec::new();
-//! all_pairs(&prints, *radius, |pair| alike.push((pair.a, pair.b)))?;
-//! assert_eq!(alike, [(0, 2)]);
+//! let criteria = kind.criteria(&Asked::default(), Purpose::List)?;
+//! let search = Search::new(&kind, &criteria, &resources);
+//! let pairs = search.pairs(&digests)?.pairs.to_vec()?;
+//! assert_eq!((pairs[0].a, pairs[0].b, pairs.len()), (0, 2, 1));
+//!
+//! // Which texts can be removed if later ones are preferred? This lists no pairs.
+//! let groups = search.stars(&digests, &[2, 1, 0])?.groups;
+//! assert_eq!((groups[0].keep, groups[0].members[0].item), (2, 0));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! `2` is the number of 64-bit words of a fingerprint: 1 for 32 and 64 bits, 2 for 128, 4 for 256. A text
-//! without any feature has no fingerprint; otherwise all empty texts would be alike.
+//! # Fingerprints
 //!
-//! # Features of your own
-//!
-//! Anything that can be listed can be fingerprinted: hash each feature, give it a weight.
+//! A [`Recipe`] makes fingerprints, and [`AllPairs`] finds all pairs of them within a radius.
 //!
 //! ```
-//! use lookalike::{Feature, FeatureHash, Features, simhash};
+//! use lookalike::{AllPairs, Preset};
+//!
+//! let Preset { recipe, radius, .. } = Preset::named("bare")?;
+//! let texts = ["red and green and blue", "one two three", "Red, and green, and blue!"];
+//! let prints = texts.map(|text| recipe.fingerprint(text).expect("each text has words"));
+//!
+//! let pairs = AllPairs::new(*radius).run(&prints)?;
+//! assert_eq!(pairs.equal_groups().collect::<Vec<_>>(), [[0, 2]]);
+//! assert!(pairs.near().is_empty());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A text without features has no fingerprint; otherwise all empty texts would match. `Fingerprint<4>` is
+//! the widest type. [`Fingerprint::resize`] makes narrower ones, with which searches are faster and take
+//! less memory: `Fingerprint<1>` for 32 and 64 bits, `Fingerprint<2>` for 128.
+//!
+//! # Your own features
+//!
+//! Hash each feature and give it a weight; [`simhash()`] makes a fingerprint of anything that can be
+//! listed.
+//!
+//! ```
+//! use lookalike::{features::{Feature, Features}, hash::FeatureHash, simhash};
 //!
 //! let print = |words: &[(&str, i32)]| {
 //!     let feature = |&(word, weight): &(&str, i32)| {
@@ -68,30 +96,7 @@
 //! assert!(soup.distance(&more) < soup.distance(&cake));
 //! ```
 //!
-//! # Fingerprints you already have
-//!
-//! ```
-//! use lookalike::{AllPairs, Fingerprint, Radius};
-//!
-//! let prints = [0b0000_0000, 0b1111_0000, 0b0000_0111, 0b1111_0000].map(|bits| Fingerprint([bits]));
-//! let answer = AllPairs::new(Radius::new(3)).run(&prints)?;
-//!
-//! // Different fingerprints, each standing by its first item, and groups of equal ones.
-//! assert_eq!(answer.near().iter().map(|p| (p.a, p.b, p.distance)).collect::<Vec<_>>(), [(0, 2, 3)]);
-//! assert_eq!(answer.equal_groups().collect::<Vec<_>>(), [[1, 3]]);
-//!
-//! // Or pair by pair, as `all_pairs` reports them.
-//! let mut pairs = Vec::new();
-//! answer.for_each(|pair| pairs.push((pair.a, pair.b)));
-//! assert_eq!(pairs, [(0, 2), (1, 3)]);
-//! # Ok::<(), lookalike::PairsError>(())
-//! ```
-//!
-//! [`AllPairs`] also takes [`Resources`] (a memory limit with a folder for what does not fit, and who
-//! watches), a number of blocks if you want the classic plan, and a [`Workspace`] if you search often; [`AllPairs::collector`] takes fingerprints as they arrive; [`AllPairs::plan`] says how the
-//! answer would be found.
-//!
-//! # Searching
+//! # One query at a time
 //!
 //! ```
 //! use lookalike::{Fingerprint, MutableIndex, Radius, StaticIndex, index::Search};
@@ -106,37 +111,35 @@
 //! assert!(index.any(&Fingerprint([0b1000]), Radius::new(1))?);
 //! index.remove(id);
 //! assert!(!index.any(&Fingerprint([0b1000]), Radius::new(1))?);
-//! # Ok::<(), lookalike::IndexError>(())
+//! # Ok::<(), lookalike::index::IndexError>(())
 //! ```
 //!
-//! Both can be saved and opened again. Ask many queries at once with [`Search::search_batch`](index::Search::search_batch): it waits
-//! for memory once for many of them.
+//! [`Search::search_batch`](index::Search::search_batch) answers many queries faster than one by one. A
+//! [`Collection`] keeps digests with ids in a folder, survives a crash, and verifies what it finds.
 //!
-//! # What you can rely on
+//! # Guarantees
 //!
-//! - **Exact.** Everything within the radius is found, each pair once. A radius is inclusive.
-//! - **Deterministic.** The same input gives the same bits, pairs and order: on every machine, with
-//!   every [`Kernel`], for any number of threads. Bits are fixed by golden vectors; other bits would be
-//!   a new recipe version.
-//! - **Quiet.** The library prints nothing and starts no threads: it works on the rayon pool it is
-//!   called in (`pool.install(|| ...)`).
+//! - **Exact.** A search of fingerprints finds everything within the radius, each pair once. A search of a
+//!   kind says whether it is exact, or the recall to expect ([`search::Recall`]). Radii are inclusive.
+//! - **Deterministic.** The same input gives the same bits, pairs and order, on every machine, with every
+//!   [`Kernel`](hamming::Kernel) and any number of threads. Golden vectors fix the bits; different bits
+//!   are a new version of a recipe.
+//! - **Quiet.** The library prints nothing, reads no environment, and starts no threads: it uses the rayon
+//!   pool that it is called in (`pool.install(|| ...)`).
 //!
 //! # Limits
 //!
-//! - One run or index holds at most [`u32::MAX`] items.
-//! - Found pairs are held in memory, beyond the memory limit of [`Resources`].
-//! - Exact is about fingerprints: whether two texts *are* alike is as good as the recipe. Its radius is
-//!   where they are taken for alike.
-//! - A radius of about a quarter of the bits or more is too wide for tables: then each is compared with
-//!   each, as fast as bits can be counted, but quadratically.
-//! - Fingerprints of different recipes must never be compared. Keep the [`Recipe`] with them.
+//! - A search or an index holds at most [`u32::MAX`] items.
+//! - Pairs that [`AllPairs`] finds are in memory, beyond the memory limit of [`Resources`].
+//! - A radius of about a quarter of the bits or more is too wide for tables. Fingerprints are then compared
+//!   exhaustively, which is fast but quadratic.
+//! - Fingerprints of different recipes must never be compared. Store the [`Recipe`] with them.
 //!
 //! # Cargo features
 //!
-//! - `dictionary`: Chinese words by dictionary, and the preset `keywords`. Off by default: it brings
-//!   some 5 MB of tables.
-//! - `image`: images, from files to alike pairs ([`ImageKind`], [`extract::image`]). Off by default: it
-//!   brings decoders.
+//! - `collection` (default): durable collections.
+//! - `image`: images, from files to matching pairs ([`kind::image`], [`extract::image`]); brings decoders.
+//! - `dictionary`: Chinese words from a dictionary, and the preset `keywords`; brings about 5 MB of tables.
 
 mod alike;
 mod closeness;
@@ -147,7 +150,7 @@ pub mod digest;
 mod equal;
 pub mod extract;
 pub mod features;
-mod fingerprint;
+pub mod fingerprint;
 pub mod fragments;
 pub mod groups;
 pub mod hamming;
@@ -156,49 +159,30 @@ pub mod index;
 mod keys;
 pub mod kind;
 mod listing;
-mod model;
+pub mod model;
 mod overlap;
 pub mod pairs;
 pub mod recipe;
 mod resources;
-mod search;
+pub mod search;
 pub mod simhash;
 mod sorted;
 pub mod spelling;
-mod stop_words;
+pub mod stop_words;
 #[cfg(test)]
 mod vectors;
 pub mod verify;
 
-pub(crate) use alike::Nearest;
-pub use alike::{AlikePair, AlikePairs, Equals};
 pub use closeness::Closeness;
 #[cfg(feature = "collection")]
-pub use collection::{AddRule, Added, Collection, CollectionError, NewItem, StoredItem};
-pub use digest::{Digest, Digests, Facts, Fidelity, Shape};
-pub use extract::{ExtractError, Shingles, Unit};
-pub use features::{Feature, Features, WeightError};
-pub use fingerprint::{Fingerprint, FingerprintError, Radius, Width};
-pub use hamming::Kernel;
-pub use hash::{FeatureHash, HashError};
-pub use index::{IndexError, LinearIndex, Match, MutableIndex, StaticIndex};
-#[cfg(feature = "collection")]
-pub use kind::RecipeText;
-#[cfg(feature = "image")]
-pub use kind::image::ImageKind;
-pub use kind::{
-    Asked, Criteria, Digester, Input, Kind, Lookup, Parts, Purpose, Reach, ReadSeek, Reads,
-    Registration, Registry, Scale, Settings, Unfit, UsageError,
-    hash::HashKind,
-    text::{LostWords, TextKind},
-};
-pub use model::{Learner, Model, ModelError};
-pub use pairs::{AllPairs, Pair, Pairs, PairsError, Plan, Workspace, all_pairs};
-#[cfg(feature = "image")]
-pub use recipe::{ImageMethod, ImagePreset, ImageQuality, ImageRecipe};
-pub use recipe::{Preset, Quality, Recipe, RecipeError, Weighting};
+pub use collection::Collection;
+pub use digest::{Digest, Facts};
+pub use fingerprint::{Fingerprint, Radius, Width};
+pub use index::{MutableIndex, StaticIndex};
+pub use kind::{Criteria, Kind, Unfit};
+pub use pairs::AllPairs;
+pub use recipe::{Preset, Recipe};
 pub use resources::Resources;
-pub use search::{Compared, Found as SearchFound, Pairs as AllAlike, Recall, Search, Stars};
+pub use search::{Pairs, Search};
 pub use simhash::simhash;
-pub use stop_words::{Language, StopWords, StopWordsError};
-pub use verify::{FeatureSet, Level, Measure, Similarity, Verify, VerifyError};
+pub use verify::Level;

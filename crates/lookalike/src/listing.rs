@@ -8,8 +8,8 @@
 use std::iter::Peekable;
 
 use crate::{
-    AlikePair, Closeness, Equals,
-    alike::PackedPair,
+    Closeness,
+    alike::{AlikePair, Equals, PackedPair},
     equal::EqualGroups,
     pairs::PairsError,
     sorted::{MemoryBudget, Sorter},
@@ -161,7 +161,7 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{AlikePairs, sorted::Sorted};
+    use crate::{alike::AlikePairs, sorted::Sorted};
 
     /// Items by fingerprint value; near are values that differ by one.
     fn listed(

@@ -1,8 +1,7 @@
-//! How rare is a feature in other texts?
+//! Corpus models: how rare a feature is in other texts.
 //!
-//! A [`Model`] knows in how many of the texts it was learned from each feature is; it is learned
-//! once from a sample of common texts, saved, and opened by everyone who weighs by it. It knows
-//! features by their hashes only.
+//! A [`Model`] counts the texts that contain each feature. It is learned once from a sample of common
+//! texts, saved, and used by every recipe that weights by rarity. Features are known by their hashes.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -15,11 +14,11 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::hash;
 use crate::recipe::{Recipe, log2};
 
-/// In how many of some texts each feature is.
+/// The number of texts that contain each feature, in some sample.
 ///
 /// ```
 /// use std::sync::Arc;
-/// use lookalike::{Learner, Model, Preset, Recipe, Weighting};
+/// use lookalike::{Preset, Recipe, model::{Learner, Model}, recipe::Weighting};
 ///
 /// let recipe = Recipe { weights: Weighting::TfIdf, ..Preset::named("words").unwrap().recipe.clone() };
 /// let mut learner = Learner::new(&recipe);
@@ -38,14 +37,14 @@ use crate::recipe::{Recipe, log2};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// What the features are, as [`Recipe::features_name`] puts it.
+    /// The name of the features, from [`Recipe::features_name`].
     of: String,
     texts: u32,
-    /// Features that are in two texts or more, and in how many.
+    /// Features in two texts or more, with the number of these texts.
     counts: HashMap<u64, u32>,
-    /// Of all the above.
+    /// A checksum of all fields above.
     checksum: u64,
-    /// The same, as a cryptographic hash: what tells models apart.
+    /// A cryptographic hash of the same, which identifies the model.
     content: [u64; 2],
 }
 
@@ -58,8 +57,8 @@ impl Model {
         model
     }
 
-    /// Learns from the hashes of the features of some items; `of` says what they are, and what recipe
-    /// goes with them.
+    /// Learns from the hashes of the features of some items. `of` names the features, and so the
+    /// recipes that can use the model.
     pub fn of_hashes(of: &str, items: impl IntoIterator<Item = Vec<u64>>) -> Self {
         let (mut count, mut counts) = (0_u32, HashMap::new());
         for mut hashes in items {
@@ -72,50 +71,50 @@ impl Model {
         Self::new(of.to_owned(), count, counts)
     }
 
-    /// What tells it from every other model, for the name of a recipe: 16 digits of a hash of all
-    /// that it knows.
+    /// The identity of the model: 16 hexadecimal digits of a hash of its content.
     pub fn identity(&self) -> String {
         format!("{:016x}", self.content[0].swap_bytes())
     }
 
-    /// How many texts it was learned from.
+    /// The number of texts it was learned from.
     pub const fn texts(&self) -> u32 {
         self.texts
     }
 
-    /// What features it knows: `words:1, mix`, for instance.
+    /// The name of its features, such as `words:1, mix`.
     pub fn features_name(&self) -> &str {
         &self.of
     }
 
-    /// How rare a feature is: the binary logarithm of texts over texts that have it (both and one),
-    /// in units of 1/256. What is in one text or none counts as in one.
+    /// The rarity of a feature: the binary logarithm of (texts + 1) / (texts with the feature + 1), in
+    /// units of 1/256. A feature in no text counts as in one.
     pub(crate) fn rarity(&self, hash: u64) -> i32 {
         let having = self.counts.get(&hash).copied().unwrap_or(1);
         log2(self.texts.saturating_add(1)) - log2(having.saturating_add(1))
     }
 
-    /// Writes it to a file, in place of one that is there.
+    /// Writes the model to a file; an existing file is replaced.
     pub fn save(&self, path: &Path) -> Result<(), ModelError> {
         let mut file = BufWriter::new(File::create(path)?);
         self.write(&mut file)?;
         Ok(file.flush()?)
     }
 
-    /// Reads it from a file.
+    /// Reads a model from a file.
     pub fn open(path: &Path) -> Result<Self, ModelError> {
         Self::read(BufReader::new(File::open(path)?))
     }
 
-    /// Writes it.
+    /// Writes the model.
     pub fn write(&self, mut output: impl Write) -> Result<(), ModelError> {
         output.write_all(MAGIC)?;
         output.write_all(&self.body())?;
         Ok(output.write_all(&self.checksum.to_le_bytes())?)
     }
 
-    /// All but the first and the last bytes of a file, everything little-endian: version, length
-    /// of the name, name, texts, features, then each feature's hash and count, by ascending hash.
+    /// All of a file except its magic number and checksum, little-endian: version, length of the name,
+    /// name, number of texts, number of features, then the hash and count of each feature, by ascending
+    /// hash.
     fn body(&self) -> Vec<u8> {
         let mut sorted: Vec<_> = self.counts.iter().collect();
         sorted.sort_unstable();
@@ -132,7 +131,7 @@ impl Model {
         body
     }
 
-    /// Reads what [`write`](Self::write) wrote; anything else is refused.
+    /// Reads what [`write`](Self::write) wrote; anything else is an error.
     pub fn read(mut input: impl Read) -> Result<Self, ModelError> {
         let mut bytes = Vec::new();
         input.read_to_end(&mut bytes)?;
@@ -166,7 +165,7 @@ const MAGIC: &[u8; 16] = b"lookalike model\n";
 
 const VERSION: u32 = 1;
 
-/// Numbers one after the other.
+/// Reads consecutive numbers.
 struct Fields<'a>(&'a [u8]);
 
 impl<'a> Fields<'a> {
@@ -189,7 +188,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Models are equal if they know the same.
+/// Models are equal if their contents are.
 impl PartialEq for Model {
     fn eq(&self, other: &Self) -> bool {
         self.content == other.content
@@ -204,9 +203,9 @@ impl Hash for Model {
     }
 }
 
-/// Makes a [`Model`] of the texts it is shown.
+/// Learns a [`Model`] from texts.
 ///
-/// It holds every feature it has seen: show it a sample of some thousand texts, not all there are.
+/// Memory grows with the number of distinct features; a sample of some thousand texts is enough.
 #[derive(Clone, Debug)]
 pub struct Learner {
     recipe: Recipe,
@@ -216,13 +215,14 @@ pub struct Learner {
 }
 
 impl Learner {
-    /// Learns about the features of a recipe: its tokens, shingles, stop words, hash and seed.
+    /// Learns the features of a recipe, which depend on its tokens, shingles, stop words, hash and
+    /// seed.
     pub fn new(recipe: &Recipe) -> Self {
         let recipe = recipe.clone();
         Self { recipe, texts: 0, counts: HashMap::new(), features: Vec::new() }
     }
 
-    /// Looks at one text more.
+    /// Adds a text.
     pub fn add(&mut self, text: &str) {
         self.features.clear();
         let features = &mut self.features;
@@ -235,32 +235,32 @@ impl Learner {
         self.texts = self.texts.saturating_add(1);
     }
 
-    /// What was learned.
+    /// The model of all texts added.
     pub fn finish(mut self) -> Model {
         self.counts.retain(|_, &mut count| count >= 2);
         Model::new(self.recipe.features_name(), self.texts, self.counts)
     }
 }
 
-/// Why there is no model.
+/// Why a model cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelError {
-    /// Not one of our files.
+    /// The file is something else.
     #[error("this is not a corpus model")]
     NotAModel,
-    /// A file of another time.
+    /// The file has another version of the format.
     #[error(
         "this corpus model has format {version}, but this version reads {VERSION}; learn it again"
     )]
     Version {
-        /// The format it has.
+        /// The version of the file.
         version: u32,
     },
-    /// Its checksum or its size is wrong.
+    /// The checksum or the size is wrong.
     #[error("this corpus model is damaged; learn it again")]
     Damaged,
-    /// The file system said no.
+    /// The file system failed.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -268,6 +268,7 @@ pub enum ModelError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hash::mix;
     use crate::recipe::Preset;
 
     fn learned() -> Vec<u8> {
@@ -281,7 +282,7 @@ mod tests {
     #[test]
     fn rarity_is_the_logarithm_of_texts_over_texts_that_have_it() {
         let model = Model::read(learned().as_slice()).unwrap();
-        let rarity = |word: &str| model.rarity(crate::FeatureHash::Mix.hash(0, word.as_bytes()));
+        let rarity = |word: &str| model.rarity(mix(word.as_bytes()));
         assert_eq!(model.texts(), 3);
         assert_eq!([rarity("the"), rarity("cat"), rarity("zebra")], [0, 256, 256]);
     }

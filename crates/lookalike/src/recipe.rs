@@ -1,7 +1,7 @@
-//! Which choices decide the bits of a fingerprint?
+//! Recipes: the choices that decide the bits of a fingerprint.
 //!
-//! A [`Recipe`] holds all of them; a [`Preset`] is a recipe with a name people can ask for, the
-//! radius it was made for and what confirms that two texts are alike. Fingerprints of different
+//! A [`Recipe`] has all of these choices, and a [`Fingerprinter`] applies them. A [`Preset`] is a recipe
+//! with a name, the radius it is meant for, and the definition of a match. Fingerprints of different
 //! recipes must never be compared.
 
 mod counter;
@@ -35,8 +35,8 @@ pub use preset::{Preset, Quality};
 pub use weighting::Weighting;
 pub(crate) use weighting::log2;
 
-/// Everything that decides the bits of a text's fingerprint. Equal recipes give equal bits, on
-/// every machine and for ever.
+/// Everything that decides the bits of the fingerprint of a text. Equal recipes give equal bits on every
+/// machine, in every release.
 ///
 /// ```
 /// use lookalike::{Preset, Recipe, Width};
@@ -52,30 +52,31 @@ pub(crate) use weighting::log2;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Recipe {
-    /// What people call it.
+    /// The name shown to people.
     pub name: Cow<'static, str>,
-    /// What a text is made of.
+    /// The features of a text.
     pub features: Shingles,
-    /// Tokens that are left out before neighbours are looked at.
+    /// Tokens that are left out before runs of neighbours are formed.
     pub stop_words: StopWords,
-    /// How much a feature counts.
+    /// The weight of a feature.
     pub weights: Weighting,
-    /// How rare features are elsewhere; needed by [`Weighting::TfIdf`] only.
+    /// How rare features are in other texts; for [`Weighting::TfIdf`] only, which needs it.
     pub model: Option<Arc<Model>>,
-    /// Only so many features count, those that weigh most; of equals, those of smaller hash.
+    /// If set, only this number of features count: the heaviest ones; of equal weight, those with the
+    /// smaller hash.
     pub top: Option<NonZeroU32>,
-    /// How a feature becomes bits.
+    /// The hash of a feature.
     pub hash: FeatureHash,
     /// The seed of the hash.
     pub seed: u64,
-    /// How many bits a fingerprint has.
+    /// The width of a fingerprint.
     pub width: Width,
-    /// Raised whenever the same choices give other bits.
+    /// Raised whenever the same choices give different bits.
     pub version: u32,
 }
 
 impl Recipe {
-    /// Refuses choices that do not go together.
+    /// An error if the choices do not fit together.
     pub fn check(&self) -> Result<(), RecipeError> {
         self.hash.check_seed(self.seed)?;
         match &self.model {
@@ -116,7 +117,7 @@ impl Recipe {
         Fingerprinter::new(self)
     }
 
-    /// Calls back with the first word of the hash of every feature of a text, repeats included.
+    /// Calls back with the first word of the hash of every feature of a text, including repeats.
     pub(crate) fn feature_hashes(&self, text: &str, mut on_hash: impl FnMut(u64)) {
         if self.hash == FeatureHash::Mix {
             let mut tokens = Vec::new();
@@ -133,7 +134,7 @@ impl Recipe {
         }
     }
 
-    /// All that decides the hashes of features: `words:1, without en zh, mix`.
+    /// The choices that decide the hashes of features, as in `words:1, without en zh, mix`.
     pub fn features_name(&self) -> String {
         let Self { features, stop_words, hash, seed, .. } = self;
         let mut name = features.to_string();
@@ -176,37 +177,37 @@ impl fmt::Display for Recipe {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecipeError {
-    /// No preset has that name.
+    /// No preset has this name.
     #[error("there is no recipe \"{name}\"; did you mean {nearest}?")]
     Unknown {
-        /// What was asked for.
+        /// The name.
         name: String,
-        /// The valid name that looks most like it.
+        /// The nearest valid name.
         nearest: &'static str,
     },
-    /// No weighting has that name.
-    #[error("there are no weights \"{name}\"; did you mean {nearest}?")]
+    /// No weighting has this name.
+    #[error("unknown weights \"{name}\"; did you mean {nearest}?")]
     UnknownWeights {
-        /// What was asked for.
+        /// The name.
         name: String,
-        /// The valid name that looks most like it.
+        /// The nearest valid name.
         nearest: &'static str,
     },
-    /// Weights by rarity need to know how rare things are.
+    /// Weights by rarity need a model.
     #[error("{name} weighs by how rare words are elsewhere (tfidf) and needs a corpus model")]
     NoModel {
-        /// The recipe.
+        /// The name of the recipe.
         name: String,
     },
-    /// The model knows other features.
+    /// The model has other features than the recipe.
     #[error("the corpus model is of \"{model}\", but the recipe has \"{recipe}\"")]
     OtherModel {
-        /// What the recipe makes.
+        /// The features of the recipe.
         recipe: String,
-        /// What the model knows.
+        /// The features of the model.
         model: String,
     },
-    /// Hashes of tokens were given to a hash that needs bytes.
+    /// The hash of the recipe needs bytes of tokens, not hashes.
     #[error(
         "the hash of a feature is made of the bytes of its tokens, not of their hashes; give the \
          tokens themselves, or use the hash mix"

@@ -1,4 +1,4 @@
-//! What may a search use, and who watches it?
+//! The resources of a search: memory, temporary files, kernel, progress and cancellation.
 
 use std::{
     ops::ControlFlow,
@@ -6,10 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{Kernel, PairsError, sorted::MemoryBudget};
+use crate::{hamming::Kernel, pairs::PairsError, sorted::MemoryBudget};
 
-/// What a search may use: memory, a folder for what does not fit, instructions; and who is told how
-/// far it is. None of it changes an answer.
+/// What a search may use: memory, a folder for temporary files, and a kernel; and a callback for
+/// progress and cancellation. Nothing of this changes a result.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -32,27 +32,27 @@ impl Default for Resources<'_> {
 }
 
 impl<'a> Resources<'a> {
-    /// Any amount of memory, the fastest kernel, and nobody who watches.
+    /// Unlimited memory, the fastest kernel, and no callback.
     pub fn new() -> Self {
         Self { limit: None, kernel: Kernel::detect(), watch: &|_| ControlFlow::Continue(()) }
     }
 
-    /// Limits memory to about this many bytes; what does not fit goes to temporary files in `folder`.
+    /// Limits memory to about this many bytes; the rest goes to temporary files in `folder`.
     #[must_use]
     pub fn memory(mut self, bytes: u64, folder: impl Into<PathBuf>) -> Self {
         self.limit = Some((bytes, folder.into()));
         self
     }
 
-    /// Forces a kernel.
+    /// Uses this kernel instead of the fastest one.
     #[must_use]
     pub fn kernel(mut self, kernel: Kernel) -> Self {
         self.kernel = kernel;
         self
     }
 
-    /// Called now and then, from any thread, with the part of the work that is done (0 to 1). On
-    /// [`ControlFlow::Break`] the search stops soon and fails with [`PairsError::Cancelled`].
+    /// Calls back regularly, from any thread, with the share of the work done (0 to 1). On
+    /// [`ControlFlow::Break`], the search stops soon and fails with [`PairsError::Cancelled`].
     #[must_use]
     pub fn watch<'b>(self, watch: &'b (dyn Fn(f64) -> ControlFlow<()> + Sync)) -> Resources<'b>
     where
@@ -65,29 +65,28 @@ impl<'a> Resources<'a> {
         self.kernel
     }
 
-    /// The memory limit, if there is one.
+    /// The memory limit, if any.
     pub(crate) fn limit(&self) -> Option<u64> {
         self.limit.as_ref().map(|(bytes, _)| *bytes)
     }
 
-    /// Where what does not fit goes. Nothing does unless there is a limit.
+    /// The folder for temporary files, which exist only if there is a memory limit.
     pub(crate) fn folder(&self) -> &Path {
         self.limit.as_ref().map_or(Path::new(""), |(_, folder)| folder)
     }
 
-    /// Some eighths of the memory limit, if there is one.
+    /// Some eighths of the memory limit, if any.
     pub(crate) fn share(&self, eighths: u64) -> Option<u64> {
         self.limit().map(|bytes| bytes / 8 * eighths)
     }
 
-    /// Room for as much.
+    /// A memory budget of some eighths of the limit.
     pub(crate) fn budget(&self, eighths: u64) -> MemoryBudget {
         let budget = |bytes| MemoryBudget::new(bytes, self.folder().to_owned());
         self.share(eighths).map_or_else(MemoryBudget::unlimited, budget)
     }
 
-    /// Tells how much is done. Unwinds if the search is to stop: [`stoppable`] turns that into an
-    /// error.
+    /// Reports progress. Unwinds if the search is to stop, which [`stoppable`] turns into an error.
     pub(crate) fn report(&self, done: f64) {
         if (self.watch)(done).is_break() {
             resume_unwind(Box::new(Stopped));
@@ -95,12 +94,12 @@ impl<'a> Resources<'a> {
     }
 }
 
-/// What [`Resources::report`] unwinds with.
+/// The payload with which [`Resources::report`] unwinds.
 struct Stopped;
 
-/// Runs work that reports. A search that is stopped is an error; any other panic goes on.
+/// Runs work that reports progress. Returns an error if it was stopped; any other panic continues.
 pub(crate) fn stoppable<T>(work: impl FnOnce() -> Result<T, PairsError>) -> Result<T, PairsError> {
-    // Nothing of what was half done is seen again: its owner is gone with the unwinding.
+    // Unwinding drops everything that is half done, so nothing inconsistent remains.
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(result) => result,
         Err(panic) if panic.is::<Stopped>() => Err(PairsError::Cancelled),

@@ -1,9 +1,9 @@
-//! How do weighted features become one fingerprint in which alike items differ little?
+//! SimHash: weighted features become one fingerprint, in which similar items differ little.
 //!
-//! SimHash (Charikar 2002): every feature votes, with its weight, for the bits set in its hash and
-//! against the others. Bit `i` of the fingerprint is 1 iff its vote is above zero; a tie is 0; no
-//! features is *no fingerprint*, never the all-zero one. [`naive`] reads like this definition and
-//! [`simhash`] is fast; they always agree. Nothing here knows what the features stand for.
+//! Every feature votes with its weight for the bits set in its hash and against the others (Charikar
+//! 2002). Bit `i` of the fingerprint is 1 iff its vote is above zero; a tie is 0. Without features there
+//! is *no fingerprint*, never the all-zero one. [`naive`] reads like this definition, and [`simhash`] is
+//! its fast equal. Nothing here knows what features stand for.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -17,10 +17,10 @@ use crate::hamming::Kernel;
 
 /// The fingerprint of an item's features; `None` if there are none.
 ///
-/// The order of the features is of no consequence. `WORDS` is 1, 2 or 4.
+/// The order of the features does not matter. `WORDS` is 1, 2 or 4; another number does not compile.
 ///
 /// ```
-/// use lookalike::{Feature, FeatureHash, Features, simhash};
+/// use lookalike::{simhash, features::{Feature, Features}, hash::FeatureHash};
 ///
 /// let fingerprint = |text: &str| {
 ///     let words = text.split(' ').map(|word| FeatureHash::Xxh3.hash(0, word.as_bytes()));
@@ -36,9 +36,7 @@ pub fn simhash<const WORDS: usize>(features: &Features<WORDS>) -> Option<Fingerp
     simhash_with(Kernel::detect(), features)
 }
 
-/// [`simhash`] with a chosen kernel; the answer is the same for each.
-///
-/// A kernel this machine cannot run is replaced by the portable one.
+/// [`simhash`] with a chosen kernel; all give the same result.
 pub fn simhash_with<const WORDS: usize>(
     kernel: Kernel,
     features: &Features<WORDS>,
@@ -60,7 +58,7 @@ pub fn simhash_with<const WORDS: usize>(
 /// The lower 32 bits of a 64-bit fingerprint, which are a 32-bit fingerprint of the same features.
 ///
 /// ```
-/// use lookalike::{Feature, Fingerprint, simhash};
+/// use lookalike::{Fingerprint, simhash, features::Feature};
 ///
 /// let print = simhash::<1>(&[Feature::new(0x1234_5678_9abc_def0)].into_iter().collect());
 /// assert_eq!(print.map(lookalike::simhash::narrow), Some(Fingerprint([0x9abc_def0])));
@@ -69,10 +67,10 @@ pub const fn narrow(print: Fingerprint<1>) -> Fingerprint<1> {
     Fingerprint([print.0[0] & 0xffff_ffff])
 }
 
-/// The definition, one vote per bit and feature: the oracle for tests, the baseline for benchmarks.
+/// The definition, one vote per bit and feature: the oracle of tests and the baseline of benchmarks.
 ///
 /// ```
-/// use lookalike::{Feature, Features, Fingerprint, simhash};
+/// use lookalike::{Fingerprint, simhash, features::{Feature, Features}};
 ///
 /// let features: Features<1> =
 ///     [Feature::weighted(0b0011, 2), Feature::weighted(0b0110, 1), Feature::weighted(0b1100, 1)]
@@ -98,7 +96,7 @@ pub fn naive<const WORDS: usize>(features: &Features<WORDS>) -> Option<Fingerpri
     ))
 }
 
-/// Features that all count the same: a bit is set iff it is set in more than half of the hashes.
+/// Features of equal weight: a bit is set iff it is set in more than half of the hashes.
 fn unweighted<const WORDS: usize>(kernel: Kernel, hashes: &[[u64; WORDS]]) -> [u64; WORDS] {
     #[cfg(target_arch = "x86_64")]
     if let Some(avx2) = kernel.avx2() {
@@ -107,7 +105,7 @@ fn unweighted<const WORDS: usize>(kernel: Kernel, hashes: &[[u64; WORDS]]) -> [u
     portable::unweighted(hashes)
 }
 
-/// Features with weights: a bit is set iff the hashes that have it weigh more than half of all.
+/// Features with weights: a bit is set iff the hashes that have it weigh more than half of all weights.
 fn weighted<const WORDS: usize>(
     kernel: Kernel,
     hashes: &[[u64; WORDS]],

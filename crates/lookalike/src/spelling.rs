@@ -1,8 +1,8 @@
-//! The valid name that somebody may have meant.
+//! Suggests the valid name nearest to a misspelt one.
 
-/// The candidate that takes the fewest single-character edits to reach from `name`.
+/// The candidate with the fewest single-character edits from `name`, ignoring case.
 ///
-/// Earlier candidates win ties; `None` only when there are no candidates.
+/// Of several, the first one. `None` only if there are no candidates.
 ///
 /// ```
 /// use lookalike::spelling::nearest;

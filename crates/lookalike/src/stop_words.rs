@@ -1,7 +1,7 @@
-//! Which words say nothing about a text?
+//! Stop words: words too common to say anything about a text.
 //!
-//! Small lists by language come with lookalike; a list of one's own is read from text. Words are
-//! known by the hash of their normal form, so that asking costs little.
+//! lookalike has small lists for some languages; the caller's own list is read from text. Words are
+//! stored as hashes of their normal form, so a lookup is fast.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,7 +15,7 @@ use crate::spelling::nearest;
 /// Words that are left out.
 ///
 /// ```
-/// use lookalike::StopWords;
+/// use lookalike::stop_words::StopWords;
 ///
 /// let words: StopWords = "en,de".parse().unwrap();
 /// assert_eq!(words.to_string(), "en de");
@@ -36,7 +36,7 @@ enum Lists {
 }
 
 impl StopWords {
-    /// No word is left out.
+    /// An empty list.
     pub const NONE: Self = Self::of(&[]);
 
     /// English and Chinese.
@@ -47,28 +47,28 @@ impl StopWords {
         Self(Lists::BuiltIn(Cow::Borrowed(languages)))
     }
 
-    /// A list of one's own: a word a line; lines that start with `#` are comments.
+    /// The caller's own list, one word per line; lines that start with `#` are comments.
     pub fn own(text: &str) -> Self {
         let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
         Self(Lists::Own(hashes(lines).into()))
     }
 
-    /// Whether no word is left out.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many words are left out; what is in two lists counts twice.
+    /// The number of words; a word in the lists of two languages counts twice.
     pub fn len(&self) -> usize {
         self.lists().map(<[u64]>::len).sum()
     }
 
-    /// Whether the word of this hash is left out.
+    /// Whether the word with this hash is left out.
     pub(crate) fn contains(&self, token: u64) -> bool {
         self.lists().any(|list| list.binary_search(&token).is_ok())
     }
 
-    /// The tokens that stay; written to `kept` only if there are any stop words.
+    /// The tokens without stop words; `kept` is used only if the list is not empty.
     pub(crate) fn filter<'a>(&self, tokens: &'a [u64], kept: &'a mut Vec<u64>) -> &'a [u64] {
         if self.is_empty() {
             return tokens;
@@ -87,7 +87,7 @@ impl StopWords {
     }
 }
 
-/// As they are stored: the names of languages, or the hashes of words of one's own.
+/// The stored form: the names of languages, or the hashes of the caller's own words.
 #[cfg(feature = "collection")]
 impl StopWords {
     pub(crate) fn to_json(&self) -> serde_json::Value {
@@ -119,7 +119,7 @@ impl Default for StopWords {
     }
 }
 
-/// The languages: `en zh`; or `own 1f..`, by a checksum, for words of one's own.
+/// The languages, as in `en zh`; or `own` and a checksum for the caller's own list.
 impl fmt::Display for StopWords {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
@@ -177,7 +177,7 @@ impl Language {
         Self::Japanese,
     ];
 
-    /// The two letters of ISO 639-1.
+    /// The two-letter code of ISO 639-1.
     pub const fn name(self) -> &'static str {
         match self {
             Self::English => "en",
@@ -227,17 +227,17 @@ impl FromStr for Language {
     }
 }
 
-/// No list has that name.
+/// No list has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there are no stop words for \"{name}\"; did you mean {nearest}?")]
 pub struct StopWordsError {
-    /// What was asked for.
+    /// The name.
     pub name: String,
-    /// The valid name that looks most like it.
+    /// The nearest valid name.
     pub nearest: &'static str,
 }
 
-/// The hashes of words in their normal form, ascending, each once.
+/// The hashes of words in their normal form, ascending, without repeats.
 fn hashes<'a>(words: impl Iterator<Item = &'a str>) -> Vec<u64> {
     let mut hashes: Vec<u64> = words
         .map(normal_form)

@@ -1,23 +1,23 @@
-//! How alike are two items really?
+//! The similarity of the feature sets of two items.
 //!
-//! A fingerprint says which items may be alike; [`Verify`] says what must be true of their features
-//! for them to be taken for alike. A [`FeatureSet`] is what is kept of an item to find out. Nothing
-//! here knows how candidates were found.
+//! Fingerprints find candidates; [`Verify`] defines when the features of two items match. A
+//! [`FeatureSet`] holds the features of an item, a [`Measure`] compares two of them, and a [`Level`]
+//! names a range of similarity. Nothing here knows how candidates were found.
 
 mod common;
 
 use std::{fmt, str::FromStr};
 
 use crate::{
-    Kernel,
     extract::{Shingles, text::shingle_hashes},
+    hamming::Kernel,
     spelling::nearest,
 };
 
-/// What two items must have in common.
+/// When two items match: which features are compared, how, and the least similarity.
 ///
 /// ```
-/// use lookalike::Verify;
+/// use lookalike::verify::Verify;
 ///
 /// let verify = Verify::DEFAULT;
 /// let [one, two, three] = [
@@ -32,30 +32,30 @@ use crate::{
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Verify {
-    /// Which features are compared.
+    /// The features that are compared.
     pub features: Shingles,
-    /// How they are compared.
+    /// The measure of similarity.
     pub measure: Measure,
-    /// How alike two items must be, at least.
+    /// The least similarity of a match.
     pub similarity: Similarity,
 }
 
 impl Verify {
-    /// What tells alike texts best: pairs of neighbouring words and the words themselves.
+    /// The best definition for texts: pairs of neighbouring words, and the words themselves.
     pub const DEFAULT: Self = Self {
-        features: Shingles::new(crate::Unit::Words, 2).expect("two is not zero"),
+        features: Shingles::new(crate::extract::Unit::Words, 2).expect("two is not zero"),
         measure: Measure::Mixed,
         similarity: Level::Similar.similarity(),
     };
 
-    /// What is kept of a text.
+    /// The features of a text.
     pub fn set(&self, text: &str) -> FeatureSet {
         let mut tokens = Vec::new();
         self.features.unit.token_hashes(text, &mut tokens);
         self.set_of_tokens(&tokens)
     }
 
-    /// What is kept of a text whose tokens were hashed before.
+    /// The features of a text from the hashes of its tokens.
     pub(crate) fn set_of_tokens(&self, tokens: &[u64]) -> FeatureSet {
         let size = self.features.size.get() as usize;
         let mut features = Vec::with_capacity(2 * tokens.len());
@@ -66,12 +66,12 @@ impl Verify {
         FeatureSet::new(features)
     }
 
-    /// How alike two items are, 0 to 1. Two items without features are not alike.
+    /// The similarity of two items, 0 to 1; 0 if neither has features.
     pub fn compare(&self, one: &FeatureSet, two: &FeatureSet) -> f32 {
         self.share(one.as_set(), two.as_set(), Kernel::detect())
     }
 
-    /// How alike two items are, if that is enough.
+    /// The similarity of two items if they match, `None` otherwise.
     pub fn alike(&self, one: &FeatureSet, two: &FeatureSet) -> Option<f32> {
         self.enough(one.as_set(), two.as_set(), Kernel::detect())
     }
@@ -81,7 +81,7 @@ impl Verify {
         self.measure.share(common, one.weight.into(), two.weight.into())
     }
 
-    /// [`alike`](Self::alike) for sets that lie anywhere; stops as soon as they cannot be.
+    /// [`alike`](Self::alike) for borrowed sets; stops as soon as they cannot match.
     pub(crate) fn enough(&self, one: Set<'_>, two: Set<'_>, kernel: Kernel) -> Option<f32> {
         let [a, b] = [u64::from(one.weight), u64::from(two.weight)];
         let needed = self.measure.need(self.similarity, self.measure.size(a, b));
@@ -96,7 +96,7 @@ impl fmt::Display for Verify {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { measure, features, similarity } = self;
         match (measure, features.unit, features.size.get()) {
-            (Measure::Mixed, crate::Unit::Words, 2) => {
+            (Measure::Mixed, crate::extract::Unit::Words, 2) => {
                 write!(f, "similarity >= {similarity} (words and word pairs)")
             }
             (Measure::Mixed, unit, _) => {
@@ -108,16 +108,16 @@ impl fmt::Display for Verify {
     }
 }
 
-/// How two sets are compared.
+/// How the similarity of two sets is measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Measure {
-    /// What they share, of all they have together.
+    /// The weight they share, divided by that of their union.
     Jaccard,
-    /// What they share, of the smaller one: finds parts of a whole.
+    /// The weight they share, divided by that of the smaller set: finds an item within a larger one.
     Containment,
-    /// As [`Jaccard`](Self::Jaccard), but single tokens are features beside the runs of them, and
-    /// count twice: scattered edits break many runs and few words.
+    /// Like [`Jaccard`](Self::Jaccard), with single tokens as additional features that count twice,
+    /// because scattered edits change many runs but few words.
     #[default]
     Mixed,
 }
@@ -135,7 +135,7 @@ impl Measure {
         }
     }
 
-    /// The similarity of sets that weigh `a` and `b` and share `common`.
+    /// The similarity of sets of weights `a` and `b` that share the weight `common`.
     pub(crate) fn share(self, common: u64, a: u64, b: u64) -> f32 {
         let of = match self {
             Self::Jaccard | Self::Mixed => a + b - common,
@@ -144,7 +144,7 @@ impl Measure {
         if of == 0 { 0.0 } else { (common as f64 / of as f64) as f32 }
     }
 
-    /// What the similarity depends on besides what is shared: both weights, or the smaller one.
+    /// The denominator besides the shared weight: the sum of both weights, or the smaller one.
     #[inline]
     pub(crate) fn size(self, a: u64, b: u64) -> u64 {
         match self {
@@ -153,11 +153,11 @@ impl Measure {
         }
     }
 
-    /// The least weight that two sets of this [`size`](Self::size) share if they are alike: one less
-    /// is not enough. It may be more than they have.
+    /// The least weight that two sets of this [`size`](Self::size) must share to match. It may be more
+    /// than they have.
     pub(crate) fn need(self, least: Similarity, size: u64) -> u64 {
         let enough = |common: u64| {
-            // Whatever the two weights are, as long as they make up the size.
+            // The two weights do not matter as long as they add up to the size.
             let [a, b] = match self {
                 Self::Containment => [size, size],
                 Self::Jaccard | Self::Mixed => [size - common, common],
@@ -180,7 +180,7 @@ impl Measure {
     }
 }
 
-/// A share: 0 is nothing in common, 1 is the same.
+/// A similarity from 0, nothing in common, to 1, equal.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Similarity(f32);
 
@@ -190,10 +190,10 @@ impl Similarity {
         if share >= 0.0 && share <= 1.0 { Some(Self(share)) } else { None }
     }
 
-    /// Nothing in common.
+    /// No similarity.
     pub const ZERO: Self = Self(0.0);
 
-    /// The share, from 0 to 1.
+    /// The similarity as a number from 0 to 1.
     pub const fn get(self) -> f32 {
         self.0
     }
@@ -216,16 +216,24 @@ impl FromStr for Measure {
     }
 }
 
-/// How alike two items are, in words.
+/// A named range of closeness.
+///
+/// ```
+/// use lookalike::Level;
+///
+/// assert_eq!(Level::of(0.7), Some(Level::Near));
+/// assert_eq!("copy".parse(), Ok(Level::Copy));
+/// assert_eq!(Level::of(0.1), None);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
-    /// One shows or contains a part of the other; as a whole, they may be far apart.
+    /// One shows or contains a part of the other; as a whole, they may differ much.
     Part,
-    /// Most of it is the same.
+    /// Most of the content is the same.
     Similar,
-    /// The same, edited.
+    /// The same content, edited.
     Near,
-    /// The same, but for trifles.
+    /// The same content except for trivial differences.
     Copy,
 }
 
@@ -236,7 +244,7 @@ impl Level {
     /// The levels of whole items, the strictest first.
     pub const WHOLE: [Self; 3] = [Self::Copy, Self::Near, Self::Similar];
 
-    /// The level of a similarity; `None` below all of them.
+    /// The level of a similarity; `None` below all levels.
     ///
     /// ```
     /// use lookalike::Level;
@@ -248,7 +256,7 @@ impl Level {
         Self::WHOLE.into_iter().find(|level| similarity >= level.similarity().get())
     }
 
-    /// The least similarity that is called so; 0 for parts, which ask nothing of the whole.
+    /// The least similarity of the level; 0 for [`Level::Part`], which does not depend on the whole.
     pub const fn similarity(self) -> Similarity {
         match self {
             Self::Copy => Similarity(0.8),
@@ -280,35 +288,35 @@ impl FromStr for Level {
     }
 }
 
-/// Why a name says nothing about similarity.
+/// Why a name is not one of a level or measure.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum VerifyError {
     /// No level has that name.
     #[error("there is no level \"{name}\"; did you mean {nearest}?")]
     UnknownLevel {
-        /// What was asked for.
+        /// The name.
         name: String,
-        /// The valid name that looks most like it.
+        /// The nearest valid name.
         nearest: &'static str,
     },
     /// No measure has that name.
     #[error("there is no measure \"{name}\"; did you mean {nearest}?")]
     UnknownMeasure {
-        /// What was asked for.
+        /// The name.
         name: String,
-        /// The valid name that looks most like it.
+        /// The nearest valid name.
         nearest: &'static str,
     },
 }
 
-/// The different features of one item: what two items are compared by.
+/// The distinct features of one item.
 ///
-/// Features are hashes of 31 bits. Two different ones are taken for the same once in two billion
-/// comparisons: for texts of ten thousand words, that changes a similarity in the sixth digit.
+/// Features are hashes of 31 bits. Two different ones are equal with a probability of one in two billion,
+/// which changes the similarity of texts of ten thousand words in the sixth digit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FeatureSet {
-    /// Ascending, each once. Those with the bit [`TWICE`] count twice.
+    /// Ascending, without repeats. Those with the bit [`TWICE`] count twice.
     features: Vec<u32>,
     weight: u32,
 }
@@ -316,13 +324,13 @@ pub struct FeatureSet {
 /// Marks features that count twice.
 pub(crate) const TWICE: u32 = 1;
 
-/// The part of a hash that is kept.
+/// The stored part of a hash.
 pub(crate) const fn short(hash: u64) -> u32 {
     (hash >> 32) as u32 & !TWICE
 }
 
 impl FeatureSet {
-    /// From features in any order, repeats included.
+    /// From features in any order, with repeats.
     pub(crate) fn new(mut features: Vec<u32>) -> Self {
         features.sort_unstable();
         features.dedup();
@@ -330,13 +338,13 @@ impl FeatureSet {
         Self { features, weight }
     }
 
-    /// From ascending features; `None` if they are not.
+    /// From ascending features; `None` if they are not ascending.
     pub(crate) fn from_sorted(features: Vec<u32>) -> Option<Self> {
         let is_sorted = features.is_sorted_by(|one, two| one < two);
         is_sorted.then(|| Self::new(features))
     }
 
-    /// The number of features, those that count twice counted twice.
+    /// The number of features, counting those with double weight twice.
     pub fn weight(&self) -> u32 {
         self.weight
     }
@@ -350,7 +358,7 @@ impl FeatureSet {
     }
 }
 
-/// A [`FeatureSet`] that lies somewhere else.
+/// A borrowed [`FeatureSet`].
 #[derive(Clone, Copy)]
 pub(crate) struct Set<'a> {
     pub features: &'a [u32],

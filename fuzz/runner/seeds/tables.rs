@@ -7,7 +7,7 @@ use arrow_array::{
     StringArray, StringViewArray, StructArray,
     types::{Int32Type, UInt64Type},
 };
-use lookalike::{Learner, Preset};
+use lookalike::{Preset, model::Learner};
 use parquet::{
     arrow::ArrowWriter,
     basic::{Compression, GzipLevel, ZstdLevel},

@@ -168,7 +168,7 @@ fn wrong_items_and_choices_are_refused() {
     );
     for (option, value, message) in [
         ("--recipe", "wordz", "there is no recipe \"wordz\"; did you mean words?"),
-        ("--weights", "logs", "there are no weights \"logs\"; did you mean log?"),
+        ("--weights", "logs", "unknown weights \"logs\"; did you mean log?"),
         ("--hash", "xxh", "there is no hash \"xxh\"; did you mean xxh3?"),
         ("--features", "word:2", "words"),
         ("--features", "words:0", "words"),

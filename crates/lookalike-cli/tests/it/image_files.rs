@@ -325,8 +325,8 @@ fn images_of_formats_that_are_not_read_are_named() {
     }
     let ran = done(folder.run("dedup in"));
     for said in [
-        "skipped in/phone.heic: HEIC is not read; convert it to JPEG, PNG or WebP",
-        "skipped in/web.avif: AVIF is not read; convert it to JPEG, PNG or WebP",
+        "skipped in/phone.heic: HEIC is not supported; convert it to JPEG, PNG or WebP",
+        "skipped in/web.avif: AVIF is not supported; convert it to JPEG, PNG or WebP",
         "2 of a format that is not read",
         "note: 1 file is no image, and left out",
     ] {

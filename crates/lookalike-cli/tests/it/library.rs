@@ -6,7 +6,10 @@ use std::{
 };
 
 use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt64Array};
-use lookalike::{Fingerprint, Input, Parts};
+use lookalike::{
+    Fingerprint,
+    kind::{Input, Parts},
+};
 use lookalike_jobs::{
     Answer, ArgumentError, Given, Host, Id, RawText, message, options::OptionValue,
 };

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Subcommand;
-use lookalike::{Level, Radius, Similarity};
+use lookalike::{Level, Radius, verify::Similarity};
 
 use super::{
     ImageArgs, Matching, MessageOptions, OutputArgs, RecipeArgs, RowArgs, VerifyArgs, WorkArgs,

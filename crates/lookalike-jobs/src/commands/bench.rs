@@ -6,7 +6,11 @@ pub mod images;
 use std::{process::ExitCode, time::Instant};
 
 use anyhow::{Context, Result, ensure};
-use lookalike::{AllPairs, Asked, Criteria, HashKind, Kind, Pairs, Purpose, Radius, Width};
+use lookalike::{
+    AllPairs, Criteria, Kind, Radius, Width,
+    kind::{Asked, Purpose, hash::HashKind},
+    pairs::Pairs,
+};
 use serde_json::json;
 
 use crate::{

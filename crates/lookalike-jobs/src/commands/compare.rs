@@ -4,8 +4,9 @@ use std::{io::Write, path::Path, process::ExitCode};
 
 use anyhow::{Context, Result, anyhow, ensure};
 use lookalike::{
-    Compared, Criteria, Digest, Digester, Input, Level, Purpose, Radius, Reads, Registry,
-    Resources, Search, Unfit,
+    Criteria, Digest, Level, Radius, Resources, Search, Unfit,
+    kind::{Digester, Input, Purpose, Reads, Registry},
+    search::Compared,
 };
 use rayon::prelude::*;
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! What is to be said of a search, whatever the items are.
 
-use lookalike::{Criteria, Radius, SearchFound, Similarity};
+use lookalike::{Criteria, Radius, search::SearchStats, verify::Similarity};
 use serde_json::{Value, json};
 
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
 pub fn search_figures(
     chosen: &Chosen,
     by: &Criteria,
-    found: &SearchFound,
+    found: &SearchStats,
     seconds: f64,
 ) -> Vec<Figure> {
     vec![
@@ -42,7 +42,7 @@ pub fn figure(name: &'static str, value: Value, words: String) -> Figure {
 }
 
 /// Whether anything may be missing, and what was not compared, in words.
-pub fn how_words(chosen: &Chosen, found: &SearchFound) -> String {
+pub fn how_words(chosen: &Chosen, found: &SearchStats) -> String {
     let mut words = found.how();
     let item = |count: u32| counted(count.into(), chosen.kind.name());
     if found.short > 0 {

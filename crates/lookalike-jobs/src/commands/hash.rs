@@ -8,7 +8,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail, ensure};
-use lookalike::{Purpose, Reads, Registry};
+use lookalike::kind::{Purpose, Reads, Registry};
 use serde_json::json;
 
 use super::found::figure;

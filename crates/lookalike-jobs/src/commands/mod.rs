@@ -14,7 +14,7 @@ mod undo;
 use std::{ops::ControlFlow, process::ExitCode, time::Instant};
 
 use anyhow::Result;
-use lookalike::{PairsError, Registry, Resources};
+use lookalike::{Resources, kind::Registry, pairs::PairsError};
 
 use crate::{
     args::{BenchCommand, Command},

@@ -3,7 +3,13 @@
 use std::{path::PathBuf, process::ExitCode, time::Instant};
 
 use anyhow::{Context, Result, bail};
-use lookalike::{AlikePairs, AllAlike, Criteria, Digests, Equals, Plan, Purpose, Registry, Search};
+use lookalike::{
+    Criteria, Pairs, Search,
+    digest::Digests,
+    kind::{Purpose, Registry},
+    pairs::Plan,
+    search::{AlikePairs, Equals},
+};
 use serde_json::json;
 
 use super::{
@@ -98,7 +104,7 @@ fn find(
     let ReadItems { digests, ids, .. } = read;
     let work = left(work, &digests);
     announce(chosen, by, &digests, &work, console)?;
-    let (AllAlike { pairs, found, .. }, seconds) =
+    let (Pairs { pairs, found, .. }, seconds) =
         super::search(&work, console, &|| {}, |resources| {
             Search::new(&*chosen.kind, by, resources).pairs(&digests)
         })?;

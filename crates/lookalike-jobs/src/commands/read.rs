@@ -1,7 +1,7 @@
 //! Reading what a command searches: its inputs, and those they are held against.
 
 use anyhow::{Result, ensure};
-use lookalike::{Collection, Criteria, Digests, Reads, Resources};
+use lookalike::{Collection, Criteria, Resources, digest::Digests, kind::Reads};
 
 use crate::{
     config::Work,

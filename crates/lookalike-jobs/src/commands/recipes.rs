@@ -5,7 +5,11 @@ use std::{path::PathBuf, process::ExitCode, sync::Arc};
 
 use anyhow::{Context, Result, bail};
 use lookalike::{
-    ImagePreset, ImageQuality, Learner, Model, Preset, extract::image::Decoder, kind::text,
+    Preset,
+    extract::image::Decoder,
+    kind::text,
+    model::{Learner, Model},
+    recipe::{ImagePreset, ImageQuality},
 };
 use serde_json::json;
 

@@ -2,7 +2,7 @@
 //! columns.
 
 use anyhow::Result;
-use lookalike::AlikePair;
+use lookalike::search::AlikePair;
 
 use super::{
     Output,

@@ -361,7 +361,7 @@ mod tests {
     use std::{fs, io::Read, path::PathBuf};
 
     use arrow_array::{Array, cast::AsArray, types::Int64Type};
-    use lookalike::{AlikePair, Closeness, groups::Member};
+    use lookalike::{Closeness, groups::Member, search::AlikePair};
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
     use super::*;

@@ -18,7 +18,7 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use lookalike::FeatureHash;
+use lookalike::hash::FeatureHash;
 
 use super::stamp::Stamp;
 

@@ -14,9 +14,11 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 use lookalike::{
-    Digest, Facts, FeatureHash, Fidelity, Input, Kind, Unfit, Width,
-    digest::Identity,
+    Digest, Facts, Kind, Unfit, Width,
+    digest::{Fidelity, Identity},
     extract::image::{DecodeError, Decoder, ImageFormat},
+    hash::FeatureHash,
+    kind::Input,
 };
 use rayon::prelude::*;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use lookalike::{Fingerprint, FingerprintError, Width};
+use lookalike::{Fingerprint, Width, fingerprint::FingerprintError};
 use serde_json::{Value, value::RawValue};
 
 use super::{

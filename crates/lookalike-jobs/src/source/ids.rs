@@ -3,7 +3,7 @@
 //! Items are known elsewhere by position, 0, 1, 2 ... over all inputs; [`Ids`] turns a position
 //! back into what the user calls the item.
 
-use lookalike::FeatureHash;
+use lookalike::hash::FeatureHash;
 
 use crate::report::{grouped, id_text, visible};
 

@@ -5,8 +5,10 @@ use std::{borrow::Cow, path::PathBuf};
 use anyhow::{Result, bail};
 use arrow_array::RecordBatch;
 use lookalike::{
-    Digest, Digests, Facts, Input, Kind, Reads, Resources, Unfit, Width, collection::content_hash,
-    digest::Identity,
+    Digest, Facts, Kind, Resources, Unfit, Width,
+    collection::content_hash,
+    digest::{Digests, Identity},
+    kind::{Input, Reads},
 };
 use rayon::prelude::*;
 
@@ -377,7 +379,7 @@ impl Reading<'_> {
             let (row, is_other) = (line as usize, self.is_other);
             inputs.push(make(RawText { text, name, row, is_other })?);
         }
-        let digest = |digester: &mut Box<dyn lookalike::Digester + '_>, input: Input<'_>| {
+        let digest = |digester: &mut Box<dyn lookalike::kind::Digester + '_>, input: Input<'_>| {
             digester.digest(input).map(|(digest, _)| digest)
         };
         Ok(inputs.into_par_iter().map_init(|| self.kind.digester(), digest).collect())
@@ -429,7 +431,7 @@ impl Reading<'_> {
 const PIECE: usize = 1 << 14;
 
 fn digest_row(
-    digester: &mut Box<dyn lookalike::Digester + '_>,
+    digester: &mut Box<dyn lookalike::kind::Digester + '_>,
     row: &Row<'_>,
 ) -> Result<Digest, Unfit> {
     let input = match &row.content {

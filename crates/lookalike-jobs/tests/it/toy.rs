@@ -3,9 +3,12 @@
 use std::{ffi::OsString, fs, path::Path, process::ExitCode, sync::Arc};
 
 use lookalike::{
-    Asked, Closeness, Criteria, Digest, Digester, Facts, Input, Kind, Level, Lookup, Purpose,
-    Radius, Reads, RecipeText, Registration, Registry, Scale, Settings, Shape, Unfit, UsageError,
-    Width, digest::DigestRef,
+    Closeness, Criteria, Digest, Facts, Kind, Level, Radius, Unfit, Width,
+    digest::{DigestRef, Shape},
+    kind::{
+        Asked, Digester, Input, Lookup, Purpose, Reads, RecipeText, Registration, Registry, Scale,
+        Settings, UsageError,
+    },
 };
 use lookalike_jobs::{Host, Job};
 

@@ -8,7 +8,10 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::{
-    Criteria, Fingerprint, Radius, Reach, Similarity, fragments::Background, kind::RecipeText,
+    Criteria, Fingerprint, Radius,
+    fragments::Background,
+    kind::{Reach, RecipeText},
+    verify::Similarity,
 };
 
 /// The only format that is read and written here.

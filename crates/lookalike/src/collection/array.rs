@@ -5,9 +5,9 @@ use std::{ops::Range, path::Path, sync::Arc};
 use bytemuck::Pod;
 use memmap2::Mmap;
 
-use crate::{
+use crate::index::{
     IndexError,
-    index::file::{Content, Header},
+    file::{Content, Header},
 };
 
 pub enum Array<T> {

@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf, sync::Arc};
 
-use crate::{IndexError, PairsError};
+use crate::{index::IndexError, pairs::PairsError};
 
 /// Why a collection could not be opened, changed, searched or copied.
 #[derive(Debug, thiserror::Error)]

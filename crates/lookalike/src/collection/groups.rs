@@ -1,7 +1,10 @@
 //! Which items of a collection go together?
 
 use super::{Collection, CollectionError, Match, go_on};
-use crate::{Criteria, Digests, Fingerprint, PairsError, Resources, Search, SearchFound};
+use crate::{
+    Criteria, Fingerprint, Resources, Search, digest::Digests, pairs::PairsError,
+    search::SearchStats,
+};
 
 /// Items that are alike the first of them.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,7 +81,7 @@ impl Collection {
         &self,
         by: &Criteria,
         resources: &Resources<'_>,
-    ) -> Result<(Vec<FoundGroup>, SearchFound), CollectionError> {
+    ) -> Result<(Vec<FoundGroup>, SearchStats), CollectionError> {
         let (digests, items) = self.digests(resources)?;
         let order: Vec<u32> = (0..digests.len()).collect();
         let search = Search::new(self.kind(), by, resources);

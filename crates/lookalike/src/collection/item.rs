@@ -7,7 +7,7 @@ use crate::{Closeness, Criteria, Digest, digest::Identity, hash};
 /// An item to be stored.
 ///
 /// ```
-/// use lookalike::{Digest, Fingerprint, NewItem};
+/// use lookalike::{Digest, Fingerprint, collection::NewItem};
 ///
 /// let digest = Digest::of_print(Fingerprint([0b1011]).resize());
 /// let item = NewItem { payload: Some(r#"{"url":"https://example.org"}"#), ..NewItem::new("a", &digest) };

@@ -20,7 +20,11 @@ use super::{
     store::truth_file,
     truth::{Documents, Truth},
 };
-use crate::{Digest, Fingerprint, Kind, Registry, Shape, Width, digest::Identity};
+use crate::{
+    Digest, Fingerprint, Kind, Width,
+    digest::{Identity, Shape},
+    kind::Registry,
+};
 
 /// Lines that are read before they are stored.
 const LINES: usize = 8192;
@@ -51,7 +55,10 @@ impl Collection {
     /// ```
     /// # use std::sync::Arc;
     /// # use lookalike::collection::AddRule;
-    /// # use lookalike::{Collection, Criteria, Digest, Fingerprint, HashKind, NewItem, Radius, Width};
+    /// # use lookalike::{
+    /// #     Collection, Criteria, Digest, Fingerprint, Radius, Width, collection::NewItem,
+    /// #     kind::hash::HashKind,
+    /// # };
     /// # let folder = tempfile::tempdir()?;
     /// # let by = Criteria { distance: Some(Radius::new(3)), ..Criteria::default() };
     /// # let kind = Arc::new(HashKind::new(Width::Bits64));

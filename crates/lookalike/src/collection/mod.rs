@@ -10,7 +10,10 @@
 //! use std::sync::Arc;
 //!
 //! use lookalike::collection::{AddRule, Added};
-//! use lookalike::{Asked, Collection, Digest, Fingerprint, HashKind, Kind, NewItem, Purpose, Width};
+//! use lookalike::{
+//!     Collection, Digest, Fingerprint, Kind, Width, collection::NewItem,
+//!     kind::{Asked, Purpose, hash::HashKind},
+//! };
 //!
 //! # let folder = tempfile::tempdir()?;
 //! # let folder = folder.path().join("seen");
@@ -76,7 +79,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use crate::{Criteria, Digest, Kind, Recall, Registry};
+use crate::{Criteria, Digest, Kind, kind::Registry, search::Recall};
 use about::About;
 pub use error::CollectionError;
 pub use groups::FoundGroup;

@@ -8,7 +8,10 @@ use std::ops::Range;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::array::{Array, MappedFile};
-use crate::{IndexError, hamming::prefetch, index::file::Content};
+use crate::{
+    hamming::prefetch,
+    index::{IndexError, file::Content},
+};
 
 /// How an id is looked up: by its hash, seeded so that nobody can make ids that collide.
 pub fn hash(id: &str, seed: u64) -> u64 {

@@ -9,8 +9,8 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::{NewItem, StoredItem};
 use crate::{
-    Digest, Shape,
-    digest::{Identity, read_count, write_count},
+    Digest,
+    digest::{Identity, Shape, read_count, write_count},
 };
 
 /// The longest id.
@@ -198,7 +198,7 @@ impl<'a> Record<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{FeatureSet, Fingerprint, Width};
+    use crate::{Fingerprint, Width, verify::FeatureSet};
 
     const SHAPE: Shape = Shape { width: Width::Bits128, prints: 2, is_bare: false };
 

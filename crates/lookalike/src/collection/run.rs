@@ -18,8 +18,9 @@ use super::{
     tables::{Layout, Rows, Tables},
 };
 use crate::{
-    Digest, IndexError,
+    Digest,
     index::{
+        IndexError,
         file::{self, About, Kind},
         map::map_file,
     },

@@ -14,10 +14,13 @@ use super::{
     view::{Place, View},
 };
 use crate::{
-    Closeness, Criteria, Digest, Fingerprint, IndexError, Kind, Lookup, Radius, Recall, Verify,
+    Closeness, Criteria, Digest, Fingerprint, Kind, Radius,
     fragments::{FragmentSearch, Shared},
+    index::IndexError,
     keys::{Bands, Keys},
-    search::{asked_recall, keys_for},
+    kind::Lookup,
+    search::{Recall, asked_recall, keys_for},
+    verify::Verify,
 };
 
 /// How many queries a thread takes at once.

@@ -20,7 +20,7 @@ use super::{
     truth::Records,
     view::{Place, View},
 };
-use crate::{Closeness, Criteria, Digest, IndexError, Kind, Shape};
+use crate::{Closeness, Criteria, Digest, Kind, digest::Shape, index::IndexError};
 
 /// Items to be added, ready to be written.
 pub struct Batch {

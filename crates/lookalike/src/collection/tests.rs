@@ -16,8 +16,10 @@ use std::{
 
 use super::*;
 use crate::{
-    Asked, Closeness, Digests, Fingerprint, HashKind, Input, Measure, Preset, Purpose, Radius,
-    Reach, Recipe, Resources, Search, TextKind, Verify, Width,
+    Closeness, Fingerprint, Preset, Radius, Recipe, Resources, Search, Width,
+    digest::Digests,
+    kind::{Asked, Input, Purpose, Reach, hash::HashKind, text::TextKind},
+    verify::{Measure, Verify},
 };
 use kinds::{Sort, registry};
 
@@ -492,7 +494,7 @@ fn a_distance_wider_than_the_collection_was_made_for_is_refused() {
     let collection = hashes(folder.path());
     let refused = collection.search(&[print(0)], &within(4), 1).unwrap_err();
     assert!(
-        matches!(refused, CollectionError::Index(crate::IndexError::Radius { .. })),
+        matches!(refused, CollectionError::Index(crate::index::IndexError::Radius { .. })),
         "{refused}"
     );
     let rule = AddRule::UnlessAlike(within(4));
@@ -522,7 +524,7 @@ fn a_collection_of_texts_knows_its_recipe() {
 fn what_is_asked_for_survives_the_next_opening() {
     let folder = test_folder();
     let widest = Criteria {
-        similarity: crate::Similarity::new(0.25),
+        similarity: crate::verify::Similarity::new(0.25),
         distance: Some(Radius::new(17)),
         turned: true,
         parts: true,

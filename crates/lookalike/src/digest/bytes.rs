@@ -1,15 +1,16 @@
-//! The byte form of a digest: what caches and collections keep.
+//! The byte form of a digest, for caches and collections.
 //!
-//! A byte of layout, a byte that says what there is, then each of it in order, numbers little-endian,
-//! counts as LEB128. A single fingerprint of 64 bits takes 10 bytes.
+//! It has a layout byte, a byte of flags for the fields present, then these fields in order, with
+//! little-endian numbers and LEB128 counts. A single fingerprint of 64 bits takes 10 bytes.
 
 use super::{Digest, Identity};
 use crate::{
-    FeatureSet, Fingerprint, Width,
+    Fingerprint, Width,
     fragments::{Fragment, Place},
+    verify::FeatureSet,
 };
 
-/// Raised when the same digest is written in another way.
+/// Raised whenever the byte form of the same digest changes.
 const LAYOUT: u8 = 1;
 
 /// The width of fingerprints, in the lowest two bits.
@@ -53,7 +54,7 @@ impl Digest {
         bytes
     }
 
-    /// The digest that was written as these bytes; `None` if there is none.
+    /// The digest with this byte form; `None` if there is none.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (&[layout, flags], mut rest) = bytes.split_first_chunk()?;
         if layout != LAYOUT || flags & ONE_PRINT != 0 && flags & MANY_PRINTS != 0 {
@@ -91,7 +92,7 @@ impl Digest {
     }
 }
 
-/// Bytes of a part: its fingerprint and its place.
+/// The size of a part in bytes: its fingerprint and its place.
 const PART: usize = 20;
 
 fn write_part(bytes: &mut Vec<u8>, part: &Fragment) {
@@ -107,7 +108,7 @@ fn read_part(bytes: &[u8]) -> Option<Fragment> {
     Some(Fragment { print: Fingerprint([u64::from_le_bytes(*print)]), place })
 }
 
-/// So many values of so many bytes each.
+/// Values of a fixed size in bytes, preceded by their number.
 fn read_all<T>(
     rest: &mut &[u8],
     count: usize,

@@ -4,18 +4,21 @@ use std::collections::HashMap;
 
 use super::{Digest, DigestRef, Identity, Lists, PrintColumn, Shape};
 use crate::{
-    Fingerprint, PairsError, Resources, equal::EqualGroups, fragments::Fragment, overlap::Sets,
-    pairs::StoredPrints, verify::Set,
+    Fingerprint, Resources,
+    equal::EqualGroups,
+    fragments::Fragment,
+    overlap::Sets,
+    pairs::{PairsError, StoredPrints},
+    verify::Set,
 };
 
 /// The digests of many items, by number.
 ///
-/// Items with equal digests share an *entry*; entries are numbered in the order in which they first
-/// came. Of bare fingerprints, every item is an entry. Feature sets beyond the memory limit go to a
-/// temporary file.
+/// Items with equal digests share an *entry*. Entries are numbered in the order of their first items. For
+/// bare fingerprints, every item is an entry. Feature sets beyond the memory limit go to a temporary file.
 ///
 /// ```
-/// use lookalike::{Digest, Digests, Fingerprint, Resources, Shape, Width};
+/// use lookalike::{Digest, Fingerprint, Resources, Width, digest::{Digests, Shape}};
 ///
 /// let shape = Shape { width: Width::Bits64, prints: 1, is_bare: false };
 /// let mut digests = Digests::new(shape, &Resources::new());
@@ -23,22 +26,22 @@ use crate::{
 ///     digests.push(&Digest::of_print(Fingerprint([bits, 0, 0, 0])))?;
 /// }
 /// assert_eq!((digests.len(), digests.entries()), (3, 2));
-/// # Ok::<(), lookalike::PairsError>(())
+/// # Ok::<(), lookalike::pairs::PairsError>(())
 /// ```
 pub struct Digests {
     shape: Shape,
     items: u32,
-    /// How many are alike nothing, and how many alike others by their key only.
+    /// The number of items that match nothing, and of those that match only by their key.
     empty: u32,
     keyed: u32,
-    /// The features of all items, equal ones included.
+    /// The number of features of all items, including equal ones.
     features: u64,
-    /// Every item that equals an earlier one, after the first that it equals.
+    /// Every item that equals an earlier one, with the first such item before it.
     equal: Vec<(u32, u32)>,
-    /// By entry: the first item. Not filled for bare fingerprints.
+    /// The first item of each entry; empty for bare fingerprints.
     firsts: Vec<u32>,
     prints: PrintColumn,
-    /// Entries without fingerprints, ascending; the column has zeros there.
+    /// Entries without fingerprints, ascending; the column has zeros for them.
     lacking: Vec<u32>,
     /// Keys by entry, ascending.
     keys: Vec<(u32, Identity)>,
@@ -46,7 +49,7 @@ pub struct Digests {
     sets: Sets,
     parts: Lists<Fragment>,
     extra: Lists<u8>,
-    /// First items by what they equal.
+    /// First items by the hash of their digests.
     seen: HashMap<Identity, u32>,
 }
 
@@ -54,7 +57,7 @@ pub struct Digests {
 const SETS: u64 = 3;
 
 impl Digests {
-    /// None yet.
+    /// No digests.
     pub fn new(shape: Shape, resources: &Resources<'_>) -> Self {
         let limit = resources.share(SETS).unwrap_or(u64::MAX);
         Self {
@@ -100,7 +103,7 @@ impl Digests {
         let mut prints = digest.prints.clone();
         if prints.len() != self.shape.prints {
             self.lacking.extend(prints.is_empty().then_some(entry));
-            // A single fingerprint looks the same however it is turned.
+            // A single fingerprint does not depend on the orientation.
             let filler = prints.first().copied().unwrap_or(Fingerprint([0; 4]));
             prints.resize(self.shape.prints, filler);
         }
@@ -112,8 +115,8 @@ impl Digests {
         self.sets.push(digest.set.features())
     }
 
-    /// Adds items of which nothing but a fingerprint is known; for a bare shape. What does not fit the
-    /// memory limit goes to a file.
+    /// Adds items with only a fingerprint, for a bare shape. Those beyond the memory limit go to a
+    /// temporary file.
     pub fn push_prints<const WORDS: usize>(
         &mut self,
         prints: &[Fingerprint<WORDS>],
@@ -124,13 +127,13 @@ impl Digests {
         self.prints.push_bare(prints, resources)
     }
 
-    /// No more items will come.
+    /// Ends the additions; required before a search.
     pub fn seal(&mut self) -> Result<(), PairsError> {
         self.seen = HashMap::new();
         self.sets.seal()
     }
 
-    /// How many items there are.
+    /// The number of items.
     pub fn len(&self) -> u32 {
         self.items
     }
@@ -140,32 +143,32 @@ impl Digests {
         self.items == 0
     }
 
-    /// How many different digests there are, empty ones apart.
+    /// The number of distinct digests, without empty ones.
     pub fn entries(&self) -> u32 {
         if self.shape.is_bare { self.items } else { self.firsts.len() as u32 }
     }
 
-    /// How many items are alike nothing.
+    /// The number of items that match nothing.
     pub fn without_digest(&self) -> u32 {
         self.empty
     }
 
-    /// How many items have too little to be alike any but those with the same key.
+    /// The number of items with too little content, which match only items with the same key.
     pub fn with_key(&self) -> u32 {
         self.keyed
     }
 
-    /// How they look.
+    /// The shape of the digests.
     pub fn shape(&self) -> Shape {
         self.shape
     }
 
-    /// The features of all items, equal ones included.
+    /// The number of features of all items, including equal ones.
     pub(crate) fn features(&self) -> u64 {
         self.features
     }
 
-    /// Every item that equals an earlier one, after the first that it equals.
+    /// Every item that equals an earlier one, with the first such item before it.
     pub(crate) fn equal(&self) -> &[(u32, u32)] {
         &self.equal
     }
@@ -174,7 +177,7 @@ impl Digests {
         EqualGroups::new(self.equal.clone())
     }
 
-    /// By entry: the first item. Of bare fingerprints, none: entries are items.
+    /// The first item of each entry; empty for bare fingerprints, where entries are items.
     pub(crate) fn firsts(&self) -> &[u32] {
         &self.firsts
     }
@@ -196,13 +199,13 @@ impl Digests {
         &self.sets
     }
 
-    /// The entries that are compared with others, and not alike by their key only.
+    /// The entries that are compared with others, rather than only by their key.
     pub(crate) fn comparable(&self) -> Vec<u32> {
         let is_keyed = |entry: &u32| self.key(*entry).is_some();
         (0..self.entries()).filter(|entry| !is_keyed(entry)).collect()
     }
 
-    /// Whether every entry is comparable, and has its fingerprints in memory.
+    /// Whether every entry is comparable and has its fingerprints in memory.
     pub(crate) fn all_comparable(&self) -> bool {
         self.keys.is_empty() && self.lacking.is_empty()
     }
@@ -229,7 +232,7 @@ impl Digests {
         }
     }
 
-    /// The first fingerprints of these entries, which have some.
+    /// The first fingerprints of these entries, which must have one.
     pub(crate) fn gather<const WORDS: usize>(
         &self,
         held: &StoredPrints<WORDS>,
@@ -243,7 +246,7 @@ impl Digests {
 }
 
 impl Digest {
-    /// The digest as one of a column, to be judged; `words` are those of each of its fingerprints.
+    /// The digest as a row of columns, to be judged; `words` is the size of each of its fingerprints.
     pub fn with_ref<T>(&self, shape: Shape, look: impl FnOnce(DigestRef<'_>) -> T) -> T {
         let mut column = PrintColumn::new(shape.width);
         column.push(&self.prints);

@@ -1,8 +1,8 @@
-//! What is kept of an item, once it is gone?
+//! Digests: the stored form of items.
 //!
-//! A [`Digest`] is everything that may decide how close two items are, and nothing else; [`Digests`]
-//! are those of many items, as columns. [`Facts`] describe an item and decide nothing. Which columns
-//! are filled, and what they mean, is known to the kind of the items alone.
+//! A [`Digest`] is everything that may decide how close two items are, and nothing else. [`Digests`] are
+//! the digests of many items as columns. [`Facts`] describe an item and decide nothing. Only the kind of
+//! the items knows which columns are filled and what they mean.
 //!
 //! | file | what is there |
 //! |---|---|
@@ -16,18 +16,22 @@ mod columns;
 mod facts;
 mod prints;
 
-use crate::{FeatureSet, Fingerprint, Width, fragments::Fragment, verify::Set};
+use crate::{
+    Fingerprint, Width,
+    fragments::Fragment,
+    verify::{FeatureSet, Set},
+};
 #[cfg(feature = "collection")]
 pub(crate) use bytes::{read_count, write_count};
 pub use columns::Digests;
 pub use facts::{Facts, Fidelity};
 pub(crate) use prints::{PrintColumn, with_prints};
 
-/// 128 bits of BLAKE3: nobody can make two different things that have the same.
+/// 128 bits of BLAKE3. Nobody can make two different contents with the same identity.
 pub type Identity = [u8; 16];
 
-/// All that decides how close an item is to others. A digest without fingerprints and key is that of
-/// an empty item, which is alike nothing.
+/// Everything that decides how close an item is to others. A digest with neither fingerprints nor a key
+/// is that of an empty item, which matches nothing.
 ///
 /// ```
 /// use lookalike::{Digest, Fingerprint, Width};
@@ -39,26 +43,26 @@ pub type Identity = [u8; 16];
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Digest {
-    /// Fingerprints of the whole item, in the widest type. The first one is its own; others are how it
-    /// would look turned.
+    /// The fingerprints of the whole item, in the widest type. The first one is its own; the others are
+    /// those of its other orientations.
     pub prints: Vec<Fingerprint<4>>,
-    /// What it is made of.
+    /// The features of the item.
     pub set: FeatureSet,
-    /// Given only if there is too little else: the item is alike those with the same key.
+    /// Present only if the item has too little content; it then matches items with the same key.
     pub key: Option<Identity>,
-    /// Fingerprints of its parts, and where they are.
+    /// The fingerprints of its parts, with their places.
     pub parts: Vec<Fragment>,
-    /// What the kind alone understands.
+    /// Data that only the kind understands.
     pub extra: Vec<u8>,
 }
 
 impl Digest {
-    /// Of an item of which nothing is known but a fingerprint.
+    /// The digest of an item with only a fingerprint.
     pub fn of_print(print: Fingerprint<4>) -> Self {
         Self { prints: vec![print], ..Self::default() }
     }
 
-    /// Whether it is of an item that is alike nothing.
+    /// Whether the item matches nothing.
     pub fn is_empty(&self) -> bool {
         self.prints.is_empty() && self.key.is_none()
     }
@@ -68,11 +72,11 @@ impl Digest {
         self.prints.first().copied()
     }
 
-    /// The same for digests that no closeness can tell apart, within one process.
+    /// A hash that is equal for digests that no closeness can distinguish, within one process.
     pub fn identity(&self) -> Identity {
         let Self { prints, set, key, parts, extra } = self;
         let mut hasher = blake3::Hasher::new();
-        // Items with the same key are alike, whatever else is known of them.
+        // Items with the same key match, whatever else is known about them.
         if let Some(key) = key {
             return identity_of(hasher.update(b"key").update(key));
         }
@@ -96,21 +100,21 @@ pub(crate) fn identity_of(hasher: &blake3::Hasher) -> Identity {
     identity
 }
 
-/// How digests of one kind and recipe look.
+/// The shape of digests of one kind and recipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// The width of fingerprints.
     pub width: Width,
-    /// How many fingerprints an item has.
+    /// The number of fingerprints of an item.
     pub prints: usize,
-    /// Whether nothing but one fingerprint is kept.
+    /// Whether digests have only one fingerprint and nothing else.
     pub is_bare: bool,
 }
 
-/// A digest that lies in columns.
+/// A digest in columns.
 #[derive(Clone, Copy)]
 pub struct DigestRef<'a> {
-    /// Words of all fingerprints, one after the other.
+    /// The words of all fingerprints, in order.
     prints: &'a [u64],
     words: usize,
     set: Set<'a>,
@@ -120,12 +124,12 @@ pub struct DigestRef<'a> {
 }
 
 impl<'a> DigestRef<'a> {
-    /// Whether it is of an item that is alike nothing.
+    /// Whether the item matches nothing.
     pub fn is_empty(&self) -> bool {
         self.prints.is_empty() && self.key.is_none()
     }
 
-    /// How many fingerprints it has.
+    /// The number of fingerprints.
     pub fn prints(&self) -> usize {
         self.prints.len() / self.words
     }
@@ -135,43 +139,43 @@ impl<'a> DigestRef<'a> {
         self.prints.get(number * self.words..(number + 1) * self.words)
     }
 
-    /// Bits in which the first fingerprints of two items differ; `None` if one has none.
+    /// The distance of the first fingerprints of two items; `None` if one has none.
     pub fn distance(&self, other: &Self) -> Option<u32> {
         Some(distance(self.print(0)?, other.print(0)?))
     }
 
-    /// What it is made of.
+    /// The features of the item.
     pub(crate) fn set(&self) -> Set<'a> {
         self.set
     }
 
-    /// The key of an item of which there is too little else.
+    /// The key of an item with too little content.
     pub fn key(&self) -> Option<&'a Identity> {
         self.key
     }
 
-    /// Fingerprints of its parts, and where they are.
+    /// The fingerprints of its parts, with their places.
     pub fn parts(&self) -> &'a [Fragment] {
         self.parts
     }
 
-    /// What the kind alone understands.
+    /// Data that only the kind understands.
     pub fn extra(&self) -> &'a [u8] {
         self.extra
     }
 
-    /// The same with this set.
+    /// The same digest with this set.
     pub(crate) fn with_set(self, set: Set<'a>) -> Self {
         Self { set, ..self }
     }
 }
 
-/// Bits in which two fingerprints of one width differ.
+/// The distance of two fingerprints of the same width.
 pub(crate) fn distance(one: &[u64], two: &[u64]) -> u32 {
     one.iter().zip(two).map(|(a, b)| (a ^ b).count_ones()).sum()
 }
 
-/// Runs of values, one after the other.
+/// Lists of values in one buffer.
 #[derive(Clone, Debug)]
 struct Lists<T> {
     ends: Vec<usize>,
@@ -185,7 +189,7 @@ impl<T> Default for Lists<T> {
 }
 
 impl<T: Clone> Lists<T> {
-    /// Lists that were never pushed are empty.
+    /// A list that was never pushed is empty.
     fn push(&mut self, entry: usize, list: &[T]) {
         if !list.is_empty() {
             self.ends.resize(entry, self.values.len());

@@ -1,16 +1,19 @@
 //! The column of fingerprints, of any width.
 
-use crate::{Fingerprint, PairsError, Resources, Width, pairs::StoredPrints};
+use crate::{
+    Fingerprint, Resources, Width,
+    pairs::{PairsError, StoredPrints},
+};
 
-/// Fingerprints of one width; those of one item follow each other.
+/// Fingerprints of one width; those of an item are consecutive.
 pub(crate) enum PrintColumn {
     W1(StoredPrints<1>),
     W2(StoredPrints<2>),
     W4(StoredPrints<4>),
 }
 
-/// Runs code on a column of any width, in which `$prints` has the type of that width. The one place
-/// where a search learns its width.
+/// Evaluates code for a column of any width, in which `$prints` has the type of that width. Searches
+/// choose their width only here.
 macro_rules! with_prints {
     ($column:expr, |$prints:ident| $body:expr) => {
         match $column {
@@ -31,7 +34,7 @@ impl PrintColumn {
         }
     }
 
-    /// Words of a fingerprint.
+    /// The number of words of a fingerprint.
     pub fn words(&self) -> usize {
         match self {
             Self::W1(_) => 1,
@@ -45,7 +48,7 @@ impl PrintColumn {
         with_prints!(self, |held| prints.iter().for_each(|print| held.keep(print.resize())));
     }
 
-    /// Adds fingerprints, which go to a file if there are more than memory may hold.
+    /// Adds fingerprints, which go to a temporary file beyond the memory limit.
     pub fn push_bare<const WORDS: usize>(
         &mut self,
         prints: &[Fingerprint<WORDS>],

@@ -1,7 +1,8 @@
-//! What is an item made of?
+//! Extractors: what an item consists of.
 //!
-//! An extractor takes an item apart and hands out its features one after the other, repeats
-//! included: their bytes, or their hashes. It does not know how they are weighed or used.
+//! An extractor calls back with every feature of an item in order, repeats included: its bytes or its
+//! hash. [`Shingles`] name the features of texts; `image` has the fingerprints of pixels. Nothing here
+//! knows how features are weighted or used.
 
 #[cfg(feature = "image")]
 pub mod image;
@@ -14,22 +15,30 @@ use std::str::FromStr;
 
 use crate::spelling::nearest;
 
-/// What a text is cut into.
+/// The tokens that a text is split into.
+///
+/// ```
+/// use lookalike::extract::Unit;
+///
+/// let mut tokens = Vec::new();
+/// Unit::Words.tokens("To be, or NOT", |token| tokens.push(token.to_vec()));
+/// assert_eq!(tokens, [b"to".to_vec(), b"be".to_vec(), b"or".to_vec(), b"not".to_vec()]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Unit {
     /// Runs of letters and digits; a Chinese character is a word ([`text::words`]).
     Words,
-    /// The same, but Chinese words by dictionary ([`text::dictionary_words`]).
+    /// Words, with Chinese ones from a dictionary ([`text::dictionary_words`]).
     #[cfg(feature = "dictionary")]
     Dictionary,
-    /// Characters, white space as one space ([`text::characters`]).
+    /// Characters; a run of white space is one space ([`text::characters`]).
     Characters,
-    /// The bytes as they are: nothing is normalised.
+    /// Bytes, without any normalisation.
     Bytes,
     /// Names, numbers and punctuation of program text ([`text::code`]).
     Code,
-    /// The same, blind to names: renaming changes nothing ([`text::code`]).
+    /// The same with all names equal, so renaming changes nothing ([`text::code`]).
     Blind,
 }
 
@@ -71,12 +80,12 @@ impl Unit {
         }
     }
 
-    /// Writes the hash of every token to `hashes`, in order, in place of what is there.
+    /// Replaces the content of `hashes` by the hash of every token, in order.
     pub fn token_hashes(self, text: &str, hashes: &mut Vec<u64>) {
         text::unit_hashes(self, text, hashes);
     }
 
-    /// What stands between two tokens of one feature.
+    /// The separator between two tokens of a feature.
     const fn gap(self) -> &'static [u8] {
         match self {
             Self::Characters | Self::Bytes => b"",
@@ -87,8 +96,7 @@ impl Unit {
 
 /// Shingles: every run of `size` neighbouring tokens of a text is a feature.
 ///
-/// A text with fewer tokens than that has one feature, all of it, and so is alike its equals only;
-/// a text without any token has none.
+/// A text with fewer tokens has one feature, its whole content; a text without tokens has none.
 ///
 /// ```
 /// use lookalike::extract::Shingles;
@@ -104,9 +112,9 @@ impl Unit {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shingles {
-    /// What the text is cut into.
+    /// The tokens.
     pub unit: Unit,
-    /// How many neighbours make a feature.
+    /// The number of neighbouring tokens in a feature.
     pub size: NonZeroU32,
 }
 
@@ -119,13 +127,13 @@ impl Shingles {
         }
     }
 
-    /// Calls `on_feature` with the bytes of each feature, in the order of the text: its tokens,
-    /// with one space between unless they are characters or bytes.
+    /// Calls `on_feature` with the bytes of each feature, in the order of the text: its tokens, with
+    /// one space between them unless they are characters or bytes.
     pub fn extract(self, text: &str, on_feature: impl FnMut(&[u8])) {
         self.extract_without(text, |_| false, on_feature);
     }
 
-    /// [`extract`](Self::extract), as if the tokens that are `left_out` were not there.
+    /// [`extract`](Self::extract) without the tokens that are `left_out`.
     pub(crate) fn extract_without(
         self,
         text: &str,
@@ -142,7 +150,7 @@ impl Shingles {
     }
 }
 
-/// Tokens one after the other, to be read as runs of neighbours.
+/// Consecutive tokens, read as runs of neighbours.
 pub(crate) struct Runs {
     shingles: Shingles,
     joined: Vec<u8>,
@@ -177,7 +185,7 @@ impl fmt::Display for Shingles {
     }
 }
 
-/// Reads `words:2`, `chars:4`, `code:3`; the size may be left out and is 1 then.
+/// Reads `words:2`, `chars:4`, `code:3`; without a size, it is 1.
 impl FromStr for Shingles {
     type Err = ExtractError;
 
@@ -192,16 +200,16 @@ impl FromStr for Shingles {
     }
 }
 
-/// Why a text does not name any features.
+/// Why a text is not the name of features.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExtractError {
     /// No such unit.
-    #[error("there are no features \"{text}\"; did you mean {nearest}?")]
+    #[error("unknown features \"{text}\"; did you mean {nearest}?")]
     Unknown {
         /// What was read.
         text: String,
-        /// The valid name that looks most like it.
+        /// The nearest valid name.
         nearest: String,
     },
     /// The size is not a positive number.

@@ -1,23 +1,23 @@
-//! How are many short texts hashed by MD5 (RFC 1321) at once? Side by side: a step of MD5 waits for the
-//! one before it, but not for those of other texts.
+//! MD5 (RFC 1321) of many short texts at once. Each step of MD5 waits for the previous one, but not for
+//! those of other texts, so several texts are hashed side by side.
 
 use std::array::from_fn;
 
-/// Texts that are hashed side by side: as many words as the smallest vector registers hold.
+/// The number of texts hashed side by side: as many as the smallest vector registers have words.
 const LANES: usize = 4;
 
 /// The words of a block, or of a state, of each text.
 type Lanes = [u32; LANES];
 
-/// What fits one block beside its end mark and length.
-const LONGEST: usize = 55;
+/// The longest text that fits one block with its end mark and length.
+const MAX_LENGTH: usize = 55;
 
-/// How far words are turned, in each round's four kinds of steps.
+/// How far words are rotated, by round and kind of step.
 const TURNS: [[u32; 4]; 4] = [[7, 12, 17, 22], [5, 9, 14, 20], [4, 11, 16, 23], [6, 10, 15, 21]];
 
 const START: [u32; 4] = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476];
 
-/// The first 32 bits behind the point of sin 1, sin 2, ..., signs apart.
+/// The first 32 fractional bits of |sin 1|, |sin 2|, ...
 #[rustfmt::skip]
 const SINES: [u32; 64] = [
     0xd76a_a478, 0xe8c7_b756, 0x2420_70db, 0xc1bd_ceee, 0xf57c_0faf, 0x4787_c62a, 0xa830_4613, 0xfd46_9501,
@@ -59,10 +59,10 @@ pub fn short_md5s<'a>(texts: impl IntoIterator<Item = &'a [u8]>, mut on_digest: 
     }
 }
 
-/// Writes the one block of a text: its bytes, a mark, its length in bits.
+/// Writes the only block of a text: its bytes, a mark, its length in bits.
 #[inline]
 fn fill(blocks: &mut [Lanes; 16], lane: usize, text: &[u8]) {
-    assert!(text.len() <= LONGEST, "{} bytes do not fit one block", text.len());
+    assert!(text.len() <= MAX_LENGTH, "{} bytes do not fit one block", text.len());
     let mut block = [0; 64];
     block[..text.len()].copy_from_slice(text);
     block[text.len()] = 0x80;
@@ -80,8 +80,8 @@ fn compress(blocks: &[Lanes; 16]) -> [Lanes; 4] {
     from_fn(|word| state[word].map(|lane| lane.wrapping_add(START[word])))
 }
 
-/// Sixteen steps that differ only in the word of the block they take, the sine and the turn. Four of
-/// them are written out: each makes another word of the state, and none is moved.
+/// Sixteen steps that differ only in their word of the block, sine and rotation. Four of them are
+/// unrolled: each computes another word of the state, so none is moved.
 #[inline(always)]
 fn round<const ROUND: usize>(
     [mut a, mut b, mut c, mut d]: [Lanes; 4],
@@ -122,7 +122,7 @@ mod tests {
     proptest! {
         #[test]
         fn every_text_has_its_digest_wherever_it_stands(
-            texts in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..=LONGEST), 0..40)
+            texts in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..=MAX_LENGTH), 0..40)
         ) {
             let mut digests = Vec::new();
             short_md5s(texts.iter().map(Vec::as_slice), |digest| digests.push(digest));

@@ -8,8 +8,11 @@ use rayon::prelude::*;
 
 use super::plan::TablePlan;
 use crate::{
-    Fingerprint, Kernel,
-    hamming::lanes::{Lanes, Task},
+    Fingerprint,
+    hamming::{
+        Kernel,
+        lanes::{Lanes, Task},
+    },
 };
 
 /// The arrays that a table is written to.

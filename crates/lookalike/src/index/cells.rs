@@ -10,8 +10,9 @@ use bytemuck::{Pod, Zeroable};
 
 use super::{batch::Test, plan::TablePlan};
 use crate::{
-    Fingerprint, Kernel,
+    Fingerprint,
     hamming::{
+        Kernel,
         lanes::{BLOCK, Lanes, NARROW_LANES, Task},
         prefetch,
     },

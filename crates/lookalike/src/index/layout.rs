@@ -16,8 +16,9 @@ use super::{
     plan::{Plan, TablePlan},
 };
 use crate::{
-    Fingerprint, Kernel,
+    Fingerprint,
     hamming::{
+        Kernel,
         lanes::{LANES, Lanes},
         prefetch,
     },

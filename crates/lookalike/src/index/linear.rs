@@ -4,8 +4,11 @@ use std::ops::ControlFlow;
 
 use super::{IndexError, Match, OnMatch, Search};
 use crate::{
-    Fingerprint, Kernel, Radius,
-    hamming::lanes::{Lanes, Task},
+    Fingerprint, Radius,
+    hamming::{
+        Kernel,
+        lanes::{Lanes, Task},
+    },
 };
 
 /// An index without tables: a search compares every fingerprint, in order. The only choice for very wide radii.

@@ -14,7 +14,10 @@ use super::{
     map::map_file,
     tables::{EqualItem, Tables},
 };
-use crate::{Fingerprint, Kernel, Radius, hamming::assert_width};
+use crate::{
+    Fingerprint, Radius,
+    hamming::{Kernel, assert_width},
+};
 
 /// Fingerprints that can be inserted and removed, with tables to search them.
 ///

@@ -20,7 +20,10 @@ use super::{
     plan::Plan,
     plan_bytes,
 };
-use crate::{Fingerprint, Kernel, Radius, hamming::assert_width};
+use crate::{
+    Fingerprint, Radius,
+    hamming::{Kernel, assert_width},
+};
 
 /// Fingerprints that do not change, with tables to search them. The id of an item is its position.
 ///

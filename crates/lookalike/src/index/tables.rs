@@ -15,8 +15,11 @@ use super::{
     plan::{MAX_DIRECTORY_BITS, Plan, TablePlan},
 };
 use crate::{
-    Fingerprint, Kernel, Radius,
-    hamming::lanes::{Lanes, Task},
+    Fingerprint, Radius,
+    hamming::{
+        Kernel,
+        lanes::{Lanes, Task},
+    },
 };
 
 /// The tables of all items, and the rings of equal ones.

@@ -9,7 +9,7 @@ use super::{
     choose::{Sample, Storage, candidates},
     plan::Plan,
 };
-use crate::{Fingerprint, Kernel, Radius};
+use crate::{Fingerprint, Radius, hamming::Kernel};
 
 /// What the fingerprints of a test look like.
 #[derive(Clone, Copy, Debug)]

@@ -1,79 +1,90 @@
-//! How close must two items be?
+//! Criteria: how close two items must be to match.
 
 use std::sync::Arc;
 
-use crate::{Kernel, Level, Radius, Similarity, fragments::Background};
+use crate::{Level, Radius, fragments::Background, hamming::Kernel, verify::Similarity};
 
-/// What a caller asked for. What is not said is up to the kind.
+/// What a caller asked for. The kind decides the rest.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Asked {
-    /// The loosest level that counts.
+    /// The loosest level of a match.
     pub level: Option<Level>,
-    /// The least similarity that counts.
+    /// The least similarity of a match.
     pub similarity: Option<Similarity>,
-    /// The widest distance that counts.
+    /// The largest distance of a match.
     pub distance: Option<Radius>,
-    /// Which pairs must be found.
+    /// The share of pairs that must be found.
     pub reach: Reach,
     /// Forces the classic plan for fingerprints: this many blocks.
     pub blocks: Option<u32>,
-    /// Whether turned and mirrored items count; as the kind was opened, if nothing is said.
+    /// Whether turned and mirrored items count; `None` for the setting of the kind.
     pub turned: Option<bool>,
-    /// Whether items count that only share parts; as the kind was opened, if nothing is said.
+    /// Whether items match that only share parts; `None` for the setting of the kind.
     pub parts: Option<bool>,
 }
 
-/// What the answer is for.
+/// The purpose of a search, which selects defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// Just what was asked for.
+    /// Listing exactly what was asked for.
     List,
-    /// Removing items: unless something was asked for, only what is alike beyond doubt.
+    /// Removing items; the default threshold is careful.
     Act,
-    /// Looking at what was removed, and at what is less alike: every level there is.
+    /// Showing removed items and looser matches: every level.
     Look,
 }
 
-/// Which pairs a search must find.
+/// The share of pairs that a search must find.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Reach {
-    /// All, up to [`EXACT_ITEMS`] items with [`EXACT_FEATURES`] features; of more, at least
-    /// [`USUAL_RECALL`] of those at the very threshold.
+    /// All pairs of up to [`EXACT_ITEMS`] items with [`EXACT_FEATURES`] features; with more, at least
+    /// [`USUAL_RECALL`] of those exactly at the threshold.
     #[default]
     Declared,
-    /// All.
+    /// All pairs.
     Exact,
-    /// At least this share of the pairs at the very threshold, and more of those above it: only items
-    /// with a common key are compared. Containment has no keys, and is always exact.
+    /// At least this share of the pairs exactly at the threshold, and more of those above it: only
+    /// items with a common key are compared. Containment has no keys and is always exact.
     Recall(f64),
 }
 
-/// The most items that are searched exactly unless the caller says otherwise.
+/// The maximum number of items for an exact search by default.
 pub const EXACT_ITEMS: u64 = 1_000_000;
-/// The most features, of all items together.
+/// The maximum number of features of all items together for an exact search by default.
 pub const EXACT_FEATURES: u64 = 150_000_000;
-/// The recall at the threshold beyond that.
+/// The default recall at the threshold for larger inputs.
 pub const USUAL_RECALL: f64 = 0.99;
 
-/// When two items are alike: the thresholds of a kind, all of them said.
+/// When two items match: the complete thresholds of a kind.
+///
+/// ```
+/// use lookalike::{Kind, Radius, Width, kind::{Asked, Purpose, hash::HashKind}};
+///
+/// let kind = HashKind::new(Width::Bits64);
+/// let within = |bits| Asked { distance: Some(Radius::new(bits)), ..Asked::default() };
+/// let criteria = kind.criteria(&within(4), Purpose::List)?;
+/// assert_eq!(criteria.distance, Some(Radius::new(4)));
+/// assert!(kind.criteria(&within(65), Purpose::List).is_err());
+/// # Ok::<(), lookalike::kind::UsageError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Criteria {
-    /// The least similarity of contents; not asked for if `None`.
+    /// The least similarity of contents; `None` for no such bound.
     pub similarity: Option<Similarity>,
-    /// The widest distance of fingerprints; not asked for if `None`.
+    /// The largest distance of fingerprints; `None` for no such bound.
     pub distance: Option<Radius>,
     /// Whether turned and mirrored items count.
     pub turned: bool,
-    /// Whether items count that only share parts.
+    /// Whether items match that only share parts.
     pub parts: bool,
-    /// Which pairs must be found.
+    /// The share of pairs that must be found.
     pub reach: Reach,
     /// Forces the classic plan for fingerprints.
     pub blocks: Option<u32>,
-    /// Parts that say nothing about two items that share them.
+    /// Parts that are no evidence that two items are related.
     pub background: Arc<Background>,
-    /// What two items are compared with. Changes no answer.
+    /// The kernel of comparisons, which changes no result.
     pub kernel: Kernel,
 }
 
@@ -93,19 +104,19 @@ impl Default for Criteria {
 }
 
 impl Criteria {
-    /// By these, any two items that can be compared at all are alike: what `compare` shows.
+    /// Criteria by which any two items that can be compared match, as in `compare`.
     #[must_use]
     pub fn everything(&self) -> Self {
         let similarity = self.similarity.map(|_| Similarity::ZERO);
         Self { similarity, distance: None, ..self.clone() }
     }
 
-    /// Whether they ask for nothing: every pair is to be listed.
+    /// Whether there is no threshold, so every pair is listed.
     pub fn is_everything(&self) -> bool {
         self.distance.is_none() && self.similarity.is_none_or(|least| least == Similarity::ZERO)
     }
 
-    /// Whether fewer items are alike than by others of the same kind.
+    /// Whether fewer items match than by other criteria of the same kind.
     pub fn is_narrower(&self, other: &Self) -> bool {
         let similarity = |by: &Self| by.similarity.map_or(0.0, Similarity::get);
         let distance = |by: &Self| by.distance.map_or(u32::MAX, Radius::bits);
@@ -115,18 +126,18 @@ impl Criteria {
     }
 }
 
-/// Why options make no sense. Front ends spell the option in their own way.
+/// Why an option is invalid. Front ends spell the option in their own way.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{option}{message}")]
 pub struct UsageError {
     /// The name of the option: `level`.
     pub option: &'static str,
-    /// What is wrong, to be read behind the name of the option.
+    /// The problem, as a continuation of the name of the option.
     pub message: String,
 }
 
 impl UsageError {
-    /// Of an option, and what is to be read behind its name.
+    /// An error about an option, with a message that follows its name.
     pub fn new(option: &'static str, message: impl Into<String>) -> Self {
         Self { option, message: message.into() }
     }

@@ -1,9 +1,9 @@
-//! What are items, and when are two of them alike?
+//! Kinds of items, and the definition of a match for each.
 //!
-//! A [`Kind`] makes digests of what it is given and judges two digests: that is the definition of
-//! alike, and it is code. How candidates are found is data: a kind declares [`Lookup`]s, which
-//! [`Search`](crate::Search) and collections understand. Nothing outside of a kind's folder knows what
-//! its digests mean.
+//! A [`Kind`] makes digests of its items and judges two of them; this judgement, in code, defines a
+//! match. How candidates are found is data: a kind declares [`Lookup`]s, which
+//! [`Search`](crate::Search) and collections understand. Only the folder of a kind knows what its digests
+//! mean.
 
 mod criteria;
 pub mod hash;
@@ -17,8 +17,11 @@ pub mod text;
 use std::fmt;
 
 use crate::{
-    Closeness, Digest, Digests, Facts, Fingerprint, Level, PairsError, Radius, Shape, Verify,
-    digest::DigestRef, fragments::FragmentSearch,
+    Closeness, Digest, Facts, Fingerprint, Level, Radius,
+    digest::{DigestRef, Digests, Shape},
+    fragments::FragmentSearch,
+    pairs::PairsError,
+    verify::Verify,
 };
 pub use criteria::{
     Asked, Criteria, EXACT_FEATURES, EXACT_ITEMS, Purpose, Reach, USUAL_RECALL, UsageError,
@@ -28,44 +31,54 @@ pub use registry::{Reads, Registration, Registry, Settings};
 pub use stored::RecipeText;
 pub use text::LostWords;
 
-/// Items of one sort, taken apart by one recipe.
+/// Items of one kind and recipe.
+///
+/// ```
+/// use lookalike::{Kind, Preset, Width, kind::{hash::HashKind, text::TextKind}};
+///
+/// let kinds: [&dyn Kind; 2] = [&HashKind::new(Width::Bits64), &TextKind::of(Preset::named("words")?)];
+/// assert_eq!(kinds.map(|kind| kind.name()), ["hash", "text"]);
+/// # Ok::<(), lookalike::recipe::RecipeError>(())
+/// ```
 pub trait Kind: Send + Sync {
-    /// What people call items of this sort: `text`.
+    /// The name of the kind, such as `text`.
     fn name(&self) -> &'static str;
 
-    /// All that decides digests, on one line. Digests of different recipes must never meet.
+    /// Everything that decides digests, on one line. Digests of different recipes must never be
+    /// compared.
     fn recipe(&self) -> String;
 
-    /// How digests look.
+    /// The shape of digests.
     fn shape(&self) -> Shape;
 
-    /// Makes digests; one for each thread.
+    /// A maker of digests; use one per thread.
     fn digester(&self) -> Box<dyn Digester + '_>;
 
-    /// What the caller asked for, made complete; or why it makes no sense for this kind.
+    /// Completes what the caller asked for by the defaults of the kind; an error if it does not apply
+    /// to the kind.
     fn criteria(&self, asked: &Asked, purpose: Purpose) -> Result<Criteria, UsageError>;
 
-    /// How to find all pairs that [`judge`](Self::judge) accepts.
+    /// The lookups that find all pairs that [`judge`](Self::judge) accepts.
     fn lookups(&self, by: &Criteria) -> Vec<Lookup>;
 
-    /// How close two items are, if they are alike: the definition. The same whichever comes first. It
-    /// may stop early, but a threshold changes no figure; by [`Criteria::everything`], any two items
-    /// that can be compared are alike. An item whose digest is empty is alike nothing.
+    /// The closeness of two items if they match, `None` otherwise: the definition of a match. It is
+    /// symmetric. It may stop early, but a threshold changes no figure. By [`Criteria::everything`],
+    /// any two items that can be compared match. An item with an empty digest matches nothing.
     fn judge(&self, by: &Criteria, a: DigestRef<'_>, b: DigestRef<'_>) -> Option<Closeness>;
 
-    /// How close items with equal digests are.
+    /// The closeness of items with equal digests.
     fn equal(&self, by: &Criteria) -> Closeness;
 
-    /// When two items are alike, in words.
+    /// When two items match, in words.
     fn words(&self, by: &Criteria) -> String;
 
-    /// Within how many bits fingerprints are taken for alike where nothing but them is known.
+    /// The default radius where only fingerprints are known.
     fn usual_distance(&self) -> Radius;
 
-    /// On what scale items are compared that are removed, with names for all that is looked at.
+    /// The scale on which items are compared: the bound of `acting`, with the levels of `looking`.
     fn scale(&self, acting: &Criteria, looking: &Criteria) -> Scale;
 
-    /// What else is to be said of two items, by name: how one is turned, say.
+    /// Further facts about two items by name, such as how one is turned.
     fn details(
         &self,
         _by: &Criteria,
@@ -75,16 +88,16 @@ pub trait Kind: Send + Sync {
         Vec::new()
     }
 
-    /// What people should know of what they asked for.
+    /// Notes for people about what they asked for.
     fn notes(&self, _by: &Criteria) -> Vec<String> {
         Vec::new()
     }
 
-    /// All of it that must be kept to open it again.
+    /// The stored form, from which the kind is opened again.
     #[cfg(feature = "collection")]
     fn stored(&self) -> RecipeText;
 
-    /// How many words are lost if some items are removed, for kinds that compare words.
+    /// The number of words lost if some items are removed, for kinds that compare words.
     fn lost_words(
         &self,
         _digests: &Digests,
@@ -94,27 +107,27 @@ pub trait Kind: Send + Sync {
     }
 }
 
-/// How closeness is measured, and what stretches of it are called.
+/// How closeness is measured, and the ranges of its levels.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Scale {
-    /// By similarity: at least this much, and the least of each level.
+    /// By similarity, which has a lower bound.
     Similarity {
         /// The least similarity of a pair.
         least: f32,
         /// The least similarity of each level.
         levels: Vec<(Level, f32)>,
     },
-    /// By distance: at most this many bits, and the most of each level.
+    /// By distance, which has an upper bound.
     Distance {
-        /// The widest distance of a pair.
+        /// The largest distance of a pair.
         widest: u32,
-        /// The widest distance of each level.
+        /// The largest distance of each level.
         levels: Vec<(Level, u32)>,
     },
 }
 
 impl Scale {
-    /// Whether stretches of it have names.
+    /// Whether the scale has levels.
     pub fn has_levels(&self) -> bool {
         match self {
             Self::Similarity { levels, .. } => !levels.is_empty(),
@@ -125,26 +138,26 @@ impl Scale {
 
 /// Makes digests of items, and keeps its buffers from item to item.
 pub trait Digester {
-    /// What is kept of an item, and what describes it.
+    /// The digest of an item, and the facts about it.
     fn digest(&mut self, input: Input<'_>) -> Result<(Digest, Facts), Unfit>;
 
-    /// Whether a file that starts so may be an item; what is none need not be read to its end.
+    /// An error if a file that starts like this cannot be an item, so it need not be read to its end.
     fn recognise(&self, _start: &[u8]) -> Result<(), Unfit> {
         Ok(())
     }
 
-    /// Bytes that digesting a file takes besides its content, as far as that can be told.
+    /// An estimate of the memory for digesting a file besides its content, in bytes.
     fn memory(&self, _file: &mut dyn ReadSeek) -> u64 {
         0
     }
 }
 
-/// A file that is looked into.
+/// A file that can be read and searched.
 pub trait ReadSeek: std::io::BufRead + std::io::Seek {}
 
 impl<F: std::io::BufRead + std::io::Seek> ReadSeek for F {}
 
-/// What a kind may be given.
+/// The inputs of kinds.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Input<'a> {
@@ -154,39 +167,47 @@ pub enum Input<'a> {
     File {
         /// All of its content.
         bytes: &'a [u8],
-        /// Decides what a file is if its content does not.
+        /// Identifies the format if the content does not.
         extension: Option<&'a str>,
     },
-    /// An image that was decoded elsewhere.
+    /// An image decoded by the caller.
     #[cfg(feature = "image")]
     Image(&'a crate::extract::image::Image),
-    /// A text that the caller cut into tokens.
+    /// A text that the caller split into tokens.
     Tokens(&'a [&'a str]),
     /// Features with their weights.
     Features(&'a [(String, f64)]),
     /// A fingerprint.
     Print(Fingerprint<4>),
-    /// What the caller took apart: its fingerprint, and what is compared. Without a fingerprint it is
-    /// alike nothing.
+    /// A fingerprint that the caller made, with the contents to compare. Without a fingerprint, the item
+    /// matches nothing.
     Made(Option<Fingerprint<4>>, Parts<'a>),
 }
 
-/// What is compared of an item whose fingerprint its caller made.
+/// The contents of an item whose fingerprint the caller made.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Parts<'a> {
-    /// A text: what would be compared of it, had the recipe made the fingerprint.
+    /// A text, compared as if the recipe had made the fingerprint.
     Text(&'a str),
-    /// The hashes of tokens, in order: runs of them are compared, as those of a text are. All bits
-    /// of a hash should depend on all of the token.
+    /// The hashes of tokens in order; runs of them are compared like those of a text. All bits of a
+    /// hash should depend on the whole token.
     Tokens(Vec<u64>),
-    /// The hashes of features, as those of tokens: their set is compared.
+    /// The hashes of features, whose set is compared.
     Features(Vec<u64>),
 }
 
 /// Why an item cannot be used.
+///
+/// ```
+/// use lookalike::{Kind, Width, kind::{Input, hash::HashKind}};
+///
+/// let kind = HashKind::new(Width::Bits64);
+/// let unfit = kind.digester().digest(Input::Text("not a fingerprint")).unwrap_err();
+/// assert!(!unfit.reason.is_empty());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unfit {
-    /// A short name of the reason, the same for all items that have it: `not an image`.
+    /// A short name of the reason, the same for all such items: `not an image`.
     pub reason: &'static str,
     /// What is wrong with this item.
     pub message: String,
@@ -198,29 +219,30 @@ impl fmt::Display for Unfit {
     }
 }
 
-/// How candidates are found. Each is a predicate on two digests; which others there are changes
-/// nothing.
+impl std::error::Error for Unfit {}
+
+/// How candidates are found. Each lookup is a predicate on two digests, whatever other items exist.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Lookup {
-    /// Items of which a fingerprint of one is within the radius of the first one of the other.
+    /// A fingerprint of one item is within the radius of the first fingerprint of the other.
     Near {
-        /// How far apart they may be.
+        /// The radius.
         radius: Radius,
-        /// Whether all fingerprints of an item count, or its first one alone.
+        /// Whether all fingerprints of an item count, or only the first.
         turned: bool,
-        /// Whether that is all there is to it.
+        /// Whether the distance alone decides.
         decides: bool,
     },
-    /// Items whose sets overlap enough.
+    /// The feature sets overlap enough.
     Overlap {
-        /// How much that is.
+        /// The least similarity, and its measure.
         verify: Verify,
-        /// Whether all are found.
+        /// Whether all such pairs are found.
         reach: Reach,
     },
-    /// Items that share enough parts.
+    /// The items share enough parts.
     Parts(FragmentSearch),
-    /// All items. Exhaustive: for small kinds, and where no threshold is asked for.
+    /// All pairs, exhaustively: for small kinds, and without a threshold.
     Every,
 }

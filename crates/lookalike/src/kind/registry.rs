@@ -1,4 +1,4 @@
-//! Which kinds are there, and how is each opened?
+//! The registry of kinds, and how each is opened.
 
 use std::sync::Arc;
 
@@ -6,41 +6,42 @@ use std::sync::Arc;
 use super::RecipeText;
 use super::{Kind, UsageError, hash::HashKind, text::TextKind};
 use crate::{
-    FeatureHash, Measure, Model, Shingles, StopWords, Weighting, Width, spelling::nearest,
+    Width, extract::Shingles, hash::FeatureHash, model::Model, recipe::Weighting,
+    spelling::nearest, stop_words::StopWords, verify::Measure,
 };
 
-/// How a caller wants items to be taken apart. What is not said is up to the kind.
+/// How a caller wants digests to be made. The kind decides the rest.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// The preset to start from.
     pub recipe: Option<String>,
-    /// What a text is made of.
+    /// The features of a text.
     pub features: Option<Shingles>,
     /// Tokens that are left out.
     pub stop_words: Option<StopWords>,
-    /// How much a feature counts.
+    /// The weight of a feature.
     pub weights: Option<Weighting>,
-    /// How rare features are elsewhere.
+    /// How rare features are in other items.
     pub model: Option<Arc<Model>>,
-    /// How many features count, at most; 0 for all.
+    /// The maximum number of features that count; 0 for all.
     pub top: Option<u32>,
-    /// How a feature becomes bits.
+    /// The hash of a feature.
     pub hash: Option<FeatureHash>,
     /// The seed of the hash.
     pub seed: Option<u64>,
-    /// Bits of a fingerprint.
+    /// The width of a fingerprint.
     pub bits: Option<Width>,
-    /// How contents are compared.
+    /// The measure of similarity.
     pub measure: Option<Measure>,
-    /// Whether contents are compared at all, or fingerprints alone.
+    /// Whether contents are compared, or only fingerprints.
     pub verify: Option<bool>,
     /// Whether turned and mirrored items count.
     pub orientations: bool,
-    /// Whether items that share parts count.
+    /// Whether items match that share parts.
     pub partial: bool,
 }
 
-/// What an input of a kind is.
+/// What the inputs of a kind are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reads {
     /// Rows of tables, lines, or files of text.
@@ -51,27 +52,36 @@ pub enum Reads {
     Prints,
 }
 
-/// All that front ends know of a kind.
+/// Everything that front ends know about a kind.
 #[derive(Clone, Copy)]
 pub struct Registration {
-    /// What it is called: `text`.
+    /// The name of the kind, such as `text`.
     pub name: &'static str,
-    /// What its items are called: `texts`.
+    /// The name of its items, such as `texts`.
     pub items: &'static str,
-    /// What its inputs are.
+    /// The inputs it reads.
     pub reads: Reads,
-    /// The options that mean something to it.
+    /// The options that apply to it.
     pub options: &'static [&'static str],
-    /// Which item of a group is kept, unless the caller says otherwise.
+    /// The default rule for which item of a group is kept.
     pub keep: &'static str,
-    /// Opens it.
+    /// Opens the kind.
     pub open: fn(&Settings) -> Result<Box<dyn Kind>, UsageError>,
-    /// Opens it again from what a collection keeps of it; `None` if it makes nothing of that.
+    /// Opens the kind from its stored form; `None` if that is invalid.
     #[cfg(feature = "collection")]
     pub reopen: fn(&RecipeText) -> Option<Arc<dyn Kind>>,
 }
 
-/// The kinds there are.
+/// The registered kinds.
+///
+/// ```
+/// use lookalike::kind::Registry;
+///
+/// let registry = Registry::default();
+/// assert_eq!(registry.named("text")?.items, "texts");
+/// assert!(registry.named("txet").is_err());
+/// # Ok::<(), lookalike::kind::UsageError>(())
+/// ```
 #[derive(Clone)]
 pub struct Registry {
     kinds: Vec<Registration>,
@@ -95,7 +105,7 @@ impl Registry {
         self.kinds.push(kind);
     }
 
-    /// The kind of that name.
+    /// The kind with this name; the error suggests the nearest name.
     pub fn named(&self, name: &str) -> Result<&Registration, UsageError> {
         self.kinds.iter().find(|kind| kind.name == name).ok_or_else(|| {
             let names: Vec<_> = self.kinds.iter().map(|kind| kind.name).collect();
@@ -105,7 +115,7 @@ impl Registry {
         })
     }
 
-    /// The kind that a collection is of; `None` if it is not registered, or of a later time.
+    /// The kind of a collection; `None` if it is not registered or from a later version.
     #[cfg(feature = "collection")]
     pub fn reopen(&self, text: &RecipeText) -> Option<Arc<dyn Kind>> {
         let kind = self.kinds.iter().find(|kind| kind.name == text.kind)?;

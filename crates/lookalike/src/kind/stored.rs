@@ -1,11 +1,11 @@
-//! How is a kind written down?
+//! The stored form of a kind.
 
 use serde_json::Value;
 
-/// All of a kind that a collection keeps to open it again.
+/// Everything that a collection stores to open its kind again.
 ///
 /// ```
-/// use lookalike::{HashKind, Kind, RecipeText, Registry, Width};
+/// use lookalike::{Kind, Width, kind::{RecipeText, Registry, hash::HashKind}};
 ///
 /// let stored: RecipeText = HashKind::new(Width::Bits64).stored();
 /// assert_eq!((stored.kind.as_str(), stored.digest.to_string()), ("hash", "{\"bits\":64}".to_owned()));
@@ -15,16 +15,16 @@ use serde_json::Value;
 pub struct RecipeText {
     /// The name of the kind.
     pub kind: String,
-    /// What decides digests, but the model.
+    /// Everything that decides digests, except the model.
     pub digest: Value,
-    /// What is alike unless the caller says otherwise.
+    /// The default criteria.
     pub usual: Value,
-    /// The file of the corpus model, if there is one.
+    /// The bytes of the corpus model, if any.
     pub model: Option<Vec<u8>>,
 }
 
 impl RecipeText {
-    /// A hash of all that decides digests, the model included: 32 hexadecimal digits.
+    /// A hash of everything that decides digests, including the model: 32 hexadecimal digits.
     pub fn digest_id(&self) -> String {
         let Self { kind, digest, model, .. } = self;
         let mut hasher = blake3::Hasher::new();
@@ -36,7 +36,7 @@ impl RecipeText {
         hasher.finalize().to_hex()[..32].to_owned()
     }
 
-    /// Whether both make the same digests of the same items.
+    /// Whether two kinds make the same digests of the same items.
     pub fn has_digests_of(&self, other: &Self) -> bool {
         (&self.kind, &self.digest, &self.model) == (&other.kind, &other.digest, &other.model)
     }

@@ -7,8 +7,10 @@
 //! (after Sandes, Teodoro and Melo, "Bitmap filter", Information Systems 2020).
 
 use crate::{
-    Kernel,
-    hamming::lanes::{Lanes, Task},
+    hamming::{
+        Kernel,
+        lanes::{Lanes, Task},
+    },
     verify::TWICE,
 };
 

@@ -8,7 +8,11 @@ use super::{
     commonness::{Commonness, Ranker},
     lists::{ListSizes, Lists, Part, Posting},
 };
-use crate::{Kernel, hamming::prefetch, keys::Bands, verify::Set};
+use crate::{
+    hamming::{Kernel, prefetch},
+    keys::Bands,
+    verify::Set,
+};
 
 /// What all indexes of one search have in common: when two sets are alike, how common features are,
 /// and how candidates are found.

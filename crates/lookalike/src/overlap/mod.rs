@@ -31,7 +31,13 @@ use std::{
 
 use rayon::prelude::*;
 
-use crate::{Closeness, Kernel, PairsError, Verify, keys::Keys, verify::Set};
+use crate::{
+    Closeness,
+    hamming::Kernel,
+    keys::Keys,
+    pairs::PairsError,
+    verify::{Set, Verify},
+};
 use bounds::Bounds;
 use commonness::Counts;
 use index::{IndexSizes, Order, OverlapIndex, Postings, Probe, Rule};

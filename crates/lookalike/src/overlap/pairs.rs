@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use super::{
     Counters, Gathered, Order, OverlapIndex, Overlaps, Pool, Postings, Prepared, Probe, in_chunks,
 };
-use crate::{AlikePair, PairsError};
+use crate::{alike::AlikePair, pairs::PairsError};
 
 /// Takes pairs as they are found, from any thread, in any order, each once.
 pub(crate) type OnPairs<'a> = &'a (dyn Fn(Vec<AlikePair>) -> Result<(), PairsError> + Sync);

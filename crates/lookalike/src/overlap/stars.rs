@@ -15,7 +15,7 @@ use super::{
     BATCH, Counters, Gathered, IndexSizes, Order, OverlapIndex, Overlaps, Pool, Postings, Prepared,
     Probe, Rule, in_chunks,
 };
-use crate::{Nearest, PairsError};
+use crate::{alike::Nearest, pairs::PairsError};
 
 impl Overlaps<'_> {
     /// By set, the keeper that it belongs to; `None` for keepers, and for sets that are not in `order`.

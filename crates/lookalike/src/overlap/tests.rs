@@ -9,8 +9,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    AlikePair, FeatureSet, Nearest,
-    verify::{Measure, Similarity, TWICE},
+    alike::{AlikePair, Nearest},
+    verify::{FeatureSet, Measure, Similarity, TWICE},
 };
 
 const THRESHOLDS: [f32; 9] = [0.0, 0.01, 0.1, 0.3, 0.46, 0.6, 0.8, 0.999, 1.0];

@@ -4,7 +4,10 @@ use rayon::prelude::*;
 
 use super::{Pair, PairsError, Plan, join::FoundPairs};
 use crate::{
-    AlikePair, Closeness, alike::PackedPair, equal::EqualGroups, listing::Listing,
+    Closeness,
+    alike::{AlikePair, PackedPair},
+    equal::EqualGroups,
+    listing::Listing,
     sorted::MemoryBudget,
 };
 
@@ -58,7 +61,7 @@ impl Pairs {
     /// A group of `g` equal items becomes `g * (g - 1) / 2` pairs, produced here only.
     pub fn for_each(&self, mut on_pair: impl FnMut(Pair)) {
         let near = || self.near.iter().map(|&pair| Ok(PackedPair::from(pair)));
-        let listing = Listing::new(&self.groups, Closeness::within(0), crate::Equals::All);
+        let listing = Listing::new(&self.groups, Closeness::within(0), crate::alike::Equals::All);
         let listed = listing.for_each(near, &MemoryBudget::unlimited(), |pair| {
             let AlikePair { a, b, closeness } = pair;
             on_pair(Pair { a, b, distance: closeness.distance.unwrap_or(0) });

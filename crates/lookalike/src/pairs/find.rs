@@ -6,7 +6,7 @@ use super::{
     plan::{Sample, choose},
     scan::scan,
 };
-use crate::{Fingerprint, Kernel, cover::Cover};
+use crate::{Fingerprint, cover::Cover, hamming::Kernel};
 
 /// How all pairs are found.
 #[derive(Clone, Debug)]

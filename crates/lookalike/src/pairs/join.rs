@@ -23,9 +23,10 @@ use super::{
     workspace::RecordBuffer,
 };
 use crate::{
-    Fingerprint, Kernel,
+    Fingerprint,
     cover::{Cover, Path},
     hamming::{
+        Kernel,
         filter::{Digests, Filter, PADDING, Passed},
         prefetch,
     },

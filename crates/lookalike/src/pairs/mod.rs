@@ -219,7 +219,7 @@ fn memory_needed<const WORDS: usize>(items: usize) -> u64 {
 /// collector.push(&[Fingerprint([6])])?;
 /// let pairs = collector.finish()?;
 /// assert_eq!((pairs.near()[0].a, pairs.near()[0].b), (0, 2));
-/// # Ok::<(), lookalike::PairsError>(())
+/// # Ok::<(), lookalike::pairs::PairsError>(())
 /// ```
 pub struct Collector<'a, const WORDS: usize> {
     options: AllPairs<'a>,
@@ -342,5 +342,5 @@ pub enum PairsError {
     Cancelled,
     /// A look-up in an index failed.
     #[error(transparent)]
-    Index(#[from] crate::IndexError),
+    Index(#[from] crate::index::IndexError),
 }

@@ -3,7 +3,10 @@
 use rayon::prelude::*;
 
 use super::Pair;
-use crate::{Fingerprint, Kernel, hamming::scan::Columns};
+use crate::{
+    Fingerprint,
+    hamming::{Kernel, scan::Columns},
+};
 
 /// Rows that are compared with one tile of columns before the next tile is fetched.
 pub(crate) const ROWS: usize = 128;

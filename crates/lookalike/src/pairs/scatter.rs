@@ -15,7 +15,10 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::record::{GatherPart, Layout};
-use crate::{Fingerprint, Kernel, hamming::prefetch_to_write};
+use crate::{
+    Fingerprint,
+    hamming::{Kernel, prefetch_to_write},
+};
 
 /// The maximum fan-out of one pass: beyond about a thousand write streams, stores start to miss.
 const STREAM_BITS: u32 = 10;

@@ -10,9 +10,12 @@ use super::{
     plan::{Sample, choose},
 };
 use crate::{
-    Criteria, Digests, Fingerprint, HashKind, Kernel, Kind as _, Radius, Resources, Search, Width,
+    Criteria, Fingerprint, Kind as _, Radius, Resources, Search, Width,
     cover::{BitOrder, Cover, Cut},
+    digest::Digests,
     groups,
+    hamming::Kernel,
+    kind::hash::HashKind,
 };
 
 /// Fingerprints of which some are near, and some share keys: `spread` random bits each, the rest as
@@ -188,7 +191,7 @@ proptest! {
         let mut digests = Digests::new(kind.shape(), &resources);
         digests.push_prints(&prints, &resources).unwrap();
         digests.seal().unwrap();
-        let pairs = crate::AlikePairs::from(&AllPairs::new(Radius::new(radius)).run(&prints).unwrap());
+        let pairs = crate::alike::AlikePairs::from(&AllPairs::new(Radius::new(radius)).run(&prints).unwrap());
         prop_assert_eq!(&search.pairs(&digests).unwrap().pairs, &pairs);
         let mut order: Vec<u32> = (0..prints.len() as u32).collect();
         if is_last {

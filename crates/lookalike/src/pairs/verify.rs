@@ -2,8 +2,11 @@
 
 use super::{Pair, join::FoundPairs};
 use crate::{
-    Fingerprint, Kernel,
-    hamming::lanes::{Lanes, Task},
+    Fingerprint,
+    hamming::{
+        Kernel,
+        lanes::{Lanes, Task},
+    },
 };
 
 /// Pairs of items whose records do not rule them out.

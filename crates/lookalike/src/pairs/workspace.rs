@@ -14,7 +14,7 @@ use memmap2::MmapMut;
 /// time of a search. Repeated searches save that:
 ///
 /// ```
-/// use lookalike::{AllPairs, Fingerprint, Radius, Workspace};
+/// use lookalike::{AllPairs, Fingerprint, Radius, pairs::Workspace};
 ///
 /// let workspace = Workspace::default();
 /// for seed in 1..4 {
@@ -22,7 +22,7 @@ use memmap2::MmapMut;
 ///     let pairs = AllPairs::new(Radius::new(1)).workspace(&workspace).run(&prints)?;
 ///     println!("{} pairs", pairs.count());
 /// }
-/// # Ok::<(), lookalike::PairsError>(())
+/// # Ok::<(), lookalike::pairs::PairsError>(())
 /// ```
 ///
 /// Concurrent searches may share a workspace: all but the first allocate their own memory.

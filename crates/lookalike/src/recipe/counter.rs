@@ -1,20 +1,20 @@
-//! How often is each feature there?
+//! Counts how often each feature occurs in a text.
 //!
-//! An open-addressing table, kept from text to text: only its counts are set to zero between them.
-//! Feature hashes are well mixed, so their lowest bits are the slot.
+//! An open-addressing table that is reused: only its counts are reset between texts. Hashes of features
+//! are well mixed, so their lowest bits are the slot.
 
-/// Distinct hashes, in the order they came first, and how often each came.
+/// Distinct hashes in the order of their first occurrence, with their counts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counter {
-    /// A power of two of slots, each with a hash and a count; without a count, the slot is free.
+    /// A power of two of slots, each with a hash and a count; a slot with count 0 is free.
     hashes: Vec<u64>,
     counts: Vec<u32>,
-    /// The slots that are taken, in the order in which they were; behind them, anything.
+    /// The taken slots in the order in which they were taken, followed by arbitrary ones.
     taken: Vec<u32>,
     distinct: usize,
 }
 
-/// A hash, and how often it came.
+/// A hash and its count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counted {
     pub(super) hash: u64,
@@ -22,9 +22,9 @@ pub(super) struct Counted {
 }
 
 impl Counter {
-    /// Counts all of these, in place of what was counted before.
+    /// Replaces the previous counts by those of these hashes.
     pub(super) fn count(&mut self, hashes: &[u64]) {
-        // At most half of the slots are taken, so that few hashes meet.
+        // At most half of the slots are taken, so collisions are rare.
         let slots = (hashes.len() * 2).next_power_of_two();
         if self.hashes.len() < slots {
             self.hashes.resize(slots, 0);
@@ -46,7 +46,7 @@ impl Counter {
         self.distinct = distinct;
     }
 
-    /// Every distinct hash with how often it came.
+    /// Every distinct hash with its count.
     pub(super) fn counted(&self) -> impl ExactSizeIterator<Item = Counted> + Clone {
         self.taken[..self.distinct].iter().map(|&slot| Counted {
             hash: self.hashes[slot as usize],
@@ -62,14 +62,14 @@ struct Table<'a> {
 }
 
 impl Table<'_> {
-    /// Counts a hash; says its slot, and whether it is the first of its kind. What is done does not
-    /// depend on that: half of them are, and no processor guesses which.
+    /// Counts a hash; returns its slot, and whether it is new. There is no branch on that: about half
+    /// of the hashes are new, which no processor predicts.
     #[inline(always)]
     fn add(&mut self, hash: u64) -> (usize, bool) {
         let mut slot = hash as usize & self.mask;
         loop {
             let count = self.counts[slot];
-            // All ones if the slot is free; hidden from the compiler, which would make a branch of it.
+            // All ones if the slot is free; hidden from the compiler, which would branch on it.
             let free = std::hint::black_box(u64::from(count != 0).wrapping_sub(1));
             if (self.hashes[slot] ^ hash) & !free == 0 {
                 self.hashes[slot] = hash;

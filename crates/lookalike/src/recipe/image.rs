@@ -1,8 +1,7 @@
-//! Which choices decide the bits of an image's fingerprint?
+//! Recipes for images.
 //!
-//! A [`ImageRecipe`] names a method and its version; a [`ImagePreset`] is one that comes with
-//! lookalike, with the radius of each [`Level`]. Fingerprints of different recipes must never be
-//! compared.
+//! An [`ImageRecipe`] is a method and its version. An [`ImagePreset`] is a recipe with the radius of
+//! each [`Level`]. Fingerprints of different recipes must never be compared.
 
 use std::{fmt, num::NonZeroU32, sync::Arc};
 
@@ -21,41 +20,41 @@ use crate::{
     verify::Level,
 };
 
-/// How an image becomes bits.
+/// How the bits of an image are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ImageMethod {
-    /// Its 16 x 16 lowest frequencies, each above or below their median.
+    /// The 16 x 16 lowest frequencies, each above or below their median.
     Pdq,
     /// The 8 x 8 lowest frequencies of a smaller square.
     Phash,
-    /// Its colours: the signs of 128 projections of their histogram.
+    /// The colours: the signs of 128 projections of their histogram.
     Colour,
-    /// Its 15 most telling colours, as features of a SimHash: the original recipe.
+    /// The 15 most characteristic colours, as features of a SimHash: the original recipe.
     Hsv,
 }
 
-/// Everything that decides the bits of an image's fingerprint, the decoder apart.
+/// Everything that decides the bits of the fingerprint of an image, except the decoder.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ImageRecipe {
-    /// How bits are made.
+    /// The method.
     pub method: ImageMethod,
-    /// How rare colours are elsewhere; for [`ImageMethod::Hsv`] only, which does without it, too.
+    /// How rare colours are in other images; for [`ImageMethod::Hsv`] only, where it is optional.
     pub model: Option<Arc<Model>>,
-    /// How many there are.
+    /// The width of a fingerprint.
     pub width: Width,
-    /// Raised whenever the same image gives other bits.
+    /// Raised whenever the same image gives different bits.
     pub version: u32,
 }
 
-/// What an image looks like by a recipe. The words above its width are zero.
+/// The fingerprints of an image. The words above the width of the recipe are zero.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImagePrints {
-    /// As it is shown.
+    /// The fingerprint of the image as shown.
     pub upright: Fingerprint<4>,
-    /// In all orientations, in the order of
-    /// [`Orientation::ALL`](crate::extract::image::Orientation::ALL), if they were asked for and the
-    /// method can tell them apart.
+    /// The fingerprints in all orientations, in the order of
+    /// [`Orientation::ALL`](crate::extract::image::Orientation::ALL), if they were requested and the
+    /// method depends on the orientation.
     pub turned: Option<Box<[Fingerprint<4>; 8]>>,
 }
 
@@ -70,22 +69,22 @@ impl ImageMethod {
         }
     }
 
-    /// Whether it looks at colours; such a method cannot tell how an image lies.
+    /// Whether the method uses colours; such a method does not depend on the orientation.
     pub const fn needs_colour(self) -> bool {
         matches!(self, Self::Colour | Self::Hsv)
     }
 }
 
 impl ImageRecipe {
-    /// What people call it.
+    /// The name of the method.
     pub const fn name(&self) -> &'static str {
         self.method.name()
     }
 
-    /// The fingerprint of an image; `None` if it is too flat or too small to have one.
+    /// The fingerprints of an image; `None` if it is too flat or too small.
     pub fn prints(&self, image: &Image, orientations: bool) -> Option<ImagePrints> {
         let pixels = &image.pixels;
-        if pixels.width().min(pixels.height()) < SMALLEST {
+        if pixels.width().min(pixels.height()) < MIN_SIDE {
             return None;
         }
         let frame = Frame::of(pixels);
@@ -114,24 +113,24 @@ impl ImageRecipe {
         }
     }
 
-    /// The colours that count, as features: those of which there is most, and that are rare elsewhere.
+    /// The heaviest colours as features: frequent ones that are rare in other images.
     fn hsv_features(&self, histogram: &Histogram) -> Features<2> {
         let mut weighted = Vec::new();
         hsv_features(histogram, |name, share| {
             let words: [u64; 2] = HSV_HASH.words(0, name);
             let rarity = self.model.as_deref().map_or(256, |model| model.rarity(words[0]));
-            // Shares are 16 bits after the point, rarities 8.
+            // Shares have 16 fractional bits, rarities 8.
             weighted.push((words, ((i64::from(share) * i64::from(rarity)) >> 8) as i32));
         });
         heaviest(weighted.into_iter(), HSV_TOP)
     }
 
-    /// The smallest distance at which two images are no more than similar.
+    /// The smallest distance of two images that are at most similar.
     pub(crate) fn beyond_near(&self) -> u32 {
         self.preset().map_or(0, |preset| preset.levels[1].bits() + 1)
     }
 
-    /// What whole images are called that are so far apart; `None` beyond the loosest level.
+    /// The level of two whole images at a distance; `None` beyond the loosest level.
     pub fn level(&self, distance: u32) -> Option<Level> {
         let levels = self.preset()?.levels;
         let place = levels.iter().position(|radius| radius.contains(distance))?;
@@ -142,11 +141,11 @@ impl ImageRecipe {
         ImagePreset::ALL.iter().find(|preset| preset.recipe.method == self.method)
     }
 
-    /// The hashes of the colours an image has: what a [`Model`] for `hsv` is learned from.
+    /// The hashes of the colours of an image, from which a [`Model`] for `hsv` is learned.
     pub fn colour_hashes(&self, image: &Image) -> Vec<u64> {
         let mut hashes = Vec::new();
         hsv_features(&Histogram::of(&image.pixels), |name, share| {
-            // A colour that one pixel in a thousand has is no colour of the image.
+            // Colours of less than one pixel in a thousand are ignored.
             if share >= 65 {
                 hashes.push(HSV_HASH.hash(0, name));
             }
@@ -154,7 +153,7 @@ impl ImageRecipe {
         hashes
     }
 
-    /// What a model must know for this recipe; `None` if it takes none.
+    /// The name of the features of a model for this recipe; `None` if it takes no model.
     pub const fn model_name(&self) -> Option<&'static str> {
         match self.method {
             ImageMethod::Hsv => Some("hsv:32, murmur3-128"),
@@ -163,13 +162,13 @@ impl ImageRecipe {
     }
 }
 
-/// Images with less to see than this are all alike in their noise.
+/// The least detail of an image; flatter ones would match by their noise.
 const FLAT: u32 = 5;
 
-/// Sides shorter than this show too little.
-const SMALLEST: usize = 16;
+/// The least side of an image in pixels.
+const MIN_SIDE: usize = 16;
 
-/// How the colours of `hsv` become bits, and how many of them count.
+/// The hash of the colours of `hsv`, and the number of colours that count.
 const HSV_HASH: FeatureHash = FeatureHash::Murmur3_128;
 const HSV_TOP: NonZeroU32 = NonZeroU32::new(15).expect("15 is not zero");
 
@@ -188,29 +187,29 @@ const fn recipe(method: ImageMethod, width: Width) -> ImageRecipe {
     ImageRecipe { method, model: None, width, version: 1 }
 }
 
-/// A recipe for images that comes with lookalike, and how to tell alike images by it.
+/// A recipe for images that comes with lookalike, and the definition of its levels.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ImagePreset {
-    /// The choices.
+    /// The recipe.
     pub recipe: ImageRecipe,
-    /// Within how many bits two images are a copy, near, similar.
+    /// The radius of the levels copy, near, and similar.
     pub levels: [Radius; 3],
-    /// How alike images must be, unless the caller says otherwise; what `quality` is measured at.
+    /// The default level, at which `quality` is measured.
     pub level: Level,
-    /// How well it does.
+    /// The measured quality.
     pub quality: ImageQuality,
-    /// What it is good for, on one line.
+    /// A one-line description.
     pub description: &'static str,
 }
 
-/// How well a preset tells copies, measured on 92 photographs and their copies in other formats,
-/// sizes, qualities and tones (docs/recipes.md).
+/// The quality of a preset, measured on 92 photographs and their copies in other formats, sizes,
+/// qualities and tones (docs/recipes.md).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ImageQuality {
-    /// The share of copies that are found beside their original.
+    /// The share of copies that match their original.
     pub recall: f32,
-    /// Pairs of different photographs that are taken for alike, in a million.
+    /// Matching pairs per million pairs of different photographs.
     pub false_pairs: f32,
 }
 
@@ -222,7 +221,7 @@ impl ImagePreset {
     /// Every preset, the default first.
     ///
     /// ```
-    /// let names: Vec<_> = lookalike::ImagePreset::ALL.iter().map(|preset| preset.recipe.name()).collect();
+    /// let names: Vec<_> = lookalike::recipe::ImagePreset::ALL.iter().map(|preset| preset.recipe.name()).collect();
     /// assert_eq!(names, ["pdq", "phash", "colour", "hsv"]);
     /// ```
     pub const ALL: &'static [Self] = &[
@@ -231,32 +230,32 @@ impl ImagePreset {
             levels: [Radius::new(31), Radius::new(48), Radius::new(52)],
             level: Level::Copy,
             quality: quality(0.994, 0.0),
-            description: "copies of an image: other size, format, quality, brightness, a watermark",
+            description: "copies of an image with another size, format, quality, brightness, or a watermark",
         },
         Self {
             recipe: recipe(ImageMethod::Phash, Width::Bits64),
             levels: [Radius::new(8), Radius::new(10), Radius::new(12)],
             level: Level::Copy,
             quality: quality(0.998, 0.8),
-            description: "the same in 64 bits, as other tools have it; for fewer than some 10,000 images",
+            description: "the same in 64 bits, as in other tools; for fewer than about 10,000 images",
         },
         Self {
             recipe: recipe(ImageMethod::Colour, Width::Bits128),
             levels: [Radius::new(8), Radius::new(15), Radius::new(21)],
             level: Level::Similar,
             quality: quality(0.673, 1796.0),
-            description: "images of the same colours, however they lie or are cropped; look before you act",
+            description: "images with the same colours in any orientation or crop; check before acting",
         },
         Self {
             recipe: recipe(ImageMethod::Hsv, Width::Bits128),
             levels: [Radius::new(3), Radius::new(8), Radius::new(14)],
             level: Level::Near,
             quality: quality(0.434, 1268.0),
-            description: "the 15 most telling colours as a SimHash: the original recipe, kept for study",
+            description: "the 15 most characteristic colours as a SimHash: the original recipe, kept for study",
         },
     ];
 
-    /// The preset of that name; the error names the nearest one there is.
+    /// The preset with this name; the error suggests the nearest name.
     pub fn named(name: &str) -> Result<&'static Self, RecipeError> {
         Self::ALL.iter().find(|preset| preset.recipe.name() == name).ok_or_else(|| {
             let names = Self::ALL.iter().map(|preset| preset.recipe.name());
@@ -264,12 +263,12 @@ impl ImagePreset {
         })
     }
 
-    /// Images at most this far apart are taken for alike, unless the caller says otherwise.
+    /// The default radius within which images match.
     pub const fn radius(&self) -> Radius {
         self.radius_of(self.level)
     }
 
-    /// Within how many bits two whole images are as alike as that; of parts, similar.
+    /// The radius of a level for whole images; that of similar for parts.
     pub const fn radius_of(&self, level: Level) -> Radius {
         match level {
             Level::Copy => self.levels[0],

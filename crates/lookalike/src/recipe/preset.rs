@@ -1,4 +1,4 @@
-//! Which recipes come with lookalike, and what is each good for?
+//! The recipes for texts that come with lookalike.
 
 use std::borrow::Cow;
 #[cfg(feature = "dictionary")]
@@ -12,39 +12,48 @@ use crate::spelling::nearest;
 use crate::stop_words::StopWords;
 use crate::verify::{Measure, Similarity, Verify};
 
-/// A recipe that comes with lookalike, and how to tell alike texts by it.
+/// A recipe that comes with lookalike, and the definition of matching texts.
+///
+/// ```
+/// use lookalike::{Preset, Recipe, Width};
+///
+/// let Preset { recipe, .. } = Preset::named("words")?;
+/// let own = Recipe { name: "own".into(), width: Width::Bits64, ..recipe.clone() };
+/// assert!(own.check().is_ok());
+/// # Ok::<(), lookalike::recipe::RecipeError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Preset {
-    /// The choices.
+    /// The recipe.
     pub recipe: Recipe,
-    /// Fingerprints at most this far apart are taken for alike where nothing but them is known.
+    /// The radius within which fingerprints match where only fingerprints are known.
     pub radius: Radius,
-    /// When two texts are alike; `None` if their fingerprints decide.
+    /// When the contents of two texts match; `None` if their fingerprints decide.
     pub verify: Option<Verify>,
-    /// How well it does, where that was measured.
+    /// The measured quality, if any.
     pub quality: Option<Quality>,
-    /// What it is good for, on one line.
+    /// A one-line description.
     pub description: &'static str,
 }
 
-/// How well a preset tells alike texts: means over labelled sets of texts.
+/// The quality of a preset: means over labelled sets of texts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quality {
-    /// The share of found pairs that are right.
+    /// The share of found pairs that are correct.
     pub precision: f32,
-    /// The share of right pairs that are found.
+    /// The share of correct pairs that are found.
     pub recall: f32,
-    /// The mean of each set's harmonic mean of both.
+    /// The mean over the sets of the harmonic mean of both.
     pub f1: f32,
-    /// Where the figures come from.
+    /// The data of the measurement.
     pub source: &'static str,
 }
 
-/// Eight sets: man pages, READMEs, licences, and edited texts and programs (docs/quality.md).
+/// Man pages, READMEs, licences, edited texts and programs (docs/quality.md).
 const EIGHT_SETS: &str = "eight labelled sets";
 
-/// One of them: programs, edited and renamed.
+/// One of these sets: edited and renamed programs.
 const PROGRAMS: &str = "one labelled set of programs";
 
 impl Preset {
@@ -60,36 +69,36 @@ impl Preset {
             radius: Radius::new(32),
             verify: Some(Verify::DEFAULT),
             quality: quality(0.980, 0.921, 0.945, EIGHT_SETS),
-            description: "texts in any language: what shares most of its words and pairs of \
-                          neighbouring words is alike",
+            description: "texts in any language, compared by their words and pairs of neighbouring \
+            words",
         },
         Self {
             recipe: recipe("bare", Unit::Words, 2, Weighting::Log, Width::Bits128),
             radius: Radius::new(33),
             verify: None,
             quality: quality(0.972, 0.864, 0.906, EIGHT_SETS),
-            description: "fingerprints alone, when texts are not at hand any more",
+            description: "fingerprints alone, for when the texts are no longer available",
         },
         Self {
             recipe: recipe("simhash64", Unit::Words, 3, Weighting::Tf, Width::Bits64),
             radius: Radius::new(3),
             verify: None,
             quality: quality(1.0, 0.164, 0.266, EIGHT_SETS),
-            description: "the classic web-crawl setting: what it finds is right, but it finds little",
+            description: "the classic web-crawl setting: high precision, low recall",
         },
         Self {
             recipe: recipe("code", Unit::Blind, 3, Weighting::Log, Width::Bits128),
             radius: Radius::new(32),
             verify: Some(jaccard(Unit::Blind, 3, 0.5)),
             quality: quality(0.954, 0.880, 0.915, PROGRAMS),
-            description: "programs in any language, blind to names: renamed copies are alike",
+            description: "programs in any language; names do not matter, so renamed copies match",
         },
         Self {
             recipe: recipe("chars", Unit::Characters, 5, Weighting::Log, Width::Bits128),
             radius: Radius::new(40),
             verify: Some(jaccard(Unit::Characters, 5, 0.4)),
             quality: quality(0.941, 0.916, 0.920, EIGHT_SETS),
-            description: "short strings, misspelt or cut words, text without spaces",
+            description: "short strings, misspelt or truncated words, text without spaces",
         },
         #[cfg(feature = "dictionary")]
         Self {
@@ -97,11 +106,21 @@ impl Preset {
             radius: Radius::new(10),
             verify: None,
             quality: None,
-            description: "texts on one subject by their 30 most telling words; needs a corpus model",
+            description: "texts on the same subject, by their 30 most characteristic words; needs a corpus model",
         },
     ];
 
-    /// The preset of that name; the error names the nearest one there is.
+    /// The preset with this name; the error suggests the nearest name.
+    ///
+    /// ```
+    /// use lookalike::Preset;
+    ///
+    /// let words = Preset::named("words")?;
+    /// assert_eq!((words.recipe.width.bits(), words.radius.bits()), (128, 32));
+    /// let error = Preset::named("wrods").unwrap_err();
+    /// assert!(error.to_string().contains("did you mean words?"));
+    /// # Ok::<(), lookalike::recipe::RecipeError>(())
+    /// ```
     pub fn named(name: &str) -> Result<&'static Self, RecipeError> {
         Self::ALL.iter().find(|preset| preset.recipe.name == name).ok_or_else(|| {
             let names = Self::ALL.iter().map(|preset| preset.recipe.name.as_ref());

@@ -1,7 +1,7 @@
-//! How is a recipe written down, and read again?
+//! The stored form of a recipe.
 //!
-//! As a JSON document of names and numbers. The corpus model stands beside it: it is large, and has
-//! a format of its own.
+//! It is a JSON document of names and numbers. The corpus model is stored separately: it is large and
+//! has its own format.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -9,9 +9,9 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::Recipe;
-use crate::{Model, StopWords, Width};
+use crate::{Width, model::Model, stop_words::StopWords};
 
-/// All of a recipe but its model.
+/// All of a recipe except its model.
 pub(crate) fn to_json(recipe: &Recipe) -> Value {
     let Recipe { name, features, stop_words, weights, model: _, top, hash, seed, width, version } =
         recipe;
@@ -28,7 +28,7 @@ pub(crate) fn to_json(recipe: &Recipe) -> Value {
     })
 }
 
-/// What [`to_json`] wrote; `None` if it is something else, or of a later time.
+/// Reads what [`to_json`] wrote; `None` if it is something else or from a later version.
 pub(crate) fn from_json(value: &Value, model: Option<Model>) -> Option<Recipe> {
     let text = |name: &str| value.get(name)?.as_str();
     let number = |name: &str| value.get(name)?.as_u64();
@@ -49,7 +49,7 @@ pub(crate) fn from_json(value: &Value, model: Option<Model>) -> Option<Recipe> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Learner, Preset};
+    use crate::{Preset, model::Learner};
 
     #[test]
     fn every_recipe_is_read_as_it_was_written() {

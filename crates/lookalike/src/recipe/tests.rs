@@ -50,7 +50,7 @@ fn every_preset_gives_its_golden_fingerprints() {
         assert!(!of_preset.is_empty(), "no golden fingerprints for {}", preset.recipe.name);
         let mut recipe = preset.recipe.clone();
         if recipe.weights == Weighting::TfIdf {
-            let mut learner = crate::Learner::new(&recipe);
+            let mut learner = crate::model::Learner::new(&recipe);
             of_preset.iter().for_each(|&i| learner.add(&texts[i]));
             recipe.model = Some(Arc::new(learner.finish()));
         }
@@ -104,7 +104,7 @@ fn rare_words_count_more() {
         recipe.check().unwrap_err().to_string(),
         "words weighs by how rare words are elsewhere (tfidf) and needs a corpus model"
     );
-    let mut learner = crate::Learner::new(&recipe);
+    let mut learner = crate::model::Learner::new(&recipe);
     ["the cat", "the dog", "the end"].into_iter().for_each(|text| learner.add(text));
     let recipe = Recipe { model: Some(Arc::new(learner.finish())), ..recipe };
     recipe.check().unwrap();
@@ -122,7 +122,7 @@ fn unknown_names_get_the_nearest_valid_one() {
     let error = Preset::named("simhash").unwrap_err();
     assert_eq!(error.to_string(), "there is no recipe \"simhash\"; did you mean simhash64?");
     let error = "logs".parse::<Weighting>().unwrap_err();
-    assert_eq!(error.to_string(), "there are no weights \"logs\"; did you mean log?");
+    assert_eq!(error.to_string(), "unknown weights \"logs\"; did you mean log?");
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn defined(recipe: &Recipe, text: &str) -> Option<Fingerprint<4>> {
     let mut features = Features::new();
     for equal in hashes.chunk_by(|a, b| a == b) {
         let weight = recipe.weights.weight(equal.len() as u32, || 256);
-        features.push(crate::Feature::weighted(equal[0], weight));
+        features.push(crate::features::Feature::weighted(equal[0], weight));
     }
     crate::simhash::naive(&features)
 }

@@ -1,4 +1,4 @@
-//! How much does a feature count?
+//! The weights of features.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,18 +6,18 @@ use std::str::FromStr;
 use super::RecipeError;
 use crate::spelling::nearest;
 
-/// How much a feature counts that is there several times.
+/// How the weight of a feature depends on its count in a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Weighting {
-    /// Once, however often it is there.
+    /// 1, whatever the count.
     Set,
-    /// As often as it is there.
+    /// The count.
     #[default]
     Tf,
-    /// The binary logarithm of one more than the times it is there, so once counts 1 and thrice 2.
+    /// The binary logarithm of the count plus one: a count of 1 weighs 1, a count of 3 weighs 2.
     Log,
-    /// The same, times how rare the feature is in other texts ([`Model`](crate::Model)).
+    /// The same, multiplied by the rarity of the feature in other texts ([`Model`](crate::model::Model)).
     TfIdf,
 }
 
@@ -35,7 +35,7 @@ impl Weighting {
         }
     }
 
-    /// The weight of a feature that is there `count` times; `rarity` is in units of 1/256.
+    /// The weight of a feature with this count; `rarity` is in units of 1/256.
     #[inline]
     pub(super) fn weight(self, count: u32, rarity: impl FnOnce() -> i32) -> i32 {
         match self {
@@ -64,7 +64,7 @@ impl FromStr for Weighting {
     }
 }
 
-/// `log2(count + 1)`, from a table for the counts that nearly all features have.
+/// `log2(count + 1)`, from a table for the usual counts.
 #[inline]
 pub(super) fn log_weight(count: u32) -> i32 {
     const SMALL: [i32; 64] = {
@@ -82,12 +82,12 @@ pub(super) fn log_weight(count: u32) -> i32 {
     }
 }
 
-/// The binary logarithm of `x >= 1` in units of 1/256, rounded down: by integers alone, because
-/// the last bits of a floating-point logarithm differ between machines.
+/// The binary logarithm of `x >= 1` in units of 1/256, rounded down. Uses integers only, because the
+/// last bits of a floating-point logarithm differ between machines.
 pub(crate) const fn log2(x: u32) -> i32 {
     let whole = x.ilog2();
-    // A number from 1 up to 2, in units of 2^-31. Squaring it doubles its logarithm; each time it
-    // gets to 2, the next binary digit is 1.
+    // A number from 1 up to 2, in units of 2^-31. Squaring it doubles its logarithm. Each time it
+    // reaches 2, the next binary digit is 1.
     let mut mantissa = (x as u64) << (31 - whole);
     let mut log = whole as i32;
     let mut digits = 0;

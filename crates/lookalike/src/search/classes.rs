@@ -3,8 +3,10 @@
 use std::mem::replace;
 
 use crate::{
-    Closeness, Nearest, PairsError,
+    Closeness,
+    alike::Nearest,
     groups::{Groups, Member, around_keepers},
+    pairs::PairsError,
 };
 
 /// Items that cannot be told apart as one class, named for the first of them. A class that can be

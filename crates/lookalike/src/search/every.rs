@@ -6,7 +6,13 @@ use super::{
     Recall, Search,
     pairs::{Looked, OnPairs},
 };
-use crate::{AlikePair, Digests, PairsError, digest::DigestRef, overlap::Block, verify::Set};
+use crate::{
+    alike::AlikePair,
+    digest::{DigestRef, Digests},
+    overlap::Block,
+    pairs::PairsError,
+    verify::Set,
+};
 
 /// Judges every two entries, a block of sets at a time.
 pub(super) fn pairs(

@@ -1,14 +1,13 @@
-//! Which items are alike, and which belong to which keeper?
+//! Searches among items of one kind: matching pairs, and groups around keepers.
 //!
-//! [`Search`] runs the lookups that a kind declares over digests of that kind, and has the kind judge
-//! what they find. It knows columns and numbers; what digests mean, and when two of them are alike, is
-//! the kind's business.
+//! [`Search`] runs the lookups that a kind declares over its digests, and lets the kind judge the
+//! candidates. It knows columns and numbers; only the kind knows what digests mean and when they match.
 //!
-//! | file | what is there |
+//! | file | purpose |
 //! |---|---|
-//! | `pairs.rs` | all alike pairs |
-//! | `stars.rs`, `classes.rs` | items around keepers, without listing pairs |
-//! | `near.rs`, `overlap.rs`, `parts.rs`, `every.rs` | one way to find candidates each |
+//! | `pairs.rs` | all matching pairs |
+//! | `stars/`, `classes.rs` | groups around keepers, without listing pairs |
+//! | `near.rs`, `overlap.rs`, `parts.rs`, `every.rs` | one lookup each |
 
 mod classes;
 mod every;
@@ -21,16 +20,43 @@ mod stars;
 
 use std::fmt;
 
+pub use crate::alike::{AlikePair, AlikePairs, Equals};
 use crate::{
-    AlikePairs, Closeness, Digest, Digests, PairsError, Plan, Resources,
+    Closeness, Digest, Resources,
+    digest::Digests,
     groups::Groups,
     kind::{Criteria, Kind, Lookup},
+    pairs::{PairsError, Plan},
     resources::stoppable,
 };
 #[cfg(feature = "collection")]
 pub(crate) use overlap::{asked_recall, keys_for};
 
 /// A search among items of one kind.
+///
+/// ```
+/// use lookalike::{
+///     Digest, Fingerprint, Kind, Resources, Search, Width, digest::Digests,
+///     kind::{Asked, Purpose, hash::HashKind},
+/// };
+///
+/// let (kind, resources) = (HashKind::new(Width::Bits64), Resources::new());
+/// let criteria = kind.criteria(&Asked::default(), Purpose::List)?;
+/// let search = Search::new(&kind, &criteria, &resources);
+///
+/// let digest = |bits| Digest::of_print(Fingerprint([bits, 0, 0, 0]));
+/// assert!(search.compare(&digest(0b0111), &digest(0b0101)).alike);
+///
+/// let mut digests = Digests::new(kind.shape(), &resources);
+/// for bits in [0b0111, 0b0101, u64::MAX] {
+///     digests.push(&digest(bits))?;
+/// }
+/// digests.seal()?;
+/// let answer = search.pairs(&digests)?;
+/// assert!(answer.found.is_exact());
+/// assert_eq!(answer.pairs.to_vec()?.len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Search<'a> {
     kind: &'a dyn Kind,
     by: Criteria,
@@ -39,13 +65,13 @@ pub struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    /// For items that are alike by these criteria.
+    /// A search for matches by these criteria.
     pub fn new(kind: &'a dyn Kind, by: &Criteria, resources: &'a Resources<'a>) -> Self {
         let by = Criteria { kernel: resources.kernel_to_use(), ..by.clone() };
         Self { kind, lookups: kind.lookups(&by), by, resources }
     }
 
-    /// How close two items are, and whether they are alike.
+    /// The closeness of two items, and whether they match.
     pub fn compare(&self, one: &Digest, two: &Digest) -> Compared {
         let shape = self.kind.shape();
         one.with_ref(shape, |a| {
@@ -56,21 +82,21 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// What else is to be said of two items, by name.
+    /// Further facts about two items, by name.
     pub fn details(&self, one: &Digest, two: &Digest) -> Vec<(&'static str, String)> {
         let shape = self.kind.shape();
         one.with_ref(shape, |a| two.with_ref(shape, |b| self.kind.details(&self.by, a, b)))
     }
 
-    /// Every alike pair.
+    /// All matching pairs.
     pub fn pairs(&self, digests: &Digests) -> Result<Pairs, PairsError> {
         let answer = stoppable(|| pairs::find(self, digests))?;
         self.resources.report(1.0);
         Ok(answer)
     }
 
-    /// About how many alike pairs there are, estimated from a sample in a fraction of the time it takes
-    /// to find them; `None` for kinds of which that cannot be said.
+    /// An estimate of the number of matching pairs from a sample, in a fraction of the time of a search;
+    /// `None` for kinds without one.
     pub fn expected_pairs(&self, digests: &Digests) -> Result<Option<u64>, PairsError> {
         match &self.lookups[..] {
             [Lookup::Overlap { verify, .. }] => {
@@ -81,10 +107,10 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Groups around keepers: items are taken in `order`; one that is alike an earlier keeper belongs to
-    /// the first such keeper in that order, otherwise it becomes a keeper.
+    /// Groups around keepers. Items are taken in `order`: one that matches an earlier keeper belongs to
+    /// the first such keeper; any other becomes a keeper itself.
     ///
-    /// Items are compared with keepers only, so that many of one template take linear time. An item
+    /// Items are compared with keepers only, so many items of one template take linear time. An item
     /// that is not in `order` is in no group.
     pub fn stars(&self, digests: &Digests, order: &[u32]) -> Result<Stars, PairsError> {
         let answer = stoppable(|| stars::stars(self, digests, order))?;
@@ -93,15 +119,15 @@ impl<'a> Search<'a> {
     }
 
     /// Groups of the first `own` items around the others: each belongs to the first of the others that
-    /// it is alike. Own items are not compared with each other.
+    /// it matches. Own items are not compared with each other.
     pub fn against(&self, digests: &Digests, own: usize) -> Result<Stars, PairsError> {
         let answer = stoppable(|| stars::against(self, digests, own as u32))?;
         self.resources.report(1.0);
         Ok(answer)
     }
 
-    /// Says how pairs of bare fingerprints would be found, without looking for them; `None` for items of
-    /// another kind, and if they are not in memory.
+    /// The plan for finding pairs of bare fingerprints, without a search; `None` for other kinds, and if
+    /// the fingerprints are not in memory.
     pub fn plan(&self, digests: &Digests) -> Result<Option<Plan>, PairsError> {
         match &self.lookups[..] {
             [Lookup::Near { radius, decides: true, .. }] => near::plan(self, digests, *radius),
@@ -110,67 +136,67 @@ impl<'a> Search<'a> {
     }
 }
 
-/// How close two items are.
+/// The comparison of two items.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Compared {
-    /// Nothing if one of them can be alike nothing.
+    /// Their closeness; `None` if one of them matches nothing.
     pub closeness: Option<Closeness>,
-    /// Whether they are alike: what a search says of the two.
+    /// Whether they match: the verdict of a search.
     pub alike: bool,
 }
 
-/// Which items are alike, and how that was found.
+/// All matching pairs, and how they were found.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Pairs {
-    /// The alike ones, equal ones together.
+    /// The pairs, with groups of equal items.
     pub pairs: AlikePairs,
     /// How they were found.
-    pub found: Found,
+    pub found: SearchStats,
 }
 
-/// Which items belong to which keeper, and how that was found.
+/// Groups around keepers, and how they were found.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Stars {
     /// Keepers and their members.
     pub groups: Groups,
     /// How they were found.
-    pub found: Found,
+    pub found: SearchStats,
 }
 
-/// How alike items were found.
+/// How a search found its matches.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Found {
-    /// Whether pairs may be missing.
+pub struct SearchStats {
+    /// The share of pairs that a search finds.
     pub recall: Recall,
-    /// How candidates were found, for people to read.
+    /// How candidates were found, in words.
     pub plan: String,
-    /// Pairs that were judged, where candidates are judged.
+    /// The number of judged pairs, where candidates are judged.
     pub judged: u64,
-    /// Items with too little to be alike any but those of the same content.
+    /// The number of items with too little content, which match only equal content.
     pub short: u32,
-    /// Items that are alike nothing.
+    /// The number of items that match nothing.
     pub empty: u32,
-    /// Bytes of temporary files.
+    /// The size of temporary files in bytes.
     pub spilled: u64,
 }
 
-/// Whether pairs may be missing.
+/// The share of pairs that a search finds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Recall {
-    /// The answer equals judging every pair.
+    /// All pairs: the answer equals judging every pair.
     Exact,
-    /// At least this share of the pairs at the very threshold is expected to be there, and more of
-    /// those above it.
+    /// At least this share of the pairs exactly at the threshold is expected, and more of those above
+    /// it.
     Estimated(f64),
-    /// At least this share of all pairs that the kind's evidence accepts.
+    /// At least this share of all pairs that the evidence of the kind accepts.
     OfEvidence(f64),
 }
 
 impl Recall {
-    /// The share of all pairs that is expected to be there.
+    /// The expected share of all pairs.
     pub fn share(self) -> f64 {
         match self {
             Self::Exact => 1.0,
@@ -193,13 +219,13 @@ impl fmt::Display for Recall {
     }
 }
 
-impl Found {
-    /// Whether no pair is missing.
+impl SearchStats {
+    /// Whether no pair can be missing.
     pub fn is_exact(&self) -> bool {
         self.recall == Recall::Exact
     }
 
-    /// Whether pairs may be missing, and how candidates were found, in words.
+    /// The recall, and for an estimate also how candidates were found, in words.
     pub fn how(&self) -> String {
         match self.recall {
             Recall::Exact => self.recall.to_string(),

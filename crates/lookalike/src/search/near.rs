@@ -5,8 +5,11 @@ use super::{
     pairs::{Looked, OnPairs},
 };
 use crate::{
-    AlikePair, AlikePairs, AllPairs, Closeness, Digests, Fingerprint, PairsError, Plan, Radius,
-    StaticIndex, digest::with_prints, index::Search as _,
+    AllPairs, Closeness, Fingerprint, Radius, StaticIndex,
+    alike::{AlikePair, AlikePairs},
+    digest::{Digests, with_prints},
+    index::Search as _,
+    pairs::{PairsError, Plan},
 };
 
 impl Search<'_> {
@@ -129,10 +132,12 @@ pub(super) fn candidates_between(
         // Turning one is not the same as turning the other back: both are tried.
         for number in if turned { 1..digests.shape().prints } else { 0..0 } {
             let queries = digests.gather(held, entries, number);
-            let found = |query: usize, found: crate::Match| pairs.push((query as u32, found.id));
+            let found =
+                |query: usize, found: crate::index::Match| pairs.push((query as u32, found.id));
             index.par_search_batch(&queries, radius, found)?;
             let turned = build(search, &digests.gather(held, keepers, number), radius)?;
-            let found = |query: usize, found: crate::Match| pairs.push((query as u32, found.id));
+            let found =
+                |query: usize, found: crate::index::Match| pairs.push((query as u32, found.id));
             turned.par_search_batch(&own, radius, found)?;
         }
         Ok(pairs)

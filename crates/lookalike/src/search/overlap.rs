@@ -7,11 +7,14 @@ use super::{
     pairs::{Looked, OnPairs},
 };
 use crate::{
-    Closeness, Digests, Measure, Nearest, PairsError, Verify,
+    Closeness,
+    alike::Nearest,
+    digest::Digests,
     keys::Keys,
     kind::{EXACT_FEATURES, EXACT_ITEMS, Reach, USUAL_RECALL},
     overlap::{Counters, Overlaps},
-    verify::Set,
+    pairs::PairsError,
+    verify::{Measure, Set, Verify},
 };
 
 /// Eighths of the memory limit for an index of sets.

@@ -2,12 +2,13 @@
 
 use rayon::prelude::*;
 
-use super::{Found, Pairs, Recall, Search, every, near, overlap};
+use super::{Pairs, Recall, Search, SearchStats, every, near, overlap};
 use crate::{
-    AlikePair, AlikePairs, Digests, PairsError, Radius,
-    alike::PackedPair,
-    digest::DigestRef,
+    Radius,
+    alike::{AlikePair, AlikePairs, PackedPair},
+    digest::{DigestRef, Digests},
     kind::Lookup,
+    pairs::PairsError,
     sorted::{Sorted, Sorter},
 };
 
@@ -66,19 +67,19 @@ pub(super) fn find(search: &Search<'_>, digests: &Digests) -> Result<Pairs, Pair
 /// Of bare fingerprints, the engine's answer is the answer.
 fn bare(search: &Search<'_>, digests: &Digests, radius: Radius) -> Result<Pairs, PairsError> {
     let (pairs, plan, spilled) = near::bare_pairs(search, digests, radius)?;
-    let found = Found { spilled, ..Found::new(digests, Recall::Exact, plan) };
+    let found = SearchStats { spilled, ..SearchStats::new(digests, Recall::Exact, plan) };
     Ok(Pairs { pairs, found })
 }
 
 /// What is to be said of all lookups together.
-pub(super) fn found(digests: &Digests, looked: Vec<Looked>) -> Found {
+pub(super) fn found(digests: &Digests, looked: Vec<Looked>) -> SearchStats {
     let judged = looked.iter().map(|looked| looked.judged).sum();
     let plan = looked.iter().map(|looked| looked.plan.as_str()).filter(|plan| !plan.is_empty());
     let plan = plan.collect::<Vec<_>>().join("; ");
     let recall = looked.iter().map(|looked| looked.recall);
     let recall =
         recall.fold(Recall::Exact, |all, one| if all == Recall::Exact { one } else { all });
-    Found { judged, ..Found::new(digests, recall, plan) }
+    SearchStats { judged, ..SearchStats::new(digests, recall, plan) }
 }
 
 fn look(

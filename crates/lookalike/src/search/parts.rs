@@ -5,8 +5,9 @@ use super::{
     pairs::{Looked, OnPairs},
 };
 use crate::{
-    Digests, PairsError,
+    digest::Digests,
     fragments::{FragmentSearch, Fragments},
+    pairs::PairsError,
 };
 
 /// The share of the pairs that votes on parts accept which a search by parts finds: two items are voted

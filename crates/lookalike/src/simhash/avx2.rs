@@ -1,8 +1,8 @@
 //! The voting kernel for AVX2.
 //!
-//! Equal weights count bit by bit ([`majority`]). Other weights are summed by table: the bits of 32
-//! hashes are transposed, so that a 32-bit lane holds one bit position of all of them, and two
-//! bits of a lane at a time choose among the four sums that two weights can make.
+//! Equal weights are counted bit by bit ([`majority`]). Other weights are summed by table: the bits of
+//! 32 hashes are transposed, so a 32-bit lane holds one bit position of all of them. Two bits of a lane
+//! at a time select one of the four sums that two weights can make.
 
 #![expect(unsafe_code, reason = "calls functions compiled for AVX2 once it is known to be there")]
 
@@ -35,7 +35,7 @@ fn by_count<const WORDS: usize>(hashes: &[[u64; WORDS]]) -> [u64; WORDS] {
     majority::<Register, WORDS>(hashes)
 }
 
-/// One AVX2 register. Only [`by_count`] names this type, so its methods run where AVX2 is there.
+/// One AVX2 register. Only [`by_count`] uses this type, so its methods run only where AVX2 is available.
 #[derive(Clone, Copy)]
 struct Register(__m256i);
 
@@ -75,7 +75,7 @@ impl Lanes for Register {
     }
 }
 
-/// How many hashes are transposed at once.
+/// The number of hashes transposed at once.
 const BLOCK: usize = 32;
 
 #[target_feature(enable = "avx2")]
@@ -200,7 +200,7 @@ fn swap<const SHIFT: i32>(rows: &mut [__m256i; 8], mask: i8) {
     }
 }
 
-/// Adds what two bits of a lane at a time choose from the tables.
+/// Adds the sums that two bits of a lane at a time select from the tables.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn add_chosen(bits: [__m256i; 8], tables: &[__m256i; 16], lanes: &mut [__m256i; 8]) {

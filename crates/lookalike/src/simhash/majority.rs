@@ -1,9 +1,9 @@
-//! Which bits are set in more than half of the words?
+//! Finds the bits that are set in more than half of the words.
 //!
-//! Counting is *bit-sliced*: plane `p` holds bit `p` of the counts of all bit positions, so one
-//! full adder of five logical operations adds to 256 counters at once. This is the positional
-//! population count of Klarqvist, Muła and Lemire (2019) on a Harley-Seal tree; the counts are
-//! never unpacked, because the comparison with one half is bit-sliced as well.
+//! Counting is *bit-sliced*: plane `p` holds bit `p` of the counts of all bit positions, so one full
+//! adder of five logical operations adds to 256 counters at once. This is the positional population
+//! count of Klarqvist, Muła and Lemire (2019) on a Harley-Seal tree. The counts are never unpacked,
+//! because the comparison with one half is bit-sliced as well.
 
 /// Four 64-bit words that are combined bit by bit.
 pub(super) trait Lanes: Copy {
@@ -15,14 +15,14 @@ pub(super) trait Lanes: Copy {
     fn is_zero(self) -> bool;
 }
 
-/// How many words the adder tree takes at once.
+/// The number of words that the adder tree takes at once.
 const BLOCK: usize = 64;
 
 /// The bits set in more than half of `hashes`; `WORDS` divides 4.
 #[inline(always)]
 pub(super) fn majority<L: Lanes, const WORDS: usize>(hashes: &[[u64; WORDS]]) -> [u64; WORDS] {
     let (words, half) = (hashes.as_flattened(), hashes.len() as u64 / 2);
-    // Most items are short, and clearing planes they never reach would cost more than counting.
+    // Most items are short. Clearing planes that they never reach would cost more than counting.
     if words.len().div_ceil(4) < 1 << 12 {
         count::<L, 8>(words).above(half)
     } else {
@@ -53,7 +53,7 @@ struct Counter<L, const HIGH: usize> {
     low: [L; 4],
     /// The planes of 16 and above, which take a carry per block.
     high: [L; HIGH],
-    /// High planes from here on are zero.
+    /// All high planes from this one on are zero.
     depth: usize,
 }
 
@@ -78,7 +78,7 @@ impl<L: Lanes, const HIGH: usize> Counter<L, HIGH> {
         self.depth = self.depth.max(level);
     }
 
-    /// Adds 16 lanes; what is returned counts sixteen times.
+    /// Adds 16 lanes; the returned carry counts sixteen times.
     #[inline(always)]
     fn sixteen(&mut self, lanes: &[[u64; 4]]) -> L {
         let (low, high) = (self.eight(&lanes[..8]), self.eight(&lanes[8..]));
@@ -102,7 +102,7 @@ impl<L: Lanes, const HIGH: usize> Counter<L, HIGH> {
         self.carry(0, L::load(lanes[0]), L::load(lanes[1]))
     }
 
-    /// Adds two lanes to a low plane; what is returned counts for the plane above.
+    /// Adds two lanes to a low plane; returns the carry to the plane above.
     #[inline(always)]
     fn carry(&mut self, level: usize, a: L, b: L) -> L {
         let c = self.low[level];
@@ -118,7 +118,7 @@ impl<L: Lanes, const HIGH: usize> Counter<L, HIGH> {
         for plane in self.low.iter().chain(&self.high[..self.depth]) {
             comparison.take(plane.store());
         }
-        // Four lanes add up to two planes more, and the threshold may be higher still.
+        // The sum of four lanes takes two more planes, and the threshold may be higher still.
         while comparison.is_open() {
             comparison.take([0; 4]);
         }
@@ -128,11 +128,11 @@ impl<L: Lanes, const HIGH: usize> Counter<L, HIGH> {
 
 /// Compares counts with a threshold, plane by plane from the lowest.
 struct Comparison<const WORDS: usize> {
-    /// The bits of the threshold that are still to come.
+    /// The remaining bits of the threshold.
     threshold: u64,
-    /// Carries of the three additions that make one count of four lanes.
+    /// The carries of the three additions that sum four lanes.
     carries: [u64; 3],
-    /// Where the planes so far are above the threshold so far.
+    /// Where the planes so far exceed the threshold so far.
     above: [u64; WORDS],
 }
 
@@ -158,7 +158,7 @@ impl<const WORDS: usize> Comparison<WORDS> {
         self.threshold >>= 1;
     }
 
-    /// Whether planes to come may still change the answer, even if they are zero.
+    /// Whether further planes may change the result, even if they are zero.
     #[inline(always)]
     fn is_open(&self) -> bool {
         self.threshold != 0 || self.carries != [0; 3]

@@ -31,7 +31,7 @@ fn add_run<const WORDS: usize>(
     }
 }
 
-/// Tests by mask, because SSE2 has no shift by different amounts.
+/// Tests bits by mask, because SSE2 cannot shift lanes by different amounts.
 #[inline(always)]
 fn add_chosen(bits: u32, weight: i32, sums: &mut [i32]) {
     for (sum, mask) in sums.iter_mut().zip(MASKS) {

@@ -1,21 +1,21 @@
-//! How much do the hashes weigh that have a bit set?
+//! Sums the weights of the hashes that have a bit set.
 //!
-//! A kernel adds up a run of hashes in 32-bit lanes. This file cuts the runs so short that no lane
-//! can overflow, whatever the weights, and adds them up in 64 bits.
+//! A kernel sums a run of hashes in 32-bit lanes. This module makes the runs short enough that no lane
+//! can overflow, whatever the weights, and sums the runs in 64 bits.
 
 /// For each bit position of each word, the weight of the hashes of a run that have it set.
 pub(super) type RunSums<const WORDS: usize> = [[i32; 64]; WORDS];
 
-/// Runs are never shorter than this, but for the last one.
-const SHORTEST_RUN: usize = 32;
+/// Only the last run may be shorter than this.
+const MIN_RUN: usize = 32;
 
-/// Larger weights are summed in two halves: not even the shortest run of them fits into 32 bits.
-const LARGEST_WEIGHT: u32 = i32::MAX as u32 / SHORTEST_RUN as u32;
+/// Larger weights are summed in two halves, because not even the shortest run of them fits 32 bits.
+const MAX_WEIGHT: u32 = i32::MAX as u32 / MIN_RUN as u32;
 
 /// For each bit position of each word, the weight of all hashes that have it set.
 pub(super) type Sums<const WORDS: usize> = [[i64; 64]; WORDS];
 
-/// Adds up the weights of the hashes that have a bit set; `add_run` does so for a run of them.
+/// Sums the weights of the hashes that have a bit set; `add_run` does so for one run.
 #[inline(always)]
 pub(super) fn sums<const WORDS: usize>(
     hashes: &[[u64; WORDS]],
@@ -24,7 +24,7 @@ pub(super) fn sums<const WORDS: usize>(
 ) -> Sums<WORDS> {
     let largest = weights.iter().fold(1, |largest, weight| weight.unsigned_abs().max(largest));
     let mut sums = [[0; 64]; WORDS];
-    if largest <= LARGEST_WEIGHT {
+    if largest <= MAX_WEIGHT {
         add_weights(hashes, weights, largest, &add_run, &mut sums);
     } else {
         let high: Vec<i32> = weights.iter().map(|weight| weight >> 16).collect();
@@ -51,7 +51,7 @@ fn add_weights<const WORDS: usize>(
     add_run: impl Fn(&[[u64; WORDS]], &[i32], &mut RunSums<WORDS>),
     sums: &mut Sums<WORDS>,
 ) {
-    let length = (i32::MAX as u32 / largest) as usize / SHORTEST_RUN * SHORTEST_RUN;
+    let length = (i32::MAX as u32 / largest) as usize / MIN_RUN * MIN_RUN;
     for (hashes, weights) in hashes.chunks(length).zip(weights.chunks(length)) {
         let mut run = [[0; 64]; WORDS];
         add_run(hashes, weights, &mut run);

@@ -1,21 +1,23 @@
-//! How much do two sets share?
+//! The weight that two sets share.
 //!
-//! Both are sorted, so a block of one is held against a block of the other, each lane against each,
-//! and whichever block ends first makes room for its successor.
+//! Both sets are sorted. A block of one is compared with a block of the other, every lane with every
+//! lane. The block that ends first is then replaced by its successor.
 
 use crate::{
-    Kernel,
-    hamming::lanes::{Lanes, Task},
+    hamming::{
+        Kernel,
+        lanes::{Lanes, Task},
+    },
     verify::TWICE,
 };
 
-/// Features that are compared at a time.
+/// The number of features compared at a time.
 const BLOCK: usize = 8;
 
-/// Block steps between two looks at whether the sets can still share enough.
+/// The number of steps between checks whether the sets can still share enough.
 const STEPS: usize = 24;
 
-/// The weight of what two ascending sets share; `None` if that is certainly less than `needed`.
+/// The weight that two ascending sets share; `None` if it is certainly less than `needed`.
 pub(super) fn weight(one: &[u32], two: &[u32], needed: u64, kernel: Kernel) -> Option<u64> {
     kernel.run(Common { one, two, needed })
 }
@@ -61,7 +63,7 @@ fn block(set: &[u32], at: usize) -> Option<&[u32; BLOCK]> {
     set.get(at..)?.first_chunk()
 }
 
-/// Adds, lane by lane, the weight of each feature of `a` that is somewhere in `b`.
+/// Adds, lane by lane, the weight of each feature of `a` that occurs in `b`.
 #[inline(always)]
 fn add_shared(a: &[u32; BLOCK], b: &[u32; BLOCK], sums: &mut [u32; BLOCK]) {
     let mut found = [0u32; BLOCK];
@@ -75,7 +77,7 @@ fn add_shared(a: &[u32; BLOCK], b: &[u32; BLOCK], sums: &mut [u32; BLOCK]) {
     }
 }
 
-/// One by one: what blocks leave over.
+/// The rest that does not fill blocks, one by one.
 #[inline(always)]
 fn merge(one: &[u32], two: &[u32]) -> u64 {
     let (mut i, mut j, mut common) = (0, 0, 0);

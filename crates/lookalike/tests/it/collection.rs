@@ -13,8 +13,9 @@ use std::{
 use std::sync::Arc;
 
 use lookalike::{
-    AddRule, Collection, CollectionError, Criteria, Digest, Fingerprint, HashKind, Input, Kind,
-    NewItem, Preset, Radius, Registry, StoredItem, TextKind, Width,
+    Collection, Criteria, Digest, Fingerprint, Kind, Preset, Radius, Width,
+    collection::{AddRule, CollectionError, NewItem, StoredItem},
+    kind::{Input, Registry, hash::HashKind, text::TextKind},
 };
 
 /// Tells a test that it is a child, and which folder it works in.
@@ -631,7 +632,7 @@ fn make_collections_to_keep() {
     let path = kept().join("format-2-text");
     if !path.exists() {
         let kind = Arc::new(TextKind::of(Preset::named("words").unwrap()));
-        let by = kind.criteria(&Default::default(), lookalike::Purpose::List).unwrap();
+        let by = kind.criteria(&Default::default(), lookalike::kind::Purpose::List).unwrap();
         let collection = Collection::create(&path, kind.clone(), &by).unwrap();
         let texts = [
             "The ferry to the island leaves at nine in the morning from the north end.",

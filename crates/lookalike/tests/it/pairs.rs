@@ -3,8 +3,9 @@
 use std::sync::OnceLock;
 
 use lookalike::{
-    AllPairs, Fingerprint, Kernel, Pair, PairsError, Radius, Resources, Workspace, all_pairs,
-    pairs::linear,
+    AllPairs, Fingerprint, Radius, Resources,
+    hamming::Kernel,
+    pairs::{Pair, PairsError, Workspace, all_pairs, linear},
 };
 use rayon::ThreadPool;
 

@@ -9,7 +9,7 @@ use std::{
     sync::OnceLock,
 };
 
-use lookalike::Kernel;
+use lookalike::hamming::Kernel;
 use serde_json::Value;
 
 use super::{

@@ -4,8 +4,10 @@ use std::{hint::black_box, process::ExitCode, sync::Arc, time::Instant};
 
 use anyhow::{Result, ensure};
 use lookalike::{
-    ImageKind, ImageRecipe, Input, Kind,
+    Kind,
     extract::image::{DecodeError, Decoder, Gray, LOCAL_SIDE, Part, fragments},
+    kind::{Input, image::ImageKind},
+    recipe::ImageRecipe,
 };
 use serde_json::json;
 

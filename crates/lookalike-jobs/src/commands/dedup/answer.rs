@@ -5,8 +5,10 @@ use std::{borrow::Cow, ops::ControlFlow};
 use anyhow::Result;
 use arrow_array::RecordBatch;
 use lookalike::{
-    AlikePairs, Registry, Search,
+    Search,
     groups::{Group, Groups},
+    kind::Registry,
+    search::AlikePairs,
 };
 
 use super::{DedupRun, Outcome};

@@ -2,8 +2,9 @@
 
 use anyhow::{Result, bail};
 use lookalike::{
-    AlikePairs, Level,
+    Level,
     groups::{self, Group, Groups},
+    search::AlikePairs,
 };
 
 use super::originals::{Originals, Spared};

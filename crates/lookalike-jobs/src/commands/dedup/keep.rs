@@ -4,7 +4,11 @@
 use std::cmp::{Ordering, Reverse};
 
 use anyhow::{Result, bail, ensure};
-use lookalike::{Facts, Fidelity, Reads, Registration};
+use lookalike::{
+    Facts,
+    digest::Fidelity,
+    kind::{Reads, Registration},
+};
 
 use super::plain::{Plainness, plainness};
 use crate::{

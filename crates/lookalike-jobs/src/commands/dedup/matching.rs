@@ -3,8 +3,12 @@
 
 use anyhow::Result;
 use lookalike::{
-    AlikePairs, AllAlike, Criteria, Digests, LostWords, PairsError, Resources, Search, SearchFound,
-    Stars, groups::Groups,
+    Criteria, Pairs, Resources, Search,
+    digest::Digests,
+    groups::Groups,
+    kind::LostWords,
+    pairs::PairsError,
+    search::{AlikePairs, SearchStats, Stars},
 };
 
 use super::{
@@ -31,7 +35,7 @@ pub struct Grouped {
     pub lost: Option<LostWords>,
     /// All pairs, with `--against` those that cross over, if they were listed.
     pub pairs: Option<AlikePairs>,
-    pub found: SearchFound,
+    pub found: SearchStats,
     pub seconds: f64,
 }
 
@@ -41,7 +45,7 @@ struct Decided {
     pairs: Option<AlikePairs>,
     groups: Groups,
     spared: Spared,
-    found: SearchFound,
+    found: SearchStats,
     seconds: f64,
 }
 
@@ -78,7 +82,7 @@ impl Matching<'_> {
             }
         }
         if self.args.pairs.is_some() && pairs.is_none() {
-            let (AllAlike { pairs: all, found: how, .. }, more) =
+            let (Pairs { pairs: all, found: how, .. }, more) =
                 self.search(self.looking, |search| search.pairs(self.digests))?;
             // What is said of the run holds for the loosest list of it.
             (pairs, found, seconds) = (Some(self.that_count(all)?), how, seconds + more);
@@ -109,7 +113,7 @@ impl Matching<'_> {
             || self.originals.is_some_and(Originals::have_raw)
             || self.args.pairs.is_some() && !self.looks_further();
         if by_pairs {
-            let (AllAlike { pairs, found, .. }, seconds) =
+            let (Pairs { pairs, found, .. }, seconds) =
                 self.search(self.acting, |search| search.pairs(self.digests))?;
             let pairs = self.that_count(pairs)?;
             let (groups, spared) = group_pairs(&order, &pairs, self.args.group, self.originals)?;

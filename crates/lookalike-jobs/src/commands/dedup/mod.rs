@@ -20,8 +20,11 @@ use std::{
 use anyhow::{Result, bail, ensure};
 use arrow_array::RecordBatch;
 use lookalike::{
-    AlikePairs, Collection, Criteria, Digests, LostWords, Purpose, Reads, Registry, SearchFound,
+    Collection, Criteria,
+    digest::Digests,
     groups::Groups,
+    kind::{LostWords, Purpose, Reads, Registry},
+    search::{AlikePairs, SearchStats},
 };
 use serde_json::{Value, json};
 
@@ -496,7 +499,7 @@ struct Outcome {
     decision: Decision,
     looser: Option<Groups>,
     lost: Option<LostWords>,
-    found: SearchFound,
+    found: SearchStats,
     seconds: f64,
 }
 

@@ -5,9 +5,9 @@ use std::{collections::HashSet, path::Path};
 
 use anyhow::Result;
 use lookalike::{
-    AlikePairs,
     extract::image::ImageFormat,
     groups::{Group, Groups},
+    search::AlikePairs,
 };
 
 use super::{Both, Others};

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use lookalike::{AlikePairs, Equals};
+use lookalike::search::{AlikePairs, Equals};
 
 use super::decide::Decision;
 use crate::{

@@ -279,17 +279,17 @@ fn image(item: &FileItem, bytes: usize) -> Image {
     }
 }
 
-impl From<lookalike::Scale> for Scale {
-    fn from(scale: lookalike::Scale) -> Self {
+impl From<lookalike::kind::Scale> for Scale {
+    fn from(scale: lookalike::kind::Scale) -> Self {
         match scale {
-            lookalike::Scale::Similarity { least, levels } => Self::Similarity {
+            lookalike::kind::Scale::Similarity { least, levels } => Self::Similarity {
                 threshold: least,
                 levels: levels
                     .into_iter()
                     .map(|(level, from)| html::Level { name: level.name(), from })
                     .collect(),
             },
-            lookalike::Scale::Distance { widest, levels } => Self::Distance {
+            lookalike::kind::Scale::Distance { widest, levels } => Self::Distance {
                 radius: widest,
                 levels: levels
                     .into_iter()

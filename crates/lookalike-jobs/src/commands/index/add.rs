@@ -9,9 +9,10 @@ use std::{
 
 use anyhow::{Result, bail};
 use lookalike::{
-    Collection, Criteria, Digest, Facts, NewItem, Purpose, Registry,
-    collection::{AddCounts, AddRule, Added, content_id},
+    Collection, Criteria, Digest, Facts,
+    collection::{AddCounts, AddRule, Added, NewItem, content_id},
     digest::Identity,
+    kind::{Purpose, Registry},
 };
 use serde_json::{Value, json};
 

@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
-use lookalike::{Collection, Criteria, Purpose, Reads, Registry};
+use lookalike::{
+    Collection, Criteria,
+    kind::{Purpose, Reads, Registry},
+};
 
 use crate::{
     args::{CacheArgs, ImageArgs, IndexMakeArgs, Matching, RecipeArgs, RowArgs, VerifyArgs},
@@ -105,9 +108,9 @@ pub fn check_recipe(
 
 /// The kind that has a recipe of this name; texts if none does, which then say so.
 fn kind_of_recipe(recipe: &str, registry: &Registry) -> String {
-    let has = |kind: &&lookalike::Registration| {
+    let has = |kind: &&lookalike::kind::Registration| {
         let settings =
-            lookalike::Settings { recipe: Some(recipe.to_owned()), ..Default::default() };
+            lookalike::kind::Settings { recipe: Some(recipe.to_owned()), ..Default::default() };
         kind.options.contains(&"recipe") && (kind.open)(&settings).is_ok()
     };
     registry.iter().find(has).map_or("text", |kind| kind.name).to_owned()

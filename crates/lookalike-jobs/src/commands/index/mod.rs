@@ -13,8 +13,9 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 use lookalike::{
-    Collection, CollectionError, Purpose, Registry,
-    collection::{AddCounts, Exported, Imported, Match, Stats},
+    Collection,
+    collection::{AddCounts, CollectionError, Exported, Imported, Match, Stats},
+    kind::{Purpose, Registry},
 };
 use serde_json::{Value, json};
 

@@ -9,8 +9,9 @@ use std::{
 
 use anyhow::{Context, Result, anyhow, ensure};
 use lookalike::{
-    Collection, Criteria, Digest, Fingerprint, Input, Level, Purpose, Reads, Registry,
+    Collection, Criteria, Digest, Fingerprint, Level,
     collection::Match,
+    kind::{Input, Purpose, Reads, Registry},
 };
 use serde_json::{Value, json};
 

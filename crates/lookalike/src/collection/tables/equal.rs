@@ -1,7 +1,10 @@
 //! Items of which there is too little to compare: alike those with the same key only.
 
 use super::super::array::{Array, MappedFile};
-use crate::{IndexError, digest::Identity, index::file::Content};
+use crate::{
+    digest::Identity,
+    index::{IndexError, file::Content},
+};
 
 /// Items by their keys; those without one are not here.
 pub struct EqualKeys {

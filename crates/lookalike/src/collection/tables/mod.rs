@@ -17,9 +17,10 @@ use std::path::PathBuf;
 
 use super::array::MappedFile;
 use crate::{
-    Digest, IndexError, Kind, Lookup, Radius, Shape,
-    index::file::Content,
-    kind::{Criteria, USUAL_RECALL},
+    Digest, Kind, Radius,
+    digest::Shape,
+    index::{IndexError, file::Content},
+    kind::{Criteria, Lookup, USUAL_RECALL},
     search::keys_for,
 };
 use equal::{EqualKeys, EqualRows};

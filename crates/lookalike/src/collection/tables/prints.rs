@@ -4,8 +4,8 @@ use std::{ops::Range, path::Path};
 
 use super::{super::array::Array, PrintLayout};
 use crate::{
-    Fingerprint, IndexError, Radius, StaticIndex,
-    index::{Search, file},
+    Fingerprint, Radius, StaticIndex,
+    index::{IndexError, Search, file},
 };
 
 /// An index of fingerprints of any width.

@@ -8,11 +8,12 @@ use rayon::prelude::*;
 
 use super::super::array::{Array, MappedFile};
 use crate::{
-    Digest, FeatureSet, IndexError, Kernel, Verify,
-    index::file::Content,
+    Digest,
+    hamming::Kernel,
+    index::{IndexError, file::Content},
     keys::{Bands, Keys},
     overlap::bitmap::{self, Folds},
-    verify::Set,
+    verify::{FeatureSet, Set, Verify},
 };
 
 /// How keys are made, if any are kept.

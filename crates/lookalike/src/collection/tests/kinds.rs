@@ -5,8 +5,10 @@ use serde_json::json;
 
 use super::*;
 use crate::{
-    Digester, Facts, Lookup, RecipeText, Registration, Scale, Settings, Shape, Similarity, Unfit,
-    UsageError, digest::DigestRef,
+    Facts, Unfit,
+    digest::{DigestRef, Shape},
+    kind::{Digester, Lookup, RecipeText, Registration, Scale, Settings, UsageError},
+    verify::Similarity,
 };
 
 /// Items of one kind.
@@ -97,7 +99,7 @@ impl Sort {
     /// Images that show parts of each other, turned and smaller ones, flat ones, and strangers.
     #[cfg(feature = "image")]
     pub fn image(dice: &mut Dice) -> Self {
-        use crate::{ImageKind, ImagePreset};
+        use crate::{kind::image::ImageKind, recipe::ImagePreset};
         let kind = ImageKind::of(ImagePreset::named("pdq").unwrap());
         let kind = kind.orientations(true).partial(true).unwrap();
         Self {
@@ -232,9 +234,16 @@ mod images {
     use std::sync::LazyLock;
 
     use crate::{
-        Digest, ImageKind, ImagePreset, Input, Kind,
+        Digest, Kind,
         extract::image::{Image, Orientation, Pixels},
-        kind::image::tests::{blobs, cut, waves},
+        kind::{
+            Input,
+            image::{
+                ImageKind,
+                tests::{blobs, cut, waves},
+            },
+        },
+        recipe::ImagePreset,
     };
 
     pub static DIGESTS: LazyLock<Vec<Digest>> = LazyLock::new(|| {

@@ -1,8 +1,7 @@
-//! Is a file there to its end, and how many frames does it hold?
+//! Whether a file is complete, and how many frames it has.
 //!
-//! Decoders stop when they have the pixels they were asked for. What lies behind is looked at here:
-//! the chunks of PNG and WebP, the blocks of GIF, the pages of TIFF. Bytes behind the end of an image
-//! mean nothing.
+//! Decoders stop when they have their pixels. This module walks through the rest: the chunks of PNG and
+//! WebP, the blocks of GIF, the pages of TIFF. Bytes after the end of an image are ignored.
 
 use std::io::Cursor;
 
@@ -11,11 +10,11 @@ use super::{DecodeError, ImageFormat, tiff};
 /// The frames or pages of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Contents {
-    /// How many there are besides the one that stands for the file.
+    /// The number of frames other than the one that represents the file.
     pub more: u32,
-    /// Whether the one that stands for the file is the first of the animation.
+    /// Whether the frame that represents the file is the first of the animation.
     pub starts_animation: bool,
-    /// The pages of a TIFF, the first one included.
+    /// The pages of a TIFF, including the first one.
     pub pages: Vec<tiff::Directory>,
 }
 
@@ -49,7 +48,7 @@ enum Fault {
     Broken(&'static str),
 }
 
-/// A PNG ends with a chunk that says so, and every chunk with its checksum.
+/// A PNG ends with an end chunk, and every chunk with a checksum.
 fn png(bytes: &[u8]) -> Result<Contents, Fault> {
     let (mut at, mut frames, mut has_image, mut starts_animation) = (8, 0_u32, false, false);
     let mut announced = None;
@@ -58,7 +57,7 @@ fn png(bytes: &[u8]) -> Result<Contents, Fault> {
         let end = at + 8 + u32::from_be_bytes(size) as usize;
         let content = bytes.get(at + 8..end).ok_or(Fault::CutOff)?;
         let sum = word(bytes, end).map(u32::from_be_bytes).ok_or(Fault::CutOff)?;
-        // What viewers need; the others may be damaged.
+        // Chunks that viewers need; the others may be damaged.
         let counts = matches!(kind, b"IHDR" | b"PLTE" | b"IDAT" | b"IEND" | b"fdAT" | b"fcTL");
         if counts && crc32fast::hash(&bytes[at + 4..end]) != sum {
             return Err(Fault::Broken("a checksum is wrong"));
@@ -79,7 +78,7 @@ fn png(bytes: &[u8]) -> Result<Contents, Fault> {
         at = end + 4;
     }
     match announced {
-        // Frames without an announcement are not shown.
+        // Viewers do not show frames that are not announced.
         None => Ok(Contents::animation(0)),
         Some(announced) if announced != frames => Err(Fault::Broken("frames are missing")),
         Some(_) => {
@@ -89,7 +88,7 @@ fn png(bytes: &[u8]) -> Result<Contents, Fault> {
     }
 }
 
-/// Without its last byte, nothing tells whether a GIF has more frames.
+/// A GIF without its last byte may lack frames.
 fn gif(bytes: &[u8]) -> Result<Contents, Fault> {
     let colours = |flags: u8| if flags & 0x80 == 0 { 0 } else { 6 << (flags & 7) };
     let flags = *bytes.get(10).ok_or(Fault::CutOff)?;
@@ -110,7 +109,7 @@ fn gif(bytes: &[u8]) -> Result<Contents, Fault> {
     frames.checked_sub(1).map(Contents::animation).ok_or(Fault::Broken("it has no image"))
 }
 
-/// Where a chain of blocks ends, each with its length in front of it.
+/// The end of a chain of blocks that start with their length.
 fn after_blocks(bytes: &[u8], mut at: usize) -> Result<usize, Fault> {
     loop {
         match bytes.get(at).ok_or(Fault::CutOff)? {

@@ -1,23 +1,23 @@
-//! Which waves is a square made of, and what do turning and mirroring change?
+//! The lowest frequencies of a frame, in all orientations.
 //!
-//! [`Cosines`] are the coefficients of the lowest frequencies of the discrete cosine transform. To
-//! mirror an image negates its odd frequencies, to transpose it transposes them: all eight
-//! [`Orientation`]s are read off one transform.
+//! [`Cosines`] are the coefficients of the lowest frequencies of the discrete cosine transform.
+//! Mirroring an image negates its odd frequencies, and transposing it transposes them, so one transform
+//! gives all eight [`Orientation`]s.
 
 use std::{f64::consts::PI, sync::LazyLock};
 
 use super::Frame;
 
-/// One of the eight ways an image can lie: transposed (rows become columns) or not, then mirrored
-/// left to right, top to bottom, both, or neither.
+/// One of the eight ways to turn and mirror an image: transposed (rows become columns) or not, then
+/// mirrored left to right, top to bottom, both, or neither.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Orientation(u8);
 
 impl Orientation {
-    /// As it is.
+    /// Unchanged.
     pub const UPRIGHT: Self = Self(0);
 
-    /// All eight, upright first.
+    /// All eight; upright is first.
     pub const ALL: [Self; 8] =
         [Self(0), Self(1), Self(2), Self(3), Self(4), Self(5), Self(6), Self(7)];
 
@@ -26,8 +26,8 @@ impl Orientation {
         Self(transposed as u8 * 4 + mirrored_y as u8 * 2 + mirrored_x as u8)
     }
 
-    /// What the EXIF tag of that name says must be done to show an image upright; `None` unless it
-    /// is 1 to 8.
+    /// The transformation that the EXIF tag `Orientation` asks for to show an image upright; `None`
+    /// unless the tag is 1 to 8.
     pub const fn of_exif(tag: u16) -> Option<Self> {
         Some(match tag {
             1 => Self::UPRIGHT,
@@ -62,17 +62,17 @@ impl Orientation {
         self.0 & 2 != 0
     }
 
-    /// The one that undoes it: what must be done to the other image instead.
+    /// The orientation that undoes this one.
     #[must_use]
     pub const fn inverse(self) -> Self {
-        // Transposing swaps what mirroring did before: only quarter turns are not their own inverse.
+        // Only quarter turns are not their own inverse: transposing swaps the two ways to mirror.
         match self.transposes() {
             true => Self::new(true, self.mirrors_y(), self.mirrors_x()),
             false => self,
         }
     }
 
-    /// What people call it.
+    /// The name shown to people.
     pub const fn name(self) -> &'static str {
         match self.0 {
             0 => "upright",
@@ -87,11 +87,11 @@ impl Orientation {
     }
 }
 
-/// Highest frequency kept in each direction.
+/// The number of frequencies kept in each direction.
 const SIDE: usize = 16;
 
-/// The coefficients of the 16 x 16 lowest frequencies, the constant left out: entry `(i, j)` belongs
-/// to `i + 1` half waves from top to bottom and `j + 1` from left to right.
+/// The coefficients of the 16 x 16 lowest frequencies without the constant: entry `(i, j)` belongs to
+/// `i + 1` half waves from top to bottom and `j + 1` from left to right.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cosines([[f32; SIDE]; SIDE]);
 
@@ -117,7 +117,7 @@ impl Cosines {
             }
         }
         let dot = |one: &[f32; 64], two: &[f32; 64]| {
-            // Eight sums side by side, added in a fixed order: the same bits on every machine.
+            // Eight sums side by side, added in a fixed order, give the same bits on every machine.
             let mut sums = [0.0_f32; 8];
             for (one, two) in one.as_chunks::<8>().0.iter().zip(two.as_chunks::<8>().0) {
                 (0..8).for_each(|lane| sums[lane] += one[lane] * two[lane]);
@@ -132,7 +132,7 @@ impl Cosines {
         &self.0
     }
 
-    /// The transform the image has when it lies another way.
+    /// The transform of the image in another orientation.
     #[must_use]
     pub fn turned(&self, orientation: Orientation) -> Self {
         // Frequency index + 1 half waves: an even index is an odd wave, which mirroring negates.
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn turning_the_transform_is_turning_the_image() {
-        // 128 pixels are sampled symmetrically, so that mirrored images agree to rounding.
+        // 128 pixels are sampled symmetrically, so mirrored images agree up to rounding.
         let mut state = 7_u32;
         let mut next = || {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

@@ -1,8 +1,8 @@
-//! What is in these bytes, and may we decode it?
+//! Recognises the formats of images and decodes them within limits.
 //!
-//! [`Decoder`] tells the format by content, takes the largest preview of RAW files, refuses what is too large before it allocates anything,
-//! and gives a reason for all that it cannot read. A file can claim any size in a few bytes, so the
-//! limits are checked against what its header says.
+//! [`Decoder`] recognises the format by content and decodes the largest preview of a RAW file. A file
+//! can claim any size in a few bytes, so limits are checked against its header before anything is
+//! allocated. Whatever cannot be read gets a reason.
 
 use std::{
     fmt,
@@ -35,27 +35,27 @@ use super::{
 pub enum ImageFormat {
     /// JPEG, baseline or progressive.
     Jpeg,
-    /// PNG; of an animation, the image that stands for it.
+    /// PNG; for an animation, its default image.
     Png,
-    /// WebP, lossy or not; of an animation, the first image.
+    /// WebP, lossy or lossless; for an animation, its first frame.
     WebP,
-    /// GIF; of an animation, the first image.
+    /// GIF; for an animation, its first frame.
     Gif,
     /// Windows bitmap.
     Bmp,
-    /// TIFF; of several pages, the first.
+    /// TIFF; its first page.
     Tiff,
-    /// No file: pixels from elsewhere.
+    /// Not a file: pixels from the caller.
     Raw,
-    /// RAW file of Canon, until 2018.
+    /// RAW file of Canon cameras until 2018.
     Cr2,
-    /// RAW file of Canon, since 2018.
+    /// RAW file of Canon cameras since 2018.
     Cr3,
     /// RAW file of Nikon.
     Nef,
     /// RAW file of Sony.
     Arw,
-    /// RAW file of Adobe, and of many cameras and phones.
+    /// RAW file in the format of Adobe, from many cameras and phones.
     Dng,
     /// RAW file of Fujifilm.
     Raf,
@@ -87,8 +87,8 @@ impl ImageFormat {
         Self::OtherRaw,
     ];
 
-    /// The format of something that starts like this; its first 18 bytes tell. Many RAW files start
-    /// like a TIFF: [`of_file`](Self::of_file) tells them apart.
+    /// The format of a file by its first 18 bytes. Many RAW files start like a TIFF;
+    /// [`of_file`](Self::of_file) distinguishes them.
     ///
     /// ```
     /// use lookalike::extract::image::ImageFormat;
@@ -125,8 +125,8 @@ impl ImageFormat {
         }
     }
 
-    /// The format of a file, by its content; where that starts like a TIFF and does not tell whether
-    /// it is a RAW file, by the extension of its name.
+    /// The format of a file by its content. If it starts like a TIFF and the content does not say
+    /// whether it is a RAW file, the extension of its name decides.
     pub fn of_file(content: &[u8], extension: Option<&str>) -> Option<Self> {
         match Self::of_content(content)? {
             Self::Tiff => Some(raw::format_of_tiff(content, extension).unwrap_or(Self::Tiff)),
@@ -134,7 +134,7 @@ impl ImageFormat {
         }
     }
 
-    /// The RAW format that goes with an extension.
+    /// The RAW format with this extension.
     ///
     /// ```
     /// use lookalike::extract::image::ImageFormat;
@@ -158,7 +158,7 @@ impl ImageFormat {
         })
     }
 
-    /// Whether files of it hold what the sensor of a camera recorded.
+    /// Whether files of this format hold sensor data of a camera.
     pub const fn is_raw(self) -> bool {
         matches!(
             self,
@@ -174,8 +174,8 @@ impl ImageFormat {
         )
     }
 
-    /// What something that starts like this is called, if it is an image of a format that is not
-    /// read here.
+    /// The name of the format of a file that starts like this, if it is an image format that cannot be
+    /// decoded here.
     ///
     /// ```
     /// use lookalike::extract::image::ImageFormat;
@@ -187,7 +187,7 @@ impl ImageFormat {
         if start.starts_with(b"\xff\x0a") || start.starts_with(b"\0\0\0\x0cJXL ") {
             return Some("JPEG XL");
         }
-        // A file of ISO boxes: the first one names what the file follows.
+        // A file of ISO boxes: the first one names the format.
         match (start.get(4..8)?, start.get(8..12)?) {
             (b"ftyp", b"avif" | b"avis") => Some("AVIF"),
             (b"ftyp", b"heic" | b"heix" | b"heim" | b"heis" | b"hevc" | b"mif1" | b"msf1") => {
@@ -197,7 +197,7 @@ impl ImageFormat {
         }
     }
 
-    /// What it is called.
+    /// The name shown to people.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Jpeg => "JPEG",
@@ -226,18 +226,18 @@ impl fmt::Display for ImageFormat {
     }
 }
 
-/// Two letters are no magic: the sizes of the headers must make sense, too.
+/// Two letters identify nothing, so the sizes of the headers must make sense, too.
 fn is_bmp_header(start: &[u8]) -> bool {
     let size = start.get(14..18).and_then(|bytes| bytes.try_into().ok()).map(u32::from_le_bytes);
     matches!(size, Some(12 | 16 | 40 | 52 | 56 | 64 | 108 | 124))
 }
 
-/// How much an image may cost.
+/// Limits on decoding an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Pixels that a file may claim to have.
+    /// Maximum number of pixels that a file may claim to have.
     pub pixels: u64,
-    /// Bytes that decoding may take at any time, the decoded pixels included.
+    /// Maximum memory for decoding in bytes, including the decoded pixels.
     pub bytes: u64,
 }
 
@@ -259,35 +259,34 @@ impl Default for Limits {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Decoder {
-    /// What must not be exceeded.
+    /// The limits.
     pub limits: Limits,
-    /// Whether colours are wanted; without them, decoding may be faster.
+    /// Whether colours are needed. Decoding may be faster without them.
     pub colour: bool,
-    /// Whether further frames and pages are looked at, not only counted.
+    /// Whether all frames and pages are decoded, not only counted.
     pub frames: bool,
 }
 
 impl Decoder {
-    /// Decodes an image, as a viewer shows it: turned as its EXIF orientation says, on white if it
-    /// is transparent, the first one of an animation.
+    /// Decodes an image as a viewer shows it: turned by its EXIF orientation, on white if it is
+    /// transparent, and the first one of an animation.
     ///
-    /// Of a RAW file, the largest preview is decoded; its width and height are those of the sensor
-    /// data.
+    /// For a RAW file, this is the largest preview, with the width and height of the sensor data.
     ///
-    /// A file that ends too early or is damaged is an error. Bytes behind the end of an image mean
-    /// nothing; nor does the lack of the last marker of a JPEG whose pixels are all there.
+    /// A truncated or damaged file is an error. Bytes after the end of an image are ignored, and a
+    /// JPEG with all of its pixels may lack its last marker.
     pub fn decode(&self, bytes: &[u8]) -> Result<Image, DecodeError> {
         self.decode_named(bytes, None)
     }
 
-    /// As [`decode`](Self::decode), of a file whose name has this extension. It matters for RAW files
-    /// only, and only where their content does not tell what they are.
+    /// Like [`decode`](Self::decode), for a file whose name has this extension. It matters only for
+    /// RAW files, and only if their content does not identify them.
     pub fn decode_named(
         &self,
         bytes: &[u8],
         extension: Option<&str>,
     ) -> Result<Image, DecodeError> {
-        // Decoders are fuzzed, but not ours: one that panics on a broken file costs that file only.
+        // Decoders are third-party code. A panic on a broken file must cost that file only.
         let decode = || self.decode_unguarded(bytes, extension);
         std::panic::catch_unwind(AssertUnwindSafe(decode)).unwrap_or_else(|_| {
             let format = ImageFormat::of_content(bytes).unwrap_or(ImageFormat::Raw);
@@ -295,7 +294,7 @@ impl Decoder {
         })
     }
 
-    /// As [`decode_named`](Self::decode_named), but a panic of a decoder is a panic: for tests.
+    /// [`decode_named`](Self::decode_named) without catching panics of decoders, for tests.
     #[doc(hidden)]
     pub fn decode_unguarded(
         &self,
@@ -320,8 +319,8 @@ impl Decoder {
         Ok(image)
     }
 
-    /// How many bytes decoding a file takes at most, besides the file itself, by its header; `None`
-    /// if that is not one that can be decoded.
+    /// An upper bound on the memory that decoding a file takes besides the file itself, in bytes, from
+    /// its header; `None` if no decoder would accept the header.
     pub fn memory(&self, file: &mut (impl Read + Seek)) -> Option<u64> {
         memory::needed(file, self.colour)
     }
@@ -344,19 +343,19 @@ impl Decoder {
             ImageFormat::Gif => self.read(format, GifDecoder::new(input).map_err(failed)?),
             ImageFormat::Bmp => self.read(format, BmpDecoder::new(input).map_err(failed)?),
             ImageFormat::Tiff => self.read(format, TiffDecoder::new(input).map_err(failed)?),
-            ImageFormat::Raw => Err(broken(format, "pixels are no file")),
+            ImageFormat::Raw => Err(broken(format, "pixels are not a file")),
             _ => self.decode_raw(format, bytes),
         }
     }
 
-    /// The largest preview of a RAW file, with the size of the sensor data.
+    /// Decodes the largest preview of a RAW file; width and height are those of the sensor data.
     fn decode_raw(&self, format: ImageFormat, bytes: &[u8]) -> Result<Image, DecodeError> {
         let raw = Raw::open(bytes, format).map_err(|none| match none {
             NoPreview::CutOff => DecodeError::CutOff { format },
             NoPreview::None => DecodeError::NoPreview { format },
         })?;
         let preview = self.decode_as(ImageFormat::Jpeg, raw.preview)?;
-        // A preview that says how it lies is shown so; others lie as the sensor does.
+        // The orientation of the preview decides; if it has none, that of the sensor data.
         let is_turned = Metadata::of(raw.preview, ImageFormat::Jpeg).orientation().is_some();
         let turn = raw.orientation.filter(|_| !is_turned).and_then(Orientation::of_exif);
         let turn = turn.unwrap_or(Orientation::UPRIGHT);
@@ -368,7 +367,7 @@ impl Decoder {
         Ok(Image { width, height, format, pixels, frames: Frames::default() })
     }
 
-    /// Describes all frames but the one that was decoded, if they are not too many.
+    /// Describes all frames but the one that was decoded, unless there are too many.
     fn look_at_frames(
         &self,
         format: ImageFormat,
@@ -408,7 +407,7 @@ impl Decoder {
         Err(broken(format, "frames are missing"))
     }
 
-    /// All frames of an animation as they are shown, one after the other; none of other files.
+    /// All frames of an animation as they are shown, in order; none for other files.
     fn animation<'a>(
         &self,
         format: ImageFormat,
@@ -441,7 +440,7 @@ impl Decoder {
         self.check_size(width, height, decoder.total_bytes())?;
         let failed = |error| reason(format, error);
         decoder.set_limits(self.image_limits()).map_err(failed)?;
-        // A broken EXIF block says nothing; the image is shown as it is stored.
+        // With a broken EXIF block, the image is shown as it is stored.
         let orientation = decoder.orientation().map_or(1, |orientation| orientation.to_exif());
         let orientation = Orientation::of_exif(orientation.into()).unwrap_or(Orientation::UPRIGHT);
         let decoded = DynamicImage::from_decoder(decoder).map_err(failed)?;
@@ -482,7 +481,7 @@ fn shown(
     Image { width, height, format, pixels: pixels.turned(orientation), frames }
 }
 
-/// Gray or coloured bytes; what is transparent is white.
+/// Gray or colour bytes; transparent pixels become white.
 fn pixels(decoded: DynamicImage) -> Option<Pixels> {
     let (width, height) = (decoded.width() as usize, decoded.height() as usize);
     match decoded {
@@ -504,67 +503,67 @@ fn pixels(decoded: DynamicImage) -> Option<Pixels> {
     }
 }
 
-/// Why there is no image.
+/// Why a file cannot be decoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeError {
-    /// There is nothing.
+    /// The file is empty.
     #[error("empty: it has no bytes")]
     Empty,
-    /// No known format starts like this.
+    /// The file starts like no known format.
     #[error("not an image (starts with {start})")]
     NotAnImage {
         /// Its first bytes, quoted.
         start: String,
     },
-    /// An image, but no decoder is built in.
-    #[error("{format} is not read; convert it to JPEG, PNG or WebP")]
+    /// An image in a format without a built-in decoder.
+    #[error("{format} is not supported; convert it to JPEG, PNG or WebP")]
     NotRead {
-        /// What it is.
+        /// The format.
         format: &'static str,
     },
     /// More pixels than allowed.
     #[error("{width} x {height} pixels, more than the {limit} allowed")]
     TooManyPixels {
-        /// Pixels of a row, as the file says.
+        /// The width according to the header.
         width: u32,
-        /// Rows, as the file says.
+        /// The height according to the header.
         height: u32,
-        /// Pixels allowed.
+        /// The maximum number of pixels.
         limit: u64,
     },
     /// More memory than allowed.
-    #[error("takes more than the {limit} bytes of memory allowed to decode")]
+    #[error("decoding takes more than the {limit} bytes of memory allowed")]
     TooMuchMemory {
-        /// Bytes allowed.
+        /// The maximum number of bytes.
         limit: u64,
     },
-    /// It stops before its end.
+    /// The file is truncated.
     #[error("cut off: the {format} ends too early")]
     CutOff {
-        /// What it starts like.
+        /// The format that it starts like.
         format: ImageFormat,
     },
-    /// A RAW file without a preview, or with one that is too small to compare.
+    /// A RAW file without a preview, or with too small a one to compare.
     #[error("{format} without a preview large enough to compare; convert it to DNG with a preview")]
     NoPreview {
-        /// What it is.
+        /// The format.
         format: ImageFormat,
     },
-    /// It may be intact, but no decoder is built in for what it uses.
+    /// It may be intact, but uses a feature without a built-in decoder.
     #[error("unsupported {format}: {what}; convert it to JPEG, PNG or WebP")]
     Unsupported {
-        /// What it is.
+        /// The format.
         format: ImageFormat,
-        /// What it uses.
+        /// The feature.
         what: String,
     },
-    /// It is not what it starts like.
+    /// The content is damaged.
     #[error("broken {format}: {what}")]
     Broken {
-        /// What it starts like.
+        /// The format that it starts like.
         format: ImageFormat,
-        /// What the decoder says.
+        /// The message of the decoder.
         what: String,
     },
 }
@@ -582,7 +581,7 @@ fn reason(format: ImageFormat, error: ImageError) -> DecodeError {
     if ends_early(&error) {
         return DecodeError::CutOff { format };
     }
-    // Decoders repeat the format, and may tell much: one line is enough.
+    // Decoders repeat the format and may write several lines; one is enough.
     let is_unsupported = matches!(error, ImageError::Unsupported(_));
     let what = match &error {
         ImageError::Decoding(cause) => {

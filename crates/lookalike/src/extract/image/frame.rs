@@ -1,26 +1,25 @@
-//! How does an image of any size become 64 x 64 numbers?
+//! An image of any size as 64 x 64 values of brightness.
 //!
-//! As the reference of PDQ does it: two passes of a moving average along rows and columns, then one
-//! value of every 64th part. Both are linear, so each of the 64 places is a weighted sum of a few
-//! neighbouring pixels, and only those sums are computed: one pass over the pixels, whatever their
-//! number.
+//! The PDQ reference applies a moving average twice along rows and columns, then takes one value from
+//! each 64th part. Both steps are linear, so each of the 64 x 64 values is a weighted sum of a few
+//! neighbouring pixels. [`Frame`] computes only those sums, in one pass over the pixels.
 
 use super::Pixels;
 
-/// 64 x 64 values of brightness, 0 to 255: an image, blurred and made small.
+/// 64 x 64 values of brightness, 0 to 255: a blurred, reduced image.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frame(Box<[[f32; Frame::SIDE]; Frame::SIDE]>);
 
 impl Frame {
-    /// Values in a row, and rows.
+    /// The number of values in a row, and of rows.
     pub const SIDE: usize = 64;
 
-    /// Makes an image small.
+    /// Reduces an image.
     pub fn of(pixels: &Pixels) -> Self {
         Self::of_part(pixels, Part { x: 0, y: 0, width: pixels.width, height: pixels.height })
     }
 
-    /// Makes a part of an image small, as if it were all of it.
+    /// Reduces a part of an image, as if it were a whole one.
     pub fn of_part(pixels: &Pixels, part: Part) -> Self {
         let (columns, rows) = (Taps::along(part.width), Taps::along(part.height));
         let mut frame = Box::new([[0.0_f32; Self::SIDE]; Self::SIDE]);
@@ -46,20 +45,20 @@ impl Frame {
     }
 }
 
-/// A part of an image, in pixels.
+/// A rectangle of an image, in pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
     /// Its left edge.
     pub x: usize,
     /// Its upper edge.
     pub y: usize,
-    /// Pixels of a row of it.
+    /// Its width.
     pub width: usize,
-    /// Rows of it.
+    /// Its height.
     pub height: usize,
 }
 
-/// For each of 64 places along a side, the pixels that count there and their weights.
+/// The pixels that contribute to each of 64 places along a side, and their weights.
 struct Taps {
     /// The first pixel of each place, and where its weights end.
     places: [(usize, usize); Frame::SIDE],
@@ -84,9 +83,9 @@ impl Taps {
         (first, &self.weights[start..end])
     }
 
-    /// The places for which pixel `at` counts, with its weight.
+    /// The places that pixel `at` contributes to, with its weight.
     fn reaching(&self, at: usize) -> impl Iterator<Item = (usize, f32)> {
-        // Places ascend, and few of them overlap: a search would not be faster.
+        // Places ascend and few overlap, so a search would not be faster.
         (0..Frame::SIDE).filter_map(move |place| {
             let (first, weights) = self.of(place);
             let weight = at.checked_sub(first).and_then(|offset| weights.get(offset));
@@ -104,7 +103,8 @@ impl Taps {
     }
 }
 
-/// Which pixels, from which on, make the value at `at` after two moving averages?
+/// The weights of the pixels that make the value at `at` after two moving averages, and the first of
+/// these pixels.
 fn twice_averaged(at: usize, length: usize) -> (usize, Vec<f32>) {
     let (first, last) = window(at, length);
     let (start, end) = (window(first, length).0, window(last, length).1);
@@ -117,7 +117,7 @@ fn twice_averaged(at: usize, length: usize) -> (usize, Vec<f32>) {
     (start, weights.into_iter().map(|weight| weight as f32).collect())
 }
 
-/// The first and last pixel of the moving average at `at`: a 128th of the side, rounded up, cut off
+/// The first and last pixel of the moving average at `at`: a 128th of the side, rounded up and cut off
 /// at the edges.
 fn window(at: usize, length: usize) -> (usize, usize) {
     let size = length.div_ceil(2 * Frame::SIDE);

@@ -1,34 +1,34 @@
-//! What do the frames or pages of a file show, besides the one that stands for it?
+//! The frames or pages of a file other than the one that represents it.
 //!
-//! Two files whose first frames look the same need not be the same: scans of documents share their
-//! first pages, animations their first moments. So every further frame has a fingerprint, too.
+//! Two files whose first frames look the same may still differ: scanned documents share their first
+//! page, animations their first moments. So every other frame has a fingerprint, too.
 
 use super::{Cosines, Frame, Pixels, pdq, pdq_quality};
 use crate::{Fingerprint, hash};
 
-/// Further frames that are described; of more, nothing but their number is known.
-const MOST: u64 = 256;
+/// A file with more frames than this is known by their number only.
+const MAX_FRAMES: u64 = 256;
 
-/// Pixels of all further frames together that are decoded for it.
-const MOST_PIXELS: u64 = 1 << 25;
+/// The number of pixels that are decoded for this, in all frames together.
+const MAX_PIXELS: u64 = 1 << 25;
 
-/// Frames agree within this distance: that of copies of whole images.
+/// Frames agree within this distance, which is that of copies of whole images.
 const RADIUS: u32 = 31;
 
-/// Frames with less to see, or of fewer pixels a side, agree only if they are equal.
+/// Flatter or smaller frames agree only if they are equal.
 const FLAT: u32 = 5;
-const SMALLEST: usize = 16;
+const MIN_SIDE: usize = 16;
 
-/// The frames or pages of a file besides the one that stands for it.
+/// The frames or pages of a file other than the one that represents it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Frames {
-    /// How many there are; 0 for a single image.
+    /// Their number; 0 for a single image.
     pub more: u32,
-    /// One for each, if there are not too many.
+    /// One entry per frame, unless there are too many.
     prints: Vec<FramePrint>,
 }
 
-/// What is kept of a frame.
+/// The stored description of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum FramePrint {
     Seen(Fingerprint<4>),
@@ -39,7 +39,7 @@ enum FramePrint {
 impl FramePrint {
     fn of(pixels: &Pixels) -> Self {
         let frame = Frame::of(pixels);
-        let is_small = pixels.width().min(pixels.height()) < SMALLEST;
+        let is_small = pixels.width().min(pixels.height()) < MIN_SIDE;
         if is_small || pdq_quality(&frame) < FLAT {
             return Self::Exact(hash::content(&pixels.bytes)[0]);
         }
@@ -55,18 +55,18 @@ impl FramePrint {
 }
 
 impl Frames {
-    /// Frames that are counted, and not described.
+    /// Frames of which only the number is known.
     pub(super) fn counted(more: u32) -> Self {
         Self { more, prints: Vec::new() }
     }
 
-    /// Whether so many frames with so many pixels in all are few enough to describe them; `limit` is
-    /// how many pixels a decoder may decode.
+    /// Whether the number of frames and their pixels in all are small enough to describe them. `limit`
+    /// is the number of pixels a decoder may decode.
     pub(super) fn are_few(more: u32, pixels: u64, limit: u64) -> bool {
-        u64::from(more) <= MOST && pixels <= MOST_PIXELS.min(limit)
+        u64::from(more) <= MAX_FRAMES && pixels <= MAX_PIXELS.min(limit)
     }
 
-    /// Adds what the next frame shows.
+    /// Adds the next frame.
     pub(super) fn describe(&mut self, pixels: &Pixels) {
         self.prints.push(FramePrint::of(pixels));
     }
@@ -76,13 +76,13 @@ impl Frames {
         self.prints.len() as u64 == u64::from(self.more)
     }
 
-    /// How many frames are described.
+    /// The number of frames that are described.
     pub(super) fn described(&self) -> usize {
         self.prints.len()
     }
 
-    /// Whether two files can be copies of each other by their further frames: as many in both, and
-    /// each looks like its counterpart. Frames that are not described do not agree with any.
+    /// Whether the other frames allow two files to be copies: there are as many in both, and each
+    /// looks like its counterpart. Frames that are not described agree with none.
     pub fn agree(&self, other: &Self) -> bool {
         self.more == other.more
             && self.are_described()
@@ -90,7 +90,7 @@ impl Frames {
             && self.prints.iter().zip(&other.prints).all(|(one, two)| one.agrees(two))
     }
 
-    /// The frames as bytes, for whoever keeps them.
+    /// The frames as bytes.
     pub(crate) fn write(&self, bytes: &mut Vec<u8>) {
         bytes.extend(self.more.to_le_bytes());
         bytes.extend((self.prints.len() as u16).to_le_bytes());
@@ -108,7 +108,7 @@ impl Frames {
         }
     }
 
-    /// The frames that start here, and what comes behind them.
+    /// Reads frames from the start of some bytes; returns them with the rest of the bytes.
     pub(crate) fn read(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let (more, rest) = bytes.split_first_chunk::<4>()?;
         let (count, mut rest) = rest.split_first_chunk::<2>()?;

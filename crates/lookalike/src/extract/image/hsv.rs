@@ -1,26 +1,26 @@
-//! Which colours does an image have? The histogram of hue, saturation and value, each in 32 bins.
+//! The colours of an image: a histogram of hue, saturation and value with 32 bins each.
 //!
-//! Two fingerprints are made of it. [`colour`] projects the square roots of the shares, less their
-//! mean, on 128 fixed directions and keeps the signs. The original recipe, `hsv`, weighs the
-//! bins as words of a text, keeps the 15 that weigh most and lets them vote as a SimHash.
+//! Two fingerprints use it. [`colour`] projects the square roots of the shares, minus their mean, on
+//! 128 fixed directions and keeps the signs. The original recipe, `hsv`, weights the bins like the
+//! words of a text and lets the 15 heaviest vote in a SimHash.
 
 use super::Pixels;
 use crate::Fingerprint;
 
-/// Bins of each channel.
+/// The number of bins per channel.
 pub const BINS: usize = 32;
 
-/// How many pixels have each hue, saturation and value, 32 bins each.
+/// The number of pixels with each hue, saturation and value, in 32 bins each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histogram {
-    /// Hue, saturation, value.
+    /// By channel (hue, saturation, value) and bin.
     pub counts: [[u32; BINS]; 3],
-    /// All pixels.
+    /// The number of pixels.
     pub pixels: u32,
 }
 
 impl Histogram {
-    /// Counts the pixels of an image, about 100,000 of them if there are more.
+    /// Counts the pixels of an image; of a larger one, a sample of about 100,000.
     pub fn of(pixels: &Pixels) -> Self {
         let step = (pixels.width() * pixels.height()).div_ceil(100_000).isqrt().max(1);
         let mut histogram = Self { counts: [[0; BINS]; 3], pixels: 0 };
@@ -52,7 +52,7 @@ fn hsv([red, green, blue]: [u8; 3]) -> [u8; 3] {
     if range == 0 {
         return [0, 0, most as u8];
     }
-    // Sixths of the circle, each of 256 steps, rounded down in the end.
+    // Sixths of the circle with 256 steps each, rounded down at the end.
     let sixth = if most == r {
         (g - b) * 256 / range
     } else if most == g {
@@ -64,9 +64,9 @@ fn hsv([red, green, blue]: [u8; 3]) -> [u8; 3] {
     [hue as u8, (range * 255 / most) as u8, most as u8]
 }
 
-/// The 128-bit fingerprint of a histogram. Bit `k` is 1 if the sum of all 96 values, each with the
-/// sign that direction `k` has there, is above 0. The values are the square roots of the shares, less
-/// their mean over the channel.
+/// The 128-bit fingerprint of a histogram. Bit `k` is 1 if the sum of all 96 values, each with its sign
+/// in direction `k`, is above 0. The values are the square roots of the shares, minus their mean over
+/// the channel.
 pub fn colour(histogram: &Histogram) -> Fingerprint<2> {
     let mut values = [[0_i32; BINS]; 3];
     for (values, counts) in values.iter_mut().zip(&histogram.counts) {
@@ -74,7 +74,7 @@ pub fn colour(histogram: &Histogram) -> Fingerprint<2> {
             let share = (u64::from(count) << 24) / u64::from(histogram.pixels.max(1));
             *value = share.isqrt() as i32;
         }
-        // All values times 32, so that the mean is a whole number.
+        // All values are multiplied by 32, so the mean is a whole number.
         let sum: i32 = values.iter().sum();
         values.iter_mut().for_each(|value| *value = BINS as i32 * *value - sum);
     }
@@ -91,7 +91,7 @@ pub fn colour(histogram: &Histogram) -> Fingerprint<2> {
     print
 }
 
-/// Bits without a pattern: the finisher of splitmix64.
+/// Bits without a pattern: the finalizer of SplitMix64.
 fn scrambled(number: u64) -> u64 {
     let mut bits = (number + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     bits = (bits ^ bits >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -99,8 +99,8 @@ fn scrambled(number: u64) -> u64 {
     bits ^ bits >> 31
 }
 
-/// The features of the original recipe: the bytes of each bin's name (`h:12`, `s:3`, `v:31`) and its
-/// share of the pixels, in units of 1/65536.
+/// Calls back with the features of the original recipe: the name of each bin (`h:12`, `s:3`, `v:31`)
+/// and its share of the pixels in units of 1/65536.
 pub fn hsv_features(histogram: &Histogram, mut on_feature: impl FnMut(&[u8], u32)) {
     let all = u64::from(histogram.pixels.max(1));
     for (name, counts) in ["h", "s", "v"].iter().zip(&histogram.counts) {

@@ -1,10 +1,10 @@
-//! What is in the parts of an image, and where?
+//! Small fingerprints of the parts of an image, with their positions.
 //!
-//! Blobs that stand out at some scale are found again in a copy that was cropped, scaled or framed:
-//! they are extrema of the difference of Gaussians (Lowe, "Distinctive image features from
-//! scale-invariant keypoints", 2004, section 3). Around each of them a square that grows with the
-//! scale becomes 64 bits: the signs of its lowest frequencies. Beside these fragments a small gray
-//! copy of the image is kept, to see whether two images really overlap.
+//! Salient blobs are found again in a copy that was cropped, scaled or framed: they are extrema of the
+//! difference of Gaussians (Lowe, "Distinctive image features from scale-invariant keypoints", 2004,
+//! section 3). A square around each, in proportion to its scale, becomes 64 bits: the signs of its lowest
+//! frequencies. A small gray copy of the image is kept beside these fragments to check that two images
+//! really overlap.
 
 use std::sync::LazyLock;
 
@@ -14,33 +14,33 @@ use crate::{
     fragments::{Fragment, Place},
 };
 
-/// Pixels of the longer side of the image in which fragments are looked for.
+/// The longer side, in pixels, of the image in which fragments are searched.
 pub const LOCAL_SIDE: usize = 320;
 
-/// Fragments that are kept at most.
-const MOST: usize = 160;
+/// The maximum number of fragments of an image.
+const MAX_FRAGMENTS: usize = 160;
 
-/// Steps of scale in an octave.
+/// Scales per octave.
 const STEPS: usize = 3;
 
-/// Blur of the first level of an octave, in its pixels.
+/// The blur of the first level of an octave, in its pixels.
 const BLUR: f32 = 1.6;
 
-/// What an extremum must stand out by, of 255.
+/// The least contrast of an extremum, of 255.
 const CONTRAST: f32 = 1.2;
 
-/// Edges are found anywhere along themselves: extrema must curve in both directions, by no more
-/// than this ratio.
+/// The maximum ratio of the curvatures of an extremum. Edges curve in one direction only, and are found
+/// anywhere along their length.
 const EDGE: f32 = 10.0;
 
-/// Half the side of a fragment's square, in units of its blur.
+/// Half the side of the square of a fragment, in units of its blur.
 const REACH: f32 = 6.0;
 
-/// Samples along a side of a fragment's square, and frequencies that are kept.
+/// Samples along a side of the square of a fragment, and frequencies that are kept.
 const SAMPLES: usize = 16;
 const WAVES: usize = 8;
 
-/// Gray values with fractions, row by row.
+/// Gray values as floats, row by row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gray {
     width: usize,
@@ -49,7 +49,7 @@ pub struct Gray {
 }
 
 impl Gray {
-    /// A part of an image, made smaller so that its longer side has at most `side` pixels: each is
+    /// A part of an image, reduced so that its longer side has at most `side` pixels. Each pixel is
     /// the average of those it covers.
     pub fn shrunk(pixels: &Pixels, part: Part, side: usize) -> Self {
         let longer = part.width.max(part.height);
@@ -77,12 +77,12 @@ impl Gray {
         Self { width, height, values }
     }
 
-    /// Pixels of a row.
+    /// The width in pixels.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// Rows.
+    /// The height in pixels.
     pub fn height(&self) -> usize {
         self.height
     }
@@ -92,7 +92,7 @@ impl Gray {
         self.values[y * self.width + x]
     }
 
-    /// The value between pixels; `None` outside.
+    /// The interpolated value at a place; `None` outside the image.
     fn between(&self, x: f32, y: f32) -> Option<f32> {
         if !(x >= 0.0 && y >= 0.0) {
             return None;
@@ -146,7 +146,7 @@ impl Gray {
     }
 }
 
-/// For each of `from` pixels, the places among `to` it falls on, with the share of the place it is.
+/// For each of `from` pixels, the places among `to` that it covers, with its share of each place.
 fn shares(from: usize, to: usize) -> Vec<Vec<(usize, f32)>> {
     let ratio = to as f64 / from as f64;
     (0..from)
@@ -173,7 +173,7 @@ fn bell(sigma: f32) -> Vec<f32> {
     (-reach..=reach).map(|at| weight(at) / total).collect()
 }
 
-/// The fragments of an image, those that stand out most, in pixels of `gray`.
+/// The most salient fragments of an image, with positions in pixels of `gray`.
 pub fn fragments(gray: &Gray) -> Vec<Fragment> {
     let mut found: Vec<(f32, Fragment)> = Vec::new();
     let mut base = gray.blurred((BLUR * BLUR - 0.25).sqrt());
@@ -186,7 +186,7 @@ pub fn fragments(gray: &Gray) -> Vec<Fragment> {
             extrema(&differences, step, |blob| {
                 if let Some(print) = print(level, &blob) {
                     let scale = libm::log2f(factor * blob.sigma);
-                    // Pixels of an octave lie on every second one of the octave before.
+                    // A pixel of an octave is every second one of the previous octave.
                     let place = Place { x: blob.x * factor, y: blob.y * factor, scale };
                     found.push((blob.contrast.abs(), Fragment { print, place }));
                 }
@@ -195,12 +195,12 @@ pub fn fragments(gray: &Gray) -> Vec<Fragment> {
         base = levels[STEPS].halved();
         factor *= 2.0;
     }
-    // Of equal contrast, the earlier one: the same on every machine.
+    // Of equal contrast, the earlier one, so the result is the same on every machine.
     found.sort_by(|one, two| two.0.total_cmp(&one.0));
     spread(found, gray)
 }
 
-/// The strongest ones, but not too many in any part of the image.
+/// The strongest blobs, but not too many in any part of the image.
 fn spread(found: Vec<(f32, Fragment)>, gray: &Gray) -> Vec<Fragment> {
     const CELLS: usize = 4;
     let mut full = [0_usize; CELLS * CELLS];
@@ -208,11 +208,11 @@ fn spread(found: Vec<(f32, Fragment)>, gray: &Gray) -> Vec<Fragment> {
         let part = |at: f32, length: usize| (at as usize * CELLS / length).min(CELLS - 1);
         part(place.y, gray.height) * CELLS + part(place.x, gray.width)
     };
-    let most = 2 * MOST / (CELLS * CELLS);
-    let mut kept = Vec::with_capacity(MOST);
+    let most = 2 * MAX_FRAGMENTS / (CELLS * CELLS);
+    let mut kept = Vec::with_capacity(MAX_FRAGMENTS);
     for (_, fragment) in found {
         let count = &mut full[cell(&fragment.place)];
-        if *count < most && kept.len() < MOST {
+        if *count < most && kept.len() < MAX_FRAGMENTS {
             *count += 1;
             kept.push(fragment);
         }
@@ -220,7 +220,7 @@ fn spread(found: Vec<(f32, Fragment)>, gray: &Gray) -> Vec<Fragment> {
     kept
 }
 
-/// An octave: the same image, blurred more and more.
+/// An octave: the same image, increasingly blurred.
 fn octave(base: Gray) -> Vec<Gray> {
     let ratio = libm::exp2f(1.0 / STEPS as f32);
     let mut levels = vec![base];
@@ -234,7 +234,7 @@ fn octave(base: Gray) -> Vec<Gray> {
     levels
 }
 
-/// Something that stands out, in pixels of its octave.
+/// An extremum, in pixels of its octave.
 struct Blob {
     x: f32,
     y: f32,
@@ -242,7 +242,7 @@ struct Blob {
     contrast: f32,
 }
 
-/// Calls back for every extremum of a difference, among its neighbours in place and scale.
+/// Calls back for every extremum of a difference among its neighbours in place and scale.
 fn extrema(differences: &[Gray], step: usize, mut on_blob: impl FnMut(Blob)) {
     let [below, here, above] = [&differences[step - 1], &differences[step], &differences[step + 1]];
     for y in 1..here.height - 1 {
@@ -308,8 +308,8 @@ static COSINES: LazyLock<[[f32; SAMPLES]; WAVES]> = LazyLock::new(|| {
     })
 });
 
-/// The bits of the square around a blob; `None` if it reaches out of the image. Bit `8 i + j` is
-/// the sign of frequency `(i, j)`; bit 0, of no frequency, says whether the blob is dark.
+/// The bits of the square around a blob; `None` if the image does not contain the square. Bit `8 i + j`
+/// is the sign of frequency `(i, j)`; bit 0, which has no frequency, is set if the blob is dark.
 fn print(level: &Gray, blob: &Blob) -> Option<Fingerprint<1>> {
     let spacing = 2.0 * REACH * blob.sigma / SAMPLES as f32;
     let from = -0.5 * (SAMPLES - 1) as f32 * spacing;

@@ -1,23 +1,23 @@
-//! How much memory does decoding a file take? By its header alone, so that it is known before.
+//! How much memory decoding a file takes, from its header alone.
 //!
-//! The bytes of a pixel count all that is there at once: what the format's decoder holds, its pixels
-//! in another form, and the turned ones. They are upper bounds: `tests/` of the command line measure.
+//! The bytes per pixel include all that exists at one time: the state of the decoder, its pixels in
+//! another form, and the turned ones. They are upper bounds; tests of the command line measure them.
 
 use std::io::{self, Read, Seek, SeekFrom};
 
 use super::{ImageFormat, jpeg, tiff};
 
-/// What a decoder takes whatever the size of the image.
+/// Memory that a decoder takes whatever the size of the image.
 const FIXED: u64 = 1 << 20;
 
-/// What the largest preview of a RAW file takes.
+/// Memory for the largest preview of a RAW file.
 const PREVIEW: u64 = 32 << 20;
 
-/// Bytes of a pixel of an animation: the canvas, the frame, what both make, and the first image.
+/// Bytes per pixel of an animation: the canvas, the frame, both combined, and the first image.
 const ANIMATION: u64 = 22;
 
-/// How many bytes decoding takes at most, the file itself not counted; `None` if the header is not
-/// one that a decoder would read.
+/// An upper bound on the bytes that decoding takes besides the file itself; `None` if no decoder would
+/// accept the header.
 pub(super) fn needed(file: &mut (impl Read + Seek), colour: bool) -> Option<u64> {
     let mut start = Vec::new();
     file.seek(SeekFrom::Start(0)).ok()?;
@@ -41,7 +41,7 @@ pub(super) fn needed(file: &mut (impl Read + Seek), colour: bool) -> Option<u64>
         }
         ImageFormat::Tiff => {
             let pages = tiff::pages(file).ok()?;
-            // Decoded and copied, then in bytes, turned; beside the pixels of the first page.
+            // Decoded and copied, then as bytes and turned, in addition to the pixels of the first page.
             let page = |page: &tiff::Directory| {
                 let area = u64::from(page.width).saturating_mul(page.height.into());
                 area.saturating_mul(2 * page.bytes + 7)
@@ -49,13 +49,13 @@ pub(super) fn needed(file: &mut (impl Read + Seek), colour: bool) -> Option<u64>
             pages.iter().map(page).max()?
         }
         ImageFormat::Raw => return None,
-        // Of a RAW file a preview is decoded, at a part of its size.
+        // A RAW file is represented by its preview, decoded at a fraction of its size.
         _ => PREVIEW,
     };
     Some(pixels.saturating_add(FIXED))
 }
 
-/// Looks for the frame's header; only headers of segments are read.
+/// Finds the header of the frame; reads only headers of segments.
 fn jpeg(file: &mut (impl Read + Seek), colour: bool) -> Option<u64> {
     let size = file.seek(SeekFrom::End(0)).ok()?;
     file.seek(SeekFrom::Start(2)).ok()?;
@@ -87,7 +87,7 @@ fn png(file: &mut (impl Read + Seek), start: &[u8]) -> Option<u64> {
     let side = |at| Some(u64::from(u32::from_be_bytes(*start.get(at..)?.first_chunk()?)));
     let (width, height) = (side(16)?, side(20)?);
     let [depth, colours, ..] = *start.get(24..)?.first_chunk::<3>()?;
-    // What it is decoded to, the same in bytes, and without transparency; or turned.
+    // The decoded pixels, the same as bytes, and without transparency or turned.
     let each = match (colours, depth) {
         (0, 16) => 4,
         (0, _) => 6,
@@ -100,7 +100,7 @@ fn png(file: &mut (impl Read + Seek), start: &[u8]) -> Option<u64> {
     Some(width.saturating_mul(height).saturating_mul(each))
 }
 
-/// Whether a PNG announces an animation before its image.
+/// Whether a PNG announces an animation before its image data.
 fn is_animation(file: &mut (impl Read + Seek)) -> io::Result<bool> {
     file.seek(SeekFrom::Start(8))?;
     loop {

@@ -1,14 +1,14 @@
-//! What do the metadata of an image file tell: when was it taken, and was it changed since?
+//! Facts from the metadata of an image file: when it was taken, and whether it was edited.
 //!
-//! EXIF and XMP are found in JPEG, PNG, WebP, TIFF and RAW files. Metadata that are damaged tell
-//! nothing; they never make a file unreadable.
+//! EXIF and XMP are read from JPEG, PNG, WebP, TIFF and RAW files. Damaged metadata are ignored; they
+//! never make a file unreadable.
 
 use super::{
     ImageFormat,
     raw::{self, IsoBox},
     tags::{Directory, Tiff},
 };
-use crate::{Facts, Fidelity};
+use crate::{Facts, digest::Fidelity};
 
 /// Tags of the first directory.
 const COMPRESSION: u16 = 0x0103;
@@ -20,7 +20,7 @@ const MODIFIED: u16 = 0x0132;
 const XMP: u16 = 0x02BC;
 const EXIF: u16 = 0x8769;
 
-/// Tags of the directory that the tag [`EXIF`] leads to.
+/// Tags of the directory that the tag [`EXIF`] points to.
 const TAKEN: u16 = 0x9003;
 const DIGITISED: u16 = 0x9004;
 const ZONE: u16 = 0x9010;
@@ -29,14 +29,14 @@ const FRACTION_TAKEN: u16 = 0x9291;
 const WIDTH: u16 = 0xA002;
 const HEIGHT: u16 = 0xA003;
 
-/// A camera that takes long to expose or to compute an image is no editor.
+/// The time a camera may take to expose and compute an image, which is not editing.
 const UNTOUCHED_SECONDS: i64 = 60;
 
-/// Longer packets of XMP hold something else.
+/// Longer XMP packets hold something else.
 const XMP_LOOKED_AT: usize = 1 << 16;
 
-/// What programs that change or save images again call themselves, in lower case. What cameras and
-/// phones write as their software is their version.
+/// Names of programs that edit or re-save images, in lower case. Cameras and phones name their firmware
+/// as software.
 const EDITORS: [&str; 52] = [
     "acdsee",
     "acorn",
@@ -92,22 +92,22 @@ const EDITORS: [&str; 52] = [
     "xnview",
 ];
 
-/// The metadata of a file, where there are any.
+/// The metadata of a file, as far as it has any.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Metadata<'a> {
-    /// With maker, software and orientation.
+    /// The directory with maker, software and orientation.
     main: Option<Directory<'a>>,
-    /// With dates and sizes.
+    /// The directory with dates and sizes.
     exif: Option<Directory<'a>>,
     xmp: Option<&'a [u8]>,
 }
 
-/// What is known of an image file of this format, with so many pixels as shown, by its content: all
-/// but its name and date.
+/// The facts about an image file from its content: all but those of the file system. `size` is its width
+/// and height as shown.
 ///
 /// ```
 /// use lookalike::extract::image::{ImageFormat, facts};
-/// use lookalike::Fidelity;
+/// use lookalike::digest::Fidelity;
 ///
 /// let facts = facts(b"BM...", ImageFormat::Bmp, (640, 480));
 /// assert_eq!((facts.pixels, facts.fidelity), (Some((640, 480)), Some(Fidelity::Lossless)));
@@ -134,7 +134,7 @@ fn fidelity(content: &[u8], format: ImageFormat) -> Option<Fidelity> {
         ImageFormat::WebP => riff(content).any(|(name, _)| name == *b"VP8L"),
         ImageFormat::Tiff => {
             let first = Tiff::new(content).and_then(Tiff::first);
-            // JPEG in a TIFF, the old and the new way.
+            // Old and new JPEG in TIFF.
             !matches!(first.and_then(|first| first.number(COMPRESSION)), Some(6 | 7))
         }
         _ => false,
@@ -179,7 +179,7 @@ impl<'a> Metadata<'a> {
         for (name, chunk) in chunks(content, 8, true) {
             match &name {
                 b"eXIf" => found = found.or(Some(chunk)),
-                // Not compressed, without a language.
+                // Uncompressed, without a language.
                 b"iTXt" => xmp = xmp.or(chunk.strip_prefix(b"XML:com.adobe.xmp\0\0\0\0\0")),
                 _ => {}
             }
@@ -191,7 +191,7 @@ impl<'a> Metadata<'a> {
         let (mut found, mut xmp) = (None, None);
         for (name, chunk) in riff(content) {
             match &name {
-                // Some programs write what comes before it in a JPEG, too.
+                // Some programs also write the prefix that EXIF has in a JPEG.
                 b"EXIF" => found = Some(chunk.strip_prefix(b"Exif\0\0").unwrap_or(chunk)),
                 b"XMP " => xmp = Some(chunk),
                 _ => {}
@@ -200,7 +200,7 @@ impl<'a> Metadata<'a> {
         Self { xmp, ..found.map(Self::of_tiff).unwrap_or_default() }
     }
 
-    /// Each directory is a structure of its own there.
+    /// In CR3, each directory is a separate TIFF structure.
     fn of_cr3(content: &'a [u8]) -> Self {
         let canon = raw::cr3_metadata(content).unwrap_or_default();
         let block = |kind: &[u8; 4]| {
@@ -210,18 +210,18 @@ impl<'a> Metadata<'a> {
         Self { main: block(b"CMT1"), exif: block(b"CMT2"), xmp: None }
     }
 
-    /// How the file says it must be turned; `None` if it says nothing.
+    /// The orientation of the image; `None` if the file has none.
     pub(super) fn orientation(&self) -> Option<u16> {
         u16::try_from(self.main?.number(ORIENTATION)?).ok().filter(|tag| (1..=8).contains(tag))
     }
 
-    /// Width and height, as the camera noted them.
+    /// Width and height according to the camera.
     pub(super) fn size(&self) -> Option<(u32, u32)> {
         let side = |tag| self.exif?.number(tag).filter(|&side| side > 0);
         Some((side(WIDTH)?, side(HEIGHT)?))
     }
 
-    /// When it was taken, in nanoseconds since 1970.
+    /// The time it was taken, in nanoseconds since 1970.
     fn taken(&self) -> Option<i64> {
         let exif = self.exif?;
         let seconds = self.seconds(TAKEN).or_else(|| self.seconds(DIGITISED))?;
@@ -230,13 +230,13 @@ impl<'a> Metadata<'a> {
         (seconds - zone.unwrap_or(0)).checked_mul(1_000_000_000)?.checked_add(fraction)
     }
 
-    /// A date of the directory with dates, in seconds since 1970 by the clock of the camera.
+    /// A date in seconds since 1970 by the clock of the camera.
     fn seconds(&self, tag: u16) -> Option<i64> {
         seconds(self.exif?.text(tag)?)
     }
 
-    /// Whether the file was changed since it was taken: what it says of its past, and whether it has
-    /// the pixels that the camera noted. `None` if there is no word of a camera either.
+    /// Whether the file was edited: it says so itself, or its size differs from what the camera
+    /// recorded. `None` if there is no sign of a camera either.
     fn edited(&self, pixels: Option<(u32, u32)>) -> Option<bool> {
         let text = |tag| self.main.and_then(|main| main.text(tag));
         let by_editor = text(SOFTWARE).is_some_and(is_editor);
@@ -259,7 +259,7 @@ fn is_editor(software: &str) -> bool {
     EDITORS.iter().any(|editor| software.contains(editor))
 }
 
-/// Whether XMP has a history, names what it was made from, or an editor that made it.
+/// Whether XMP has a history, or names a source or an editor.
 fn tells_of_changes(packet: &[u8]) -> bool {
     let packet = &packet[..packet.len().min(XMP_LOOKED_AT)];
     let text = String::from_utf8_lossy(packet);
@@ -304,7 +304,7 @@ fn zone(text: &str) -> Option<i64> {
     Some(sign * (i64::from(hours) * 60 + i64::from(minutes)) * 60)
 }
 
-/// Digits behind the point of a second, in nanoseconds.
+/// Decimal places of a second, in nanoseconds.
 fn fraction(digits: &str) -> Option<i64> {
     let digits = &digits[..digits.len().min(9)];
     if !digits.bytes().all(|digit| digit.is_ascii_digit()) {
@@ -330,7 +330,7 @@ pub(super) fn segments(content: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     })
 }
 
-/// The chunks of a PNG, or of a RIFF file, which have no checksum and lie at even places.
+/// The chunks of a PNG, or of a RIFF file, where they have no checksum and start at even offsets.
 fn chunks(content: &[u8], start: usize, is_png: bool) -> impl Iterator<Item = ([u8; 4], &[u8])> {
     let mut rest = content.get(start..).unwrap_or_default();
     std::iter::from_fn(move || {

@@ -1,31 +1,30 @@
-//! What does an image look like, in bits?
+//! Images as bits: decoding within limits, and every fingerprint of pixels.
 //!
-//! [`Decoder`] turns the bytes of a file into a [`Image`], within limits; everything else is
-//! computed from that one decode. The modules do not know files, nor what fingerprints are used for.
+//! [`Decoder`] turns the bytes of a file into an [`Image`], within limits. Everything else is computed
+//! from that one decode. Nothing here knows paths, or what fingerprints are used for.
 //!
-//! Bits are the same on every platform: floats are only added, multiplied, divided and rooted, in a
-//! fixed order, which IEEE 754 defines to the last bit; all else (`cos`, `exp`, `log2`) is from the
-//! pinned crate `libm`, as every system has its own in the standard library.
+//! Bits are the same on every platform. Floats are added, multiplied, divided and square-rooted in a
+//! fixed order, which IEEE 754 defines to the last bit. `cos`, `exp` and `log2` come from the pinned
+//! crate `libm`, because those of the standard library depend on the system.
 //!
-//! | file | question |
+//! | file | purpose |
 //! |---|---|
-//! | `decode.rs` | What is in these bytes, and may we decode it? |
-//! | `jpeg.rs` | How is a JPEG decoded at an eighth of its size? |
-//! | `tiff.rs` | Which pages does a TIFF have, and how is one of them read? |
-//! | `container.rs` | Is a file there to its end, and how many frames does it hold? |
-//! | `memory.rs` | How much memory does decoding a file take? |
-//! | `frames.rs` | What do further frames show? |
-//! | `image.rs` | What are pixels, and how are they turned? |
-//! | `frame.rs` | How does an image of any size become 64 x 64 numbers? |
-//! | `cosine.rs` | Which waves is a square made of, and what do turning and mirroring change? |
-//! | `pdq.rs` | The 256-bit fingerprint of a whole image. |
-//! | `phash.rs` | The 64-bit one. |
-//! | `hsv.rs` | Which colours does it have? |
-//! | `raw.rs` | What does a RAW file look like? |
-//! | `metadata.rs` | When was it taken, and was it changed since? |
-//! | `tags.rs` | Which tags does a TIFF structure hold? |
-//! | `local.rs` | What is in its parts, and where? |
-//! | `overlap.rs` | Do two images show the same where they overlap? |
+//! | `decode.rs` | recognises formats and decodes them within limits |
+//! | `jpeg/` | decodes JPEG at an eighth of its size |
+//! | `raw.rs` | finds the preview in a RAW file |
+//! | `tiff.rs` | the pages of a TIFF, and a reader for each |
+//! | `container.rs` | whether a file is complete, and how many frames it has |
+//! | `memory.rs` | how much memory decoding takes |
+//! | `metadata.rs` | facts: when an image was taken, and whether it was edited |
+//! | `tags.rs` | the tags of a TIFF structure, such as EXIF |
+//! | `pixels.rs` | decoded pixels, and how they are turned |
+//! | `frame.rs` | an image of any size as 64 x 64 values |
+//! | `cosine.rs` | the frequencies of a frame in all orientations |
+//! | `pdq.rs`, `phash.rs` | the 256-bit and 64-bit fingerprints of a whole image |
+//! | `hsv.rs` | the colours of an image |
+//! | `frames.rs` | what the other frames of a file show |
+//! | `local.rs` | small fingerprints of the parts of an image |
+//! | `overlap.rs` | compares two images where they overlap |
 
 mod container;
 mod cosine;

@@ -1,22 +1,22 @@
-//! Do two images show the same where they overlap?
+//! Compares two images where they overlap.
 //!
-//! A [`Small`] image is a gray one of at most 64 pixels a side. Laid over each other as a
-//! [`Shift`] says, two of them are compared block by block, by correlation: brightness and contrast
-//! do not count, and a logo or a caption spoils the blocks it covers, not the others.
+//! A [`Small`] image is gray, with at most 64 pixels a side. Two of them are aligned by a [`Shift`] and
+//! compared block by block, by correlation. Brightness and contrast do not matter, and a logo or caption
+//! affects only the blocks it covers.
 
 use super::local::Gray;
 use crate::fragments::Shift;
 
-/// Pixels of the longer side of a small image.
+/// The longer side of a small image, in pixels.
 const SIDE: usize = 64;
 
-/// Pixels of a side of a block.
+/// The side of a block, in pixels.
 const BLOCK: usize = 8;
 
-/// Blocks whose values vary less than this say nothing.
+/// Blocks whose values vary less than this are not compared.
 const PLAIN: f32 = 1.5;
 
-/// A block of both images is the same from this correlation on.
+/// The least correlation of blocks that show the same.
 const SAME: f32 = 0.6;
 
 /// A gray image of at most 64 pixels a side.
@@ -24,28 +24,28 @@ const SAME: f32 = 0.6;
 pub struct Small {
     width: u8,
     height: u8,
-    /// Pixels of the image it was made of to one of its own, times 256.
+    /// How many pixels of the original image one of its own stands for, times 256.
     ratio: u16,
-    /// What is left without uniform borders: first and last column, first and last row.
+    /// The content without uniform borders: first and last column, first and last row.
     inner: [u8; 4],
     values: Vec<u8>,
 }
 
-/// What was seen where two images overlap.
+/// The comparison of two images where they overlap.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Overlap {
-    /// Blocks that could be compared.
+    /// The number of blocks that were compared.
     pub blocks: u32,
-    /// Blocks that show the same.
+    /// The number of blocks that show the same.
     pub same: u32,
-    /// The mean correlation of all blocks.
+    /// The mean correlation of all compared blocks.
     pub correlation: f32,
-    /// The part of the second image that lies on the first.
+    /// The share of the second image that overlaps the first.
     pub covered: f32,
 }
 
 impl Small {
-    /// Makes an image small.
+    /// Reduces an image.
     pub fn of(gray: &Gray) -> Self {
         let longer = gray.width().max(gray.height());
         let ratio = (longer as f32 / SIDE as f32).max(1.0);
@@ -71,7 +71,7 @@ impl Small {
         let inner = inner(gray).map(|at| (at as f32 / ratio) as usize);
         let clamped = |at: usize, length: usize| at.min(length - 1) as u8;
         let inner = [
-            // A pixel that is partly border is left out with it.
+            // A pixel that is partly border belongs to the border.
             clamped(inner[0] + usize::from(inner[0] > 0), width),
             clamped(inner[1], width),
             clamped(inner[2] + usize::from(inner[2] > 0), height),
@@ -81,12 +81,12 @@ impl Small {
         Self { width: width as u8, height: height as u8, ratio, inner, values }
     }
 
-    /// Width and height of the image it was made of, nearly.
+    /// Approximate width and height of the original image.
     pub fn size(&self) -> (f32, f32) {
         (f32::from(self.width) * self.ratio(), f32::from(self.height) * self.ratio())
     }
 
-    /// Appends all of it as bytes.
+    /// Appends it as bytes.
     pub(crate) fn write(&self, bytes: &mut Vec<u8>) {
         bytes.extend([self.width, self.height]);
         bytes.extend(self.ratio.to_le_bytes());
@@ -94,7 +94,7 @@ impl Small {
         bytes.extend(&self.values);
     }
 
-    /// What was written as these bytes; `None` if nothing was.
+    /// Reads what was written as these bytes; `None` if they are something else.
     pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
         let (&[width, height, low, high, inner @ ..], values) = bytes.split_first_chunk::<8>()?;
         let [left, right, top, bottom] = inner;
@@ -111,7 +111,7 @@ impl Small {
     fn between(&self, x: f32, y: f32) -> Option<f32> {
         let (width, height) = (usize::from(self.width), usize::from(self.height));
         let [left, right, top, bottom] = self.inner.map(f32::from);
-        // Half a pixel beyond the centres of the outermost ones is still inside.
+        // Pixels reach half a pixel beyond their centres.
         if x < left - 0.5 || y < top - 0.5 || x > right + 0.5 || y > bottom + 0.5 {
             return None;
         }
@@ -125,8 +125,8 @@ impl Small {
         Some(upper * (1.0 - down) + lower * down)
     }
 
-    /// Lays a second image, `other`, over this one: `shift` says where places of this one are in
-    /// the other, both in pixels of the images they were made of.
+    /// Compares a second image, `other`, with this one where they overlap. `shift` maps places of this
+    /// image to places of the other, both in pixels of the original images.
     pub fn overlap(&self, other: &Self, shift: &Shift) -> Overlap {
         let Some(back) = shift.inverse() else { return Overlap::default() };
         let (width, height) = (usize::from(other.width), usize::from(other.height));
@@ -159,11 +159,11 @@ impl Small {
     }
 }
 
-/// Values of a border differ by no more than this.
+/// The largest difference between values of a border.
 const EVEN: f32 = 14.0;
 
-/// First and last column, first and last row, without uniform borders; at most 2 / 5 of the image
-/// are border on each side.
+/// First and last column, first and last row, without uniform borders. A border takes at most 2 / 5 of
+/// the image on each side.
 fn inner(gray: &Gray) -> [usize; 4] {
     let (width, height) = (gray.width(), gray.height());
     let is_even = |x: usize, y: usize, like: f32| (gray.at(x, y) - like).abs() <= EVEN;
@@ -177,7 +177,7 @@ fn inner(gray: &Gray) -> [usize; 4] {
     [left, width - 1 - right, top, height - 1 - bottom]
 }
 
-/// Sums of values, of their squares and of their products.
+/// Sums of values, of their squares, and of their products.
 #[derive(Default)]
 struct Moments {
     count: u32,
@@ -198,7 +198,7 @@ impl Moments {
         self.one_two += one * two;
     }
 
-    /// `None` if there is too little to see in both, or too little overlap.
+    /// The correlation; `None` if both blocks are too flat or overlap too little.
     fn correlation(&self) -> Option<f32> {
         if self.count < (BLOCK * BLOCK / 2) as u32 {
             return None;

@@ -1,14 +1,14 @@
 //! The 256-bit fingerprint of a whole image, as PDQ defines it.
 //!
-//! PDQ: "a perceptual hash by DCT, with a quality metric" (Facebook, 2019). Of 64 x 64 values of
-//! brightness, the 16 x 16 lowest frequencies are compared with their median. The bits are those of
-//! the reference on the same pixels; a bit whose coefficient is the median to the last digits of a
-//! float may differ.
+//! PDQ is "a perceptual hash by DCT, with a quality metric" (Facebook, 2019). The 16 x 16 lowest
+//! frequencies of 64 x 64 values of brightness are compared with their median. For the same pixels, the
+//! bits are those of the reference, except where a coefficient equals the median up to the last digits
+//! of a float.
 
 use super::{Cosines, Frame, Orientation};
 use crate::Fingerprint;
 
-/// Sides shorter than this have no fingerprint: the reference refuses them.
+/// The shortest side of an image that has a fingerprint; the reference refuses smaller images.
 pub const PDQ_SIDE: usize = 5;
 
 /// The fingerprint of a transformed frame. Bit `16 i + j` belongs to frequency `(i, j)`.
@@ -22,16 +22,16 @@ pub fn pdq(cosines: &Cosines) -> Fingerprint<4> {
     print
 }
 
-/// The fingerprints the image has in all eight orientations, in the order of
+/// The fingerprints of the image in all eight orientations, in the order of
 /// [`Orientation::ALL`].
 pub fn pdq_orientations(cosines: &Cosines) -> [Fingerprint<4>; 8] {
     Orientation::ALL.map(|orientation| pdq(&cosines.turned(orientation)))
 }
 
-/// How much there is to see, 0 to 100: the reference's measure, the sum of the steps in brightness
-/// between neighbouring values.
+/// How much detail an image has, 0 to 100, as the reference measures it: the sum of the steps in
+/// brightness between neighbouring values.
 pub fn pdq_quality(frame: &Frame) -> u32 {
-    // Whole percents, rounded towards zero, as the reference counts them.
+    // Whole percents, rounded towards zero like the reference.
     let step = |one: f32, two: f32| (((one - two) * 100.0 / 255.0) as i32).unsigned_abs();
     let rows = frame.rows();
     let down: u32 = rows

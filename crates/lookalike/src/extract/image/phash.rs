@@ -1,8 +1,8 @@
 //! The 64-bit fingerprint of a whole image that most tools call pHash.
 //!
-//! Of 32 x 32 values of brightness, the 8 x 8 lowest frequencies, the constant included, are compared
-//! with their median. Bits stand as PyPI `imagehash` writes them: the first frequency is the most
-//! significant bit. Its values differ by a bit or two, as images are made smaller in another way.
+//! The 8 x 8 lowest frequencies of 32 x 32 values of brightness, constant included, are compared with
+//! their median. The order of bits is that of PyPI `imagehash`: the first frequency is the most
+//! significant bit. Values differ from it by a bit or two, because images are reduced differently.
 
 use std::{f64::consts::PI, sync::LazyLock};
 
@@ -25,7 +25,7 @@ pub fn phash(frame: &Frame) -> Fingerprint<1> {
     print(&transform(frame), Orientation::UPRIGHT)
 }
 
-/// The fingerprints the image has in all eight orientations, in the order of
+/// The fingerprints of the image in all eight orientations, in the order of
 /// [`Orientation::ALL`].
 pub fn phash_orientations(frame: &Frame) -> [Fingerprint<1>; 8] {
     let values = transform(frame);
@@ -38,7 +38,7 @@ fn transform(frame: &Frame) -> [[f32; WAVES]; WAVES] {
     for (i, sums) in columns.iter_mut().enumerate() {
         for y in 0..SIDE {
             for (x, sum) in sums.iter_mut().enumerate() {
-                // Four values of the frame are one of the smaller square.
+                // Four values of the frame make one of the smaller square.
                 let upper = rows[2 * y][2 * x] + rows[2 * y][2 * x + 1];
                 let lower = rows[2 * y + 1][2 * x] + rows[2 * y + 1][2 * x + 1];
                 *sum += cosines[i][y] * (upper + lower);
@@ -54,7 +54,7 @@ fn print(values: &[[f32; WAVES]; WAVES], orientation: Orientation) -> Fingerprin
     let turned: [[f32; WAVES]; WAVES] = std::array::from_fn(|i| {
         std::array::from_fn(|j| {
             let value = if orientation.transposes() { values[j][i] } else { values[i][j] };
-            // Odd waves are negated by mirroring.
+            // Mirroring negates odd waves.
             let down = orientation.mirrors_y() && i % 2 == 1;
             let across = orientation.mirrors_x() && j % 2 == 1;
             if down != across { -value } else { value }

@@ -1,25 +1,26 @@
-//! What are pixels, and how are they turned?
+//! Decoded images and their pixels.
 
 use super::{Frames, ImageFormat, Orientation};
 
-/// A decoded image. Its pixels stand as a viewer shows them, and may be fewer than the file has.
+/// A decoded image. Its pixels are turned as a viewer shows them, and may be fewer than those of the
+/// file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Image {
-    /// Pixels of a row of the file's image, as shown.
+    /// The width of the image in the file, as shown.
     pub width: u32,
-    /// Rows of the file's image, as shown.
+    /// The height of the image in the file, as shown.
     pub height: u32,
-    /// What the file is.
+    /// The format of the file.
     pub format: ImageFormat,
     /// The pixels, reduced where the decoder could.
     pub pixels: Pixels,
-    /// What else the file shows.
+    /// The other frames of the file.
     pub frames: Frames,
 }
 
 impl Image {
-    /// An image whose pixels come from elsewhere.
+    /// An image from the caller's own pixels.
     ///
     /// ```
     /// use lookalike::extract::image::{Image, Pixels};
@@ -33,7 +34,7 @@ impl Image {
     }
 }
 
-/// Rows of pixels, gray or red-green-blue, a byte for each value.
+/// Rows of pixels, gray or red-green-blue, with one byte per value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pixels {
     pub(super) width: usize,
@@ -44,12 +45,14 @@ pub struct Pixels {
 }
 
 impl Pixels {
-    /// Gray pixels, row by row; `None` unless there is a byte for each, and at least one.
+    /// Gray pixels, row by row; `None` unless there is exactly one byte per pixel, and at least one
+    /// pixel.
     pub fn gray(width: usize, height: usize, bytes: Vec<u8>) -> Option<Self> {
         Self::new(width, height, 1, bytes)
     }
 
-    /// Red, green and blue of each pixel, row by row; `None` unless there are three bytes for each.
+    /// Red, green and blue of each pixel, row by row; `None` unless there are exactly three bytes per
+    /// pixel, and at least one pixel.
     pub fn rgb(width: usize, height: usize, bytes: Vec<u8>) -> Option<Self> {
         Self::new(width, height, 3, bytes)
     }
@@ -65,28 +68,23 @@ impl Pixels {
         fits.then_some(Self { width, height, channels, bytes })
     }
 
-    /// Pixels of a row.
+    /// The width in pixels.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// Rows.
+    /// The height in pixels.
     pub fn height(&self) -> usize {
         self.height
     }
 
-    /// Whether there is colour.
-    pub fn is_coloured(&self) -> bool {
-        self.channels == 3
-    }
-
-    /// The values of a row: one for each pixel, or red, green, blue.
+    /// The values of a row: one per pixel, or red, green and blue.
     pub fn row(&self, y: usize) -> &[u8] {
         let length = self.width * self.channels;
         &self.bytes[y * length..][..length]
     }
 
-    /// How bright each pixel of a row is, 0 to 255.
+    /// The brightness of each pixel of a row, 0 to 255.
     pub fn luma_row(&self, y: usize, luma: &mut [f32]) {
         let row = self.row(y);
         if self.channels == 1 {
@@ -94,7 +92,7 @@ impl Pixels {
         } else {
             for (luma, pixel) in luma.iter_mut().zip(row.as_chunks::<3>().0) {
                 let [red, green, blue] = pixel.map(f32::from);
-                // As the reference of PDQ adds them.
+                // In the order in which the PDQ reference adds them.
                 *luma = 0.299 * red + 0.587 * green + 0.114 * blue;
             }
         }
@@ -151,7 +149,7 @@ mod tests {
         assert_eq!(turned(false, true, false), [3, 2, 1, 6, 5, 4]);
         assert_eq!(turned(false, false, true), [4, 5, 6, 1, 2, 3]);
         assert_eq!(turned(true, false, false), [1, 4, 2, 5, 3, 6]);
-        // A quarter clockwise: transposed, then mirrored left to right.
+        // A quarter turn clockwise: transposed, then mirrored left to right.
         assert_eq!(turned(true, true, false), [4, 1, 5, 2, 6, 3]);
     }
 

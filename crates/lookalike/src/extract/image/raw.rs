@@ -1,9 +1,8 @@
-//! What does a RAW file look like? As the largest JPEG in it that its camera made of the image.
+//! RAW files: a RAW file is represented by the largest JPEG that the camera stored in it.
 //!
-//! The data of the sensor are not decoded. Most RAW files are TIFF structures: DNG, NEF, ARW and CR2
-//! keep previews in directories, of which the first may hold a thumbnail; ORF and others keep them in
-//! notes of the maker, where they are found by their first bytes. CR3 is a file of ISO boxes, RAF has
-//! a header of its own.
+//! Sensor data are not decoded. Most RAW files are TIFF structures. DNG, NEF, ARW and CR2 keep previews
+//! in directories, the first of which may hold a thumbnail. ORF and others keep them in maker notes,
+//! where they are found by their first bytes. CR3 is a file of ISO boxes, and RAF has its own header.
 
 use super::{
     ImageFormat,
@@ -11,11 +10,12 @@ use super::{
     tags::{Directory, Tiff},
 };
 
-/// A preview whose shorter side has fewer pixels is a thumbnail, often with bars at its sides.
-const SHORTEST: u32 = 160;
+/// The shorter side of a preview has at least this many pixels. A smaller one is a thumbnail, often
+/// with bars at its sides.
+const MIN_SIDE: u32 = 160;
 
-/// The size of a JPEG is told within its first segments. A limit, so that what looks like many JPEGs,
-/// one in the other, is not read again for each of them.
+/// The size of a JPEG is in one of its first segments. With this limit, bytes that look like many nested
+/// JPEGs are not read again for each of them.
 const SEGMENTS: usize = 64;
 
 const WIDTH: u16 = 0x0100;
@@ -25,32 +25,32 @@ const COLOURS: u16 = 0x0106;
 const MAKE: u16 = 0x010F;
 const DNG_VERSION: u16 = 0xC612;
 
-/// Tags of offsets, and of the lengths of what is there: strips, tiles, a JPEG.
+/// Tags with the offsets and lengths of strips, tiles, or a JPEG.
 const STRIPS: [u16; 2] = [0x0111, 0x0117];
 const TILES: [u16; 2] = [0x0144, 0x0145];
 const JPEG: [u16; 2] = [0x0201, 0x0202];
 
-/// Of Panasonic: the size of the sensor, its data, a JPEG.
+/// Tags of Panasonic: the size of the sensor, its data, a JPEG.
 const PANASONIC_WIDTH: u16 = 0x0002;
 const PANASONIC_HEIGHT: u16 = 0x0003;
 const PANASONIC_JPEG: u16 = 0x002E;
 
-/// What a RAW file tells without its sensor data being decoded.
+/// What is known of a RAW file without decoding its sensor data.
 pub(super) struct Raw<'a> {
     /// The file of its largest preview.
     pub(super) preview: &'a [u8],
-    /// Width and height of the sensor data, before they are turned; if they are not told, those of
-    /// the preview.
+    /// Width and height of the sensor data before they are turned; if they are unknown, those of the
+    /// preview.
     pub(super) size: (u32, u32),
-    /// How it must be turned, as EXIF says it.
+    /// The EXIF orientation.
     pub(super) orientation: Option<u16>,
 }
 
-/// Why there is nothing to compare.
+/// Why a RAW file has no preview.
 pub(super) enum NoPreview {
-    /// Some of what it describes lies beyond its end.
+    /// Some of its contents lie beyond its end.
     CutOff,
-    /// There is no JPEG in it, or a thumbnail only.
+    /// It has no JPEG, or only a thumbnail.
     None,
 }
 
@@ -61,13 +61,13 @@ impl<'a> Raw<'a> {
             ImageFormat::Raf => raf(content)?,
             _ => tiff(content, format)?,
         };
-        let is_usable = |preview: &Preview<'_>| preview.size.0.min(preview.size.1) >= SHORTEST;
-        // Cameras that keep previews in notes have no other; the tiles of a DNG may be JPEGs.
+        let is_usable = |preview: &Preview<'_>| preview.size.0.min(preview.size.1) >= MIN_SIDE;
+        // Cameras that keep previews in maker notes have no others. The tiles of a DNG may be JPEGs.
         if !previews.iter().any(is_usable) && format != ImageFormat::Dng {
             previews.extend(hidden(content));
         }
         let area = |preview: &Preview<'_>| area(preview.size);
-        // Of equals the first one, which is more likely to be meant.
+        // Of equally large ones, the first is more likely the preview.
         let largest = previews.into_iter().rev().filter(is_usable).max_by_key(area);
         let preview = largest.ok_or(NoPreview::None)?;
         let metadata = Metadata::of(content, format);
@@ -88,10 +88,10 @@ struct Preview<'a> {
 }
 
 /// Previews, and width and height of the sensor data.
-type Found<'a> = (Vec<Preview<'a>>, Option<(u32, u32)>);
+type Previews<'a> = (Vec<Preview<'a>>, Option<(u32, u32)>);
 
 impl<'a> Preview<'a> {
-    /// What starts like a JPEG that can be shown: sensor data may be JPEGs, too, without loss.
+    /// Adds whatever starts like a JPEG that can be shown. Sensor data may be lossless JPEGs.
     fn new(content: &'a [u8]) -> Option<Self> {
         if !content.starts_with(b"\xFF\xD8\xFF") {
             return None;
@@ -104,7 +104,8 @@ impl<'a> Preview<'a> {
     }
 }
 
-/// Whether a segment tells the size of a JPEG: all but codes, arithmetic codes and what is reserved.
+/// Whether a marker starts a frame header, which has the size: not one of Huffman codes, arithmetic
+/// codes, or the reserved one.
 const fn is_frame(marker: u8) -> bool {
     matches!(marker, 0xC0..=0xCF) && !matches!(marker, 0xC4 | 0xC8 | 0xCC)
 }
@@ -122,15 +123,15 @@ fn part(content: &[u8], start: u64, length: u64) -> Result<&[u8], NoPreview> {
     range().ok_or(NoPreview::CutOff)
 }
 
-/// JPEGs anywhere in a file, by their first bytes. They end where a decoder says.
+/// JPEGs anywhere in a file, by their first bytes. The decoder finds their end.
 fn hidden(content: &[u8]) -> impl Iterator<Item = Preview<'_>> {
     let starts = content.windows(3).enumerate().skip(1);
     let starts = starts.filter(|(_, bytes)| *bytes == b"\xFF\xD8\xFF");
     starts.filter_map(|(at, _)| Preview::new(&content[at..]))
 }
 
-/// Which RAW format a file that starts like a TIFF has: its content tells, or if it is silent, its
-/// extension. `None` for a TIFF.
+/// The RAW format of a file that starts like a TIFF, by its content, or failing that by its extension.
+/// `None` for a TIFF.
 pub(super) fn format_of_tiff(content: &[u8], extension: Option<&str>) -> Option<ImageFormat> {
     let directories = Tiff::new(content)?.directories();
     if directories.iter().any(|directory| directory.has(DNG_VERSION)) {
@@ -153,13 +154,13 @@ pub(super) fn format_of_tiff(content: &[u8], extension: Option<&str>) -> Option<
     Some(made.map_or(ImageFormat::OtherRaw, |(_, format)| format))
 }
 
-/// Whether a directory describes sensor data: one colour for each pixel, or three, not yet developed.
+/// Whether a directory describes sensor data: one colour per pixel, or three undeveloped ones.
 fn is_of_sensor(directory: &Directory<'_>) -> bool {
     matches!(directory.number(COLOURS), Some(32_803 | 34_892))
 }
 
 /// A RAW file that is a TIFF structure.
-fn tiff(content: &[u8], format: ImageFormat) -> Result<Found<'_>, NoPreview> {
+fn tiff(content: &[u8], format: ImageFormat) -> Result<Previews<'_>, NoPreview> {
     let tiff = Tiff::new(content).ok_or(NoPreview::CutOff)?;
     let directories = tiff.directories();
     if directories.is_empty() {
@@ -167,7 +168,7 @@ fn tiff(content: &[u8], format: ImageFormat) -> Result<Found<'_>, NoPreview> {
     }
     let (mut previews, mut sizes) = (Vec::new(), Vec::new());
     for directory in &directories {
-        // Panasonic writes lengths and offsets in a way of its own.
+        // Panasonic writes lengths and offsets in its own way.
         if format != ImageFormat::Rw2 {
             check_whole(directory, content)?;
         }
@@ -182,7 +183,7 @@ fn tiff(content: &[u8], format: ImageFormat) -> Result<Found<'_>, NoPreview> {
     Ok((previews, sizes.into_iter().max_by_key(|&size| area(size))))
 }
 
-/// Refuses a file that ends before its strips, tiles or previews do.
+/// An error if the file ends before its strips, tiles or previews do.
 fn check_whole(directory: &Directory<'_>, content: &[u8]) -> Result<(), NoPreview> {
     for [offsets, lengths] in [STRIPS, TILES, JPEG] {
         for (start, length) in directory.numbers(offsets).zip(directory.numbers(lengths)) {
@@ -192,7 +193,7 @@ fn check_whole(directory: &Directory<'_>, content: &[u8]) -> Result<(), NoPrevie
     Ok(())
 }
 
-/// The JPEGs of a directory: one that has a tag of its own, or one in place of pixels.
+/// The JPEGs of a directory: one with its own tag, or one stored as the pixels.
 fn previews_of<'a>(
     directory: &Directory<'_>,
     content: &'a [u8],
@@ -214,12 +215,12 @@ pub(super) fn raf_preview(content: &[u8]) -> Option<&[u8]> {
     part(content, number(0x54)?.into(), number(0x58)?.into()).ok()
 }
 
-fn raf(content: &[u8]) -> Result<Found<'_>, NoPreview> {
+fn raf(content: &[u8]) -> Result<Previews<'_>, NoPreview> {
     let number = |at: usize| {
         let bytes = content.get(at..).and_then(<[u8]>::first_chunk).ok_or(NoPreview::CutOff)?;
         Ok(u64::from(u32::from_be_bytes(*bytes)))
     };
-    // Where the JPEG is, the description of the sensor data, and these.
+    // Offsets and lengths of the JPEG, of the description of the sensor data, and of these data.
     let mut parts =
         [0x54, 0x5C, 0x64].into_iter().map(|at| part(content, number(at)?, number(at + 4)?));
     let mut next = || parts.next().unwrap_or(Err(NoPreview::CutOff));
@@ -227,7 +228,7 @@ fn raf(content: &[u8]) -> Result<Found<'_>, NoPreview> {
     Ok((Preview::new(preview).into_iter().collect(), raf_size(described)))
 }
 
-/// Width and height of the sensor data: the record with number 0x100 of the description.
+/// Width and height of the sensor data: record 0x100 of the description.
 fn raf_size(described: &[u8]) -> Option<(u32, u32)> {
     let mut rest = described.get(4..)?;
     loop {
@@ -242,17 +243,17 @@ fn raf_size(described: &[u8]) -> Option<(u32, u32)> {
     }
 }
 
-/// A box of an ISO file: its kind and what is in it.
+/// A box of an ISO file: its kind and content.
 #[derive(Clone, Copy)]
 pub(super) struct IsoBox<'a> {
     pub(super) kind: [u8; 4],
     pub(super) content: &'a [u8],
-    /// Whether all of it is there.
+    /// Whether the file has all of it.
     is_whole: bool,
 }
 
 impl<'a> IsoBox<'a> {
-    /// The boxes that follow each other.
+    /// Consecutive boxes.
     pub(super) fn all(mut rest: &'a [u8]) -> impl Iterator<Item = Self> {
         std::iter::from_fn(move || {
             let (head, after) = rest.split_first_chunk::<8>()?;
@@ -270,7 +271,7 @@ impl<'a> IsoBox<'a> {
         })
     }
 
-    /// What is in the first box of a path of kinds.
+    /// The content of the first box with this path of kinds.
     fn find(content: &'a [u8], path: &[&[u8; 4]]) -> Option<&'a [u8]> {
         path.iter().try_fold(content, |content, kind| {
             Some(Self::all(content).find(|found| found.kind == **kind)?.content)
@@ -278,22 +279,22 @@ impl<'a> IsoBox<'a> {
     }
 }
 
-/// Begins the content of the box of Canon, which holds EXIF.
+/// The start of the content of Canon's box, which holds EXIF.
 const CANON: &[u8; 16] = b"\x85\xC0\xB6\x87\x82\x0F\x11\xE0\x81\x11\xF4\xCE\x46\x2B\x6A\x48";
 
-/// Begins the content of the box with the medium preview.
+/// The start of the content of the box with the medium preview.
 const PREVIEW: &[u8; 16] = b"\xEA\xF4\x2B\x5E\x1C\x98\x4B\x88\xB9\xFB\xB7\xDC\x40\x6E\x4D\x16";
 
-/// How far into its box a preview may begin.
+/// A preview begins within this many bytes of its box.
 const PREVIEW_WITHIN: usize = 64;
 
-/// The boxes of Canon with EXIF.
+/// Canon's boxes with EXIF.
 pub(super) fn cr3_metadata(content: &[u8]) -> Option<&[u8]> {
     let movie = IsoBox::find(content, &[b"moov"])?;
     IsoBox::all(movie).find_map(|found| found.content.strip_prefix(CANON))
 }
 
-fn cr3(content: &[u8]) -> Result<Found<'_>, NoPreview> {
+fn cr3(content: &[u8]) -> Result<Previews<'_>, NoPreview> {
     if IsoBox::all(content).any(|found| !found.is_whole) {
         return Err(NoPreview::CutOff);
     }
@@ -314,13 +315,13 @@ fn cr3(content: &[u8]) -> Result<Found<'_>, NoPreview> {
     Ok((previews, size))
 }
 
-/// Where the first sample of a track is, and its length.
+/// Offset and length of the first sample of a track.
 fn sample(track: &[u8]) -> Option<(u64, u64)> {
     let table = IsoBox::find(track, &[b"mdia", b"minf", b"stbl"])?;
     let number = |bytes: &[u8], at: usize| {
         Some(u64::from(u32::from_be_bytes(*bytes.get(at..)?.first_chunk()?)))
     };
-    // Behind version and flags: one size for all and their number, or their number and the sizes.
+    // After version and flags: one size for all and their number, or zero, their number and the sizes.
     let sizes = IsoBox::find(table, &[b"stsz"])?;
     let length = match number(sizes, 4)? {
         0 => number(sizes, 12)?,

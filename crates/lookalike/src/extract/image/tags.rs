@@ -1,36 +1,35 @@
-//! Which tags does a TIFF structure hold? EXIF blocks and most RAW files are such structures.
+//! The tags of a TIFF structure. EXIF blocks and most RAW files are such structures.
 //!
-//! [`Tiff`] reads directories where the bytes say they are and never beyond their end; values are read
-//! in place, nothing is allocated for what a file claims to hold. What a tag means is for the caller
-//! to know.
+//! [`Tiff`] follows the offsets in the bytes, never beyond their end. Values are read in place, and
+//! nothing is allocated for what a file merely claims to hold. The caller knows what tags mean.
 
-/// Directories of one structure that are looked at; a file that claims more has a loop or means harm.
-const MOST_DIRECTORIES: usize = 64;
+/// A structure with more directories than this has a loop or is malicious.
+const MAX_DIRECTORIES: usize = 64;
 
-/// More directories than this behind one tag are not sub-directories.
-const MOST_SUBDIRECTORIES: usize = 16;
+/// A tag with more offsets than this does not name sub-directories.
+const MAX_SUBDIRECTORIES: usize = 16;
 
 /// The tag of the offsets of sub-directories.
 const SUBDIRECTORIES: u16 = 0x014A;
 
-/// A TIFF structure, from its header on: offsets count from there.
+/// A TIFF structure. Offsets count from its header.
 #[derive(Clone, Copy)]
 pub(super) struct Tiff<'a> {
     bytes: &'a [u8],
     big_endian: bool,
 }
 
-/// A list of tags with their values.
+/// A directory: a list of tags with their values.
 #[derive(Clone, Copy)]
 pub(super) struct Directory<'a> {
     tiff: Tiff<'a>,
     entries: &'a [[u8; 12]],
-    /// Where the next directory of the chain is; 0 for none.
+    /// The offset of the next directory of the chain; 0 for none.
     next: u32,
 }
 
 impl<'a> Tiff<'a> {
-    /// `None` unless it starts like a TIFF file, or like RAW files of Olympus or Panasonic.
+    /// `None` unless it starts like a TIFF file or like a RAW file of Olympus or Panasonic.
     pub(super) fn new(bytes: &'a [u8]) -> Option<Self> {
         let big_endian = match bytes.get(..2)? {
             b"II" => false,
@@ -41,7 +40,7 @@ impl<'a> Tiff<'a> {
         matches!(tiff.short(2)?, 42 | 0x4F52 | 0x5352 | 0x55).then_some(tiff)
     }
 
-    /// The first directory, with all that describes the image, or the first of several.
+    /// The first directory, which describes the image, or the first of several images.
     pub(super) fn first(self) -> Option<Directory<'a>> {
         self.directory(self.long(4)?)
     }
@@ -55,12 +54,12 @@ impl<'a> Tiff<'a> {
         Some(Directory { tiff: self, entries, next: self.long(end).unwrap_or(0) })
     }
 
-    /// The directories of all images: the chain from the first one on, and those below them.
+    /// The directories of all images: the chain from the first one, and their sub-directories.
     pub(super) fn directories(self) -> Vec<Directory<'a>> {
         let (mut found, mut seen) = (Vec::new(), Vec::new());
         let mut open: Vec<u32> = self.long(4).into_iter().collect();
         while let Some(offset) = open.pop() {
-            if found.len() == MOST_DIRECTORIES {
+            if found.len() == MAX_DIRECTORIES {
                 break;
             }
             if offset == 0 || seen.contains(&offset) {
@@ -69,7 +68,7 @@ impl<'a> Tiff<'a> {
             seen.push(offset);
             if let Some(directory) = self.directory(offset) {
                 open.push(directory.next);
-                open.extend(directory.numbers(SUBDIRECTORIES).take(MOST_SUBDIRECTORIES));
+                open.extend(directory.numbers(SUBDIRECTORIES).take(MAX_SUBDIRECTORIES));
                 found.push(directory);
             }
         }
@@ -92,12 +91,12 @@ impl<'a> Tiff<'a> {
 }
 
 impl<'a> Directory<'a> {
-    /// The directory that this tag leads to.
+    /// The directory that this tag points to.
     pub(super) fn below(&self, tag: u16) -> Option<Directory<'a>> {
         self.tiff.directory(self.number(tag)?)
     }
 
-    /// Whether there is such a tag.
+    /// Whether the directory has this tag.
     pub(super) fn has(&self, tag: u16) -> bool {
         self.value(tag).is_some()
     }
@@ -120,7 +119,7 @@ impl<'a> Directory<'a> {
         })
     }
 
-    /// The text of a tag, up to its end; `None` if it is blank.
+    /// The text of a tag; `None` if it is blank.
     pub(super) fn text(&self, tag: u16) -> Option<&'a str> {
         let (_, bytes) = self.value(tag)?;
         let text = bytes.split(|&byte| byte == 0).next()?;
@@ -132,7 +131,7 @@ impl<'a> Directory<'a> {
         self.value(tag).map(|(_, bytes)| bytes)
     }
 
-    /// The type of a tag, and its bytes; `None` if they lie beyond the end.
+    /// The type of a tag and its bytes; `None` if they lie beyond the end of the structure.
     fn value(&self, tag: u16) -> Option<(u16, &'a [u8])> {
         let tiff = self.tiff;
         let number = |bytes: [u8; 2]| match tiff.big_endian {
@@ -152,7 +151,7 @@ impl<'a> Directory<'a> {
     }
 }
 
-/// The bytes of one value of a type.
+/// The size of one value of a type, in bytes.
 const fn size_of(kind: u16) -> Option<usize> {
     match kind {
         1 | 2 | 6 | 7 => Some(1),

@@ -1,14 +1,14 @@
-//! Which pages does a TIFF have, and how is one of them read?
+//! The pages of a TIFF file, and a reader for each.
 //!
-//! A TIFF is a chain of directories, one a page. Decoders read the first one: [`Page`] is a file whose
-//! header names another one.
+//! A TIFF is a chain of directories, one per page. Decoders read the first one. [`Page`] presents the
+//! file with another page as its first.
 
 use std::io::{self, Read, Seek, SeekFrom};
 
 use super::{DecodeError, ImageFormat};
 
-/// Pages of a file at most: a chain can be made to go on for as long as the file.
-const MOST_PAGES: usize = 1 << 16;
+/// The maximum number of pages: a malicious chain can be as long as the file.
+const MAX_PAGES: usize = 1 << 16;
 
 const SUBFILE: u16 = 254;
 const WIDTH: u16 = 256;
@@ -16,23 +16,23 @@ const HEIGHT: u16 = 257;
 const BITS: u16 = 258;
 const SAMPLES: u16 = 277;
 
-/// What a directory says of its page.
+/// The description of a page in its directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Directory {
     pub offset: u64,
     pub width: u32,
     pub height: u32,
-    /// Bytes of a pixel, if they are whole ones; more if in doubt.
+    /// The size of a pixel in whole bytes; more if in doubt.
     pub bytes: u64,
-    /// A smaller copy or a mask of another page.
+    /// Whether it is a smaller copy or a mask of another page.
     pub is_beside: bool,
 }
 
-/// The directories of a file, smaller copies and masks of other pages left out.
+/// The directories of a file, without smaller copies and masks of other pages.
 pub(super) fn pages(file: &mut (impl Read + Seek)) -> Result<Vec<Directory>, DecodeError> {
     let mut all = directories(file)?;
     let first = all.first().map(|page| page.offset);
-    // The first page is what a viewer shows, whatever it is.
+    // A viewer shows the first page, whatever it is.
     all.retain(|page| !page.is_beside || Some(page.offset) == first);
     Ok(all)
 }
@@ -42,7 +42,7 @@ fn directories(file: &mut (impl Read + Seek)) -> Result<Vec<Directory>, DecodeEr
     let mut pages: Vec<Directory> = Vec::new();
     let mut seen = std::collections::HashSet::new();
     while header.first != 0 {
-        if !seen.insert(header.first) || pages.len() == MOST_PAGES {
+        if !seen.insert(header.first) || pages.len() == MAX_PAGES {
             return Err(broken("its pages have no end"));
         }
         let (page, next) = header.directory(file).map_err(|_| cut_off())?;
@@ -60,7 +60,7 @@ fn broken(what: &str) -> DecodeError {
     DecodeError::Broken { format: ImageFormat::Tiff, what: what.to_owned() }
 }
 
-/// How numbers are written, and where the first directory is.
+/// The byte order, and where the first directory is.
 #[derive(Clone, Copy)]
 struct Header {
     is_little: bool,
@@ -82,12 +82,12 @@ impl Header {
         Ok(header)
     }
 
-    /// The directory that the header points to, and the place of the next one.
+    /// The directory at an offset, and the offset of the next one.
     fn directory(&self, file: &mut (impl Read + Seek)) -> io::Result<(Directory, u64)> {
         file.seek(SeekFrom::Start(self.first))?;
         let count = if self.is_big { self.offset(file)? } else { self.number(&bytes::<2>(file)?) };
         let size = if self.is_big { 20 } else { 12 };
-        // Its entries are 16 bits of names: there are no more of them than that.
+        // Names of entries have 16 bits, so there are no more entries than that.
         let mut entries = vec![0; size * count.min(1 << 16) as usize];
         file.read_exact(&mut entries)?;
         let next = self.offset(file)?;
@@ -100,7 +100,7 @@ impl Header {
                 WIDTH => page.width = value as u32,
                 HEIGHT => page.height = value as u32,
                 BITS if value <= 64 => bits = value,
-                // Several numbers are elsewhere, and this is the place.
+                // Several numbers are stored elsewhere; this is their offset.
                 BITS => {
                     file.seek(SeekFrom::Start(value))?;
                     bits = self.number(&bytes::<2>(file)?).min(64);
@@ -113,7 +113,7 @@ impl Header {
         Ok((page, next))
     }
 
-    /// The first number that an entry holds, if it holds it itself.
+    /// The first number of an entry, if it is stored in the entry itself.
     fn value(&self, entry: &[u8]) -> u64 {
         let kind = self.number(&entry[2..4]);
         let at = if self.is_big { 12 } else { 8 };
@@ -146,7 +146,7 @@ fn bytes<const N: usize>(file: &mut impl Read) -> io::Result<[u8; N]> {
     Ok(bytes)
 }
 
-/// A file with the page at this offset as its first.
+/// A file that has the page at this offset as its first.
 #[derive(Clone, Debug)]
 pub(super) struct Page<'a> {
     bytes: &'a [u8],

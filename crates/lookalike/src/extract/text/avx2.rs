@@ -1,8 +1,8 @@
 //! The classes of characters for AVX2: 32 bytes at a time.
 //!
-//! Chinese characters and Korean syllables are known by their first two bytes. Of other characters,
-//! those of some [pages](Pages) are known: 64 neighbours that differ in the last byte, of which a table
-//! of 16 bytes says what they are.
+//! Chinese characters and Korean syllables are classified by their first two bytes. Of the other
+//! characters, those of some [pages](Pages) are known. A page is 64 characters that differ in the last
+//! byte only; a table of 16 bytes classifies them.
 
 #![expect(unsafe_code, reason = "calls functions compiled for AVX2 once it is known to be there")]
 
@@ -16,7 +16,7 @@ use super::classes::{Class, Known};
 use super::window::hash_words;
 use crate::hamming::Kernel;
 
-/// As [`hash_words`]; `false`, and nothing done, if this machine has no AVX2.
+/// [`hash_words`] for AVX2; returns `false`, without doing anything, if this machine lacks it.
 pub(super) fn try_hash_words(kernel: Kernel, text: &str, hashes: &mut Vec<u64>) -> bool {
     if kernel.avx2().is_none() {
         return false;
@@ -81,7 +81,7 @@ fn known(around: &[u8; 67], lower: &mut [u8; 64], pages: &Pages) -> Known {
     known
 }
 
-// Not what arrays have: their functions are not compiled for AVX2, and nothing is inlined into them.
+// Replaces methods of arrays, which are not compiled for AVX2 and into which nothing is inlined.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn each([first, second]: Block, make: impl Fn(__m256i) -> __m256i) -> Block {
@@ -118,7 +118,7 @@ fn equal(bytes: __m256i, byte: u8) -> __m256i {
 #[target_feature(enable = "avx2")]
 #[inline]
 fn letters_and_digits(bytes: __m256i) -> __m256i {
-    // Comparisons are signed: the last wanted byte is moved to 127, so that one bound is enough.
+    // Comparisons are signed. Moving the last wanted byte to 127 leaves one bound to compare with.
     let small = _mm256_or_si256(bytes, all(0x20));
     let letter = _mm256_cmpgt_epi8(_mm256_add_epi8(small, all(127 - b'z')), all(127 - 26));
     let digit = _mm256_cmpgt_epi8(_mm256_add_epi8(bytes, all(127 - b'9')), all(127 - 10));
@@ -129,7 +129,7 @@ fn letters_and_digits(bytes: __m256i) -> __m256i {
 #[target_feature(enable = "avx2")]
 #[inline]
 fn lower_ascii(bytes: __m256i) -> __m256i {
-    // The top bit that is not set, moved to where it makes a letter small.
+    // The clear top bit, moved to where it makes a letter lower case.
     let small = _mm256_srli_epi16::<2>(_mm256_andnot_si256(bytes, all(0x80)));
     _mm256_or_si256(bytes, small)
 }
@@ -138,7 +138,7 @@ fn lower_ascii(bytes: __m256i) -> __m256i {
 #[target_feature(enable = "avx2")]
 #[inline]
 fn is_han(bytes: __m256i, behind: __m256i) -> __m256i {
-    // As signed numbers, bytes that are not ASCII are in order, and below all others.
+    // As signed numbers, bytes that are not ASCII keep their order below all others.
     let from_e4 = _mm256_cmpgt_epi8(bytes, all(0xe3));
     let below_ea = _mm256_cmpgt_epi8(all(0xea), bytes);
     let below_4e00 = _mm256_and_si256(equal(bytes, 0xe4), _mm256_cmpgt_epi8(all(0xb8), behind));
@@ -155,11 +155,11 @@ fn is_hangul(bytes: __m256i, behind: __m256i) -> __m256i {
     _mm256_or_si256(between, _mm256_or_si256(from_ac00, to_d77f))
 }
 
-/// The first bytes of the pages that are known, of characters of two bytes: signs, letters of Western
-/// and Eastern Europe, Cyrillic.
+/// The first bytes of known pages of two-byte characters: signs, Western and Eastern European letters,
+/// Cyrillic.
 const TWO: [u8; 6] = [0xc2, 0xc3, 0xc4, 0xc5, 0xd0, 0xd1];
 
-/// Those of characters of three bytes: dashes and quotation marks, Chinese signs, kana, wide forms.
+/// The same for three-byte characters: dashes and quotation marks, Chinese signs, kana, wide forms.
 const THREE: [[u8; 2]; 7] = [
     [0xe2, 0x80],
     [0xe3, 0x80],
@@ -174,7 +174,7 @@ const THREE: [[u8; 2]; 7] = [
 /// letters, the high ones for separators.
 type Page = [u8; 16];
 
-/// What is known of the characters of some pages.
+/// The classes of the characters of some pages.
 struct Pages {
     two: [Page; TWO.len()],
     three: [Page; THREE.len()],
@@ -186,7 +186,7 @@ impl Pages {
         MADE.get_or_init(|| Self { two: TWO.map(page_of_two), three: THREE.map(page_of_three) })
     }
 
-    /// What each character of two bytes is, at its first.
+    /// The class of each two-byte character, at its first byte.
     #[target_feature(enable = "avx2")]
     #[inline]
     fn two(&self, bytes: Block, behind: Block) -> Block {
@@ -201,7 +201,7 @@ impl Pages {
         both(|half| _mm256_and_si256(found[half], bit_of_high_half(behind[half])))
     }
 
-    /// What each character of three bytes is, at its first.
+    /// The class of each three-byte character, at its first byte.
     #[target_feature(enable = "avx2")]
     #[inline]
     fn three(&self, bytes: Block, behind: Block, last: Block) -> Block {
@@ -299,8 +299,8 @@ fn lower_of_two([first, last]: [u8; 2]) -> [u8; 2] {
     }
 }
 
-/// Letters of ASCII, of Western Europe and Cyrillic ones in lower case. (For the rest of those that
-/// are known, lower case is what they are in.)
+/// Converts ASCII, Western European and Cyrillic letters to lower case. (The other known characters are
+/// lower case already.)
 #[target_feature(enable = "avx2")]
 #[inline]
 fn lower_two(before: __m256i, bytes: __m256i, behind: __m256i) -> __m256i {

@@ -1,8 +1,8 @@
-//! What is this character to a text?
+//! The role of a character in a text.
 //!
-//! [`Character`] holds what extractors ask: its kind, its lower case in UTF-8, and whether
-//! normalisation could touch it. The answers come from pinned Unicode tables, not from the
-//! compiler's, and are looked up page by page: a page is made when its first character is seen.
+//! [`Character`] has what extractors need: the kind, the lower case in UTF-8, and whether normalisation
+//! could change it. Values come from pinned Unicode tables, not from those of the compiler. They are
+//! looked up in pages, each made when its first character is seen.
 
 use std::num::NonZeroU32;
 use std::sync::OnceLock;
@@ -11,21 +11,21 @@ use unicode_normalization::char::canonical_combining_class;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
-/// What a character does to the words around it.
+/// How a character affects the words around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Kind {
     /// White space.
     Space,
-    /// Punctuation, symbols, controls and whatever has no other kind: it separates words.
+    /// Punctuation, symbols, controls, and all other characters: separates words.
     Other,
     /// A letter or digit.
     Letter,
-    /// A letter or digit of a script that writes no spaces: a word by itself.
+    /// A letter or digit of a script without spaces: a word by itself.
     Alone,
     /// A combining mark: part of the word before it, if there is one.
     Mark,
-    /// An invisible format character, as a soft hyphen or a joiner: as if it were not there.
+    /// An invisible format character such as a soft hyphen or a joiner: ignored.
     Ignored,
 }
 
@@ -34,7 +34,7 @@ impl Kind {
         use GeneralCategory as Category;
         match character.general_category() {
             _ if is_space(character) => Self::Space,
-            // ZERO WIDTH SPACE shows where words end in scripts without spaces.
+            // ZERO WIDTH SPACE separates words in scripts without spaces.
             Category::Format if character == '\u{200b}' => Self::Space,
             Category::Format => Self::Ignored,
             Category::NonspacingMark | Category::SpacingMark | Category::EnclosingMark => {
@@ -59,7 +59,7 @@ impl Kind {
     }
 }
 
-/// Unicode's White_Space, which is fixed for ever.
+/// Unicode's White_Space, which is immutable.
 fn is_space(character: char) -> bool {
     matches!(character,
         '\u{9}'..='\u{d}' | ' ' | '\u{85}' | '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}'
@@ -81,9 +81,9 @@ fn writes_no_spaces(character: char) -> bool {
         | '\u{20000}'..='\u{3ffff}') // Han, other extensions
 }
 
-/// One character, as extractors see it, in one number:
+/// A character for extractors, packed into one number:
 ///
-/// bits 0-31 its lower case in UTF-8, 32-34 how many bytes that are, 40-42 the kind, 48-55 the
+/// bits 0-31 are its lower case in UTF-8, 32-34 the number of these bytes, 40-42 the kind, 48-55 the
 /// combining class, 56 whether normalisation may change it, 57 whether it is not plain.
 #[derive(Clone, Copy)]
 pub(super) struct Character(u64);
@@ -103,12 +103,12 @@ impl Character {
     #[cold]
     fn page(number: usize) -> Box<[Self; PAGE]> {
         Box::new(std::array::from_fn(|place| {
-            // Surrogates are no characters, so nobody asks for them.
+            // Surrogates are not characters, so they are never looked up.
             char::from_u32((number * PAGE + place) as u32).map_or(Self(0), Self::make)
         }))
     }
 
-    /// A character that normalisation replaces by one other, whatever is around it, is that other.
+    /// If normalisation replaces the character by a single other one in any context, returns that one.
     fn make(character: char) -> Self {
         let mut normal = std::iter::once(character).nfkc();
         match (normal.next(), normal.next()) {
@@ -147,7 +147,7 @@ impl Character {
         }
     }
 
-    /// The lower case in UTF-8, zeros behind it, and how many bytes count.
+    /// The lower case in UTF-8, padded with zeros, and its length in bytes.
     #[inline]
     pub(super) fn utf8(self) -> ([u8; 4], usize) {
         ((self.0 as u32).to_le_bytes(), (self.0 >> 32) as usize & 7)
@@ -159,7 +159,7 @@ impl Character {
         bytes.extend_from_slice(&utf8[..length]);
     }
 
-    /// Whether it is a letter or digit of a word of several.
+    /// Whether it is a letter or digit of a longer word.
     #[inline]
     pub(super) fn is_letter(self) -> bool {
         self.0 >> 40 & 7 == Kind::Letter as u64
@@ -171,13 +171,13 @@ impl Character {
         self.0 >> 40 & 7 == Kind::Alone as u64
     }
 
-    /// Whether it is what it is, whatever comes before or after, and no mark nor ignored.
+    /// Whether no neighbour changes it, and it is neither a mark nor ignored.
     #[inline]
     pub(super) fn is_plain(self) -> bool {
         self.0 & NOT_PLAIN == 0
     }
 
-    /// Whether normalisation may change this character, or join it with the one before.
+    /// Whether normalisation may change this character or join it with the previous one.
     #[inline]
     pub(super) fn is_unstable(self) -> bool {
         self.0 & UNSTABLE != 0
@@ -189,19 +189,19 @@ impl Character {
         (self.0 >> 48) as u8
     }
 
-    /// Whether normalisation never looks from here at what is before.
+    /// Whether normalisation from here on never depends on previous characters.
     #[inline]
     pub(super) fn is_boundary(self) -> bool {
         self.0 & (UNSTABLE | 0xff << 48) == 0
     }
 }
 
-/// Whether normalisation never changes it, nor joins it with what is before.
+/// Whether normalisation never changes it or joins it with previous characters.
 fn is_stable(character: char) -> bool {
     is_nfkc_quick(std::iter::once(character)) == IsNormalized::Yes
 }
 
-/// One character for one: Unicode's simple case folding.
+/// Unicode's simple case folding, which maps one character to one.
 fn lower_case(character: char) -> char {
     let folded = unicode_case_mapping::case_folded(character).map_or(0, NonZeroU32::get);
     char::from_u32(folded).filter(|&folded| folded != '\0').unwrap_or(character)

@@ -4,8 +4,8 @@ use crate::hash::mix_short;
 
 /// Calls back with the bytes of every character of the normal form (NFKC, lower case), in order.
 ///
-/// A run of white space is one space; at the ends of the text it is nothing. Invisible format
-/// characters are left out.
+/// A run of white space is one space, and none at the ends of the text. Invisible format characters
+/// are left out.
 pub fn characters(text: &str, mut on_token: impl FnMut(&[u8])) {
     each_character(text, |character| {
         let (utf8, length) = character.utf8();

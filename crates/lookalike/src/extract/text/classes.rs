@@ -1,54 +1,54 @@
-//! Which bytes of a window belong to which words?
+//! The words of a window of text, as bitmaps of its bytes.
 //!
-//! A kernel knows many characters of a block at once ([`Known`]): letters, characters that are words
-//! by themselves, separators. The table of characters knows the others one by one, but for a few:
-//! marks, invisible ones, those that normalisation may change, or whose lower case has another length.
-//! A run that has such a character is read with care, as a whole: from one separator to the next.
+//! A kernel classifies many characters of a block at once ([`Known`]): letters, characters that are
+//! words by themselves, separators. Other characters are looked up one by one. A few remain unclear:
+//! marks, invisible characters, those that normalisation may change, and those whose lower case has
+//! another length. A run with such a character, from one separator to the next, takes the slow path.
 //!
-//! A separator ends a word whatever is around it: not even a mark makes a letter of it. Nor is anything
-//! else that is known changed by its neighbours. So it does not matter where a window ends.
+//! A separator always ends a word: not even a mark turns it into a letter. No neighbour changes the
+//! class of any other known character either. So it does not matter where a window ends.
 
 use super::character::{Character, Kind};
 use super::window::{SHORT, WINDOW, Window};
 
-/// What a kernel knows of the characters that begin in a block of 64 bytes: one bit a byte. What it
-/// does not know is looked up.
+/// What a kernel knows about the characters that begin in a block of 64 bytes, one bit per byte. All
+/// others are looked up.
 #[derive(Default)]
 pub(super) struct Known {
     /// Letters and digits of ASCII.
     pub(super) ascii: u64,
     /// All bytes that are not ASCII.
     pub(super) wide: u64,
-    /// First bytes of known letters of a word, with as many bytes in lower case.
+    /// First bytes of known letters whose lower case has as many bytes.
     pub(super) letters: u64,
-    /// First bytes of known characters that are words by themselves, and have three bytes.
+    /// First bytes of known three-byte characters that are words by themselves.
     pub(super) alone: u64,
     /// First bytes of known separators that are not ASCII.
     pub(super) separators: u64,
-    /// Which of these characters have three bytes; the others have two.
+    /// First bytes of those among them that have three bytes; the others have two.
     pub(super) three: u64,
 }
 
 const BLOCKS: usize = WINDOW / 64;
 
-/// One bit for each byte of a window, and room for the end of a character that begins in it.
+/// One bit for each byte of a window, with space for the end of its last character.
 type Bits = [u64; BLOCKS + 1];
 
 /// The words of a window.
 pub(super) struct Classes {
-    /// How many blocks have text, and so something to say.
+    /// The number of blocks that have text.
     blocks: usize,
-    /// Bytes of words of letters, and of runs that are read with care.
+    /// Bytes of words of letters, and of runs for the slow path.
     words: Bits,
     /// First bytes of characters that are words by themselves.
     alone: Bits,
-    /// First bytes of runs that are read with care.
+    /// First bytes of runs for the slow path.
     careful: Bits,
     any_careful: bool,
 }
 
 impl Classes {
-    /// Finds the words of a window, with which `text` begins, and writes them in lower case.
+    /// Finds the words of a window at the start of `text`, and writes them in lower case.
     #[inline(always)]
     pub(super) fn find(
         text: &str,
@@ -83,19 +83,19 @@ impl Classes {
         classes
     }
 
-    /// Whether a character is a word by itself, so that one word may end where the next begins.
+    /// Whether any character is a word by itself, so one word may end where the next begins.
     #[inline(always)]
     pub(super) fn any_alone(&self) -> bool {
         self.alone.iter().fold(0, |any, alone| any | alone) != 0
     }
 
-    /// Bytes of words, block by block, if no character is a word by itself.
+    /// Bytes of words by block, if no character is a word by itself.
     #[inline(always)]
     pub(super) fn words(&self) -> &[u64] {
         &self.words[..self.blocks]
     }
 
-    /// Where words begin, and where they end, block by block.
+    /// The beginnings and ends of words, by block.
     #[inline(always)]
     pub(super) fn starts_and_ends(&self) -> impl Iterator<Item = [u64; 2]> {
         let (mut words_before, mut alone_before) = (0, 0);
@@ -107,19 +107,19 @@ impl Classes {
         })
     }
 
-    /// Whether any run is read with care.
+    /// Whether any run takes the slow path.
     #[inline(always)]
     pub(super) fn any_careful(&self) -> bool {
         self.any_careful
     }
 
-    /// Whether a run is read with care that begins here.
+    /// Whether a run for the slow path begins here.
     #[inline(always)]
     pub(super) fn is_careful(&self, start: usize) -> bool {
         self.careful[start / 64] >> (start % 64) & 1 == 1
     }
 
-    /// Looks up what the kernel did not know.
+    /// Looks up the characters that the kernel did not know.
     #[inline(never)]
     fn look_up_others(&mut self, text: &str, others: &Bits, lower: &mut Window) {
         let (mut unclear, mut done) = ([0; _], 0_usize);
@@ -155,7 +155,7 @@ impl Classes {
         }
     }
 
-    /// Makes one word of each run that has an unclear character, to be read with care.
+    /// Joins each run with an unclear character into one word for the slow path.
     fn join_runs(&mut self, unclear: &mut Bits) {
         let mut before = 0;
         let runs: Bits = std::array::from_fn(|block| {
@@ -177,29 +177,28 @@ impl Classes {
     }
 }
 
-/// Whether it is of the block where nearly all Chinese characters are: all are words by themselves. To
-/// look them up would fill the cache with large tables.
+/// Whether it is in the block of nearly all Chinese characters, which are words by themselves. Looking
+/// them up would fill the cache with large tables.
 #[inline]
 fn is_han(character: char) -> bool {
     ('\u{4e00}'..='\u{9fff}').contains(&character)
 }
 
-/// What a character is to the words of a window.
+/// The class of a character in a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     /// Part of a word.
     Letter,
     /// A word by itself, of three bytes.
     Alone,
-    /// Between words, whatever is around it.
+    /// Always a separator.
     Separator,
-    /// Any of these, or something else: that depends on its neighbours, or its lower case does not fit
-    /// in its place.
+    /// Unclear: it depends on its neighbours, or its lower case has another length.
     Unclear,
 }
 
 impl Class {
-    /// The class of a character of so many bytes.
+    /// The class of a character of `length` bytes.
     #[inline]
     pub(super) fn of(character: Character, length: usize) -> Self {
         let fits = character.utf8().1 == length;
@@ -213,7 +212,7 @@ impl Class {
     }
 }
 
-/// First bytes of the characters of a block that are not ASCII, but known.
+/// First bytes of the known non-ASCII characters of a block.
 #[derive(Default)]
 struct Leads {
     all: u64,
@@ -228,13 +227,13 @@ impl Leads {
         Self { all: letters | alone | separators, three, letters }
     }
 
-    /// The bytes of these characters in a block; `before` are those of the block before.
+    /// The bytes of these characters in a block; `before` are those of the previous block.
     #[inline(always)]
     fn bytes(&self, before: &Self) -> u64 {
         self.all | moved(self.all, before.all, 1) | moved(self.three, before.three, 2)
     }
 
-    /// Those that are letters of a word.
+    /// Those that are letters.
     #[inline(always)]
     fn letter_bytes(&self, before: &Self) -> u64 {
         let thirds = moved(self.three & self.letters, before.three & before.letters, 2);
@@ -242,7 +241,7 @@ impl Leads {
     }
 }
 
-/// The bits of a block, moved up; the highest of the block before come in.
+/// The bits of a block, shifted up; the highest ones of the previous block come in.
 #[inline(always)]
 const fn moved(bits: u64, before: u64, by: u32) -> u64 {
     bits << by | before >> (64 - by)
@@ -267,7 +266,7 @@ fn run_around(runs: &Bits, place: usize) -> [usize; 2] {
     ]
 }
 
-/// All ones from a place on.
+/// Ones from a place on.
 #[inline(always)]
 fn ones_from(place: usize) -> u64 {
     u64::MAX.checked_shl(place as u32).unwrap_or(0)
@@ -281,7 +280,7 @@ fn set_few(bits: &mut Bits, place: usize, length: usize) {
     bits[block + 1] |= few >> 1 >> (63 - place);
 }
 
-/// Writes a character in lower case over one of as many bytes.
+/// Writes the lower case of a character over it.
 #[inline(always)]
 fn replace(lower: &mut Window, place: usize, character: Character) {
     let (utf8, length) = character.utf8();
@@ -302,7 +301,7 @@ fn clear(bits: &mut Bits, start: usize, length: usize) {
     each_mask(start, length, |block, mask| bits[block] &= !mask);
 }
 
-/// Calls back with each block and the bits in it of a range that is not empty.
+/// Calls back with each block of a non-empty range, and the bits of the range in it.
 #[inline(always)]
 fn each_mask(start: usize, length: usize, mut on_mask: impl FnMut(usize, u64)) {
     let last = start + length - 1;
@@ -316,13 +315,13 @@ fn each_mask(start: usize, length: usize, mut on_mask: impl FnMut(usize, u64)) {
     on_mask(last_block, high);
 }
 
-/// Which bytes of a block are ASCII letters or digits: eight bytes at a time.
+/// The bytes of a block that are ASCII letters or digits, eight bytes at a time.
 #[inline(always)]
 pub(super) fn ascii(block: &[u8; 64]) -> u64 {
     gather_each(block, |bytes| letters_and_digits(bytes & !TOP) & !bytes)
 }
 
-/// Knows no character that is not ASCII.
+/// The portable kernel, which knows no non-ASCII character.
 #[inline(always)]
 pub(super) fn known(around: &[u8; 67], lower: &mut [u8; 64]) -> Known {
     let block = around[1..].first_chunk().expect("64 bytes and two behind them");
@@ -333,7 +332,7 @@ pub(super) fn known(around: &[u8; 67], lower: &mut [u8; 64]) -> Known {
 const EACH: u64 = 0x0101_0101_0101_0101;
 const TOP: u64 = 0x80 * EACH;
 
-/// One bit for each byte of a block, of the top bits that are made of eight bytes.
+/// One bit for each byte of a block, from the top bits that `f` makes of eight bytes.
 #[inline(always)]
 fn gather_each(block: &[u8; 64], top_bits: impl Fn(u64) -> u64) -> u64 {
     let eights = block.as_chunks::<8>().0.iter().enumerate();
@@ -345,7 +344,7 @@ fn gather_each(block: &[u8; 64], top_bits: impl Fn(u64) -> u64) -> u64 {
 /// The top bit of each byte below 128 that is an ASCII letter or digit.
 #[inline(always)]
 fn letters_and_digits(bytes: u64) -> u64 {
-    // Adding to a byte below 128 carries into its top bit from a limit on, and never beyond.
+    // Adding to a byte below 128 carries into its top bit from a limit on, and never further.
     let at_least = |bytes: u64, limit: u8| bytes + u64::from(0x80 - limit) * EACH;
     let small = bytes | (0x20 * EACH);
     let letter = at_least(small, b'a') & !at_least(small, b'z' + 1);
@@ -353,7 +352,7 @@ fn letters_and_digits(bytes: u64) -> u64 {
     letter | digit
 }
 
-/// The top bits of eight bytes, as eight bits.
+/// The top bits of eight bytes as eight bits.
 #[inline(always)]
 const fn gather(top_bits: u64) -> u64 {
     (top_bits >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56

@@ -5,8 +5,8 @@ use super::words::{HashedWord, Word};
 /// Calls back with the bytes of every token of a program text, in order: names and numbers (runs
 /// of letters, digits, marks and `_`, in lower case), and each other visible character by itself.
 ///
-/// The language does not matter. With `blind`, every name is the same token, so that renaming
-/// changes nothing; a name starts with a letter or `_`, and keywords are names too.
+/// The programming language does not matter. With `blind`, all names are the same token, so renaming
+/// changes nothing. A name starts with a letter or `_`, and keywords are names too.
 pub fn code(text: &str, blind: bool, mut on_token: impl FnMut(&[u8])) {
     each_token(text, blind, &mut Vec::new(), |token| {
         on_token(token);
@@ -19,10 +19,10 @@ pub(super) fn code_hashes(text: &str, blind: bool, mut on_hash: impl FnMut(u64))
     each_token(text, blind, &mut HashedWord::default(), |token| on_hash(token.take_hash()));
 }
 
-/// Reads one token after the other into `token`; `close` has to empty it.
+/// Reads tokens into `token`; `close` must empty it.
 #[inline]
 fn each_token<W: Word>(text: &str, blind: bool, token: &mut W, mut close: impl FnMut(&mut W)) {
-    // What a name is to the blind.
+    // The token of all names when blind.
     let any_name = Character::of('_');
     let mut unseen = false;
     for character in normal(text) {

@@ -4,11 +4,11 @@ use jieba_rs::Jieba;
 
 use super::{normal_form, words};
 
-/// Calls back with the bytes of every word, in order, as [`words`] does, but cuts runs of Chinese
+/// Calls back with the bytes of every word, in order. Unlike [`words`], splits runs of Chinese
 /// characters into the words of a dictionary.
 ///
-/// The dictionary, and the model for what is not in it, are those of jieba (by jieba-rs, pinned).
-/// They are unpacked when first needed, which takes a fraction of a second.
+/// The dictionary, and the model for words that it lacks, are those of jieba (by jieba-rs, pinned).
+/// They are unpacked on first use, which takes a fraction of a second.
 pub fn dictionary_words(text: &str, mut on_token: impl FnMut(&[u8])) {
     let normal = normal_form(text);
     let mut rest = normal.as_str();

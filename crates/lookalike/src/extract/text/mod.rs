@@ -1,8 +1,9 @@
-//! What is a text made of? One file per answer.
+//! Splits texts into tokens, one file per unit.
 //!
-//! A text is cut into *tokens*: words, characters, bytes, tokens of code. [`token_hashes`] and
-//! [`shingle_hashes`] are the fast way from a text to the hashes of its features: every token is
-//! hashed once, and neighbours are joined by mixing their hashes. Exact rules: docs/algorithm.md.
+//! A *token* is a word, a character, a byte, or a token of code. [`token_hashes`] and
+//! [`shingle_hashes`] are the fast way from a text to the hashes of its features: every token is hashed
+//! once, and the hash of a run is computed from those of its tokens. docs/algorithm.md has the exact
+//! rules.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -34,11 +35,11 @@ pub(crate) fn normal_form(text: &str) -> String {
     String::from_utf8(bytes).expect("characters are pushed whole")
 }
 
-/// Writes the hash of every word of a text to `hashes`, in order, in place of what is there.
+/// Replaces the content of `hashes` by the hash of every word of a text, in order.
 ///
 /// ```
 /// use lookalike::extract::text::token_hashes;
-/// use lookalike::FeatureHash;
+/// use lookalike::hash::FeatureHash;
 ///
 /// let mut hashes = Vec::new();
 /// token_hashes("To be, or NOT to be", &mut hashes);
@@ -50,9 +51,7 @@ pub fn token_hashes(text: &str, hashes: &mut Vec<u64>) {
     token_hashes_with(Kernel::detect(), text, hashes);
 }
 
-/// [`token_hashes`] with a chosen kernel; the answer is the same for each.
-///
-/// A kernel this machine cannot run is replaced by the portable one.
+/// [`token_hashes`] with a chosen kernel; all give the same result.
 pub fn token_hashes_with(kernel: Kernel, text: &str, hashes: &mut Vec<u64>) {
     hashes.clear();
     #[cfg(target_arch = "x86_64")]
@@ -63,7 +62,7 @@ pub fn token_hashes_with(kernel: Kernel, text: &str, hashes: &mut Vec<u64>) {
     window::hash_words(text, hashes, classes::ascii, classes::known);
 }
 
-/// Writes the hash of every token, whatever the unit, to `hashes`, in order.
+/// Replaces the content of `hashes` by the hash of every token of any unit, in order.
 pub(super) fn unit_hashes(unit: Unit, text: &str, hashes: &mut Vec<u64>) {
     hashes.clear();
     match unit {
@@ -75,8 +74,8 @@ pub(super) fn unit_hashes(unit: Unit, text: &str, hashes: &mut Vec<u64>) {
     }
 }
 
-/// Calls back with the hash of every run of `size` neighbouring tokens, in order; of all of them if
-/// there are fewer; not at all if there are none.
+/// Calls back with the hash of every run of `size` neighbouring tokens, in order. If there are fewer
+/// tokens, all of them are one run; without tokens, there is none.
 ///
 /// A run of one token has the token's hash.
 ///
@@ -100,7 +99,7 @@ pub fn shingle_hashes(tokens: &[u64], size: usize, mut on_hash: impl FnMut(u64))
     }
 }
 
-/// Adds what `make` makes of every hash that [`shingle_hashes`] calls back with.
+/// Applies `make` to every hash of [`shingle_hashes`] and adds the results.
 #[inline]
 pub(crate) fn collect_shingles<T>(
     tokens: &[u64],
@@ -109,7 +108,7 @@ pub(crate) fn collect_shingles<T>(
     made: &mut Vec<T>,
 ) {
     match size.clamp(1, tokens.len().max(1)) {
-        // The sizes in use, without a test for room at each hash.
+        // The usual sizes, without a capacity check for each hash.
         1 => made.extend(tokens.iter().map(|&token| make(token))),
         2 => made.extend(hashes_of_runs::<2>(tokens).map(make)),
         3 => made.extend(hashes_of_runs::<3>(tokens).map(make)),
@@ -117,7 +116,7 @@ pub(crate) fn collect_shingles<T>(
     }
 }
 
-/// The hash of every run of `SIZE` tokens; a size known beforehand needs no inner loop.
+/// The hash of every run of `SIZE` tokens; a constant size needs no inner loop.
 #[inline]
 fn hashes_of_runs<const SIZE: usize>(tokens: &[u64]) -> impl Iterator<Item = u64> {
     tokens.windows(SIZE).map(|run| {
@@ -126,13 +125,13 @@ fn hashes_of_runs<const SIZE: usize>(tokens: &[u64]) -> impl Iterator<Item = u64
     })
 }
 
-/// The tokens as digits of a number, the last one the lowest.
+/// The tokens as digits of a number, the last one lowest.
 #[inline]
 fn sum(run: &[u64]) -> u64 {
     run.iter().fold(0, |sum: u64, &token| sum.wrapping_mul(RUN_BASE).wrapping_add(token))
 }
 
-/// The [`sum`] of every run, each from the one before, so that long runs cost no more.
+/// The [`sum`] of every run, each computed from the previous one, so long runs cost no more.
 fn rolling_sums(tokens: &[u64], size: usize, mut on_sum: impl FnMut(u64)) {
     let first_digit = (0..size).fold(1, |power: u64, _| power.wrapping_mul(RUN_BASE));
     let mut last = sum(&tokens[..size]);

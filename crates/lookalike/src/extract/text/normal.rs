@@ -1,8 +1,8 @@
-//! What is left of a text when spelling by different code points no longer matters?
+//! The normal form of a text, in which different code points for the same characters are equal.
 //!
-//! The normal form is NFKC, then each character in lower case. Nearly all text is in NFKC already,
-//! which Unicode's quick check tells character by character (UAX #15, section 9); only the
-//! sequences that may not be are really normalised.
+//! The normal form is NFKC, then each character in lower case. Nearly all text is in NFKC already, which
+//! Unicode's quick check shows character by character (UAX #15, section 9). Only sequences that may not
+//! be are normalised.
 
 use std::str::Chars;
 
@@ -18,14 +18,14 @@ pub(super) fn normal(text: &str) -> Normal<'_> {
     Normal { text, rest, next, sequence: Vec::new() }
 }
 
-/// What [`normal`] walks with.
+/// The iterator of [`normal`].
 pub(super) struct Normal<'a> {
     /// From `next` on.
     text: &'a str,
     /// After `next`.
     rest: Chars<'a>,
     next: Option<Character>,
-    /// Normalised already, the last first.
+    /// Normalised characters, last first.
     sequence: Vec<Character>,
 }
 
@@ -49,7 +49,7 @@ impl Iterator for Normal<'_> {
 }
 
 impl Normal<'_> {
-    /// Puts all together that normalisation may reorder or join.
+    /// Normalises all characters that may be reordered or joined.
     #[cold]
     fn normalise(&mut self, first: Character, after_first: &str) -> Option<Character> {
         let (mut stable, mut class) = (!first.is_unstable(), first.combining_class());

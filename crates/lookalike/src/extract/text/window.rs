@@ -1,33 +1,33 @@
-//! How are the words of a text hashed fast?
+//! Hashes the words of a text, window by window.
 //!
-//! A window of 512 bytes becomes bitmaps that say where words begin and end. First the places of these
-//! edges are written down, then the runs between them are hashed, one after the other without waiting:
-//! both loops do the same for nearly every word. Up to 16 bytes are loaded, in lower case already, and
-//! hashed at once.
+//! A window of 512 bytes becomes bitmaps of where words begin and end. The first loop writes down the
+//! places of these edges, the second hashes the runs between them. Both do the same for nearly every
+//! word, so branches are predicted well. Up to 16 bytes, already in lower case, are loaded and hashed at
+//! once.
 //!
-//! A window of ASCII has one bitmap, of letters and digits. For any other, [`Classes`] tells words from
-//! characters that are words by themselves, and finds the runs that must be read with care. The
-//! answer is that of [`word_hashes`] of the whole text.
+//! An ASCII window has one bitmap of letters and digits. For any other, [`Classes`] separates words from
+//! characters that are words by themselves, and finds the runs that take the slow path. The result
+//! equals [`word_hashes`] of the whole text.
 //!
-//! Whatever is in the loops is inlined into a function compiled for the kernel; closures that
-//! iterators call would not be.
+//! Everything in the loops is inlined into a function compiled for the kernel; closures called by
+//! iterators would not be.
 
 use super::classes::{Classes, Known};
 use super::words::word_hashes;
 use crate::hash::{LENGTHS, first_bytes, mix, mix_block, mix_length, mix_short};
 
-/// Bytes whose runs are hashed together. The next window begins where this one ends, or where a run
-/// does that goes on behind it. Larger ones, with their edges, leave less of the cache to all else.
+/// The size of a window in bytes. The next window begins where this one ends, or where its last run
+/// ends. Larger windows and their edges would leave less of the cache to everything else.
 pub(super) const WINDOW: usize = 512;
 
-/// The longest run that is hashed at once, and so what is loaded behind a window.
+/// The longest run that is hashed at once, and the number of bytes loaded beyond a window.
 pub(super) const SHORT: usize = 16;
 
 pub(super) type Window = [u8; WINDOW + SHORT];
 
-/// Adds the hash of every word to `hashes`. `ascii` says which bytes of a block are ASCII letters or
-/// digits, one bit a byte, if all are ASCII; `known` says what it knows of any block, with the byte
-/// before and the two behind.
+/// Adds the hash of every word to `hashes`. `ascii` finds the bytes of an ASCII block that are letters
+/// or digits, one bit per byte. `known` classifies the characters of any block, given also the byte
+/// before it and the two after it.
 #[inline(always)]
 pub(super) fn hash_words(
     text: &str,
@@ -35,14 +35,14 @@ pub(super) fn hash_words(
     ascii: impl Fn(&[u8; 64]) -> u64,
     known: impl Fn(&[u8; 67], &mut [u8; 64]) -> Known,
 ) {
-    let (mut rest, mut edges) = (text, Edges { places: [0; MOST_EDGES], count: 0 });
+    let (mut rest, mut edges) = (text, Edges { places: [0; MAX_EDGES], count: 0 });
     let mut lower = [0; WINDOW + SHORT];
     while !rest.is_empty() {
         let mut last;
         let window = match rest.as_bytes().first_chunk() {
             Some(window) => window,
             None => {
-                // What is behind the text ends its last run.
+                // The bytes after the text end its last run.
                 last = [b' '; WINDOW + SHORT];
                 last[..rest.len()].copy_from_slice(rest.as_bytes());
                 &last
@@ -84,20 +84,20 @@ fn lower_ascii(window: &Window, lower: &mut Window) -> bool {
     seen.is_ascii()
 }
 
-/// Where the runs of a window begin and end, in turn.
+/// The beginnings and ends of the runs of a window, alternating.
 struct Edges {
-    /// Those that are written down; behind them, anything.
-    places: [u16; MOST_EDGES],
+    /// The places written so far, followed by arbitrary ones.
+    places: [u16; MAX_EDGES],
     count: usize,
 }
 
-/// Those of a window, and room for what is written in vain.
-const MOST_EDGES: usize = WINDOW + 8;
+/// The edges of a window, with space for surplus writes.
+const MAX_EDGES: usize = WINDOW + 8;
 
-/// Added to the beginning of a run that is read with care; it makes the run too long for any other.
+/// Added to the beginning of a run for the slow path, which makes it longer than any other.
 const CAREFUL: u16 = 1 << 15;
 
-/// The places of the ones in a byte, from the lowest; behind them, zeros.
+/// The places of the ones in a byte, lowest first, followed by zeros.
 const ONES: [[u16; 8]; 256] = {
     let mut ones = [[0; 8]; 256];
     let mut byte = 0;
@@ -135,7 +135,7 @@ const ENDS_AND_STARTS: [[u16; 8]; 256] = {
 };
 
 impl Edges {
-    /// Finds the edges of a window of ASCII in place of those before, as far as there is text.
+    /// Replaces the edges by those of an ASCII window, up to the end of the text.
     #[inline(always)]
     fn find_in_ascii(
         &mut self,
@@ -186,23 +186,23 @@ impl Edges {
     }
 }
 
-/// Edges that are being written down, block by block.
+/// Writes edges, block by block.
 struct EdgesOfBlocks<'a> {
-    places: &'a mut [u16; MOST_EDGES],
+    places: &'a mut [u16; MAX_EDGES],
     count: usize,
-    /// Where the bytes are whose edges come next, eight times.
+    /// The place of the bytes whose edges come next, eight times.
     from: [u16; 8],
-    /// Whether the last byte before belongs to a word.
+    /// Whether the previous byte belongs to a word.
     open: u64,
 }
 
 impl<'a> EdgesOfBlocks<'a> {
     #[inline(always)]
-    fn new(places: &'a mut [u16; MOST_EDGES]) -> Self {
+    fn new(places: &'a mut [u16; MAX_EDGES]) -> Self {
         Self { places, count: 0, from: [0; 8], open: 0 }
     }
 
-    /// Adds those of words that do not touch, by their bytes.
+    /// Adds the edges of words that do not touch, from their bytes.
     #[inline(always)]
     fn add_words(&mut self, words: u64) {
         let edges = words ^ (words << 1 | self.open);
@@ -212,7 +212,7 @@ impl<'a> EdgesOfBlocks<'a> {
         }
     }
 
-    /// Adds those of any words, by where they begin and end.
+    /// Adds the edges of any words, from their beginnings and ends.
     #[inline(always)]
     fn add(&mut self, starts: u64, ends: u64) {
         const HALF: u64 = 0x0f0f_0f0f_0f0f_0f0f;
@@ -224,7 +224,7 @@ impl<'a> EdgesOfBlocks<'a> {
         }
     }
 
-    /// Writes eight at once, whether they are there or not: the next ones are written over the rest.
+    /// Writes eight at once, however many there are; the next ones overwrite the surplus.
     #[inline(always)]
     fn write(&mut self, table: &[[u16; 8]; 256], bits: u8, bytes: u16) {
         let (places, edges) =
@@ -238,7 +238,7 @@ impl<'a> EdgesOfBlocks<'a> {
     }
 }
 
-/// Hashes the runs of a window, with which `text` begins. `lower` is the window in lower case.
+/// Hashes the runs of a window at the start of `text`. `lower` is the window in lower case.
 #[inline(always)]
 fn hash_runs(text: &str, lower: &Window, runs: &[[u16; 2]], hashes: &mut Vec<u64>) {
     let mut found = [0; 64];
@@ -246,7 +246,7 @@ fn hash_runs(text: &str, lower: &Window, runs: &[[u16; 2]], hashes: &mut Vec<u64
         let mut others = 0u64;
         for (run, hash) in runs.iter().zip(&mut found) {
             let length = length(*run);
-            // The first one ends up highest: like this, no two are looked at together, which costs more.
+            // The first one ends up highest, so no two are examined together, which would cost more.
             others = others << 1 | u64::from(length > SHORT);
             *hash = hash_short(lower, run[0], length);
         }
@@ -259,13 +259,13 @@ fn hash_runs(text: &str, lower: &Window, runs: &[[u16; 2]], hashes: &mut Vec<u64
     }
 }
 
-/// How long a run is; one to be read with care is longer than a window.
+/// The length of a run; one for the slow path is longer than a window.
 #[inline(always)]
 fn length([start, end]: [u16; 2]) -> usize {
     usize::from(end.wrapping_sub(start))
 }
 
-/// The hash of a word of up to 16 bytes; of a longer one, anything.
+/// The hash of a word of up to 16 bytes; an arbitrary number for a longer one.
 #[inline(always)]
 fn hash_short(lower: &Window, start: u16, length: usize) -> u64 {
     let block = lower[usize::from(start) % WINDOW..].first_chunk();
@@ -273,8 +273,8 @@ fn hash_short(lower: &Window, start: u16, length: usize) -> u64 {
     mix_short(first_bytes(block, length % LENGTHS), length % LENGTHS)
 }
 
-/// Adds the hashes of up to 64 runs. `found` has all but those of `others`, which are long words, or
-/// have no word or several.
+/// Adds the hashes of up to 64 runs. `found` has all but those of `others`, which are long words or have
+/// no word or several.
 fn hash_others(
     text: &str,
     lower: &Window,
@@ -299,7 +299,7 @@ fn hash_others(
     hashes.extend_from_slice(&found[done..runs.len()]);
 }
 
-/// The place of the lowest one, which is taken away; 64 if there is none.
+/// Removes the lowest one and returns its place; 64 if there is none.
 #[inline(always)]
 pub(super) const fn take_lowest(bits: &mut u64) -> usize {
     let place = bits.trailing_zeros();
@@ -318,7 +318,7 @@ fn hash_long(lower: &Window, start: usize, end: usize) -> u64 {
     mix_length(hash, end - start)
 }
 
-/// Adds the hash of the word that a run is, or of the words in it.
+/// Adds the hashes of the words in a run.
 #[inline(never)]
 fn hash_any_run(run: &str, hashes: &mut Vec<u64>) {
     if run.is_ascii() {

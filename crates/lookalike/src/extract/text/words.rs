@@ -4,9 +4,9 @@ use crate::hash::{mix_block, mix_length};
 
 /// Calls back with the bytes of every word, in order.
 ///
-/// A word is a run of letters and digits of the normal form (NFKC, lower case), with the marks on
-/// them. A character of a script that writes no spaces (Chinese, Japanese, Thai, Lao, Khmer,
-/// Burmese) is a word by itself.
+/// A word is a run of letters and digits of the normal form (NFKC, lower case) with their marks. A
+/// character of a script without spaces (Chinese, Japanese, Thai, Lao, Khmer, Burmese) is a word by
+/// itself.
 pub fn words(text: &str, mut on_token: impl FnMut(&[u8])) {
     each_word(text, &mut Vec::new(), |word| {
         on_token(word);
@@ -23,8 +23,8 @@ pub(super) fn word_hashes(text: &str, hashes: &mut Vec<u64>) {
     }
 }
 
-/// The same for text that has nothing to join, reorder or leave out, as nearly all text; otherwise
-/// `false`, and some hashes.
+/// The same for text with nothing to join, reorder or leave out, which is nearly all text. Returns
+/// `false`, having added some hashes, for other text.
 #[inline]
 fn plain_word_hashes(text: &str, hashes: &mut Vec<u64>) -> bool {
     let (mut word, mut alone) = (HashedWord::default(), false);
@@ -50,7 +50,7 @@ fn plain_word_hashes(text: &str, hashes: &mut Vec<u64>) -> bool {
     true
 }
 
-/// Reads one word after the other into `word`; `close` has to empty it.
+/// Reads words into `word`; `close` must empty it.
 #[inline]
 fn each_word<W: Word>(text: &str, word: &mut W, mut close: impl FnMut(&mut W)) {
     let mut alone = false;
@@ -92,15 +92,15 @@ impl Word for Vec<u8> {
     }
 }
 
-/// A word of which only the hash is wanted: what [`mix`](crate::hash::mix) does, block by block.
+/// The hash of a word, computed block by block as by [`mix`](crate::hash::mix).
 #[derive(Default)]
 pub(super) struct HashedWord {
-    /// Of the blocks that are no longer at hand.
+    /// The hash of the blocks processed so far.
     hash: u64,
-    /// Their bytes.
+    /// The number of their bytes.
     hashed: usize,
-    /// The up to 16 bytes after them, the first one lowest: a number, because bytes that are written
-    /// one by one and read as a whole are waited for.
+    /// Up to 16 bytes after them, the first one lowest. They are a number because reading bytes that
+    /// were written one by one as a whole would stall.
     block: u128,
     length: usize,
 }
@@ -119,7 +119,7 @@ impl HashedWord {
         mix_block(self.hash, self.block)
     }
 
-    /// Fills the block, hashes it, and begins the next one.
+    /// Completes the block, hashes it, and begins the next one.
     #[cold]
     fn push_over(&mut self, bytes: u128, length: usize) {
         let room = 16 - self.length;

@@ -1,10 +1,13 @@
-//! Fingerprints that the caller brings: alike if they differ in few bits, and nothing else is known.
+//! Fingerprints that the caller brings. They match if their distance is within a radius.
 
 use super::{
     Asked, Criteria, Digester, Input, Kind, Lookup, Purpose, Reads, Registration, Scale, Unfit,
     UsageError,
 };
-use crate::{Closeness, Digest, Facts, Radius, Shape, Width, digest::DigestRef};
+use crate::{
+    Closeness, Digest, Facts, Radius, Width,
+    digest::{DigestRef, Shape},
+};
 
 /// Fingerprints of one width.
 #[derive(Clone, Copy, Debug)]
@@ -12,11 +15,11 @@ pub struct HashKind {
     width: Width,
 }
 
-/// The widest distance at which fingerprints are alike, unless the caller says otherwise.
+/// The default radius within which fingerprints match.
 const USUAL: Radius = Radius::new(3);
 
 impl HashKind {
-    /// Fingerprints among all kinds.
+    /// The registration of the kind.
     pub const REGISTRATION: Registration = Registration {
         name: "hash",
         items: "fingerprints",
@@ -33,7 +36,7 @@ impl HashKind {
         Self { width }
     }
 
-    /// What was written down; `None` if it is something else.
+    /// Opens the stored form; `None` if it is something else.
     #[cfg(feature = "collection")]
     fn from_stored(text: &super::RecipeText) -> Option<Self> {
         let bits = text.digest.get("bits")?.as_u64()?;
@@ -119,7 +122,7 @@ impl Digester for HashDigester {
     }
 }
 
-/// A distance wider than the fingerprints is a mistake, not a wish for all pairs.
+/// An error if the distance exceeds the width, which is a mistake, not a request for all pairs.
 pub(super) fn check_distance(distance: Radius, width: Width) -> Result<(), UsageError> {
     let bits = width.bits();
     if distance.bits() <= bits {

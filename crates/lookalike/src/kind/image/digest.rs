@@ -1,7 +1,7 @@
-//! What is kept of an image.
+//! The digest of an image.
 //!
-//! Fingerprints and parts have columns of their own. What else decides goes to `extra`: further frames,
-//! and the small copy that parts are laid over each other on.
+//! Fingerprints and parts have their own columns. Everything else that decides is in `extra`: the other
+//! frames, and the small copy on which overlaps are compared.
 
 use super::{
     super::{Digester, Input, ReadSeek, Unfit},
@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// Raised whenever the same image is taken apart in another way.
+/// Raised whenever the digest of the same image changes.
 pub const PARTS_VERSION: u32 = 2;
 
 /// Makes digests of images.
@@ -54,7 +54,7 @@ impl Digester for ImageDigester<'_> {
     fn memory(&self, mut file: &mut dyn ReadSeek) -> u64 {
         let decoder = self.decoder();
         let needed = decoder.memory(&mut file).unwrap_or(0);
-        // What decoders refuse anyway is not waited for.
+        // Files that decoders reject anyway need no memory.
         if needed > 8 * decoder.limits.bytes { 0 } else { needed }
     }
 }
@@ -65,7 +65,7 @@ impl ImageDigester<'_> {
         Decoder { limits: self.kind.limits, colour, frames: true }
     }
 
-    /// `key` is that of an image which is alike only files of the same bytes.
+    /// `key` is that of an image that matches only files with the same bytes.
     fn of_image(&self, image: &Image, key: impl Fn() -> Identity) -> Digest {
         let ImageKind { recipe, orientations, partial, .. } = self.kind;
         let frames = &image.frames;
@@ -95,15 +95,15 @@ impl ImageDigester<'_> {
     }
 }
 
-/// What fingerprints and parts do not tell.
+/// What decides besides fingerprints and parts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Extra {
-    /// Tells files apart of which not all frames are described.
+    /// Identifies a file of which not all frames are described.
     pub content: Option<Identity>,
     pub frames: Frames,
     pub small: Option<Small>,
-    /// Decides nothing, but a RAW file and the JPEG in it are never one entry of
-    /// [`Digests`](crate::Digests): whoever groups them must be able to tell them apart.
+    /// Decides nothing, but keeps a RAW file and the JPEG in it separate entries of
+    /// [`Digests`](crate::digest::Digests), so that grouping can distinguish them.
     pub is_raw: bool,
 }
 
@@ -113,7 +113,7 @@ const CONTENT: u8 = 4;
 const RAW: u8 = 8;
 
 impl Extra {
-    /// Appends all of it as bytes; nothing if there is nothing.
+    /// Appends it as bytes; none if it is empty.
     pub fn write(&self, bytes: &mut Vec<u8>) {
         let Self { content, frames, small, is_raw } = self;
         let flag = |is_there: bool, flag: u8| if is_there { flag } else { 0 };
@@ -132,13 +132,13 @@ impl Extra {
         small.iter().for_each(|small| small.write(bytes));
     }
 
-    /// Whether two files can be copies of each other by their further frames.
+    /// Whether the other frames allow two files to be copies.
     pub fn frames_agree(&self, other: &Self) -> bool {
         let is_same_file = self.content.is_some() && self.content == other.content;
         is_same_file || self.frames.agree(&other.frames)
     }
 
-    /// What was written; `None` if it is something else.
+    /// Reads what was written; `None` if it is something else.
     pub fn of(bytes: &[u8]) -> Option<Self> {
         let Some((flags, mut rest)) = bytes.split_first() else { return Some(Self::default()) };
         let mut content = None;

@@ -1,11 +1,11 @@
-//! Images: alike if their fingerprints are near, in any orientation if asked for, or if they show parts
-//! of each other.
+//! Images, which match if their fingerprints are near, in any orientation on request, or if they show
+//! parts of each other.
 //!
 //! | file | what is there |
 //! |---|---|
-//! | `digest.rs` | what is kept of an image |
+//! | `digest.rs` | the digest of an image |
 //! | `parts.rs` | whether two images show parts of each other |
-//! | `stored.rs` | how a collection writes down what its images are |
+//! | `stored.rs` | the stored form of the kind |
 
 mod digest;
 mod parts;
@@ -21,10 +21,11 @@ use super::{
 use std::sync::Arc;
 
 use crate::{
-    Closeness, ImageMethod, ImagePreset, ImageRecipe, Level, Model, Preset, Radius, RecipeError,
-    Shape,
-    digest::{DigestRef, distance},
+    Closeness, Level, Preset, Radius,
+    digest::{DigestRef, Shape, distance},
     extract::image::{Limits, Orientation},
+    model::Model,
+    recipe::{ImageMethod, ImagePreset, ImageRecipe, RecipeError},
 };
 pub(crate) use digest::Extra;
 use digest::ImageDigester;
@@ -39,7 +40,8 @@ pub use digest::PARTS_VERSION;
 ///
 /// ```
 /// use lookalike::{
-///     Asked, Digests, ImageKind, ImagePreset, Input, Kind, Purpose, Resources, Search,
+///     Kind, Resources, Search, digest::Digests, kind::{Asked, Input, Purpose, image::ImageKind},
+///     recipe::ImagePreset,
 /// };
 /// use lookalike::extract::image::{Image, Pixels};
 ///

@@ -1,8 +1,7 @@
-//! Do two images show parts of each other: cropped, framed, captioned, tilted a little?
+//! Whether two images show parts of each other: cropped, framed, captioned, or slightly tilted.
 //!
-//! Fragments that agree on a scale and a shift say where one image lies on the other; most of the blocks
-//! of small copies must correlate there. What is said of two images depends on these two alone, and not
-//! on which is the first.
+//! Fragments that agree on a scale and a shift give the position of one image on the other. Most blocks of
+//! their small copies must correlate there. The result depends only on the two images, not on their order.
 
 use std::cmp::Ordering;
 
@@ -14,30 +13,29 @@ use crate::{
     fragments::{Fragment, FragmentSearch, Place, Shift},
 };
 
-/// How fragments of images are compared, and how many must agree.
+/// How fragments of images are compared, and the number that must agree.
 pub(super) const SEARCH: FragmentSearch =
     FragmentSearch { radius: Radius::new(5), tolerance: 6.0, scale_tolerance: 0.4, votes: 2 };
 
-/// Whole images whose fingerprints are at most this far apart are laid over each other, too, whether or
-/// not fragments agree.
+/// Whole images within this distance are also compared where they overlap, whether or not fragments
+/// agree.
 pub(super) const WORTH_A_LOOK: Radius = Radius::new(90);
 
-/// Scales and angles between images that are believed.
+/// The accepted scales and angles between images.
 const SCALES: std::ops::RangeInclusive<f32> = 0.2..=5.0;
 const DEGREES: f32 = 15.0;
 
-/// Fragments that agree on a shift are evidence by themselves: with few of them, or none, the
-/// overlap must say more.
+/// Agreeing fragments are evidence themselves. With few or none of them, the overlap must be better.
 const FEW: u32 = 3;
 
-/// What parts are compared by.
+/// The evidence of parts.
 struct Parts<'a> {
     fragments: &'a [Fragment],
     small: &'a Small,
 }
 
 impl Parts<'_> {
-    /// An order of all parts there are.
+    /// A total order of parts.
     fn order(&self, other: &Self) -> Ordering {
         let bits = |fragment: &Fragment| {
             let Place { x, y, scale } = fragment.place;
@@ -48,7 +46,7 @@ impl Parts<'_> {
         self.small.cmp(other.small).then_with(|| fragments(self).cmp(&fragments(other)))
     }
 
-    /// The shift that lays all of one image on all of another.
+    /// The shift that maps the whole of one image to the whole of the other.
     fn stretched(&self, other: &Self) -> Shift {
         let (one, two) = (self.small.size(), other.small.size());
         let scale = (two.0 / one.0 + two.1 / one.1) / 2.0;
@@ -56,8 +54,8 @@ impl Parts<'_> {
         Shift { cosine: scale, sine: 0.0, x, y }
     }
 
-    /// How much of the overlap of two images is the same, 0 to 1, if they are taken for alike when
-    /// one is laid on the other by a shift that enough fragments agree on.
+    /// The share of the overlap of two images that is the same, 0 to 1, if they match under a shift that
+    /// this number of fragments agree on.
     fn overlap(&self, other: &Self, shift: &Shift, votes: u32) -> Option<f32> {
         if !(SCALES.contains(&shift.scale()) && shift.degrees().abs() <= DEGREES) {
             return None;
@@ -65,7 +63,7 @@ impl Parts<'_> {
         let back = shift.inverse()?;
         let [one, two] =
             [self.small.overlap(other.small, shift), other.small.overlap(self.small, &back)];
-        // The finer look: the image that shows less of the scene shows it larger.
+        // The image that shows less of the scene shows it in more detail.
         let overlap = if one.blocks >= two.blocks { one } else { two };
         is_same(&overlap, votes).then_some(overlap.correlation)
     }
@@ -78,11 +76,11 @@ fn is_same(overlap: &Overlap, votes: u32) -> bool {
         && overlap.correlation >= correlation
 }
 
-/// How much of the overlap of two images is the same, 0 to 1, if they show parts of each other.
+/// The share of the overlap of two images that is the same, 0 to 1, if they show parts of each other.
 ///
-/// A shift is tried if enough fragments agree on it, and the one that lays the whole images on each
-/// other if their fingerprints are not too far apart. Both are measured in pixels of the second
-/// image, so the two are taken in an order of their own.
+/// A shift is tried if enough fragments agree on it, and so is the one between the whole images if their
+/// fingerprints are near enough. Both are in pixels of the second image, so the two images are put in an
+/// order that depends only on their content.
 pub(super) fn overlap(
     by: &Criteria,
     digests: [DigestRef<'_>; 2],

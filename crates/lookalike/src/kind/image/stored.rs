@@ -1,16 +1,16 @@
-//! How images of one recipe are written down.
+//! The stored form of images of one recipe.
 
 use serde_json::json;
 
 use super::{super::RecipeText, ImageKind, PARTS_VERSION};
-use crate::{ImagePreset, Model};
+use crate::{model::Model, recipe::ImagePreset};
 
 impl ImageKind {
     pub(super) fn to_stored(&self) -> RecipeText {
         let Self { recipe, orientations, partial, .. } = self;
         let write = |model: &std::sync::Arc<Model>| {
             let mut bytes = Vec::new();
-            // Memory takes everything.
+            // Writing to memory cannot fail.
             model.write(&mut bytes).ok().map(|()| bytes)
         };
         RecipeText {
@@ -27,7 +27,7 @@ impl ImageKind {
         }
     }
 
-    /// What was written down; `None` if it is something else.
+    /// Opens the stored form; `None` if it is something else.
     pub(super) fn from_stored(text: &RecipeText) -> Option<Self> {
         let field = |name: &str| text.digest.get(name);
         let preset = ImagePreset::named(field("method")?.as_str()?).ok()?;

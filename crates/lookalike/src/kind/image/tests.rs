@@ -1,9 +1,13 @@
 use super::*;
 use crate::{
-    Compared, Digest, Digests, Fingerprint, ImagePreset, Input, Kernel, Recall, Resources, Search,
-    Width,
+    Digest, Fingerprint, Resources, Search, Width,
+    digest::Digests,
     extract::image::{Frames, Image, Orientation, Pixels, Small},
     fragments::{Background, Fragment, Fragments, Shift},
+    hamming::Kernel,
+    kind::Input,
+    recipe::ImagePreset,
+    search::{Compared, Recall},
 };
 
 /// An image of its own for every seed: a few waves.
@@ -284,7 +288,8 @@ fn taken(search: &Alike, digests: &[&Digest]) -> Digests {
 fn pairs_of(search: &Alike, digests: &[&Digest]) -> Vec<(u32, u32, u32)> {
     let resources = Resources::new();
     let pairs = search.search(&resources).pairs(&taken(search, digests)).unwrap().pairs;
-    let figures = |pair: &crate::AlikePair| (pair.a, pair.b, pair.closeness.distance.unwrap());
+    let figures =
+        |pair: &crate::alike::AlikePair| (pair.a, pair.b, pair.closeness.distance.unwrap());
     pairs.to_vec().unwrap().iter().map(figures).collect()
 }
 

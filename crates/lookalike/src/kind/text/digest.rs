@@ -1,19 +1,19 @@
-//! What is kept of a text.
+//! The digest of a text.
 
 use super::{
     super::{Digester, Input, Parts, Unfit},
     TextKind,
 };
 use crate::{
-    Digest, Facts, FeatureHash, FeatureSet, Fingerprint, Shingles,
+    Digest, Facts, Fingerprint,
     digest::{Identity, identity_of},
-    extract::text::normal_form,
-    hash::mix,
+    extract::{Shingles, text::normal_form},
+    hash::{FeatureHash, mix},
     recipe::Fingerprinter,
-    verify::{TWICE, short},
+    verify::{FeatureSet, TWICE, short},
 };
 
-/// A text with fewer different features than this is alike the same content only.
+/// A text with fewer distinct features than this matches only equal content.
 const MIN_FEATURES: usize = 2;
 
 /// Makes digests; keeps its buffers from text to text.
@@ -51,7 +51,7 @@ impl<'a> TextDigester<'a> {
         }
     }
 
-    /// A text that the caller cut into tokens; its words are those.
+    /// The digest of a text that the caller split into tokens, which are its words.
     fn digest_cut(&mut self, tokens: &[&str]) -> Digest {
         self.tokens = tokens.iter().map(|token| mix(token.as_bytes())).collect();
         let print = self.fingerprinter.tokens(tokens.iter().copied());
@@ -83,7 +83,7 @@ impl<'a> TextDigester<'a> {
         }
     }
 
-    /// Takes the tokens of a text that are compared, or if none are, those of the recipe.
+    /// Hashes the tokens of a text that are compared, or if none are, those of the recipe.
     fn tokens_of(&mut self, text: &str) {
         self.features().unit.token_hashes(text, &mut self.tokens);
     }
@@ -93,7 +93,7 @@ impl<'a> TextDigester<'a> {
         verify.map_or(recipe.features, |verify| verify.features)
     }
 
-    /// The tokens at hand, in order: runs of them are compared.
+    /// The digest of the current tokens, of which runs are compared.
     fn digest_tokens(&mut self, print: Fingerprint<4>) -> Digest {
         let verify = self.kind.verify;
         if self.tokens.is_empty() {
@@ -112,7 +112,8 @@ impl<'a> TextDigester<'a> {
         full_digest(print, set)
     }
 
-    /// Features that are given have no order: their set is compared, whatever runs the recipe asks for.
+    /// The digest of given features. They have no order, so their set is compared whatever runs the
+    /// recipe asks for.
     fn digest_set(&mut self, print: Fingerprint<4>, hashes: impl Iterator<Item = u64>) -> Digest {
         let set = FeatureSet::new(hashes.map(short).collect());
         if set.features().len() < MIN_FEATURES {
@@ -122,7 +123,7 @@ impl<'a> TextDigester<'a> {
         full_digest(print, if is_compared { set } else { FeatureSet::default() })
     }
 
-    /// The fingerprint by the recipe; from the tokens at hand, if it is made of such.
+    /// The fingerprint of the recipe, from the current tokens if it uses the same unit.
     fn print(&mut self, text: &str) -> Option<Fingerprint<4>> {
         let TextKind { recipe, verify, .. } = self.kind;
         let shared = verify.is_none_or(|verify| verify.features.unit == recipe.features.unit);
@@ -142,15 +143,15 @@ fn full_digest(print: Fingerprint<4>, set: FeatureSet) -> Digest {
     Digest { set, ..Digest::of_print(print) }
 }
 
-/// Of a text with too few features, which is alike the same content only.
+/// The digest of a text with too few features, which matches only equal content.
 fn short_digest(content: &[u8], print: Option<Fingerprint<4>>) -> Digest {
     let key: Identity = identity_of(blake3::Hasher::new().update(content));
     let prints = print.into_iter().collect();
     Digest { prints, key: Some(key), ..Digest::default() }
 }
 
-/// A text with too few features equals one with the same sequence of words, in normal form; if it is
-/// blank, nothing. `C`, `C++` and `C#` are three.
+/// The digest of a text with too few features. It matches texts with the same sequence of words in
+/// normal form, or nothing if it is blank. `C`, `C++` and `C#` differ.
 fn digest_content(text: &str, print: Option<Fingerprint<4>>) -> Digest {
     let normal = normal_form(text);
     let words: Vec<&str> = normal.split_whitespace().collect();

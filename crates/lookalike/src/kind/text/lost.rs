@@ -1,44 +1,44 @@
-//! How much is lost if some texts are removed? The words that no kept text has, counted from feature
-//! sets, without reading a text again.
+//! The words that are lost if some texts are removed, counted from feature sets without reading texts
+//! again.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
-use crate::{Digests, PairsError, verify::TWICE};
+use crate::{digest::Digests, pairs::PairsError, verify::TWICE};
 
-/// How many words of removed texts no kept text has.
+/// The number of words of removed texts that no kept text has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LostWords {
-    /// The different words of every removed text, added up.
+    /// The sum of the numbers of distinct words of all removed texts.
     pub removed: u64,
-    /// Those of them that no kept text has.
+    /// The number of these words that no kept text has.
     pub lost: u64,
 }
 
-/// Which features are single words.
+/// The features that are single words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mark {
-    /// All of them.
+    /// All features.
     Every,
-    /// Those that count twice.
+    /// The features that count twice.
     Twice,
 }
 
-/// Words, each known by some bits of its hash.
+/// A set of words, identified by some bits of their hashes.
 struct Words {
     table: Vec<AtomicU64>,
-    /// How many bits of a hash are told apart.
+    /// The number of bits of a hash that are distinguished.
     bits: u32,
 }
 
-/// The most bits of a hash that are told apart: 16 MB of them.
+/// The maximum number of distinguished bits of a hash, which takes 16 MB.
 const MOST_BITS: u32 = 27;
-/// Places in the table for every word there may be, as a power of two.
+/// The binary logarithm of the places in the table per possible word.
 const ROOM: u32 = 10;
 
 impl Words {
-    /// For at most so many words.
+    /// A set for at most this number of words.
     fn new(words: u64) -> Self {
         let bits = (words.max(1).ilog2() + ROOM).min(MOST_BITS);
         Self { table: (0..1 << (bits - 6)).map(|_| AtomicU64::new(0)).collect(), bits }
@@ -52,7 +52,7 @@ impl Words {
 
     fn insert(&self, hash: u32) {
         let (word, bit) = self.place(hash);
-        // Most are there: a look is cheaper than a write.
+        // Most words are present, and a read is cheaper than a write.
         if self.table[word].load(Relaxed) & bit == 0 {
             self.table[word].fetch_or(bit, Relaxed);
         }
@@ -64,10 +64,10 @@ impl Words {
     }
 }
 
-/// How many words of the removed texts no kept text has.
+/// The number of words of the removed texts that no kept text has.
 ///
-/// Takes at most 16 MB. Words are told apart by 27 bits of their hashes, so some lost ones are missed:
-/// of a hundred, about three beside four million different kept words.
+/// Takes at most 16 MB. Words are distinguished by 27 bits of their hashes, so some lost ones are missed:
+/// about three of a hundred beside four million distinct kept words.
 pub(super) fn words(
     digests: &Digests,
     mark: Mark,
@@ -75,7 +75,7 @@ pub(super) fn words(
 ) -> Result<LostWords, PairsError> {
     let mark = if mark == Mark::Twice { TWICE } else { 0 };
     let is_word = |feature: &&u32| **feature & TWICE == mark;
-    // By entry: how many of its texts are removed, and whether all are.
+    // The number of removed texts of each entry, and whether all are.
     let mut removed: Vec<u32> =
         digests.firsts().iter().map(|&one| is_removed(one).into()).collect();
     let mut is_lost: Vec<bool> = removed.iter().map(|&count| count > 0).collect();
@@ -104,7 +104,7 @@ pub(super) fn words(
     Ok(LostWords { removed: all.into_inner(), lost: lost.into_inner() })
 }
 
-/// Shows every entry and its set, in no order.
+/// Calls back with every entry and its set, in any order.
 fn for_each_set(digests: &Digests, look: impl Fn(usize, &[u32]) + Sync) -> Result<(), PairsError> {
     for range in digests.sets().blocks() {
         let block = digests.sets().load(range.clone())?;

@@ -1,10 +1,10 @@
-//! Texts: alike if they share enough of their words and pairs of words.
+//! Texts, which match if they share enough of their words and pairs of neighbouring words.
 //!
 //! | file | what is there |
 //! |---|---|
-//! | `digest.rs` | what is kept of a text |
-//! | `lost.rs` | the words that no kept text has |
-//! | `stored.rs` | how a collection writes down what its texts are |
+//! | `digest.rs` | the digest of a text |
+//! | `lost.rs` | words of removed texts that no kept text has |
+//! | `stored.rs` | the stored form of the kind |
 
 mod digest;
 mod lost;
@@ -20,19 +20,25 @@ use super::{
     UsageError, hash::check_distance,
 };
 use crate::{
-    Closeness, Digests, Level, Measure, PairsError, Preset, Radius, Recipe, RecipeError, Shape,
-    Similarity, Verify, digest::DigestRef,
+    Closeness, Level, Preset, Radius, Recipe,
+    digest::{DigestRef, Digests, Shape},
+    pairs::PairsError,
+    recipe::RecipeError,
+    verify::{Measure, Similarity, Verify},
 };
 pub use lost::LostWords;
 
-/// Texts, taken apart by one recipe.
+/// Texts of one recipe.
 ///
-/// If contents are compared, feature sets decide; a distance beside that is one more condition. If
-/// not, fingerprints do. Texts with fewer than two distinct features are alike only if their sequences
-/// of normalised words are equal.
+/// If contents are compared, feature sets decide, and a distance is an additional condition. Otherwise
+/// fingerprints decide. Texts with fewer than two distinct features match only if their sequences of
+/// normalised words are equal.
 ///
 /// ```
-/// use lookalike::{Asked, Digests, Input, Kind, Preset, Purpose, Resources, Search, TextKind};
+/// use lookalike::{
+///     Kind, Preset, Resources, Search, digest::Digests,
+///     kind::{Asked, Input, Purpose, text::TextKind},
+/// };
 ///
 /// let kind = TextKind::of(Preset::named("words")?);
 /// let resources = Resources::new();
@@ -53,7 +59,7 @@ pub use lost::LostWords;
 /// assert_eq!((pairs[0].a, pairs[0].b, pairs.len()), (0, 2, 1));
 /// assert!(pairs[0].closeness.similarity.unwrap() > 0.8);
 ///
-/// // What can go, if the last one is to stay? Without listing all pairs.
+/// // Which texts can be removed if later ones are preferred? This lists no pairs.
 /// let groups = search.stars(&digests, &[2, 1, 0])?.groups;
 /// assert_eq!((groups[0].keep, groups[0].members[0].item), (2, 0));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -228,7 +234,7 @@ pub fn recipe_of(preset: &Preset, settings: &Settings) -> Result<Recipe, UsageEr
 
 fn wrong_recipe(name: &str, error: &RecipeError) -> UsageError {
     #[cfg(feature = "image")]
-    if crate::ImagePreset::named(name).is_ok() {
+    if crate::recipe::ImagePreset::named(name).is_ok() {
         return UsageError::new("recipe", format!(" {name} is for images, but these are texts"));
     }
     UsageError::new("recipe", format!(" {name}: {error}"))

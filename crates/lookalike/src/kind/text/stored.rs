@@ -1,9 +1,14 @@
-//! How texts of one recipe are written down.
+//! The stored form of texts of one recipe.
 
 use serde_json::{Value, json};
 
 use super::{super::RecipeText, TextKind};
-use crate::{Measure, Model, Radius, Similarity, Verify, recipe::stored};
+use crate::{
+    Radius,
+    model::Model,
+    recipe::stored,
+    verify::{Measure, Similarity, Verify},
+};
 
 impl TextKind {
     pub(super) fn to_stored(&self) -> RecipeText {
@@ -14,7 +19,7 @@ impl TextKind {
         let similarity = verify.map(|verify| verify.similarity.get());
         let write = |model: &std::sync::Arc<Model>| {
             let mut bytes = Vec::new();
-            // Memory takes everything.
+            // Writing to memory cannot fail.
             model.write(&mut bytes).ok().map(|()| bytes)
         };
         RecipeText {
@@ -25,7 +30,7 @@ impl TextKind {
         }
     }
 
-    /// What was written down; `None` if it is something else.
+    /// Opens the stored form; `None` if it is something else.
     pub(super) fn from_stored(text: &RecipeText) -> Option<Self> {
         let RecipeText { digest, usual, model, .. } = text;
         let model = match model {

@@ -2,8 +2,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
 use crate::{
-    AlikePair, AllAlike, Compared, Digest, FeatureHash, Input, Kernel, Parts, Reach, Recall,
-    Resources, Search, Stars, Weighting, Width,
+    Digest, Pairs, Resources, Search, Width,
+    alike::AlikePair,
+    hamming::Kernel,
+    hash::FeatureHash,
+    kind::{Input, Parts, Reach},
+    recipe::Weighting,
+    search::{Compared, Recall, Stars},
 };
 use proptest::prelude::*;
 
@@ -92,15 +97,15 @@ fn collect<T: AsRef<str>>(search: &Alike, texts: &[T], resources: &Resources<'_>
     digests
 }
 
-fn find_within<T: AsRef<str>>(search: &Alike, texts: &[T], resources: &Resources<'_>) -> AllAlike {
+fn find_within<T: AsRef<str>>(search: &Alike, texts: &[T], resources: &Resources<'_>) -> Pairs {
     search.search(resources).pairs(&collect(search, texts, resources)).unwrap()
 }
 
-fn find<T: AsRef<str>>(search: &Alike, texts: &[T]) -> AllAlike {
+fn find<T: AsRef<str>>(search: &Alike, texts: &[T]) -> Pairs {
     find_within(search, texts, &Resources::new())
 }
 
-fn find_items<'a>(search: &Alike, items: impl Iterator<Item = Input<'a>>) -> AllAlike {
+fn find_items<'a>(search: &Alike, items: impl Iterator<Item = Input<'a>>) -> Pairs {
     let resources = Resources::new();
     search.search(&resources).pairs(&search.digests(items, &resources)).unwrap()
 }
@@ -112,7 +117,7 @@ fn tiny() -> Resources<'static> {
 
 fn tokens(text: &str) -> Vec<u64> {
     let mut tokens = Vec::new();
-    crate::Unit::Words.token_hashes(text, &mut tokens);
+    crate::extract::Unit::Words.token_hashes(text, &mut tokens);
     tokens
 }
 

@@ -4,8 +4,11 @@ use rayon::prelude::*;
 
 use super::{Alike, expected_pairs, first_in_growing_slabs};
 use crate::{
-    AlikePair, AlikePairs, Digests, Nearest, PairsError, Resources,
+    Resources,
+    alike::{AlikePair, AlikePairs, Nearest},
+    digest::Digests,
     kind::Lookup,
+    pairs::PairsError,
     search::{Recall, Search, near, pairs::Looked},
 };
 

@@ -11,10 +11,12 @@ pub(super) mod prints;
 
 use super::{Recall, Search, Stars, classes::Classes, near, overlap, pairs};
 use crate::{
-    AlikePairs, Digests, Nearest, PairsError, Radius, Resources,
-    digest::with_prints,
+    Radius, Resources,
+    alike::{AlikePairs, Nearest},
+    digest::{Digests, with_prints},
     groups::{self, Groups, Member},
     kind::Lookup,
+    pairs::PairsError,
     search::pairs::Looked,
 };
 use judged::Judged;

@@ -2,8 +2,10 @@
 
 use super::{Alike, expected_pairs, first_in_growing_slabs};
 use crate::{
-    AlikePairs, AllPairs, Closeness, Fingerprint, Nearest, PairsError, Radius, Resources,
-    StaticIndex, index::Search,
+    AllPairs, Closeness, Fingerprint, Radius, Resources, StaticIndex,
+    alike::{AlikePairs, Nearest},
+    index::Search,
+    pairs::PairsError,
 };
 
 /// Items that are alike if their fingerprints are within a radius.

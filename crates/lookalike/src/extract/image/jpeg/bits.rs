@@ -1,8 +1,8 @@
-//! How do the bits of a scan become numbers? Huffman codes and the values behind them.
+//! The bits of a scan as numbers: Huffman codes and the values after them.
 
 use super::{Stop, broken, cut_off};
 
-/// What is wrong with a block. Blocks are many: it fits a register.
+/// What is wrong with a block. There are many blocks, so it fits a register.
 #[derive(Clone, Copy)]
 pub(super) enum Fault {
     UnknownCode,
@@ -10,16 +10,16 @@ pub(super) enum Fault {
     Difference,
 }
 
-/// How many bits of a code are looked up at once.
+/// The number of bits of a code that are looked up at once.
 pub(super) const LOOKED_UP: u32 = 11;
 
 /// A table of Huffman codes.
 pub(super) struct Codes {
-    /// By the next bits: the length of the code that starts so, and its symbol; 0 for longer ones.
+    /// By the next bits: the length and the symbol of the code that starts with them; 0 for longer ones.
     pub short: [u16; 1 << LOOKED_UP],
     /// By length: one more than the largest code, left-aligned in 16 bits.
     ends: [u32; 17],
-    /// By length: what is added to a code to get its place among the symbols.
+    /// By length: the difference between a code and its place among the symbols.
     offsets: [i32; 17],
     symbols: Vec<u8>,
 }
@@ -29,7 +29,7 @@ impl Codes {
         Self { short: [0; 1 << LOOKED_UP], ends: [0; 17], offsets: [0; 17], symbols: Vec::new() }
     }
 
-    /// `None` if there are more codes of a length than it has room for.
+    /// `None` if there are more codes of a length than can exist.
     pub fn new(counts: &[u8; 16], symbols: &[u8]) -> Option<Self> {
         let mut codes = Self::none();
         codes.symbols = symbols.to_vec();
@@ -54,7 +54,7 @@ impl Codes {
         Some(codes)
     }
 
-    /// The next symbol. There must be 16 bits.
+    /// The next symbol. At least 16 bits must be available.
     #[inline]
     pub fn symbol(&self, bits: &mut Bits<'_>) -> Result<u8, Fault> {
         let entry = self.short[bits.peek(LOOKED_UP) as usize];
@@ -77,15 +77,15 @@ impl Codes {
     }
 }
 
-/// The bits of a scan, up to the next marker; zeros from there on.
+/// The bits of a scan up to the next marker, followed by zeros.
 pub(super) struct Bits<'a> {
     pub bytes: &'a [u8],
     pub at: usize,
-    /// The next bits, from the most significant one on.
+    /// The next bits, most significant first.
     bits: u64,
-    /// How many of them there are.
+    /// The number of bits.
     count: u32,
-    /// How many of them are not in the scan.
+    /// The number of zeros added after the end of the scan.
     added: u32,
     /// Restarts so far.
     restarts: u8,
@@ -96,7 +96,7 @@ impl<'a> Bits<'a> {
         Self { bytes, at: 0, bits: 0, count: 0, added: 0, restarts: 0 }
     }
 
-    /// Makes sure that there are 32 bits or more: a code and a value have 31 at most.
+    /// Makes at least 32 bits available: a code and its value have at most 31.
     #[inline]
     pub fn fill(&mut self) {
         if self.count >= 32 {
@@ -104,12 +104,12 @@ impl<'a> Bits<'a> {
         }
         if let Some(&next) = self.bytes.get(self.at..).and_then(|rest| rest.first_chunk::<8>()) {
             let next = u64::from_be_bytes(next);
-            // A byte of all ones is a marker, or stands for itself with a zero behind it.
+            // A byte of all ones starts a marker, or stands for itself if a zero follows.
             let inverted = !next;
             let zeros =
                 inverted.wrapping_sub(0x0101_0101_0101_0101) & !inverted & 0x8080_8080_8080_8080;
             if zeros == 0 {
-                // Bits beyond the whole bytes are those that will be added next: no harm in them.
+                // Bits beyond the whole bytes are harmless: the same bits are added next.
                 self.bits |= next >> self.count;
                 let whole = (64 - self.count) / 8;
                 self.at += whole as usize;
@@ -121,7 +121,7 @@ impl<'a> Bits<'a> {
     }
 
     fn fill_slowly(&mut self) {
-        // What was added beyond the whole bytes must not be added twice in another place.
+        // Bits beyond the whole bytes must not be added again in another place.
         self.bits &= !(u64::MAX.checked_shr(self.count).unwrap_or(0));
         while self.count <= 56 {
             let byte = match self.bytes.get(self.at) {
@@ -161,14 +161,14 @@ impl<'a> Bits<'a> {
         bits
     }
 
-    /// A number of so many bits, 1 to 15, whose upper half stands for positive ones.
+    /// A signed value of `size` bits, 1 to 15: the upper half of the codes are positive.
     #[inline]
     pub fn signed(&mut self, size: u32) -> i32 {
         let value = self.take(size) as i32;
         if value < 1 << (size - 1) { value - (1 << size) + 1 } else { value }
     }
 
-    /// By how much a constant differs from the one before.
+    /// The difference between a constant and the previous one.
     #[inline]
     pub fn difference(&mut self, codes: &Codes) -> Result<i32, Fault> {
         self.fill();
@@ -179,19 +179,19 @@ impl<'a> Bits<'a> {
         }
     }
 
-    /// How many blocks end here, this one included, after a code that gives the number's length.
+    /// The number of blocks that end here, including this one. A code has given the length of the number.
     #[inline]
     pub fn blocks_ended(&mut self, length: u32) -> u32 {
         let more = if length == 0 { 0 } else { self.take(length) as u32 };
         (1 << length) + more
     }
 
-    /// Whether bits were used that are not there.
+    /// Whether bits beyond the end of the scan were used.
     pub fn is_over(&self) -> bool {
         self.added > self.count
     }
 
-    /// Goes on behind the marker that says so.
+    /// Continues after the next restart marker.
     pub fn restart(&mut self) -> Result<(), Stop> {
         if self.is_over() {
             return Err(cut_off());
@@ -203,7 +203,7 @@ impl<'a> Bits<'a> {
             .take(16)
             .position(|two| two[0] == 0xFF && matches!(two[1], 0xD0..=0xD7));
         match marker {
-            // They are numbered, so that a missing one is noticed.
+            // Markers are numbered, which reveals a missing one.
             Some(offset) if rest[offset + 1] & 7 != self.restarts & 7 => {
                 return Err(broken("a restart is out of order"));
             }

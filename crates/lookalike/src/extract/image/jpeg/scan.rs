@@ -1,7 +1,7 @@
-//! How are the blocks of a scan read?
+//! Reads the blocks of a scan.
 //!
-//! Every bit of every scan is read, even of coefficients that are not kept: a file whose bits end too
-//! early, or do not make sense, is not an intact image.
+//! Every bit of every scan is read, even those of coefficients that are not kept: a file whose bits end
+//! too early or make no sense is not an intact image.
 
 use super::{
     Stop,
@@ -19,10 +19,10 @@ pub(super) struct Part {
     pub others: usize,
 }
 
-/// What a scan says of each block.
+/// What a scan holds of each block.
 #[derive(Clone, Copy)]
 pub(super) enum Content {
-    /// All coefficients, one after the other.
+    /// All coefficients, in order.
     Sequential,
     /// The upper bits of the constant; this many follow.
     ConstantFirst(u8),
@@ -30,7 +30,7 @@ pub(super) enum Content {
     ConstantNext(u8),
     /// The upper bits of the coefficients from one to another, both included.
     OthersFirst(u32, u32),
-    /// One more bit of them.
+    /// One more bit of each.
     OthersNext(u32, u32),
 }
 
@@ -49,7 +49,7 @@ struct PartCodes<'a> {
     down: usize,
     constants: &'a Codes,
     others: &'a Codes,
-    /// Made where most coefficients are passed over.
+    /// Present where most coefficients are skipped.
     skips: Option<Skips>,
 }
 
@@ -122,7 +122,7 @@ impl Scan<'_> {
         Ok(())
     }
 
-    /// Codes that the file does not give are unknown to whoever reads them.
+    /// Tables that the file lacks have no codes, so reading one is an error.
     fn part_codes<'a>(&'a self, frame: &Frame, none: &'a Codes) -> Vec<PartCodes<'a>> {
         let alone = self.parts.len() == 1;
         let codes = |part: &Part| {
@@ -156,7 +156,7 @@ trait ReadBlock {
         block: usize,
     ) -> Result<(), Fault>;
 
-    /// What was read up to here says nothing of what follows.
+    /// Forgets the state between blocks.
     fn restart(&mut self) {}
 }
 
@@ -166,7 +166,7 @@ struct ConstantFirst(u8);
 
 struct ConstantNext(u8);
 
-/// In the codes of progressive files, one code can end many blocks: so many are left.
+/// In progressive files, one code can end many blocks; `ended` of them are left.
 struct OthersFirst {
     from: u32,
     to: u32,
@@ -233,7 +233,7 @@ fn read_others<const SIDE: usize>(
     Ok(())
 }
 
-/// Passes over all coefficients from this one on.
+/// Skips all coefficients from this one on.
 fn pass_from(mut at: u32, bits: &mut Bits<'_>, others: &Codes) -> Result<(), Fault> {
     while at < 64 {
         bits.fill();
@@ -248,15 +248,15 @@ fn pass_from(mut at: u32, bits: &mut Bits<'_>, others: &Codes) -> Result<(), Fau
     if at > 64 { Err(Fault::RunsOver) } else { Ok(()) }
 }
 
-/// What the next bits of a scan say of coefficients that nobody wants: several codes at one look.
+/// Skips coefficients that are not needed: looks up several codes at once by the next bits.
 struct Skips(Box<[Skip; 1 << Self::LOOKED_UP]>);
 
-/// As many codes as start in some bits, with the values behind them.
+/// All codes that start in some bits, with the values after them.
 #[derive(Clone, Copy, Default)]
 struct Skip {
-    /// All bits of them; 0 if not even one code fits.
+    /// The number of their bits; 0 if not even one code fits.
     bits: u8,
-    /// Coefficients they stand for; with [`Skip::END`] if they end a block.
+    /// The number of coefficients they stand for; with [`Skip::END`] if they end a block.
     coefficients: u8,
 }
 
@@ -266,7 +266,7 @@ impl Skip {
     fn of(codes: &Codes, window: u64) -> Self {
         let mut skip = Self::default();
         while u32::from(skip.bits) < Skips::LOOKED_UP {
-            // Bits beyond the window are not known; a code must end within it.
+            // Bits beyond the window are unknown, so a code must end within it.
             let entry = codes.short[((window << skip.bits) >> (64 - LOOKED_UP)) as usize];
             let end = u32::from(skip.bits) + u32::from(entry >> 8);
             let (run, size) = (entry as u8 >> 4, entry as u8 & 15);
@@ -287,7 +287,7 @@ impl Skip {
 impl Skips {
     const LOOKED_UP: u32 = 12;
 
-    /// Worth its making if there are that many blocks.
+    /// The table pays off for at least this many blocks.
     const BLOCKS: usize = 1 << 13;
 
     fn of(codes: &Codes) -> Self {
@@ -298,7 +298,7 @@ impl Skips {
         Self(skips)
     }
 
-    /// Passes over all coefficients but the constant.
+    /// Skips all coefficients but the constant.
     #[inline]
     fn pass(&self, bits: &mut Bits<'_>, others: &Codes) -> Result<(), Fault> {
         let mut at = 1;
@@ -307,7 +307,7 @@ impl Skips {
             let Skip { bits: length, coefficients } = self.0[bits.peek(Self::LOOKED_UP) as usize];
             let after = at + u32::from(coefficients & !Skip::END);
             let ends = coefficients & Skip::END != 0;
-            // The last coefficient ends a block, too: what comes then is not of it.
+            // The last coefficient ends a block, too; later codes do not belong to it.
             if length == 0 || after > 64 - u32::from(ends) {
                 return pass_from(at, bits, others);
             }
@@ -394,7 +394,7 @@ impl ReadBlock for OthersFirst {
 }
 
 impl ReadBlock for OthersNext {
-    /// T.81, G.1.2.3: coefficients that are not zero have a bit each, wherever they are passed.
+    /// T.81, G.1.2.3: each coefficient that is not zero has a bit wherever it is skipped.
     fn read(
         &mut self,
         bits: &mut Bits<'_>,
@@ -430,7 +430,7 @@ impl ReadBlock for OthersNext {
                 at += 1;
             }
             if at > self.to {
-                // Nothing is left for the coefficient, or for the last of sixteen zeros.
+                // There is no room for the coefficient, or for the last of sixteen zeros.
                 return Err(Fault::RunsOver);
             }
             *set |= u64::from(size) << at;
