@@ -121,6 +121,10 @@ pub struct IndexAddArgs {
     #[arg(long, value_name = "S", value_parser = similarity, requires = "skip_near", conflicts_with = "level")]
     pub similarity: Option<Similarity>,
 
+    /// With --skip-near: also compare images that are rotated by 90, 180 or 270 degrees or mirrored
+    #[arg(long, requires = "skip_near")]
+    pub orientations: bool,
+
     #[command(flatten)]
     pub output: OutputArgs,
 

@@ -17,10 +17,10 @@ use lookalike::{
 use serde_json::{Value, json};
 
 use super::{
-    count, exit_code, finish, left, make, nothing_read, open, silent, summary, what, widest_images,
+    count, exit_code, finish, left, make, nothing_read, open, silent, summary, what,
 };
 use crate::{
-    args::{IndexAddArgs, VerifyArgs},
+    args::{ImageArgs, IndexAddArgs, VerifyArgs},
     config::Work,
     host::{Console, Host},
     kinds::Chosen,
@@ -40,7 +40,7 @@ pub fn run(args: IndexAddArgs, host: &Host, registry: &Registry) -> Result<ExitC
     check_places([args.output.place()], inputs.chain([args.folder.as_path()]))?;
     let collection = open_or_create(&args, &work, console, registry)?;
     let mut skipped = Skipped::unless(args.rows.strict);
-    let images = widest_images(&collection);
+    let images = ImageArgs { orientations: args.orientations, matching: args.make.matching };
     let (level, similarity) = (args.level, args.similarity);
     let verify = VerifyArgs { level, similarity, ..VerifyArgs::default() };
     let chosen = Chosen::of_collection(registry, &collection, &verify, images, args.distance)?;
