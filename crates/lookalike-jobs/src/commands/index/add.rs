@@ -281,7 +281,9 @@ impl Adding<'_> {
                 self.done.conflict.push(&item.name, CONFLICT);
             }
             Added::Near { matches } => {
-                near = json!(matches[0].id);
+                // The one that `dedup --keep first` would keep.
+                let first = matches.iter().min_by_key(|found| found.sequence);
+                near = json!(first.map(|found| &found.id));
             }
             Added::Unfit { reason: why } => {
                 reason = json!(why);
