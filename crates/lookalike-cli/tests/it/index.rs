@@ -264,7 +264,7 @@ fn a_model_for_images_is_part_of_the_recipe() {
 fn on_a_disk(folder: &Folder, options: &str, script: &str) -> Option<crate::run::Ran> {
     fs::create_dir_all(folder.path("disk")).unwrap();
     let script = format!(
-        "mount -t tmpfs -o {options} none disk || exit 99; {script}; code=$?; umount disk; exit $code"
+        "mount -t tmpfs -o {options} none disk || exit 99; ({script}); code=$?; umount disk; exit $code"
     );
     // Root may mount; others may in a world of their own, on most systems.
     let worlds =
