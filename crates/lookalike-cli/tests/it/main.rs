@@ -1,4 +1,4 @@
-//! Runs the real binary on small data; each test looks at exit code, stdout and stderr together.
+//! Runs the real binary on small data; snapshots have exit code, stdout and stderr together.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
 mod acting;
