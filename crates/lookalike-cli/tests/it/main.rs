@@ -9,6 +9,7 @@ mod compare;
 mod dedup;
 mod dedup_prints;
 mod hash;
+mod help;
 mod image_files;
 mod images;
 mod index;
