@@ -16,9 +16,7 @@ use lookalike::{
 };
 use serde_json::{Value, json};
 
-use super::{
-    count, exit_code, finish, left, make, nothing_read, open, silent, summary, what,
-};
+use super::{count, exit_code, finish, left, make, nothing_read, open, silent, summary, what};
 use crate::{
     args::{ImageArgs, IndexAddArgs, VerifyArgs},
     config::Work,
