@@ -4,7 +4,7 @@ use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 
 use lookalike::{Closeness, kind::Input, search::AlikePair};
 use lookalike_jobs::{
-    Given, Host, Id, Make, RawText, Silent,
+    CallerOptions, Host, Id, Make, RawText, Silent,
     options::{CommandOption, OptionValue, options_of},
 };
 use pyo3::{
@@ -23,7 +23,7 @@ use crate::{
 /// What `dedup` decided.
 #[pyclass(frozen, module = "lookalike._native")]
 pub struct Answer {
-    inner: lookalike_jobs::Answer,
+    inner: lookalike_jobs::DedupResult,
 }
 
 /// Functions of the user's that make items: a recipe, the functions, and what they are called with
@@ -75,11 +75,11 @@ pub fn dedup(
         let on_beat = || stop.check();
         let make = making.as_ref().map(Making::function);
         let make = make.as_ref().map(|make| make as Make<'_>);
-        let host = Host::new(Silent, lookalike_cli::places(), "python".to_owned());
+        let host = Host::new(Silent, lookalike_cli::folders(), "python".to_owned());
         lookalike_jobs::dedup(
             inputs,
             options,
-            Given { rows, against, on_beat: &on_beat, make },
+            CallerOptions { rows, against, on_progress: &on_beat, custom_digester: make },
             &host,
         )
     })?;

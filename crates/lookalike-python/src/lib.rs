@@ -43,7 +43,7 @@ mod native {
     /// Damaged files may make decoders panic; jobs catch that and name the file.
     #[pymodule_init]
     fn init(_module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
-        lookalike_cli::keep_panics_quiet();
+        lookalike_cli::silence_caught_panics();
         Ok(())
     }
 

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::files::{folder_of, sync_folder};
 use crate::{
-    host::{Host, Places},
+    host::{Folders, Host},
     report::{Partial, json_line},
     source::{path_of_text, path_text},
 };
@@ -91,7 +91,7 @@ impl Journal {
         let id = format!("{}-{}-{}", now.strftime("%Y%m%d-%H%M%S"), std::process::id(), anything());
         let path = match path {
             Some(path) => std::path::absolute(path)?,
-            None => usual_folder(&host.places)?.join(format!("{id}.jsonl")),
+            None => usual_folder(&host.folders)?.join(format!("{id}.jsonl")),
         };
         let make = || Ok((File::create_new(&path)?, path.clone()));
         let made = host.partials.create(make, |(_, path): &(File, PathBuf)| path);
@@ -167,8 +167,8 @@ impl Drop for Journal {
 }
 
 /// Journals are kept with what the user's programs remember.
-fn usual_folder(places: &Places) -> Result<PathBuf> {
-    let folder = journals(places).ok_or_else(|| {
+fn usual_folder(folders: &Folders) -> Result<PathBuf> {
+    let folder = journals(folders).ok_or_else(|| {
         anyhow!("there is no HOME to keep the journal in; name a file with --journal")
     })?;
     fs::create_dir_all(&folder).with_context(|| {
@@ -180,13 +180,13 @@ fn usual_folder(places: &Places) -> Result<PathBuf> {
     Ok(folder)
 }
 
-fn journals(places: &Places) -> Option<PathBuf> {
-    Some(places.state.as_ref()?.join("journals"))
+fn journals(folders: &Folders) -> Option<PathBuf> {
+    Some(folders.state.as_ref()?.join("journals"))
 }
 
 /// The journals in the usual place, oldest first.
-pub fn kept(places: &Places) -> Vec<PathBuf> {
-    let entries = journals(places).and_then(|folder| folder.read_dir().ok());
+pub fn kept(folders: &Folders) -> Vec<PathBuf> {
+    let entries = journals(folders).and_then(|folder| folder.read_dir().ok());
     let paths = entries.into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
     let mut paths: Vec<_> =
         paths.filter(|path| path.extension() == Some("jsonl".as_ref())).collect();

@@ -48,7 +48,7 @@ impl RunLock {
     /// something within or around it.
     pub fn take(paths: &[PathBuf], host: &Host) -> Result<Self> {
         let trees: Vec<_> = paths.iter().map(|path| Tree::of(path)).collect();
-        let Some(folder) = host.places.state.as_ref().map(|state| state.join("acting")) else {
+        let Some(folder) = host.folders.state.as_ref().map(|state| state.join("acting")) else {
             return Ok(Self { _held: None });
         };
         // A place that cannot be written or locked keeps nobody from acting.

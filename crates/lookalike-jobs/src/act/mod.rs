@@ -142,7 +142,7 @@ struct Intent<'a> {
 impl<'a> Actor<'a> {
     pub fn new(deed: &'a Deed, reread: Reread<'a>, host: &'a Host) -> Result<Self> {
         let trash = match deed {
-            Deed::Trash => Some(Trash::open(&host.places)?),
+            Deed::Trash => Some(Trash::open(&host.folders)?),
             _ => None,
         };
         Ok(Self {

@@ -12,7 +12,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::host::Places;
+use crate::host::Folders;
 
 use super::files::{exists, folder_of, rename_new};
 
@@ -40,8 +40,8 @@ pub struct Place {
 #[cfg(unix)]
 impl Trash {
     /// The trash of this user. It is made when something is put there.
-    pub fn open(places: &Places) -> io::Result<Self> {
-        let data = places.data.as_ref();
+    pub fn open(folders: &Folders) -> io::Result<Self> {
+        let data = folders.data.as_ref();
         let home =
             data.ok_or_else(|| io::Error::other("there is no HOME for the trash to be in"))?;
         Self::at(home.join("Trash"))

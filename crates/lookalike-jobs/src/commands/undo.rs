@@ -1,4 +1,4 @@
-//! `lookalike undo`: can what was done to files be taken back?
+//! `lookalike undo`: restores files that dedup acted on.
 
 use std::process::ExitCode;
 
@@ -17,28 +17,27 @@ pub fn run(args: UndoArgs, host: &Host) -> Result<ExitCode> {
     let Some(path) = &args.journal else { return list(console) };
     let Undone { back, as_it_was, left } = Undo::open(path, host)?.run(args.dry_run);
     for what in &left {
-        console.say(&format!("left {}", visible(what)));
+        console.message(&format!("not restored: {}", visible(what)));
     }
     if !console.quiet {
         let would = if args.dry_run { "would be " } else { "" };
-        let mut words = vec![format!("{} {would}brought back", counted(back, "file"))];
+        let mut words = vec![format!("{} {would}restored", counted(back, "file"))];
         if as_it_was > 0 {
-            words.push(format!("{} as before", grouped(as_it_was)));
+            words.push(format!("{} already in place", grouped(as_it_was)));
         }
         if !left.is_empty() {
-            words.push(format!("{} left as they are", grouped(left.len() as u64)));
+            words.push(format!("{} not restored", grouped(left.len() as u64)));
         }
-        console.say(&words.join("; "));
+        console.message(&words.join("; "));
     }
     Ok(if left.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(2) })
 }
 
-/// The journals in the usual place, one a line: path, what was done, to how many files.
+/// Prints the journals in the default folder, one per line: path, action, number of files.
 fn list(console: Console<'_>) -> Result<ExitCode> {
-    let paths = kept_journals(&console.host.places);
+    let paths = kept_journals(&console.host.folders);
     if paths.is_empty() {
-        console
-            .note("there are no journals; dedup --move, --link, --trash and --delete write them");
+        console.note("no journals found; dedup --move, --link, --trash and --delete write them");
     }
     let mut lines = String::new();
     for path in &paths {

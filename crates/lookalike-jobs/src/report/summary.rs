@@ -40,7 +40,7 @@ impl Summary<'_> {
     fn say_as(&self, console: Console<'_>, words: fn(&Self) -> String) {
         self.skipped.lines().for_each(|line| console.note(&line));
         match console.json {
-            true => console.say(&self.json()),
+            true => console.message(&self.json()),
             false => console.note(&words(self)),
         }
     }

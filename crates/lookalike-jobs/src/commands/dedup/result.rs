@@ -1,4 +1,4 @@
-//! What does a program get that asks, instead of a person? All that was decided, and nothing said.
+//! The result of `dedup` for a program: the decision, with nothing printed.
 
 use std::{borrow::Cow, ops::ControlFlow};
 
@@ -20,38 +20,38 @@ use crate::{
     source::{self, Make},
 };
 
-/// What a program hands over besides arguments, and hears while it waits.
-pub struct Given<'a> {
-    /// Rows instead of the input files, whose name they take.
+/// What a calling program passes besides arguments.
+pub struct CallerOptions<'a> {
+    /// Rows to read instead of the input files, whose name they take.
     pub rows: Option<Vec<RecordBatch>>,
-    /// Rows instead of the file of `--against`.
+    /// Rows to read instead of the file of `--against`.
     pub against: Option<Vec<RecordBatch>>,
-    /// Called now and then, from any thread. If it unwinds, so does the run: the way to stop it.
-    pub on_beat: &'a (dyn Fn() + Sync),
-    /// Makes items of texts in the recipe's stead.
-    pub make: Option<Make<'a>>,
+    /// Called regularly, from any thread; may unwind to stop the run.
+    pub on_progress: &'a (dyn Fn() + Sync),
+    /// Replaces the features of the recipe.
+    pub custom_digester: Option<Make<'a>>,
 }
 
-impl Default for Given<'_> {
+impl Default for CallerOptions<'_> {
     fn default() -> Self {
-        Self { rows: None, against: None, on_beat: &|| {}, make: None }
+        Self { rows: None, against: None, on_progress: &|| {}, custom_digester: None }
     }
 }
 
-/// What `dedup` decided. Items go by number, in the order they were read: first those that could
-/// go, then those of `--against`.
-pub struct Answer {
-    /// How many items could go.
+/// The result of `dedup`. Items are numbered in reading order: first those of the inputs, then those
+/// of `--against`.
+pub struct DedupResult {
+    /// The number of items that may be removed.
     pub items: usize,
-    /// What goes, and for what.
+    /// The groups: kept items, and the items removed for them.
     pub groups: Groups,
-    /// The rows of the items that could go, from 0, if rows were handed over: some rows are no items.
+    /// If rows were passed, the row of each item of the inputs, from 0: not every row is an item.
     pub rows: Vec<u32>,
     /// The closing summary, as one JSON object.
     pub summary: String,
-    /// What was skipped, a line each.
+    /// What was skipped, one line each.
     pub skipped: Vec<String>,
-    /// Why what is kept was not, or would not be, written.
+    /// Why the kept items were not, or would not be, written.
     pub refused: Option<anyhow::Error>,
     outcome: Outcome,
     is_against: bool,
@@ -61,21 +61,26 @@ pub struct Answer {
 /// The name of an item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Id {
-    /// A number that the input gives, or of a line, from 1.
+    /// A number given by the input, or the number of a line, from 1.
     Number(u64),
-    /// A text that the input gives, or the name of a file.
+    /// A text given by the input, or the path of a file.
     Text(String),
-    /// A row without a name of its own, from 1.
+    /// The number of a row without an id, from 1.
     Row(u64),
 }
 
-impl Answer {
+impl DedupResult {
     /// Runs `dedup`.
-    pub fn of(args: DedupArgs, given: Given<'_>, host: &Host, registry: &Registry) -> Result<Self> {
+    pub fn run(
+        args: DedupArgs,
+        caller: CallerOptions<'_>,
+        host: &Host,
+        registry: &Registry,
+    ) -> Result<Self> {
         let console = Console::new(host, args.messages);
-        let done = DedupRun::of(args, given, console, registry)?;
-        let summary = done.summary().json();
-        let DedupRun { args, mut outcome, skipped, allowed, work, .. } = done;
+        let run = DedupRun::new(args, caller, console, registry)?;
+        let summary = run.summary().json();
+        let DedupRun { args, mut outcome, skipped, allowed, work, .. } = run;
         Ok(Self {
             items: outcome.own,
             groups: std::mem::take(&mut outcome.decision.groups),
@@ -89,20 +94,21 @@ impl Answer {
         })
     }
 
-    /// All alike pairs; with `--against`, those of an item and one of the others. If they were not
-    /// listed, they are looked for now. `on_beat` is called now and then, and may unwind to stop it.
-    pub fn pairs(&self, on_beat: &(dyn Fn() + Sync)) -> Result<Cow<'_, AlikePairs>> {
-        let Outcome { pairs, chosen, looking, digests, .. } = &self.outcome;
+    /// All matching pairs; with `--against`, those of an item and one of the others. Searches for
+    /// them if they were not listed. `on_progress` is called regularly, and may unwind to stop the
+    /// search.
+    pub fn pairs(&self, on_progress: &(dyn Fn() + Sync)) -> Result<Cow<'_, AlikePairs>> {
+        let Outcome { pairs, selected, looking, digests, .. } = &self.outcome;
         if let Some(pairs) = pairs {
             return Ok(Cow::Borrowed(pairs));
         }
         let watch = |_| {
-            on_beat();
+            on_progress();
             ControlFlow::Continue(())
         };
         self.work.on_threads(|| {
             let resources = self.work.resources(&watch);
-            let pairs = Search::new(&*chosen.kind, looking, &resources).pairs(digests)?.pairs;
+            let pairs = Search::new(&*selected.kind, looking, &resources).pairs(digests)?.pairs;
             Ok(Cow::Owned(if self.is_against { pairs.crossing(self.items)? } else { pairs }))
         })
     }
@@ -117,7 +123,7 @@ impl Answer {
         }
     }
 
-    /// The items that stay, in order.
+    /// The kept items, in order.
     pub fn kept(&self) -> impl Iterator<Item = u32> + '_ {
         let mut removed = vec![false; self.items];
         for Group { members, .. } in &self.groups {

@@ -1,5 +1,4 @@
-//! What is done to the files that go? Finds the files of a decision, and has them moved, linked, put in
-//! the trash or deleted.
+//! Acts on removed files: finds the files of a decision, and moves, links, trashes or deletes them.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -22,70 +21,73 @@ use crate::{
     source::{Digest, SeenFile, Sidecars, Stamp, path_text},
 };
 
-/// How many files that are left as they are are listed.
-const LISTED: usize = 20;
+/// The number of skipped files that are listed.
+const MAX_LISTED: usize = 20;
 
-/// An act that was asked for and can be done.
-pub struct Acting {
+/// An action that was requested and can be done.
+pub struct PendingAction {
     deed: Deed,
     /// None for a dry run.
     journal: Option<Journal>,
 }
 
-/// What was done, and where it is written down.
-pub struct Acts {
+/// What was done, and the journal that records it.
+pub struct ActionResult {
     deed: Deed,
     acted: Acted,
     journal: Option<PathBuf>,
     dry_run: bool,
 }
 
-/// Files that may be acted on: nobody else acts there, and nothing is put aside by a stopped run.
-pub struct Secured {
+/// The lock on all inputs of an acting run. Files that a stopped run had set aside are restored.
+pub struct InputLock {
     _lock: RunLock,
-    /// What a stopped run had put aside and cannot be put back.
+    /// Files that a stopped run had set aside and that cannot be restored.
     left: Vec<Left>,
 }
 
-/// Keeps other runs out, and brings back what stopped ones had put aside, so that it is read. None if
-/// nothing will be acted on.
-pub fn secure(args: &DedupArgs, console: Console<'_>) -> Result<Option<Secured>> {
-    if deed(&args.act).is_none() || args.dry_run {
-        return Ok(None);
+impl InputLock {
+    /// Locks the inputs, and restores what stopped runs had set aside, so that it is read. None if
+    /// nothing will be acted on.
+    pub fn take(args: &DedupArgs, console: Console<'_>) -> Result<Option<Self>> {
+        if deed(&args.act).is_none() || args.dry_run {
+            return Ok(None);
+        }
+        let lock = RunLock::take(&trees(args), console.host)?;
+        let searched: Vec<_> = searched(args).cloned().collect();
+        let mut left = Vec::new();
+        for Recovered { claimed, home, settled } in recover(&searched, args.rows.follow_links) {
+            let claimed = path_text(&claimed);
+            let why = match settled {
+                Ok(Settled::Back | Settled::Done) => {
+                    let path = visible(&path_text(&home)).into_owned();
+                    console
+                        .note(&format!("note: restored {path}, which a stopped run had set aside"));
+                    continue;
+                }
+                Ok(Settled::Taken) => format!(
+                    "a stopped run set another file of this name aside as {claimed}; move it to \
+                     where it belongs"
+                ),
+                Err(error) => format!("a stopped run set it aside as {claimed}: {error}"),
+            };
+            left.push(Left { path: home, why, failed: true });
+        }
+        Ok(Some(Self { _lock: lock, left }))
     }
-    let lock = RunLock::take(&trees(args), console.host)?;
-    let searched: Vec<_> = searched(args).cloned().collect();
-    let mut left = Vec::new();
-    for Recovered { claimed, home, settled } in recover(&searched, args.rows.follow_links) {
-        let claimed = path_text(&claimed);
-        let why = match settled {
-            Ok(Settled::Back | Settled::Done) => {
-                let path = visible(&path_text(&home)).into_owned();
-                console.note(&format!("note: restored {path}, which a stopped run had put aside"));
-                continue;
-            }
-            Ok(Settled::Taken) => format!(
-                "a stopped run had put aside another file of this name as {claimed}; move it to \
-                 where it belongs"
-            ),
-            Err(error) => format!("a stopped run had put it aside as {claimed}: {error}"),
-        };
-        left.push(Left { path: home, why, failed: true });
-    }
-    Ok(Some(Secured { _lock: lock, left }))
 }
 
 fn searched(args: &DedupArgs) -> impl Iterator<Item = &PathBuf> {
     args.inputs.iter().chain(&args.against)
 }
 
-/// Everything that may be looked at and acted on.
+/// The folders and files that the run may read and act on.
 fn trees(args: &DedupArgs) -> Vec<PathBuf> {
     let paths = searched(args).chain(&args.act.move_to);
     paths.map(|path| resolve(path).unwrap_or_else(|_| path.clone())).collect()
 }
 
-/// What was asked for, if anything.
+/// The requested action.
 pub fn deed(args: &ActArgs) -> Option<Deed> {
     match args {
         ActArgs { move_to: Some(folder), .. } => Some(Deed::Move(folder.clone())),
@@ -96,18 +98,20 @@ pub fn deed(args: &ActArgs) -> Option<Deed> {
     }
 }
 
-impl Acting {
-    /// Looks whether all inputs are files, and opens the journal. `no_file` is an input that holds
-    /// rows, of those that are searched and of the others.
+impl PendingAction {
+    /// Checks that all inputs are files, and opens the journal. `no_file` names an input that is not
+    /// a file, among the inputs and in the set of `--against`.
     pub fn open(args: &DedupArgs, no_file: [Option<&str>; 2], host: &Host) -> Result<Option<Self>> {
         let Some(deed) = deed(&args.act) else { return Ok(None) };
         let name = deed.name();
         if let Some(input) = no_file[0] {
-            bail!("--{name} acts on files, and {input} holds rows; -o KEPT writes what is kept");
+            bail!(
+                "--{name} acts on files, but {input} holds rows; use -o KEPT to write what is kept"
+            );
         }
         if let Some(input) = no_file[1] {
             bail!(
-                "--{name} checks the files that stay, and {input} is none; give files to --against"
+                "--{name} checks the kept files, but {input} is not a file; name files in --against"
             );
         }
         if let Deed::Move(folder) = &deed {
@@ -120,31 +124,31 @@ impl Acting {
         Ok(Some(Self { deed, journal }))
     }
 
-    /// Acts on everything that goes. `file` is the file of an item, `reread` how such a file is read;
-    /// `images`: sidecars go with them.
+    /// Acts on all removed files. `file` returns the file of an item, `reread` reads it again;
+    /// `have_sidecars`: sidecars follow their images.
     pub fn run<'a>(
         self,
         groups: &Groups,
         file: &dyn Fn(u32) -> Option<SeenFile<'a>>,
         reread: Reread<'_>,
-        images: bool,
+        have_sidecars: bool,
         console: Console<'_>,
-    ) -> Result<Acts> {
+    ) -> Result<ActionResult> {
         let Self { deed, journal } = self;
         let mut unequal = Vec::new();
         let going = groups
             .iter()
             .map(|group| match deed {
-                Deed::Link => equal_ones(group, file, &mut unequal),
-                _ => all(group, file),
+                Deed::Link => equal_members(group, file, &mut unequal),
+                _ => all_members(group, file),
             })
             .collect::<Option<Vec<_>>>()
             .context("a file that was read is not known any more")?
             .concat();
         let sidecars = match deed {
-            // A linked image still has its name, and so its sidecar.
+            // A linked image keeps its name, and so its sidecar.
             Deed::Link => HashMap::new(),
-            _ if images => sidecars(&going),
+            _ if have_sidecars => sidecars(&going),
             _ => HashMap::new(),
         };
         let going: Vec<_> =
@@ -157,7 +161,7 @@ impl Acting {
             Some(mut journal) => (actor.act(&going, &mut journal)?, journal.finish()?),
         };
         acted.left.append(&mut unequal);
-        Ok(Acts { deed, acted, journal, dry_run })
+        Ok(ActionResult { deed, acted, journal, dry_run })
     }
 }
 
@@ -168,16 +172,19 @@ fn rehearse(actor: Actor<'_>, going: &[Going<'_>], console: Console<'_>) -> Resu
     Ok(acted)
 }
 
-/// Everything in a group goes, for its keeper.
-fn all<'a>(group: &Group, file: &dyn Fn(u32) -> Option<SeenFile<'a>>) -> Option<Vec<Going<'a>>> {
+/// All members of a group, to be removed for its keeper.
+fn all_members<'a>(
+    group: &Group,
+    file: &dyn Fn(u32) -> Option<SeenFile<'a>>,
+) -> Option<Vec<Going<'a>>> {
     let keep = file(group.keep)?;
     let going = |item| Some(Going { file: file(item)?, keep, with: None });
     group.members.iter().map(|member| going(member.item)).collect()
 }
 
-/// As [`all`], but each for the first of the group that says the same. What says something of its own
-/// is left.
-fn equal_ones<'a>(
+/// As [`all_members`], but each for the first file of the group with the same content. Files of other
+/// content stay.
+fn equal_members<'a>(
     group: &Group,
     file: &dyn Fn(u32) -> Option<SeenFile<'a>>,
     left: &mut Vec<Left>,
@@ -191,17 +198,17 @@ fn equal_ones<'a>(
             Some(&keep) => going.push(Going { file, keep, with: None }),
             None => {
                 firsts.insert(file.digest, file);
-                let why = format!("is alike {}, but not equal", path_text(keeper.path));
+                let why = format!("matches {}, but is not equal to it", path_text(keeper.path));
                 left.push(Left { path: file.path.to_owned(), why, failed: false });
             }
         }
     }
-    // Those for one file follow each other, so that it is looked at once.
+    // Sorted by keeper, so that each keeper is checked once.
     going.sort_by_key(|going| going.keep.path);
     Some(going)
 }
 
-/// A file that goes with an image.
+/// A file that follows its image.
 struct Sidecar {
     path: PathBuf,
     relative: PathBuf,
@@ -209,7 +216,7 @@ struct Sidecar {
     digest: Digest,
 }
 
-/// The sidecars of all images that go, by the path of the image; each once.
+/// The sidecars of all removed images, by the path of the image; each once.
 fn sidecars(going: &[Going<'_>]) -> HashMap<PathBuf, Vec<Sidecar>> {
     let names = |going: &Going<'_>| {
         [going.file.path.to_owned()].into_iter().chain(going.file.links.to_vec())
@@ -232,7 +239,7 @@ fn sidecars(going: &[Going<'_>]) -> HashMap<PathBuf, Vec<Sidecar>> {
 }
 
 impl Sidecar {
-    /// None if it cannot be read: then it stays.
+    /// None if it cannot be read; then it stays.
     fn look(path: &Path, image: &Path) -> Option<Self> {
         let stamp = Stamp::of(&path.symlink_metadata().ok()?);
         let digest = Digest::of_file(path).ok()?;
@@ -241,7 +248,7 @@ impl Sidecar {
     }
 }
 
-/// A file that goes, and then what goes with it.
+/// A removed file, followed by its sidecars.
 fn with_sidecars<'a>(
     image: Going<'a>,
     sidecars: &'a HashMap<PathBuf, Vec<Sidecar>>,
@@ -255,18 +262,18 @@ fn with_sidecars<'a>(
     [image].into_iter().chain(own.iter().map(going))
 }
 
-/// A folder within those that are searched would be searched the next time.
+/// Rejects a target inside an input, which the next run would search.
 fn check_target(folder: &Path, inputs: &[PathBuf]) -> Result<()> {
     let name = path_text(folder);
     if folder.exists() {
-        ensure!(folder.is_dir(), "--move {name}: is a file; name a folder");
+        ensure!(folder.is_dir(), "--move {name}: this is a file; name a folder");
     }
     let resolved = resolve(folder)?;
     for input in inputs {
         let within = input.canonicalize().is_ok_and(|input| resolved.starts_with(input));
         ensure!(
             !within,
-            "--move {name}: lies within {}, where the next run would find what was moved; \
+            "--move {name}: this folder is inside {}, where the next run would find the moved files; \
              choose a folder outside",
             path_text(input)
         );
@@ -274,32 +281,33 @@ fn check_target(folder: &Path, inputs: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-impl Acts {
-    /// What was left as it was before this run read anything.
-    pub fn add_left(&mut self, secured: Secured) {
-        self.acted.left.extend(secured.left);
+impl ActionResult {
+    /// Adds the files that could not be restored before the run.
+    pub fn add_left(&mut self, lock: InputLock) {
+        self.acted.left.extend(lock.left);
     }
 
-    /// What should have been acted on, and could not be.
+    /// Fails if a file could not be acted on.
     pub fn check(&self) -> Result<()> {
         let mut failed = self.acted.left.iter().filter(|left| left.failed);
         let Some(Left { path, why, .. }) = failed.next() else { return Ok(()) };
         let (files, past) = (counted(1 + failed.count() as u64, "file"), self.deed.past());
-        bail!("{files} could not be {past}; the first, {}: {why}", path_text(path))
+        bail!("{files} could not be {past}; the first is {}: {why}", path_text(path))
     }
 
-    /// Lists what was left as it is.
+    /// Lists the files that were not acted on.
     pub fn list_left(&self, console: Console<'_>) {
         let left = &self.acted.left;
-        for left in left.iter().take(LISTED) {
+        for left in left.iter().take(MAX_LISTED) {
             console.note(&format!(
-                "left {}: {}",
+                "{}: {}; not {}",
                 visible(&path_text(&left.path)),
-                visible(&left.why)
+                visible(&left.why),
+                self.deed.past()
             ));
         }
-        if left.len() > LISTED {
-            console.note(&format!("and {} more", grouped((left.len() - LISTED) as u64)));
+        if left.len() > MAX_LISTED {
+            console.note(&format!("... and {} more", grouped((left.len() - MAX_LISTED) as u64)));
         }
     }
 
@@ -315,16 +323,12 @@ impl Acts {
             Figure { name: "acted_bytes", value: json!(acted.bytes), words: None },
         ];
         let left = acted.left.len() as u64;
-        let words = match left {
-            0 => None,
-            1 => Some("1 file as it is".to_owned()),
-            _ => Some(format!("{} as they are", counted(left, "file"))),
-        };
+        let words = (left > 0).then(|| format!("{} unchanged", counted(left, "file")));
         figures.push(Figure { name: "left", value: json!(left), words });
         let path = journal.as_deref().map(path_text);
         let words = path.as_ref().map(|path| match deed {
             Deed::Delete => visible(path).into_owned(),
-            _ => format!("lookalike undo {} takes this back", visible(path)),
+            _ => format!("to undo: lookalike undo {}", visible(path)),
         });
         figures.push(Figure { name: "journal", value: json!(path), words });
         figures
