@@ -1,5 +1,5 @@
-//! Signals such as Ctrl-C: before the process ends, incomplete outputs are removed and files that were
-//! set aside are put back.
+//! Signals such as Ctrl-C: before the process ends, incomplete outputs are removed and files that
+//! were set aside are put back.
 
 use lookalike_jobs::Partials;
 

@@ -263,8 +263,8 @@ pub struct ActArgs {
 /// Undo what dedup did to files: restore moved and trashed files, and turn links back into files.
 ///
 /// JOURNAL is the file that dedup --move, --link or --trash wrote. Nothing created since is
-/// overwritten; files that cannot be restored are listed, and the exit code is 2. Undoing twice does
-/// no harm. Without JOURNAL, lists the journals.
+/// overwritten; files that cannot be restored are listed, and the exit code is 2. Undoing twice
+/// does no harm. Without JOURNAL, lists the journals.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -484,8 +484,8 @@ pub struct CompareArgs {
 ///
 /// Images are read from files and folders and recognized by content. Texts are read from folders,
 /// files, tables (.jsonl, .csv, .tsv, .parquet), web archives (.warc) or lines (--lines). Input may
-/// be compressed with gzip, zstd, bzip2 or xz. Files are named by their path, rows by their id field
-/// or file:row, lines by their number, pages of a web archive by their address.
+/// be compressed with gzip, zstd, bzip2 or xz. Files are named by their path, rows by their id
+/// field or file:row, lines by their number, pages of a web archive by their address.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -636,9 +636,10 @@ pub struct BenchPairsArgs {
 }
 
 /// How an item becomes a fingerprint: a recipe, and changes to it.
-#[derive(clap::Args, Clone)]
+#[derive(clap::Args, Clone, Default, PartialEq, Eq)]
 pub struct RecipeArgs {
-    /// Recipe to start from; lookalike recipes lists them [default: words for texts, pdq for images]
+    /// Recipe to start from; lookalike recipes lists them [default: words for texts, pdq for
+    /// images]
     #[arg(long, value_name = "NAME")]
     pub recipe: Option<String>,
 
@@ -689,16 +690,7 @@ impl RecipeArgs {
 
     /// Whether no option was given.
     pub fn is_default(&self) -> bool {
-        let Self { recipe, features, stop_words, weights, model, top, hash, seed, bits } = self;
-        recipe.is_none()
-            && features.is_none()
-            && stop_words.is_none()
-            && weights.is_none()
-            && model.is_none()
-            && top.is_none()
-            && hash.is_none()
-            && seed.is_none()
-            && bits.is_none()
+        *self == Self::default()
     }
 }
 
@@ -786,7 +778,7 @@ pub struct SearchArgs {
     pub work: WorkArgs,
 }
 
-/// The resources of a run. They never change the answer.
+/// What a run works with: threads, memory, folders. They never change the answer.
 #[derive(clap::Args, Clone, Default)]
 pub struct WorkArgs {
     /// Number of threads [default: all cores]
@@ -807,7 +799,7 @@ pub struct WorkArgs {
 }
 
 /// What two items must have in common besides fingerprints within the distance.
-#[derive(clap::Args, Default)]
+#[derive(clap::Args, Clone, Copy, Default)]
 pub struct VerifyArgs {
     /// Loosest level of a match: copy, near or similar; for images with --match partial also part.
     /// By default, items are removed at near for texts (similarity 0.6) and copy for images (31 of
@@ -836,7 +828,7 @@ pub struct VerifyArgs {
     #[arg(long)]
     pub exact: bool,
 
-    /// Find at least this share of the text pairs at the threshold, in less time: 0.99
+    /// Find at least this share of the text pairs at the threshold, such as 0.99, in less time
     #[arg(long, value_name = "R", conflicts_with = "exact", value_parser = recall)]
     pub recall: Option<f64>,
 }

@@ -22,7 +22,7 @@ pub const NO_PROGRESS: OnProgress<'static> = &|_| ControlFlow::Continue(());
 /// Called with the fraction of a search that is done; may stop it.
 pub type OnProgress<'a> = &'a (dyn Fn(f64) -> ControlFlow<()> + Sync);
 
-/// The resources of a run.
+/// What a run works with: threads, memory, folders.
 #[derive(Clone)]
 pub struct Work {
     pub memory: Option<u64>,

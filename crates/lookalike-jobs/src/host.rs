@@ -1,8 +1,8 @@
 //! What a front end provides to jobs: where messages and data go, which folders to use, and what to
 //! clean up if the process is stopped.
 //!
-//! Jobs print nothing and read no environment. A front end creates one [`Host`] per process; each job
-//! uses it through a [`Console`], which knows whether the user asked for silence.
+//! Jobs print nothing and read no environment. A front end creates one [`Host`] per process; each
+//! job uses it through a [`Console`], which knows whether the user asked for silence.
 
 use std::{
     io::{self, Write},

@@ -27,7 +27,7 @@ pub struct SelectedKind {
 #[derive(Clone, Copy)]
 pub struct CompareOptions<'a> {
     pub recipe: &'a RecipeArgs,
-    pub verify: &'a VerifyArgs,
+    pub verify: VerifyArgs,
     pub images: ImageArgs,
     pub distance: Option<Radius>,
     pub blocks: Option<u32>,
@@ -46,7 +46,7 @@ impl SelectedKind {
         compare.check_options(&registration, others)?;
         let settings = compare.settings()?;
         let kind = Arc::from((registration.open)(&settings).map_err(usage_error)?);
-        let VerifyArgs { level, similarity, exact, recall, .. } = *compare.verify;
+        let VerifyArgs { level, similarity, exact, recall, .. } = compare.verify;
         let reach = reach(exact, recall);
         let CompareOptions { distance, blocks, .. } = compare;
         let asked = Asked { level, similarity, distance, reach, blocks, ..Asked::default() };
@@ -58,13 +58,13 @@ impl SelectedKind {
     pub fn of_collection(
         registry: &Registry,
         collection: &Collection,
-        verify: &VerifyArgs,
+        verify: VerifyArgs,
         images: ImageArgs,
         distance: Option<Radius>,
     ) -> Result<Self> {
         let kind = collection.shared_kind();
         let registration = *registry.named(kind.name()).map_err(usage_error)?;
-        let VerifyArgs { level, similarity, measure, no_verify, exact, recall } = *verify;
+        let VerifyArgs { level, similarity, measure, no_verify, exact, recall } = verify;
         let options = registration.options;
         let given = [
             ("level", level.is_some()),
@@ -128,6 +128,13 @@ impl SelectedKind {
     }
 }
 
+impl<'a> From<&'a RecipeArgs> for CompareOptions<'a> {
+    fn from(recipe: &'a RecipeArgs) -> Self {
+        let (verify, images) = (VerifyArgs::default(), ImageArgs::default());
+        Self { recipe, verify, images, distance: None, blocks: None }
+    }
+}
+
 impl CompareOptions<'_> {
     /// How items become digests.
     pub fn settings(&self) -> Result<Settings> {
@@ -135,7 +142,7 @@ impl CompareOptions<'_> {
             self.recipe;
         let VerifyArgs { level, similarity, measure, no_verify, .. } = self.verify;
         let is_asked = level.is_some() || similarity.is_some() || measure.is_some();
-        let verify = if *no_verify { Some(false) } else { is_asked.then_some(true) };
+        let verify = if no_verify { Some(false) } else { is_asked.then_some(true) };
         Ok(Settings {
             recipe: recipe.clone(),
             features: *features,
@@ -146,7 +153,7 @@ impl CompareOptions<'_> {
             hash: *hash,
             seed: *seed,
             bits: *bits,
-            measure: *measure,
+            measure,
             verify,
             orientations: self.images.orientations,
             partial: self.images.matching == Matching::Partial,
@@ -171,7 +178,7 @@ impl CompareOptions<'_> {
             ("level", level.is_some()),
             ("similarity", similarity.is_some()),
             ("measure", measure.is_some()),
-            ("no-verify", *no_verify),
+            ("no-verify", no_verify),
             ("orientations", self.images.orientations),
             ("match", self.images.matching != Matching::Whole),
             ("distance", self.distance.is_some()),

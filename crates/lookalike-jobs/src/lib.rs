@@ -1,7 +1,7 @@
 //! What the front ends of lookalike share: typed options in, a job run, its result out.
 //!
-//! Jobs read inputs, call the library and write outputs. They print nothing and read no environment;
-//! a front end provides a [`Host`] for that.
+//! Jobs read inputs, call the library and write outputs. They print nothing and read no
+//! environment; a front end provides a [`Host`] for that.
 
 mod act;
 mod args;
@@ -49,8 +49,8 @@ impl Job {
     }
 }
 
-/// Runs `lookalike dedup` with these options and returns the result instead of printing it. Requested
-/// output files are written.
+/// Runs `lookalike dedup` with these options and returns the result instead of printing it.
+/// Requested output files are written.
 ///
 /// Options with invalid values are an [`ArgumentError`].
 pub fn dedup(

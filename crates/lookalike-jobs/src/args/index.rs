@@ -54,14 +54,14 @@ pub struct NewCollectionArgs {
     pub no_verify: bool,
 
     /// The recipe of a new collection; an existing one keeps its own.
-    #[command(flatten, next_help_heading = "How items become fingerprints (new collection)")]
+    #[command(flatten, next_help_heading = "Fingerprints of a new collection")]
     pub recipe: RecipeArgs,
 }
 
 /// Create an empty collection.
 ///
-/// The collection stores its recipe and applies it to everything added or searched. Items are stored
-/// as digests, so a search compares them exactly as pairs does.
+/// The collection stores its recipe and applies it to everything added or searched. Items are
+/// stored as digests, so a search compares them exactly as pairs does.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -80,10 +80,10 @@ pub struct IndexCreateArgs {
 /// Add items to a collection; create it if it does not exist.
 ///
 /// INPUT is anything that the other commands read. Items without an id are named by their content.
-/// Prints a JSON line {"id","status","match","reason"} for each item. The status is added, replaced,
-/// present (stored already), conflict (the id belongs to other content; exit code 2), near (with
-/// --skip-near: a stored item matches) or unfit. With --skip-near, only new items are added: dedup
-/// across runs.
+/// Prints a JSON line {"id","status","match","reason"} for each item. The status is added,
+/// replaced, present (stored already), conflict (the id belongs to other content; exit code 2),
+/// near (with --skip-near: a stored item matches) or unfit. With --skip-near, only new items are
+/// added: dedup across runs.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -41,7 +41,7 @@ impl Comparison {
     fn new(kind: &str, args: &CompareArgs, registry: &Registry) -> Result<Self> {
         let compare = CompareOptions {
             recipe: &args.recipe,
-            verify: &args.verify,
+            verify: args.verify,
             images: args.images,
             distance: args.distance,
             blocks: None,
@@ -166,10 +166,10 @@ impl Comparison {
         let similarity = closeness.similarity.map(|share| ("similarity", format!("{share:.4}")));
         let level = closeness.level.map(|level| ("level", level.name().to_owned()));
         let details = details.iter().map(|(name, value)| (*name, value.clone()));
-        let rule = self.selected.kind.words(&self.by);
-        let verdict = ("verdict", format!("{}; alike means {rule}", verdict(compared)));
+        let verdict = ("verdict", verdict(compared).to_owned());
+        let criterion = ("criterion", self.selected.kind.words(&self.by));
         let lines = [("distance", distance)].into_iter().chain(similarity).chain(level);
-        lines.chain(details).chain([verdict]).map(line).collect()
+        lines.chain(details).chain([verdict, criterion]).map(line).collect()
     }
 
     fn json(&self, compared: Compared, details: &Details) -> String {

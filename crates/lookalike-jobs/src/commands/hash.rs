@@ -8,12 +8,12 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail, ensure};
-use lookalike::kind::{Purpose, Reads, Registry};
+use lookalike::kind::{Reads, Registry};
 use serde_json::json;
 
 use super::figures::figure;
 use crate::{
-    args::{HashArgs, ImageArgs, VerifyArgs},
+    args::HashArgs,
     config::{Work, input_options},
     host::{Console, Host},
     kinds::{CompareOptions, SelectedKind},
@@ -29,15 +29,9 @@ pub fn run(args: HashArgs, host: &Host, registry: &Registry) -> Result<ExitCode>
         "hash" => "text".to_owned(),
         guess => guess.to_owned(),
     });
-    let compare = CompareOptions {
-        recipe: &args.recipe,
-        verify: &VerifyArgs::default(),
-        images: ImageArgs::default(),
-        distance: None,
-        blocks: None,
-    };
-    let selected =
-        SelectedKind::new(registry, &name, compare, &[("cache", args.cache.cache.is_some())])?;
+    let compare = CompareOptions::from(&args.recipe);
+    let others = [("cache", args.cache.cache.is_some())];
+    let selected = SelectedKind::new(registry, &name, compare, &others)?;
     ensure!(
         selected.registration.reads != Reads::Prints,
         "the input already holds fingerprints; use lookalike pairs to find the near ones"
@@ -73,7 +67,7 @@ pub fn run(args: HashArgs, host: &Host, registry: &Registry) -> Result<ExitCode>
     skipped.finish_list()?;
     progress.clear();
     console.notes(inputs.notes());
-    print_summary(&selected, written, &skipped, start, console)?;
+    print_summary(&selected, written, &skipped, start, console);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -89,7 +83,7 @@ fn print_summary(
     skipped: &Skipped,
     start: Instant,
     console: Console<'_>,
-) -> Result<()> {
+) {
     let recipe = selected.kind.recipe();
     let recipe = figure("recipe", json!(recipe), recipe.clone());
     let radius = selected.kind.usual_distance();
@@ -100,9 +94,7 @@ fn print_summary(
     );
     let seconds = start.elapsed().as_secs_f64();
     let summary = Summary { items, skipped, seconds, figures: vec![recipe, radius], plan: None };
-    selected.criteria(Purpose::List)?;
     summary.say(console);
-    Ok(())
 }
 
 struct FingerprintWriter<'a> {

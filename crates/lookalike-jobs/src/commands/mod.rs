@@ -51,7 +51,7 @@ fn search<T>(
         progress.searched(fraction);
         ControlFlow::Continue(())
     };
-    let found = run(&work.resources(&watch))?;
+    let result = run(&work.resources(&watch))?;
     progress.clear();
-    Ok((found, start.elapsed().as_secs_f64()))
+    Ok((result, start.elapsed().as_secs_f64()))
 }

@@ -32,7 +32,7 @@ pub fn run(args: PairsArgs, host: &Host, registry: &Registry) -> Result<ExitCode
     let name = name.unwrap_or_else(|| guess_kind(&args.inputs, &args.rows, "hash").to_owned());
     let compare = CompareOptions {
         recipe: &args.recipe,
-        verify: &args.verify,
+        verify: args.verify,
         images: args.images,
         distance: args.search.distance,
         blocks: args.search.blocks,

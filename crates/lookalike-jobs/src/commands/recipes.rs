@@ -1,5 +1,5 @@
-//! `lookalike recipes`: lists the presets; `recipes learn` writes the corpus model that some of them
-//! need.
+//! `lookalike recipes`: lists the presets; `recipes learn` writes the corpus model that some of
+//! them need.
 
 use std::{path::PathBuf, process::ExitCode, sync::Arc};
 
@@ -14,7 +14,7 @@ use lookalike::{
 use serde_json::json;
 
 use crate::{
-    args::{ImageArgs, LearnArgs, OutputArgs, RecipesArgs, RecipesCommand, VerifyArgs},
+    args::{LearnArgs, OutputArgs, RecipesArgs, RecipesCommand},
     host::{Console, Host},
     kinds::{CompareOptions, usage_error},
     report::{Output, check_places, counted, json_line},
@@ -163,14 +163,8 @@ fn learn(args: LearnArgs, console: Console<'_>) -> Result<()> {
         return learn_images(&args, preset, console);
     }
     let preset = Preset::named(name.unwrap_or("words")).context("--recipe")?;
-    let compare = CompareOptions {
-        recipe: &args.recipe,
-        verify: &VerifyArgs::default(),
-        images: ImageArgs::default(),
-        distance: None,
-        blocks: None,
-    };
-    let recipe = text::recipe_of(preset, &compare.settings()?).map_err(usage_error)?;
+    let settings = CompareOptions::from(&args.recipe).settings()?;
+    let recipe = text::recipe_of(preset, &settings).map_err(usage_error)?;
     let mut output = create_model_file(&args, console)?;
     let mut learner = Learner::new(&recipe);
     let mut skipped = Skipped::unless(args.rows.strict);

@@ -1,3 +1,3 @@
-//! What front ends share, as they call it.
+//! Tests of the jobs through their public API.
 
-mod toy;
+mod custom_kind;

@@ -1,5 +1,5 @@
-//! Synthetic fingerprints. Each is generated from its number alone, so that order and threads do not
-//! matter.
+//! Synthetic fingerprints. Each is generated from its number alone, so that order and threads do
+//! not matter.
 
 use std::ops::Range;
 
@@ -70,8 +70,9 @@ impl SyntheticData {
 
     /// A word whose bits are 1 with different probabilities, from 4/16 to 11/16.
     ///
-    /// A bit of probability t/16 combines random bits along the binary digits of t, from the lowest:
-    /// "or" where the digit is 1, "and" where it is 0. The majority of three does both at once.
+    /// A bit of probability t/16 combines random bits along the binary digits of t, from the
+    /// lowest: "or" where the digit is 1, "and" where it is 0. The majority of three does both at
+    /// once.
     fn biased(&self, word: u64, random: &mut Random) -> u64 {
         let mut bias = Random::new(self.seed ^ 0xb1a5, word);
         let [ones, twos, eights] = [(); 3].map(|()| bias.next());

@@ -12,7 +12,7 @@ use lookalike::{
 use serde_json::json;
 
 use crate::{
-    args::{BenchImagesArgs, ImageArgs, VerifyArgs, WorkArgs},
+    args::{BenchImagesArgs, WorkArgs},
     config::Work,
     host::{Console, Host},
     kinds::{CompareOptions, usage_error},
@@ -22,14 +22,8 @@ use crate::{
 
 pub fn run(args: &BenchImagesArgs, host: &Host) -> Result<ExitCode> {
     let console = Console::plain(host, false);
-    let compare = CompareOptions {
-        recipe: &args.recipe,
-        verify: &VerifyArgs::default(),
-        images: ImageArgs::default(),
-        distance: None,
-        blocks: None,
-    };
-    let kind = ImageKind::open(&compare.settings()?).map_err(usage_error)?;
+    let settings = CompareOptions::from(&args.recipe).settings()?;
+    let kind = ImageKind::open(&settings).map_err(usage_error)?;
     let mut skipped = Skipped::unless(false);
     let (cache, memory) = (Cache::none().into(), Arc::default());
     let reading = FileReading { follow_links: false, cache, memory };

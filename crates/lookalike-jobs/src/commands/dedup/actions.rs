@@ -32,7 +32,7 @@ pub struct PendingAction {
 }
 
 /// What was done, and the journal that records it.
-pub struct ActionResult {
+pub struct ActionReport {
     deed: Deed,
     acted: Acted,
     journal: Option<PathBuf>,
@@ -99,8 +99,8 @@ pub fn deed(args: &ActArgs) -> Option<Deed> {
 }
 
 impl PendingAction {
-    /// Checks that all inputs are files, and opens the journal. `no_file` names an input that is not
-    /// a file, among the inputs and in the set of `--against`.
+    /// Checks that all inputs are files, and opens the journal. `no_file` names an input that is
+    /// not a file, among the inputs and in the set of `--against`.
     pub fn open(args: &DedupArgs, no_file: [Option<&str>; 2], host: &Host) -> Result<Option<Self>> {
         let Some(deed) = deed(&args.act) else { return Ok(None) };
         let name = deed.name();
@@ -133,7 +133,7 @@ impl PendingAction {
         reread: Reread<'_>,
         have_sidecars: bool,
         console: Console<'_>,
-    ) -> Result<ActionResult> {
+    ) -> Result<ActionReport> {
         let Self { deed, journal } = self;
         let mut unequal = Vec::new();
         let going = groups
@@ -161,7 +161,7 @@ impl PendingAction {
             Some(mut journal) => (actor.act(&going, &mut journal)?, journal.finish()?),
         };
         acted.left.append(&mut unequal);
-        Ok(ActionResult { deed, acted, journal, dry_run })
+        Ok(ActionReport { deed, acted, journal, dry_run })
     }
 }
 
@@ -182,8 +182,8 @@ fn all_members<'a>(
     group.members.iter().map(|member| going(member.item)).collect()
 }
 
-/// As [`all_members`], but each for the first file of the group with the same content. Files of other
-/// content stay.
+/// As [`all_members`], but each for the first file of the group with the same content. Files of
+/// other content stay.
 fn equal_members<'a>(
     group: &Group,
     file: &dyn Fn(u32) -> Option<SeenFile<'a>>,
@@ -198,7 +198,7 @@ fn equal_members<'a>(
             Some(&keep) => going.push(Going { file, keep, with: None }),
             None => {
                 firsts.insert(file.digest, file);
-                let why = format!("matches {}, but is not equal to it", path_text(keeper.path));
+                let why = format!("is similar to {}, but not equal", path_text(keeper.path));
                 left.push(Left { path: file.path.to_owned(), why, failed: false });
             }
         }
@@ -281,7 +281,7 @@ fn check_target(folder: &Path, inputs: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-impl ActionResult {
+impl ActionReport {
     /// Adds the files that could not be restored before the run.
     pub fn add_left(&mut self, lock: InputLock) {
         self.acted.left.extend(lock.left);

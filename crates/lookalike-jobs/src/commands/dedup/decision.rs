@@ -35,10 +35,7 @@ pub struct Tally {
 impl Decision {
     /// Removes all members of groups, which are among the first `own` items.
     pub fn new(own: usize, groups: Groups, grouping: Grouping, spared: Spared) -> Self {
-        let mut removed = vec![false; own];
-        for member in groups.iter().flat_map(|group| &group.members) {
-            removed[member.item as usize] = true;
-        }
+        let removed = removed_flags(own, &groups);
         let tally = Tally::of_members(&groups);
         Self { groups, grouping, removed, tally, spared }
     }
@@ -82,6 +79,14 @@ impl Decision {
         let least = members.filter_map(|member| member.closeness.similarity).min_by(f32::total_cmp);
         (sizes.max().unwrap_or(0), least)
     }
+}
+
+/// Whether each item is removed.
+pub fn removed_flags(items: usize, groups: &Groups) -> Vec<bool> {
+    let mut flags = vec![false; items];
+    let members = groups.iter().flat_map(|group| &group.members);
+    members.for_each(|member| flags[member.item as usize] = true);
+    flags
 }
 
 /// Forms groups from these pairs, and counts the spared RAW files; items are kept in this order.

@@ -1,5 +1,5 @@
-//! Searches for the groups of a run: at the level at which items are removed, then, if requested, at
-//! the level at which pairs are listed.
+//! Searches for the groups of a run: at the level at which items are removed, then, if requested,
+//! at the level at which pairs are listed.
 
 use anyhow::Result;
 use lookalike::{
@@ -14,7 +14,7 @@ use lookalike::{
 use super::{
     super::search,
     Preference,
-    decision::group_pairs,
+    decision::{group_pairs, removed_flags},
     raw::{RawFiles, Spared},
 };
 use crate::{
@@ -158,12 +158,4 @@ impl GroupSearch<'_> {
             run(&Search::new(kind, by, resources))
         })
     }
-}
-
-/// Whether each item is removed.
-fn removed_flags(items: usize, groups: &Groups) -> Vec<bool> {
-    let mut flags = vec![false; items];
-    let members = groups.iter().flat_map(|group| &group.members);
-    members.for_each(|member| flags[member.item as usize] = true);
-    flags
 }

@@ -113,8 +113,8 @@ impl Preference {
         rules.all(|rule| matches!(rule, KeepRule::First | KeepRule::Last))
     }
 
-    /// All items, preferred ones first; ties keep the order of the input. Items without the field come
-    /// last; an error if no item has it.
+    /// All items, preferred ones first; ties keep the order of the input. Items without the field
+    /// come last; an error if no item has it.
     pub fn order(&self) -> Result<Vec<u32>> {
         if let Some(rule) = self.columns.iter().find_map(Column::unknown_field) {
             bail!("--keep {rule}: no item has a value in this field; check the name");

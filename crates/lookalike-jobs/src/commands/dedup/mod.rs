@@ -1,5 +1,5 @@
-//! `lookalike dedup`: groups near-duplicates, keeps one item of each group, and writes or acts on the
-//! rest.
+//! `lookalike dedup`: groups near-duplicates, keeps one item of each group, and writes or acts on
+//! the rest.
 
 mod actions;
 mod decision;
@@ -40,9 +40,9 @@ use crate::{
     host::{Console, Host},
     kinds::{CompareOptions, SelectedKind},
     report::{Figure, Output, Summary, counted, grouped, id_value},
-    source::{Ids, InputOptions, Inputs, Items, Kept, Make, SeenFile, Skipped, guess_kind},
+    source::{Ids, InputOptions, Inputs, Items, Kept, SeenFile, Skipped, guess_kind},
 };
-use actions::{ActionResult, InputLock, PendingAction, deed};
+use actions::{ActionReport, InputLock, PendingAction, deed};
 use decision::{Decision, Tally};
 use group_search::{GroupSearch, GroupSearchResult};
 use keep::Preference;
@@ -62,7 +62,7 @@ pub fn run(args: DedupArgs, host: &Host, registry: &Registry) -> Result<ExitCode
             Ok(ExitCode::SUCCESS)
         }
         _ => {
-            run.acted.as_ref().map_or(Ok(()), ActionResult::check)?;
+            run.acted.as_ref().map_or(Ok(()), ActionReport::check)?;
             Ok(ExitCode::SUCCESS)
         }
     }
@@ -76,7 +76,7 @@ struct DedupRun {
     /// What was written to `-o`, if given.
     kept: Option<Kept>,
     /// What was done to the files, if requested.
-    acted: Option<ActionResult>,
+    acted: Option<ActionReport>,
     /// Whether anything was written at all.
     written: bool,
     /// An error if more than `--max-remove` would be removed.
@@ -109,7 +109,7 @@ impl AgainstSet {
 impl DedupRun {
     fn new(
         mut args: DedupArgs,
-        caller: CallerOptions<'_>,
+        mut caller: CallerOptions<'_>,
         console: Console<'_>,
         registry: &Registry,
     ) -> Result<Self> {
@@ -137,9 +137,9 @@ impl DedupRun {
         let skipped = Skipped::unless(args.rows.strict);
         let list = args.skipped.as_deref().filter(|_| !args.dry_run);
         let mut skipped = skipped.listed_in(list, args.force, console)?;
-        let context = DedupContext { args: &args, work: &work, console, registry };
-        let CallerOptions { rows, against, on_progress, custom_digester } = caller;
-        let caller = CallerHooks { on_progress, custom_digester, has_rows: rows.is_some() };
+        let (rows, against) = (caller.rows.take(), caller.against.take());
+        let has_rows = rows.is_some();
+        let context = DedupContext { args: &args, work: &work, console, registry, has_rows };
         let mut inputs = context.open(&selected, rows, against, &mut skipped)?;
         let selected = selected.of_width(inputs.own.width())?;
         let mut outputs =
@@ -179,7 +179,7 @@ impl DedupRun {
         let against = self.args.against.as_ref().map(|_| Figure::against(&self.skipped));
         let mut figures: Vec<_> = against.into_iter().collect();
         figures.extend(self.outcome.figures(self.args.output.as_deref(), self.kept, is_removed));
-        figures.extend(self.acted.iter().flat_map(ActionResult::figures));
+        figures.extend(self.acted.iter().flat_map(ActionReport::figures));
         figures.push(hidden("refused", self.refused()));
         Summary {
             items: self.outcome.own as u64,
@@ -221,7 +221,7 @@ impl DedupRun {
 fn select(args: &DedupArgs, name: &str, registry: &Registry) -> Result<SelectedKind> {
     let compare = CompareOptions {
         recipe: &args.recipe,
-        verify: &args.verify,
+        verify: args.verify,
         images: args.images,
         distance: args.distance,
         blocks: args.blocks,
@@ -263,13 +263,7 @@ fn select_from_collection(
             &collection,
             registry,
         )?;
-        SelectedKind::of_collection(
-            registry,
-            &collection,
-            &args.verify,
-            args.images,
-            args.distance,
-        )?
+        SelectedKind::of_collection(registry, &collection, args.verify, args.images, args.distance)?
     };
     let items = selected.registration.items;
     ensure!(
@@ -286,7 +280,7 @@ fn act(
     inputs: &DedupInputs,
     outcome: &Outcome,
     console: Console<'_>,
-) -> Result<ActionResult> {
+) -> Result<ActionReport> {
     let own = outcome.own as u32;
     let file = |item| inputs.file(item, own);
     let have_sidecars = matches!(inputs.own, Inputs::Files(_));
@@ -302,13 +296,7 @@ struct DedupContext<'a> {
     console: Console<'a>,
     work: &'a Work,
     registry: &'a Registry,
-}
-
-/// The part of [`CallerOptions`] that the search needs.
-struct CallerHooks<'a> {
-    on_progress: &'a (dyn Fn() + Sync),
-    custom_digester: Option<Make<'a>>,
-    /// Whether rows are passed instead of input files.
+    /// Whether the caller passed rows instead of input files.
     has_rows: bool,
 }
 
@@ -380,7 +368,7 @@ impl DedupContext<'_> {
         selected: SelectedKind,
         inputs: &mut DedupInputs,
         skipped: &mut Skipped,
-        caller: &CallerHooks<'_>,
+        caller: &CallerOptions<'_>,
     ) -> Result<(Outcome, Preference)> {
         let Self { args, work, .. } = *self;
         ensure!(
@@ -395,7 +383,7 @@ impl DedupContext<'_> {
         let mut rows = Vec::new();
         let mut on_items = |items: &Items<'_>| {
             for (number, item) in (items.first..).zip(&items.items) {
-                if caller.has_rows {
+                if self.has_rows {
                     rows.push(item.line().saturating_sub(1) as u32);
                 }
                 preference.record(item, items.ids.at(number))?;

@@ -50,8 +50,8 @@ pub struct PageGroup<'a> {
 }
 
 impl<'a> PageGroup<'a> {
-    /// The groups of a decision, in order, each with its looser matches; then kept items that have only
-    /// looser matches.
+    /// The groups of a decision, in order, each with its looser matches; then kept items that have
+    /// only looser matches.
     pub fn all(groups: &'a Groups, looser: Option<&'a Groups>) -> Vec<Self> {
         let looser = looser.into_iter().flatten();
         let mut unused: HashMap<u32, &[Member]> =
@@ -87,49 +87,57 @@ impl Page<'_> {
     }
 
     fn write_records(self, rows: &mut [&mut Rows], output: &mut Output) -> Result<()> {
-        let mut overview = Overview::new(self.scale.clone());
-        for PageGroup { members, looser, .. } in &self.groups {
-            overview.add(members.iter().map(closeness), looser.len());
-        }
+        let overview = self.overview();
         let view = View::new(&overview, FILE_BYTES, Share::TEXT);
         let texts = self.texts(&view, rows)?;
-        let shown = self.shown(&view);
-        let groups = shown.map(|(position, group)| self.group(position, group, &view, &texts));
-        let report = self.report(&overview, &view);
-        html::write(output, &report, groups).context("cannot write the report")
+        let body = |item: u32| texts.get(&item).cloned().map_or(Body::None, Body::Text);
+        let groups = self.shown(&view).map(|(position, group)| {
+            self.report_group(position, group, &view, self.why.clone(), &body)
+        });
+        html::write(output, &self.report(&overview, &view), groups)
+            .context("cannot write the report")
     }
 
     /// `items`: all files that were searched, by item number.
     fn write_files(self, items: &[&FileItem], output: &mut Output) -> Result<()> {
+        let overview = self.overview();
+        let view = View::new(&overview, FILE_BYTES, Share::IMAGE);
+        let body = |number: u32| match items.get(number as usize) {
+            Some(item) => Body::Image(image(item, view.excerpt)),
+            None => self.stored_image(number).map_or(Body::None, Body::Image),
+        };
+        let image_group = |&(position, group): &(usize, &PageGroup<'_>)| {
+            let why = format!("{}: {}", self.why, compared(group, items));
+            self.report_group(position, group, &view, why, &body)
+        };
+        let shown: Vec<_> = self.shown(&view).collect();
+        // A few groups at a time: decodes images on all threads, and holds few in memory.
+        let groups = shown
+            .chunks(GROUPS_AT_ONCE)
+            .flat_map(|some| some.par_iter().map(image_group).collect::<Vec<_>>());
+        html::write(output, &self.report(&overview, &view), groups)
+            .context("cannot write the report")
+    }
+
+    fn overview(&self) -> Overview {
         let mut overview = Overview::new(self.scale.clone());
         for PageGroup { members, looser, .. } in &self.groups {
             overview.add(members.iter().map(closeness), looser.len());
         }
-        let view = View::new(&overview, FILE_BYTES, Share::IMAGE);
-        let shown: Vec<_> = self.shown(&view).collect();
-        // A few groups at a time: decodes images on all threads, and holds few in memory.
-        let groups = shown.chunks(GROUPS_AT_ONCE).flat_map(|some| {
-            some.par_iter()
-                .map(|(position, group)| self.image_group(*position, group, &view, items))
-                .collect::<Vec<_>>()
-        });
-        let report = self.report(&overview, &view);
-        html::write(output, &report, groups).context("cannot write the report")
+        overview
     }
 
-    fn image_group(
+    fn report_group(
         &self,
         position: usize,
         group: &PageGroup<'_>,
         view: &View,
-        items: &[&FileItem],
+        why: String,
+        body: &dyn Fn(u32) -> Body,
     ) -> ReportGroup {
         let item = |number: u32| ReportItem {
             id: id_text(self.ids.at(number)).into_owned(),
-            body: match items.get(number as usize) {
-                Some(item) => Body::Image(image(item, view.excerpt)),
-                None => self.stored_image(number).map_or(Body::None, Body::Image),
-            },
+            body: body(number),
         };
         let members = members(group, view).map(|(member, stays)| ReportMember {
             item: item(member.item),
@@ -138,7 +146,6 @@ impl Page<'_> {
             alike: self.matched(group, member),
         });
         let members = members.collect();
-        let why = format!("{}: {}", self.why, compared(group, items));
         ReportGroup { position, keep: item(group.keep), why, members }
     }
 
@@ -196,40 +203,14 @@ impl Page<'_> {
         Ok(texts)
     }
 
-    fn group(
-        &self,
-        position: usize,
-        group: &PageGroup<'_>,
-        view: &View,
-        texts: &HashMap<u32, Excerpt>,
-    ) -> ReportGroup {
-        let item = |number: u32| ReportItem {
-            id: id_text(self.ids.at(number)).into_owned(),
-            body: texts.get(&number).cloned().map_or(Body::None, Body::Text),
-        };
-        ReportGroup {
-            position,
-            keep: item(group.keep),
-            why: self.why.clone(),
-            members: members(group, view)
-                .map(|(member, stays)| ReportMember {
-                    item: item(member.item),
-                    stays,
-                    closeness: closeness(member),
-                    alike: self.matched(group, member),
-                })
-                .collect(),
-        }
-    }
-
     /// The item that a member matches, if that is not the kept one.
     fn matched(&self, group: &PageGroup<'_>, member: &Member) -> Option<String> {
         (member.alike != group.keep).then(|| id_text(self.ids.at(member.alike)).into_owned())
     }
 }
 
-/// The members of a group that the page shows, and whether they stay: removed ones, then the nearest
-/// that stay.
+/// The members of a group that the page shows, and whether they stay: removed ones, then the
+/// nearest that stay.
 fn members<'a>(group: &PageGroup<'a>, view: &View) -> impl Iterator<Item = (&'a Member, bool)> {
     let PageGroup { members, looser, .. } = *group;
     let close = |members: &[Member]| members.iter().map(closeness).collect::<Vec<_>>();

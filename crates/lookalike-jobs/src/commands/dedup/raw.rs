@@ -37,8 +37,8 @@ pub struct Spared {
 }
 
 impl RawFiles {
-    /// The files that were read, those of the inputs first; none if items are not files. Of images in a
-    /// collection, only the names are known.
+    /// The files that were read, those of the inputs first; none if items are not files. Of images
+    /// in a collection, only the names are known.
     pub fn of(inputs: &DedupInputs, ids: &Ids, own: usize) -> Option<Self> {
         let known = inputs.own.file_items().iter();
         let others = match &inputs.others {

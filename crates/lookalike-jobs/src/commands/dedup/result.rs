@@ -4,14 +4,9 @@ use std::{borrow::Cow, ops::ControlFlow};
 
 use anyhow::Result;
 use arrow_array::RecordBatch;
-use lookalike::{
-    Search,
-    groups::{Group, Groups},
-    kind::Registry,
-    search::AlikePairs,
-};
+use lookalike::{Search, groups::Groups, kind::Registry, search::AlikePairs};
 
-use super::{DedupRun, Outcome};
+use super::{DedupRun, Outcome, decision::removed_flags};
 use crate::{
     args::DedupArgs,
     config::Work,
@@ -38,8 +33,8 @@ impl Default for CallerOptions<'_> {
     }
 }
 
-/// The result of `dedup`. Items are numbered in reading order: first those of the inputs, then those
-/// of `--against`.
+/// The result of `dedup`. Items are numbered in reading order: first those of the inputs, then
+/// those of `--against`.
 pub struct DedupResult {
     /// The number of items that may be removed.
     pub items: usize,
@@ -125,10 +120,7 @@ impl DedupResult {
 
     /// The kept items, in order.
     pub fn kept(&self) -> impl Iterator<Item = u32> + '_ {
-        let mut removed = vec![false; self.items];
-        for Group { members, .. } in &self.groups {
-            members.iter().for_each(|member| removed[member.item as usize] = true);
-        }
+        let removed = removed_flags(self.items, &self.groups);
         (0..self.items as u32).filter(move |&item| !removed[item as usize])
     }
 }

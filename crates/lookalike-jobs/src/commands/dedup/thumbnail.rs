@@ -1,13 +1,13 @@
-//! Thumbnails for the report: decodes the image again, scales it down by averaging, and encodes it as
-//! JPEG, so that only pixels of the file get into the page.
+//! Thumbnails for the report: decodes the image again, scales it down by averaging, and encodes it
+//! as JPEG, so that only pixels of the file get into the page.
 
 use std::{ffi::OsStr, fs::File, io::Read, path::Path};
 
 use image::{ExtendedColorType, codecs::jpeg::JpegEncoder};
 use lookalike::extract::image::{Decoder, Pixels};
 
-/// Lengths of the longer side to try, in pixels, each with its JPEG quality: lower for small images,
-/// where artifacts matter less.
+/// Lengths of the longer side to try, in pixels, each with its JPEG quality: lower for small
+/// images, where artifacts matter less.
 const SIDES: [(usize, u8); 8] =
     [(1280, 82), (960, 80), (720, 78), (480, 75), (320, 72), (224, 68), (160, 62), (112, 55)];
 

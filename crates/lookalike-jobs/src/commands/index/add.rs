@@ -45,7 +45,7 @@ pub fn run(args: IndexAddArgs, host: &Host, registry: &Registry) -> Result<ExitC
     let (level, similarity) = (args.level, args.similarity);
     let verify = VerifyArgs { level, similarity, ..VerifyArgs::default() };
     let selected =
-        SelectedKind::of_collection(registry, &collection, &verify, images, args.distance)?;
+        SelectedKind::of_collection(registry, &collection, verify, images, args.distance)?;
     let rule = match (args.skip_near, args.update) {
         (true, _) => AddRule::UnlessAlike(selected.criteria(Purpose::Act)?),
         (_, true) => AddRule::Replace,
@@ -363,8 +363,8 @@ impl AddOutcome {
         summary(self.items(), skipped, start, figures)
     }
 
-    /// The error of a run that had to stop: what was stored and what was not, unless nothing was read.
-    /// `grown`: the number of items by which the collection has grown.
+    /// The error of a run that had to stop: what was stored and what was not, unless nothing was
+    /// read. `grown`: the number of items by which the collection has grown.
     fn stopped(&self, error: anyhow::Error, read: u64, grown: u64) -> anyhow::Error {
         if read == 0 && grown == 0 {
             return error;

@@ -123,7 +123,7 @@ fn groups(args: &IndexGroupsArgs, console: Console<'_>, registry: &Registry) -> 
     let images = widest_images(&collection);
     let verify = VerifyArgs::default();
     let selected =
-        SelectedKind::of_collection(registry, &collection, &verify, images, args.distance)?;
+        SelectedKind::of_collection(registry, &collection, verify, images, args.distance)?;
     let by = selected.criteria(Purpose::Act)?;
     let mut output = BufWriter::new(Output::create(&args.output, console)?);
     let work = Work::new(args.work.clone(), console.host)?;
@@ -153,7 +153,8 @@ fn closeness_fields(result: &Match) -> [(&'static str, Value); 3] {
     ]
 }
 
-/// The widest search of images that a collection supports: turned ones, and parts if it stores them.
+/// The widest search of images that a collection supports: turned ones, and parts if it stores
+/// them.
 fn widest_images(collection: &Collection) -> ImageArgs {
     let widest = collection.widest();
     let matching = if widest.parts { Matching::Partial } else { Matching::Whole };
@@ -202,14 +203,12 @@ fn verify(args: &IndexFolderArgs, console: Console<'_>, registry: &Registry) -> 
         collection => collection?,
     };
     collection.verify()?;
-    if !args.quiet {
-        let unused = match collection.is_read_only() {
-            true => " (unused space in items.redb is only checked if the folder is writable)",
-            false => "",
-        };
-        let (name, items) = (args.folder.display(), counted(collection.len(), "item"));
-        console.message(&format!("{name}: {items}, all intact{unused}"));
-    }
+    let unused = match collection.is_read_only() {
+        true => " (unused space in items.redb is only checked if the folder is writable)",
+        false => "",
+    };
+    let (name, items) = (args.folder.display(), counted(collection.len(), "item"));
+    console.note(&format!("{name}: {items}, all intact{unused}"));
     Ok(())
 }
 
@@ -217,10 +216,8 @@ fn repair(args: &IndexFolderArgs, console: Console<'_>, registry: &Registry) -> 
     let console = Console { quiet: args.quiet, ..console };
     let collection = open(&args.folder, registry, console)?;
     collection.repair()?;
-    if !args.quiet {
-        let (name, items) = (args.folder.display(), counted(collection.len(), "item"));
-        console.message(&format!("{name}: rebuilt the search tables of {items}"));
-    }
+    let (name, items) = (args.folder.display(), counted(collection.len(), "item"));
+    console.note(&format!("{name}: rebuilt the search tables of {items}"));
     Ok(())
 }
 
@@ -237,17 +234,15 @@ fn compact(args: &IndexFolderArgs, console: Console<'_>, registry: &Registry) ->
     let before = collection.stats();
     collection.compact()?;
     let after = collection.stats();
-    if !args.quiet {
-        console.message(&format!(
-            "{}: {} in {} (was {}), {} (was {})",
-            args.folder.display(),
-            counted(after.items, "item"),
-            counted(after.runs as u64, "run"),
-            before.runs,
-            bytes(after.file_bytes),
-            bytes(before.file_bytes),
-        ));
-    }
+    console.note(&format!(
+        "{}: {} in {} (was {}), {} (was {})",
+        args.folder.display(),
+        counted(after.items, "item"),
+        counted(after.runs as u64, "run"),
+        before.runs,
+        bytes(after.file_bytes),
+        bytes(before.file_bytes),
+    ));
     Ok(())
 }
 
@@ -300,9 +295,7 @@ fn backup(args: &IndexBackupArgs, console: Console<'_>, registry: &Registry) -> 
     let collection = open_to_read(&args.folder, registry, console)?;
     ensure!(!args.to.exists(), "{}: already exists; name a new folder", args.to.display());
     collection.backup(&args.to)?;
-    if !args.quiet {
-        console.message(&format!("{}: {}", args.to.display(), counted(collection.len(), "item")));
-    }
+    console.note(&format!("{}: {}", args.to.display(), counted(collection.len(), "item")));
     Ok(())
 }
 

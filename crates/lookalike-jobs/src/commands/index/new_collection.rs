@@ -36,7 +36,7 @@ impl NewCollection {
         };
         let compare = CompareOptions {
             recipe: &args.recipe,
-            verify: &VerifyArgs { no_verify: args.no_verify, ..VerifyArgs::default() },
+            verify: VerifyArgs { no_verify: args.no_verify, ..VerifyArgs::default() },
             // Images match in any orientation.
             images: ImageArgs { orientations: false, matching: args.matching },
             distance: args.max_distance,

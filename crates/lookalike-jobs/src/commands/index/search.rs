@@ -40,7 +40,7 @@ pub fn run(args: IndexSearchArgs, host: &Host, registry: &Registry) -> Result<Ex
     let selected = SelectedKind::of_collection(
         registry,
         &collection,
-        &args.verify,
+        args.verify,
         args.images,
         args.distance,
     )?;
