@@ -75,7 +75,7 @@ impl Partials {
     }
 
     /// Makes a folder of which nothing is left but what is put there.
-    pub fn of_folder<T>(
+    pub fn folder<T>(
         &self,
         make: impl FnOnce() -> io::Result<T>,
         path: &Path,

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::{
     act::{
-        Acted, Actor, Deed, Going, Journal, Left, Recovered, Reread, RunLock, Settled, recover,
+        ActionResult, Actor, Action, PlannedAction, Journal, NotDone, Recovered, Reread, RunLock, Restored, recover,
         resolve,
     },
     args::{ActArgs, DedupArgs},
@@ -27,15 +27,15 @@ const LISTED: usize = 20;
 
 /// An act that was asked for and can be done.
 pub struct Acting {
-    deed: Deed,
+    deed: Action,
     /// None for a dry run.
     journal: Option<Journal>,
 }
 
 /// What was done, and where it is written down.
 pub struct Acts {
-    deed: Deed,
-    acted: Acted,
+    deed: Action,
+    acted: ActionResult,
     journal: Option<PathBuf>,
     dry_run: bool,
 }
@@ -44,7 +44,7 @@ pub struct Acts {
 pub struct Secured {
     _lock: RunLock,
     /// What a stopped run had put aside and cannot be put back.
-    left: Vec<Left>,
+    left: Vec<NotDone>,
 }
 
 /// Keeps other runs out, and brings back what stopped ones had put aside, so that it is read. None if
@@ -56,21 +56,21 @@ pub fn secure(args: &DedupArgs, console: Console<'_>) -> Result<Option<Secured>>
     let lock = RunLock::take(&trees(args), console.host)?;
     let searched: Vec<_> = searched(args).cloned().collect();
     let mut left = Vec::new();
-    for Recovered { claimed, home, settled } in recover(&searched, args.rows.follow_links) {
+    for Recovered { claimed, home, result } in recover(&searched, args.rows.follow_links) {
         let claimed = path_text(&claimed);
-        let why = match settled {
-            Ok(Settled::Back | Settled::Done) => {
+        let reason = match result {
+            Ok(Restored::MovedBack | Restored::AlreadyInPlace) => {
                 let path = visible(&path_text(&home)).into_owned();
                 console.note(&format!("note: restored {path}, which a stopped run had put aside"));
                 continue;
             }
-            Ok(Settled::Taken) => format!(
+            Ok(Restored::NameTaken) => format!(
                 "a stopped run had put aside another file of this name as {claimed}; move it to \
                  where it belongs"
             ),
             Err(error) => format!("a stopped run had put it aside as {claimed}: {error}"),
         };
-        left.push(Left { path: home, why, failed: true });
+        left.push(NotDone { path: home, reason, failed: true });
     }
     Ok(Some(Secured { _lock: lock, left }))
 }
@@ -86,12 +86,12 @@ fn trees(args: &DedupArgs) -> Vec<PathBuf> {
 }
 
 /// What was asked for, if anything.
-pub fn deed(args: &ActArgs) -> Option<Deed> {
+pub fn deed(args: &ActArgs) -> Option<Action> {
     match args {
-        ActArgs { move_to: Some(folder), .. } => Some(Deed::Move(folder.clone())),
-        ActArgs { link: true, .. } => Some(Deed::Link),
-        ActArgs { trash: true, .. } => Some(Deed::Trash),
-        ActArgs { delete: true, .. } => Some(Deed::Delete),
+        ActArgs { move_to: Some(folder), .. } => Some(Action::Move(folder.clone())),
+        ActArgs { link: true, .. } => Some(Action::Link),
+        ActArgs { trash: true, .. } => Some(Action::Trash),
+        ActArgs { delete: true, .. } => Some(Action::Delete),
         _ => None,
     }
 }
@@ -110,7 +110,7 @@ impl Acting {
                 "--{name} checks the files that stay, and {input} is none; give files to --against"
             );
         }
-        if let Deed::Move(folder) = &deed {
+        if let Action::Move(folder) = &deed {
             check_target(folder, &args.inputs)?;
         }
         let journal = match args.dry_run {
@@ -135,7 +135,7 @@ impl Acting {
         let going = groups
             .iter()
             .map(|group| match deed {
-                Deed::Link => equal_ones(group, file, &mut unequal),
+                Action::Link => equal_ones(group, file, &mut unequal),
                 _ => all(group, file),
             })
             .collect::<Option<Vec<_>>>()
@@ -143,7 +143,7 @@ impl Acting {
             .concat();
         let sidecars = match deed {
             // A linked image still has its name, and so its sidecar.
-            Deed::Link => HashMap::new(),
+            Action::Link => HashMap::new(),
             _ if images => sidecars(&going),
             _ => HashMap::new(),
         };
@@ -151,27 +151,27 @@ impl Acting {
             going.into_iter().flat_map(|one| with_sidecars(one, &sidecars)).collect();
         let actor = Actor::new(&deed, reread, console.host)
             .with_context(|| format!("--{}", deed.name()))?;
-        let dry_run = journal.is_none();
+        let is_dry_run = journal.is_none();
         let (mut acted, journal) = match journal {
-            None => (rehearse(actor, &going, console)?, None),
+            None => (dry_run(actor, &going, console)?, None),
             Some(mut journal) => (actor.act(&going, &mut journal)?, journal.finish()?),
         };
-        acted.left.append(&mut unequal);
-        Ok(Acts { deed, acted, journal, dry_run })
+        acted.not_done.append(&mut unequal);
+        Ok(Acts { deed, acted, journal, dry_run: is_dry_run })
     }
 }
 
-fn rehearse(actor: Actor<'_>, going: &[Going<'_>], console: Console<'_>) -> Result<Acted> {
+fn dry_run(actor: Actor<'_>, going: &[PlannedAction<'_>], console: Console<'_>) -> Result<ActionResult> {
     let mut output = console.stdout();
-    let acted = actor.rehearse(going, &mut |entry| Ok(writeln!(output, "{}", entry.json())?))?;
+    let acted = actor.dry_run(going, &mut |entry| Ok(writeln!(output, "{}", entry.json())?))?;
     output.flush()?;
     Ok(acted)
 }
 
 /// Everything in a group goes, for its keeper.
-fn all<'a>(group: &Group, file: &dyn Fn(u32) -> Option<SeenFile<'a>>) -> Option<Vec<Going<'a>>> {
+fn all<'a>(group: &Group, file: &dyn Fn(u32) -> Option<SeenFile<'a>>) -> Option<Vec<PlannedAction<'a>>> {
     let keep = file(group.keep)?;
-    let going = |item| Some(Going { file: file(item)?, keep, with: None });
+    let going = |item| Some(PlannedAction { file: file(item)?, keep, with: None });
     group.members.iter().map(|member| going(member.item)).collect()
 }
 
@@ -180,19 +180,19 @@ fn all<'a>(group: &Group, file: &dyn Fn(u32) -> Option<SeenFile<'a>>) -> Option<
 fn equal_ones<'a>(
     group: &Group,
     file: &dyn Fn(u32) -> Option<SeenFile<'a>>,
-    left: &mut Vec<Left>,
-) -> Option<Vec<Going<'a>>> {
+    left: &mut Vec<NotDone>,
+) -> Option<Vec<PlannedAction<'a>>> {
     let keeper = file(group.keep)?;
     let mut firsts = HashMap::from([(keeper.digest, keeper)]);
     let mut going = Vec::with_capacity(group.members.len());
     for member in &group.members {
         let file = file(member.item)?;
         match firsts.get(&file.digest) {
-            Some(&keep) => going.push(Going { file, keep, with: None }),
+            Some(&keep) => going.push(PlannedAction { file, keep, with: None }),
             None => {
                 firsts.insert(file.digest, file);
-                let why = format!("is alike {}, but not equal", path_text(keeper.path));
-                left.push(Left { path: file.path.to_owned(), why, failed: false });
+                let reason = format!("is alike {}, but not equal", path_text(keeper.path));
+                left.push(NotDone { path: file.path.to_owned(), reason, failed: false });
             }
         }
     }
@@ -210,8 +210,8 @@ struct Sidecar {
 }
 
 /// The sidecars of all images that go, by the path of the image; each once.
-fn sidecars(going: &[Going<'_>]) -> HashMap<PathBuf, Vec<Sidecar>> {
-    let names = |going: &Going<'_>| {
+fn sidecars(going: &[PlannedAction<'_>]) -> HashMap<PathBuf, Vec<Sidecar>> {
+    let names = |going: &PlannedAction<'_>| {
         [going.file.path.to_owned()].into_iter().chain(going.file.links.to_vec())
     };
     let all: HashSet<PathBuf> = going.iter().flat_map(names).collect();
@@ -243,14 +243,14 @@ impl Sidecar {
 
 /// A file that goes, and then what goes with it.
 fn with_sidecars<'a>(
-    image: Going<'a>,
+    image: PlannedAction<'a>,
     sidecars: &'a HashMap<PathBuf, Vec<Sidecar>>,
-) -> impl Iterator<Item = Going<'a>> {
+) -> impl Iterator<Item = PlannedAction<'a>> {
     let own = sidecars.get(image.file.path).map_or(&[][..], Vec::as_slice);
     let going = move |Sidecar { path, relative, stamp, digest }: &'a Sidecar| {
         let (stamp, digest) = (*stamp, *digest);
         let file = SeenFile { path, relative, links: &[], stamp, digest };
-        Going { file, keep: image.keep, with: Some(image.file.path) }
+        PlannedAction { file, keep: image.keep, with: Some(image.file.path) }
     };
     [image].into_iter().chain(own.iter().map(going))
 }
@@ -277,25 +277,25 @@ fn check_target(folder: &Path, inputs: &[PathBuf]) -> Result<()> {
 impl Acts {
     /// What was left as it was before this run read anything.
     pub fn add_left(&mut self, secured: Secured) {
-        self.acted.left.extend(secured.left);
+        self.acted.not_done.extend(secured.left);
     }
 
     /// What should have been acted on, and could not be.
     pub fn check(&self) -> Result<()> {
-        let mut failed = self.acted.left.iter().filter(|left| left.failed);
-        let Some(Left { path, why, .. }) = failed.next() else { return Ok(()) };
-        let (files, past) = (counted(1 + failed.count() as u64, "file"), self.deed.past());
-        bail!("{files} could not be {past}; the first, {}: {why}", path_text(path))
+        let mut failed = self.acted.not_done.iter().filter(|left| left.failed);
+        let Some(NotDone { path, reason, .. }) = failed.next() else { return Ok(()) };
+        let (files, participle) = (counted(1 + failed.count() as u64, "file"), self.deed.participle());
+        bail!("{files} could not be {participle}; the first, {}: {reason}", path_text(path))
     }
 
     /// Lists what was left as it is.
     pub fn list_left(&self, console: Console<'_>) {
-        let left = &self.acted.left;
+        let left = &self.acted.not_done;
         for left in left.iter().take(LISTED) {
             console.note(&format!(
                 "left {}: {}",
                 visible(&path_text(&left.path)),
-                visible(&left.why)
+                visible(&left.reason)
             ));
         }
         if left.len() > LISTED {
@@ -308,13 +308,13 @@ impl Acts {
         let Self { deed, acted, journal, dry_run } = self;
         let would = if *dry_run { "would be " } else { "" };
         let files = counted(acted.names, "file");
-        let words = format!("{files}, {}, {would}{}", bytes(acted.bytes), deed.past());
+        let words = format!("{files}, {}, {would}{}", bytes(acted.bytes), deed.participle());
         let mut figures = vec![
             Figure { name: "act", value: json!(deed.name()), words: None },
             Figure { name: "acted", value: json!(acted.names), words: Some(words) },
             Figure { name: "acted_bytes", value: json!(acted.bytes), words: None },
         ];
-        let left = acted.left.len() as u64;
+        let left = acted.not_done.len() as u64;
         let words = match left {
             0 => None,
             1 => Some("1 file as it is".to_owned()),
@@ -323,7 +323,7 @@ impl Acts {
         figures.push(Figure { name: "left", value: json!(left), words });
         let path = journal.as_deref().map(path_text);
         let words = path.as_ref().map(|path| match deed {
-            Deed::Delete => visible(path).into_owned(),
+            Action::Delete => visible(path).into_owned(),
             _ => format!("lookalike undo {} takes this back", visible(path)),
         });
         figures.push(Figure { name: "journal", value: json!(path), words });
