@@ -308,27 +308,27 @@ def is_all_null(series: Any) -> bool:
 
 
 def objects_of(items: Any) -> Iterable[Any]:
-    """The same, one Python object after the other."""
+    """The items as Python objects, one after another."""
     for way in ("to_pylist", "to_list", "tolist"):
         if hasattr(items, way):
             listed: Iterable[Any] = getattr(items, way)()
             return listed
     if not hasattr(items, "__iter__"):
-        raise TypeError(f"a list, a column or a table is wanted, not {type(items).__name__}")
+        raise TypeError(f"expected a list, a column or a table, not {type(items).__name__}")
     untouched: Iterable[Any] = iter(items)
     return untouched
 
 
 def simhash(item: str | Features, recipe: str | Recipe = "words", **changes: Any) -> int | None:
-    """The fingerprint of a text, or of features; ``None`` if it has none.
+    """The fingerprint of a text or of features; ``None`` if it has no features.
 
     >>> hex(simhash("to be or not to be", recipe="simhash64"))
     '0x247801a025ad981'
     >>> simhash("...") is None
     True
 
-    Features are a dict of weights, a list of ``(feature, weight)``, or a list of features that count
-    once. A feature is a str or bytes, or an int that is its hash already.
+    Features are a dict of weights, a list of ``(feature, weight)``, or a list of features with weight
+    1. A feature is a str, bytes, or an int that is already a hash.
 
     >>> soup = simhash({"water": 5, "salt": 1, "carrot": 3, "leek": 3})
     >>> more = simhash([("water", 5), ("carrot", 3), ("leek", 3)])
@@ -338,7 +338,7 @@ def simhash(item: str | Features, recipe: str | Recipe = "words", **changes: Any
     >>> hex(simhash([0xABCD, 0xBCDE, 0xCDEF], bits=64))
     '0xadcf'
 
-    ``changes`` are what :class:`Recipe` takes: ``simhash(text, features="chars:4", bits=64)``.
+    ``changes`` are arguments of :class:`Recipe`: ``simhash(text, features="chars:4", bits=64)``.
     """
     return recipe_of(recipe, changes).simhash(item)
 
@@ -348,10 +348,10 @@ def fingerprints(
 ) -> Prints:
     """The fingerprints of many texts, in parallel.
 
-    ``items`` is a list, a generator, a NumPy array, an Arrow array, or a column of pandas or polars;
-    of texts, or of features as :func:`simhash` takes them. The answer is a masked array of 64-bit
-    words, of the shape (n,) or (n, words), word 0 the least significant. What has no features is
-    masked: it is like nothing, not like everything else without features.
+    ``items`` is a list, a generator, a NumPy array, an Arrow array, or a column of pandas or polars,
+    with texts or with features as in :func:`simhash`. The result is a masked array of 64-bit words
+    with the shape (n,) or (n, words), least significant word first. Items without features are
+    masked, so they match nothing, not even each other.
 
     >>> prints = fingerprints(["to be or not to be", "", "to be, or NOT to be"], recipe="simhash64")
     >>> prints.shape, prints.mask.tolist()
@@ -361,23 +361,23 @@ def fingerprints(
     >>> fingerprints(["two words", "of 64 bits each"]).shape
     (2, 2)
 
-    Without NumPy it is a list of ints, ``None`` where there is no fingerprint.
+    Without NumPy the result is a list of ints, with ``None`` for a missing fingerprint.
     """
     return recipe_of(recipe, changes).fingerprints(items, threads)
 
 
 class Preset(NamedTuple):
-    """A recipe that comes with lookalike, and what is known of it."""
+    """A built-in recipe."""
 
     name: str
     bits: int
-    #: Texts at most this far apart are taken for alike.
+    #: The maximum distance of matching texts.
     distance: int
     features: str
     weights: str
-    #: What else must be true of two texts; ``None`` if the distance decides alone.
+    #: The verification of candidates; ``None`` if the distance decides alone.
     verify: str | None
-    #: Precision, recall and F1 on labelled texts, where that was measured.
+    #: Precision, recall and F1 on labelled texts, if measured.
     quality: tuple[float, float, float] | None
     description: str
 

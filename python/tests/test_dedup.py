@@ -79,7 +79,7 @@ def test_texts_go_by_their_number() -> None:
         result = dedup(texts)
         assert decided(result) == [(2, 0)]
         assert list(result.rows) == [NINE, OTHER]
-    assert repr(result) == "<Dedup of 3 items: 1 can go, in 1 groups>"
+    assert repr(result) == "<Dedup of 3 items: 1 removed in 1 group>"
     assert result.exact and result.summary["items"] == 3
 
 

@@ -27,7 +27,7 @@ pub use commands::dedup::{Answer, Given, Id};
 pub use host::{Console, Front, Host, Places, Silent, Step};
 use options::OptionValue;
 pub use report::{Partials, is_closed_pipe, visible};
-pub use source::{Make, RawText};
+pub use source::{CustomDigester, RawText};
 
 /// A job that a command line asks for.
 pub struct Job(Command);

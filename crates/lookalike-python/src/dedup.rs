@@ -4,7 +4,7 @@ use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 
 use lookalike::{Closeness, kind::Input, search::AlikePair};
 use lookalike_jobs::{
-    Given, Host, Id, Make, RawText, Silent,
+    CustomDigester, Given, Host, Id, RawText, Silent,
     options::{CommandOption, OptionValue, options_of},
 };
 use pyo3::{
@@ -74,7 +74,7 @@ pub fn dedup(
     let answer = interruptible(py, |stop| {
         let on_beat = || stop.check();
         let make = making.as_ref().map(Making::function);
-        let make = make.as_ref().map(|make| make as Make<'_>);
+        let make = make.as_ref().map(|make| make as CustomDigester<'_>);
         let host = Host::new(Silent, lookalike_cli::places(), "python".to_owned());
         lookalike_jobs::dedup(
             inputs,

@@ -182,7 +182,10 @@ fn create_and_lock(folder: &Path) -> io::Result<Option<File>> {
             return Ok(Some(handle));
         }
     }
-    Err(io::Error::other(format!("{} was removed by another process {TRIES} times in a row", folder.display())))
+    Err(io::Error::other(format!(
+        "{} was removed by another process {TRIES} times in a row",
+        folder.display()
+    )))
 }
 
 /// Whether the opened file still has this path.
@@ -282,7 +285,7 @@ mod tests {
     }
 
     fn results(recovered: &[Recovered]) -> Vec<&Restored> {
-    recovered.iter().map(|file| file.result.as_ref().unwrap()).collect()
+        recovered.iter().map(|file| file.result.as_ref().unwrap()).collect()
     }
 
     #[test]
@@ -319,7 +322,8 @@ mod tests {
         assert_eq!(fs::read_to_string(&home).unwrap(), "one");
         assert!(!files::folder_of(&aside).exists());
         // The name is taken by another file, or by one with equal content.
-        for (content, expected) in [("two", Restored::NameTaken), ("one", Restored::AlreadyInPlace)] {
+        for (content, expected) in [("two", Restored::NameTaken), ("one", Restored::AlreadyInPlace)]
+        {
             if !aside.exists() {
                 drop(Claims::new("1", &Partials::default()).take(&home).unwrap());
             }

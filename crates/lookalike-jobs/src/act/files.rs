@@ -89,7 +89,7 @@ fn is_refused(error: &io::Error) -> bool {
 /// Copies a file to a free name and returns the state of the original. A copy under its final name is
 /// complete and on disk.
 fn copy_new(from: &Path, to: &Path, partial: &PartialName<'_>) -> io::Result<FileState> {
-copy_with_hook(from, to, partial, &|| ())
+    copy_with_hook(from, to, partial, &|| ())
 }
 
 /// Like [`copy_new`]; tests modify the original in `before_last_check`.
@@ -98,7 +98,7 @@ fn copy_with_hook(
     to: &Path,
     partial: &PartialName<'_>,
     before_last_check: &dyn Fn(),
-    ) -> io::Result<FileState> {
+) -> io::Result<FileState> {
     let folder = folder_of(to);
     let (copy, _partial) = partial.create_in(folder)?;
     let before = FileState::of(from)?;
@@ -132,8 +132,8 @@ pub fn copy_attributes(file: &File, data: &fs::Metadata) {
 
 /// Whether two files contain the same bytes.
 pub fn same_content(a: &Path, b: &Path) -> io::Result<bool> {
-let [mut a, mut b] = [File::open(a)?, File::open(b)?];
-if a.metadata()?.len() != b.metadata()?.len() {
+    let [mut a, mut b] = [File::open(a)?, File::open(b)?];
+    if a.metadata()?.len() != b.metadata()?.len() {
         return Ok(false);
     }
     let mut buffers = [vec![0; 1 << 17], vec![0; 1 << 17]];
@@ -190,8 +190,7 @@ pub fn sha256(path: &Path) -> io::Result<String> {
 /// The absolute path without links. Its last components need not exist.
 pub fn resolve(path: &Path) -> io::Result<PathBuf> {
     let path = std::path::absolute(path)?;
-    let existing =
-        path.ancestors().find_map(|folder| Some((folder, folder.canonicalize().ok()?)));
+    let existing = path.ancestors().find_map(|folder| Some((folder, folder.canonicalize().ok()?)));
     Ok(match existing {
         Some((folder, real)) if folder == path => real,
         Some((folder, real)) => real.join(path.strip_prefix(folder).unwrap_or(Path::new(""))),

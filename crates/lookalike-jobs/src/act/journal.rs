@@ -88,7 +88,8 @@ impl Journal {
     /// must not exist.
     pub fn create(path: Option<&Path>, act: &str, trees: &[PathBuf], host: &Host) -> Result<Self> {
         let now = jiff::Timestamp::now();
-        let id = format!("{}-{}-{}", now.strftime("%Y%m%d-%H%M%S"), std::process::id(), random_suffix());
+        let id =
+            format!("{}-{}-{}", now.strftime("%Y%m%d-%H%M%S"), std::process::id(), random_suffix());
         let path = match path {
             Some(path) => std::path::absolute(path)?,
             None => default_folder(&host.places)?.join(format!("{id}.jsonl")),
@@ -133,7 +134,7 @@ impl Journal {
 
     /// Records that an entry was not carried out. It is written with the next batch.
     pub fn record_not_done(&mut self, number: u64, reason: &str) {
-    let line = json_line(&[("left", json!(number)), ("why", json!(reason))]);
+        let line = json_line(&[("left", json!(number)), ("why", json!(reason))]);
         self.lines.push_str(&line);
         self.lines.push('\n');
     }

@@ -48,18 +48,18 @@ impl RunLock {
     pub fn take(paths: &[PathBuf], host: &Host) -> Result<Self> {
         let trees: Vec<_> = paths.iter().map(|path| Tree::of(path)).collect();
         let Some(folder) = host.places.state.as_ref().map(|state| state.join("acting")) else {
-                return Ok(Self { _file: None });
-            };
-            // A state folder that cannot be written or locked does not prevent a run.
-            let Ok(gate) = open_gate(&folder) else { return Ok(Self { _file: None }) };
-            for other in live_runs(&folder) {
-                if let Some((own, theirs)) = other.overlap(&trees) {
-                    bail!("{}", other.message(own, theirs));
-                }
+            return Ok(Self { _file: None });
+        };
+        // A state folder that cannot be written or locked does not prevent a run.
+        let Ok(gate) = open_gate(&folder) else { return Ok(Self { _file: None }) };
+        for other in live_runs(&folder) {
+            if let Some((own, theirs)) = other.overlap(&trees) {
+                bail!("{}", other.message(own, theirs));
             }
-            let file = LockFile::create(&folder, &trees, &host.command).ok();
-            drop(gate);
-            Ok(Self { _file: file })
+        }
+        let file = LockFile::create(&folder, &trees, &host.command).ok();
+        drop(gate);
+        Ok(Self { _file: file })
     }
 }
 
@@ -110,13 +110,13 @@ fn open_gate(folder: &Path) -> io::Result<File> {
 
 /// A run that is alive.
 struct LiveRun {
-about: Value,
+    about: Value,
     trees: Vec<Tree>,
 }
 
 /// The runs that are alive. Removes the files of those that are not.
 fn live_runs(folder: &Path) -> Vec<LiveRun> {
-let mut runs = Vec::new();
+    let mut runs = Vec::new();
     for entry in folder.read_dir().into_iter().flatten().flatten() {
         let path = entry.path();
         if path.extension() != Some("run".as_ref()) {
@@ -136,9 +136,9 @@ let mut runs = Vec::new();
         }
     }
     runs
-    }
-    
-    impl LiveRun {
+}
+
+impl LiveRun {
     /// The first of our trees that overlaps a tree of this run, and that tree.
     fn overlap<'a>(&'a self, trees: &'a [Tree]) -> Option<(&'a Tree, &'a Tree)> {
         trees

@@ -21,7 +21,7 @@ use anyhow::Result;
 
 use crate::host::Host;
 use crate::report::{PartialName, Partials};
-use crate::source::{Digest, FileId, SeenFile, Stamp, path_text};
+use crate::source::{ContentHash, FileId, SeenFile, Stamp, path_text};
 use claim::Claims;
 pub use claim::{Recovered, Restored, recover};
 pub use files::resolve;
@@ -37,9 +37,9 @@ const BATCH: usize = 64;
 /// What to do with a duplicate file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-/// Move it to this folder, under its path within the searched folder.
-Move(PathBuf),
-/// Replace it by a hard link to its keeper, if both are equal.
+    /// Move it to this folder, under its path within the searched folder.
+    Move(PathBuf),
+    /// Replace it by a hard link to its keeper, if both are equal.
     Link,
     Trash,
     Delete,
@@ -48,10 +48,10 @@ Move(PathBuf),
 /// A file to act on, and its keeper.
 #[derive(Clone, Copy)]
 pub struct PlannedAction<'a> {
-pub file: SeenFile<'a>,
-pub keep: SeenFile<'a>,
-/// For a sidecar, its image: if nothing is done to the image, nothing is done to the sidecar.
-pub with: Option<&'a Path>,
+    pub file: SeenFile<'a>,
+    pub keep: SeenFile<'a>,
+    /// For a sidecar, its image: if nothing is done to the image, nothing is done to the sidecar.
+    pub with: Option<&'a Path>,
 }
 
 /// The result of acting on many files.
@@ -72,18 +72,18 @@ pub struct NotDone {
 }
 
 /// Why a file is left unchanged.
-enum Refusal {
+enum Cause {
     NotApplicable(String),
     Failed(String),
 }
 
-impl From<String> for Refusal {
+impl From<String> for Cause {
     fn from(reason: String) -> Self {
         Self::Failed(reason)
     }
 }
 
-impl From<io::Error> for Refusal {
+impl From<io::Error> for Cause {
     fn from(error: io::Error) -> Self {
         Self::Failed(error.to_string())
     }
@@ -111,7 +111,7 @@ impl Action {
 }
 
 /// Reads a file again, to check whether its content has changed.
-pub type Reread<'a> = &'a dyn Fn(&Path) -> Result<Digest>;
+pub type Reread<'a> = &'a dyn Fn(&Path) -> Result<ContentHash>;
 
 /// Acts on files.
 pub struct Actor<'a> {
@@ -141,19 +141,19 @@ struct Intent<'a> {
 impl<'a> Actor<'a> {
     pub fn new(action: &'a Action, reread: Reread<'a>, host: &'a Host) -> Result<Self> {
         let trash = match action {
-        Action::Trash => Some(Trash::open(&host.places)?),
+            Action::Trash => Some(Trash::open(&host.places)?),
             _ => None,
         };
         Ok(Self {
-                action,
-                reread,
-                partials: &host.partials,
-                trash,
-                reserved: HashSet::new(),
-                recorded_folders: HashSet::new(),
-                planned: HashSet::new(),
-                number: 0,
-                result: ActionResult::default(),
+            action,
+            reread,
+            partials: &host.partials,
+            trash,
+            reserved: HashSet::new(),
+            recorded_folders: HashSet::new(),
+            planned: HashSet::new(),
+            number: 0,
+            result: ActionResult::default(),
         })
     }
 
@@ -184,7 +184,7 @@ impl<'a> Actor<'a> {
         }
         Ok(self.result)
     }
-    
+
     /// Makes the same checks as [`act`](Self::act), and reports what would be done.
     pub fn dry_run(
         mut self,
@@ -206,7 +206,7 @@ impl<'a> Actor<'a> {
         }
         Ok(self.result)
     }
-    
+
     /// An error for a sidecar whose image is left unchanged.
     fn check_image(&self, planned: &PlannedAction<'_>) -> Result<(), String> {
         let Some(image) = planned.with else { return Ok(()) };
@@ -223,10 +223,10 @@ impl<'a> Actor<'a> {
         self.result.bytes += if intent.is_first { intent.entry.bytes } else { 0 };
     }
 
-    fn refuse(&mut self, path: &Path, refusal: Refusal) {
-        let (reason, failed) = match refusal {
-            Refusal::NotApplicable(reason) => (reason, false),
-            Refusal::Failed(reason) => (reason, true),
+    fn refuse(&mut self, path: &Path, cause: Cause) {
+        let (reason, failed) = match cause {
+            Cause::NotApplicable(reason) => (reason, false),
+            Cause::Failed(reason) => (reason, true),
         };
         self.result.not_done.push(NotDone { path: path.to_owned(), reason, failed });
     }
@@ -252,13 +252,13 @@ impl<'a> Actor<'a> {
             for (position, name) in names.enumerate() {
                 match self.intent(*planned, name, &sha256, position == 0) {
                     Ok(intent) => intents.extend(intent),
-                    Err(refusal) => self.refuse(name, refusal),
+                    Err(cause) => self.refuse(name, cause),
                 }
             }
         }
         intents
     }
-    
+
     /// None for a name that is already planned.
     fn intent<'b>(
         &mut self,
@@ -266,7 +266,7 @@ impl<'a> Actor<'a> {
         name: &Path,
         sha256: &str,
         is_first: bool,
-    ) -> Result<Option<Intent<'b>>, Refusal> {
+    ) -> Result<Option<Intent<'b>>, Cause> {
         let from = files::resolve_folder(name)?;
         if !self.planned.insert(from.clone()) {
             return Ok(None);
@@ -289,7 +289,7 @@ impl<'a> Actor<'a> {
         name: &Path,
         from: &Path,
         is_first: bool,
-    ) -> Result<(Act, Option<trash::Reservation>), Refusal> {
+    ) -> Result<(Act, Option<trash::Reservation>), Cause> {
         match self.action {
             Action::Move(folder) => {
                 let relative = if is_first {
@@ -349,16 +349,16 @@ fn first_check(planned: &PlannedAction<'_>, targets: &Targets) -> Result<String,
 }
 
 /// A link loses nothing only if both files are equal byte for byte.
-fn link(name: &Path, keep: &SeenFile<'_>) -> Result<Act, Refusal> {
+fn link(name: &Path, keep: &SeenFile<'_>) -> Result<Act, Cause> {
     let data = name.symlink_metadata()?;
     let devices = [Stamp::of(&data), keep.stamp].map(|stamp| stamp.file.map(|file| file.device));
     let keep_name = path_text(keep.path);
     if devices[0] != devices[1] {
         let reason = format!("is on another file system than {keep_name}; hard links cannot cross");
-        return Err(Refusal::NotApplicable(reason));
+        return Err(Cause::NotApplicable(reason));
     }
     if !files::same_content(name, keep.path)? {
-        return Err(Refusal::NotApplicable(format!("is similar to {keep_name}, but not equal")));
+        return Err(Cause::NotApplicable(format!("is similar to {keep_name}, but not equal")));
     }
     #[cfg(unix)]
     {
@@ -382,22 +382,22 @@ impl Intent<'_> {
         let partial = claims.partial(self.entry.number);
         let acted = self
             .check(claim.file(), reread)
-                .and_then(|()| self.act(claim.file(), &partial).map_err(|error| error_text(&error)));
-            acted.map_err(|reason| claim.restore(reason))
+            .and_then(|()| self.act(claim.file(), &partial).map_err(|error| error_text(&error)));
+        acted.map_err(|reason| claim.restore(reason))
     }
 
     /// The last check, of the file at its present path and of its keeper: both are the files that were
     /// read, with the same content.
     fn check(&self, now: &Path, reread: Reread<'_>) -> Result<(), String> {
-    let PlannedAction { file, keep, .. } = self.planned;
+        let PlannedAction { file, keep, .. } = self.planned;
         if self.entry.from == self.entry.keep
             || file.stamp.file.is_some_and(|file| Some(file) == keep.stamp.file)
         {
-                return Err(LAST_COPY.to_owned());
-            }
-            check_content(now, &file, reread)?;
-            check_content(&self.entry.keep, &keep, reread)
-                .map_err(|reason| about_keeper(&keep, &reason))?;
+            return Err(LAST_COPY.to_owned());
+        }
+        check_content(now, &file, reread)?;
+        check_content(&self.entry.keep, &keep, reread)
+            .map_err(|reason| about_keeper(&keep, &reason))?;
         if matches!(self.entry.act, Act::Link { .. }) {
             let same = files::same_content(now, &self.entry.keep);
             if !same.map_err(|error| error.to_string())? {
@@ -455,24 +455,26 @@ fn about_keeper(keep: &SeenFile<'_>, reason: &str) -> String {
 fn error_text(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::TooManyLinks => "its keeper cannot have more hard links".to_owned(),
-        io::ErrorKind::NotFound => "it or its keeper was just removed by another program".to_owned(),
+        io::ErrorKind::NotFound => {
+            "it or its keeper was just removed by another program".to_owned()
+        }
         _ => error.to_string(),
     }
 }
 
 /// Checks that this is the file that was read, with the same content.
 fn check_content(path: &Path, file: &SeenFile<'_>, reread: Reread<'_>) -> Result<(), String> {
-check_unchanged(path, file.stamp)?;
-    let digest = reread(path).map_err(|error| format!("cannot be read again: {error:#}"))?;
-    if digest != file.digest {
+    check_unchanged(path, file.stamp)?;
+    let content = reread(path).map_err(|error| format!("cannot be read again: {error:#}"))?;
+    if content != file.content {
         return Err(CHANGED.to_owned());
     }
     // The file was not replaced while it was read.
     check_unchanged(path, file.stamp)
-    }
-    
-    /// Checks that the file of this name is the one that was read, and has not been written to since.
-    fn check_unchanged(path: &Path, seen: Stamp) -> Result<(), String> {
+}
+
+/// Checks that the file of this name is the one that was read, and has not been written to since.
+fn check_unchanged(path: &Path, seen: Stamp) -> Result<(), String> {
     match files::stamp(path) {
         Ok(now) if now == seen => Ok(()),
         Ok(_) => Err(CHANGED.to_owned()),

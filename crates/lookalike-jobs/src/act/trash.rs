@@ -23,16 +23,16 @@ pub struct Trash {
     device: u64,
     user: u32,
     reserved: HashSet<PathBuf>,
-    }
-    
-    /// A reserved path in the trash.
-    #[derive(Clone, Debug, PartialEq, Eq)]
-    pub struct Reservation {
-        pub file: PathBuf,
-        /// The `.trashinfo` file.
-        info: PathBuf,
-        /// The original path for the info file, relative to the top of its file system or absolute.
-        original: PathBuf,
+}
+
+/// A reserved path in the trash.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reservation {
+    pub file: PathBuf,
+    /// The `.trashinfo` file.
+    info: PathBuf,
+    /// The original path for the info file, relative to the top of its file system or absolute.
+    original: PathBuf,
 }
 
 #[cfg(unix)]
@@ -54,7 +54,7 @@ impl Trash {
 
     /// Reserves a free path in the trash for a file, whose own path must be absolute.
     pub fn reserve(&mut self, path: &Path) -> io::Result<Reservation> {
-    let (trash, original) = if device_of(path)? == self.device {
+        let (trash, original) = if device_of(path)? == self.device {
             (self.home.clone(), path.to_owned())
         } else {
             let top = top_of(path)?;
@@ -66,17 +66,17 @@ impl Trash {
             let file = trash.join("files").join(&name);
             let mut info = name;
             info.push(".trashinfo");
-                Reservation { file, info: trash.join("info").join(info), original: original.clone() }
-            });
-            let is_free = |candidate: &Reservation| {
-                !exists(&candidate.file)
-                    && !exists(&candidate.info)
-                    && !self.reserved.contains(&candidate.file)
-            };
-            let reservation = candidates.into_iter().find(is_free);
-            let reservation = reservation.ok_or_else(|| io::Error::other("the trash is full"))?;
-            self.reserved.insert(reservation.file.clone());
-            Ok(reservation)
+            Reservation { file, info: trash.join("info").join(info), original: original.clone() }
+        });
+        let is_free = |candidate: &Reservation| {
+            !exists(&candidate.file)
+                && !exists(&candidate.info)
+                && !self.reserved.contains(&candidate.file)
+        };
+        let reservation = candidates.into_iter().find(is_free);
+        let reservation = reservation.ok_or_else(|| io::Error::other("the trash is full"))?;
+        self.reserved.insert(reservation.file.clone());
+        Ok(reservation)
     }
 
     /// The trash at the top of another file system: `.Trash/UID` if the administrator has created
@@ -99,7 +99,7 @@ impl Trash {
 #[cfg(not(unix))]
 impl Trash {
     pub fn open(_: &Places) -> io::Result<Self> {
-    Err(io::Error::other("the trash of this system is not supported; use --move"))
+        Err(io::Error::other("the trash of this system is not supported; use --move"))
     }
 
     pub fn reserve(&mut self, _: &Path) -> io::Result<Reservation> {
@@ -108,11 +108,10 @@ impl Trash {
 }
 
 impl Reservation {
-/// Moves a file to the reserved path, after writing its info file.
-pub fn fill(&self, path: &Path) -> io::Result<()> {
-let date = jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S").to_string();
-        let note =
-            format!("[Trash Info]\nPath={}\nDeletionDate={date}\n", percent(&self.original));
+    /// Moves a file to the reserved path, after writing its info file.
+    pub fn fill(&self, path: &Path) -> io::Result<()> {
+        let date = jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S").to_string();
+        let note = format!("[Trash Info]\nPath={}\nDeletionDate={date}\n", percent(&self.original));
         for folder in [&self.file, &self.info].map(|path| folder_of(path)) {
             create_private(folder).map_err(|error| {
                 let message = format!("cannot create the trash {}: {error}", folder.display());

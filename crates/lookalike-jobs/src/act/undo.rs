@@ -38,11 +38,11 @@ pub struct Undo<'h> {
 /// The result of undoing a journal.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Undone {
-pub restored: u64,
-/// Entries with nothing to undo.
-pub unchanged: u64,
-/// Which files could not be restored, and why.
-pub failed: Vec<String>,
+    pub restored: u64,
+    /// Entries with nothing to undo.
+    pub unchanged: u64,
+    /// Which files could not be restored, and why.
+    pub failed: Vec<String>,
 }
 
 /// The next step of undoing an entry.
@@ -72,10 +72,10 @@ impl<'h> Undo<'h> {
 
     /// The name of a journal's action, and how many entries can still be undone.
     pub fn describe(path: &Path) -> Result<(String, u64)> {
-    let journal = LoadedJournal::open(path)?;
-    let action = journal.entries.first().map_or("nothing", |entry| entry.act.name());
-    let open = journal.entries.iter().filter(|entry| !journal.is_closed(entry));
-    Ok((action.to_owned(), open.count() as u64))
+        let journal = LoadedJournal::open(path)?;
+        let action = journal.entries.first().map_or("nothing", |entry| entry.act.name());
+        let open = journal.entries.iter().filter(|entry| !journal.is_closed(entry));
+        Ok((action.to_owned(), open.count() as u64))
     }
 
     /// Undoes everything that can be undone. A dry run only counts it.
@@ -83,26 +83,26 @@ impl<'h> Undo<'h> {
         let mut undone = Undone::default();
         let mut claims = Claims::new(&self.journal.id, self.partials);
         for entry in self.journal.entries.iter().rev() {
-                if self.journal.is_closed(entry) {
-                    undone.unchanged += 1;
-                    continue;
-                }
-                match undo(entry, &mut claims, dry_run) {
-                    Ok(changed) => {
-                        *(if changed { &mut undone.restored } else { &mut undone.unchanged }) += 1;
-                        if let Some(log) = self.log.as_mut().filter(|_| !dry_run) {
-                            let _ = log.undone(entry.number);
-                        }
-                    }
-                    Err(reason) => undone.failed.push(format!("{}: {reason}", path_text(&entry.from))),
-                }
+            if self.journal.is_closed(entry) {
+                undone.unchanged += 1;
+                continue;
             }
-            drop(claims);
-            if !dry_run {
-                let paths = self.journal.entries.iter().flat_map(Entry::paths);
-                paths.for_each(|path| claim::remove_empty_folder(path, &self.journal.id));
-                // Folders that are not empty stay.
-                for folder in self.journal.folders.iter().rev() {
+            match undo(entry, &mut claims, dry_run) {
+                Ok(changed) => {
+                    *(if changed { &mut undone.restored } else { &mut undone.unchanged }) += 1;
+                    if let Some(log) = self.log.as_mut().filter(|_| !dry_run) {
+                        let _ = log.undone(entry.number);
+                    }
+                }
+                Err(reason) => undone.failed.push(format!("{}: {reason}", path_text(&entry.from))),
+            }
+        }
+        drop(claims);
+        if !dry_run {
+            let paths = self.journal.entries.iter().flat_map(Entry::paths);
+            paths.for_each(|path| claim::remove_empty_folder(path, &self.journal.id));
+            // Folders that are not empty stay.
+            for folder in self.journal.folders.iter().rev() {
                 let _ = fs::remove_dir(folder);
             }
         }
@@ -111,9 +111,9 @@ impl<'h> Undo<'h> {
 }
 
 impl LoadedJournal {
-/// Whether the journal says that an entry was undone or never carried out.
-fn is_closed(&self, entry: &Entry) -> bool {
-self.undone.contains(&entry.number) || self.not_done.contains(&entry.number)
+    /// Whether the journal says that an entry was undone or never carried out.
+    fn is_closed(&self, entry: &Entry) -> bool {
+        self.undone.contains(&entry.number) || self.not_done.contains(&entry.number)
     }
 }
 
@@ -145,8 +145,8 @@ impl Entry {
 
 /// Takes all steps, and returns whether there were any.
 fn undo(entry: &Entry, claims: &mut Claims<'_>, dry_run: bool) -> Result<bool, String> {
-entry.paths().try_for_each(check_folder)?;
-if dry_run {
+    entry.paths().try_for_each(check_folder)?;
+    if dry_run {
         return Ok(!matches!(next_step(entry, claims.id())?, Step::Nothing));
     }
     let partial = claims.partial(entry.number);
@@ -171,7 +171,7 @@ if dry_run {
 
 /// Refuses a folder that has become a link or is now inside one: it leads to other files.
 fn check_folder(path: &Path) -> Result<(), String> {
-let folder = files::folder_of(path);
+    let folder = files::folder_of(path);
     let now = files::resolve(folder).map_err(|error| error.to_string())?;
     if now != folder {
         let [folder, now] = [folder, &now].map(path_text);
@@ -193,7 +193,9 @@ fn next_step(entry: &Entry, id: &str) -> Result<Step, String> {
         Act::Link { .. } => step_from_link(entry, now),
         Act::Delete => match now {
             Some(now) if is_original(entry, now)? => Ok(Step::Nothing),
-            Some(_) => Err("was deleted, which cannot be undone; another file now has its name".into()),
+            Some(_) => {
+                Err("was deleted, which cannot be undone; another file now has its name".into())
+            }
             None => Err("was deleted, which cannot be undone".to_owned()),
         },
     }
@@ -214,7 +216,7 @@ fn step_back(entry: &Entry, now: Option<Stamp>, to: &Path) -> Result<Step, Strin
             Ok(if is_moved { Step::RemoveCopy } else { Step::Nothing })
         }
         (Some(_), Some(_)) if is_moved => {
-        Err(format!("another file now has this name; the original is still at {to}"))
+            Err(format!("another file now has this name; the original is still at {to}"))
         }
         (Some(_), _) => {
             Err(format!("another file now has this name, and the original is no longer at {to}"))
@@ -257,7 +259,7 @@ fn is_original(entry: &Entry, now: Stamp) -> Result<bool, String> {
 }
 
 fn perform(
-step: &Step,
+    step: &Step,
     entry: &Entry,
     claims: &mut Claims<'_>,
     partial: &PartialName<'_>,
@@ -308,7 +310,7 @@ fn with_claim(
 
 fn check_content(entry: &Entry, path: &Path) -> io::Result<()> {
     if !entry.has_content(path)? {
-    return Err(io::Error::other("was just modified by another program"));
+        return Err(io::Error::other("was just modified by another program"));
     }
     Ok(())
 }

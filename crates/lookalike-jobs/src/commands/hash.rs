@@ -55,7 +55,7 @@ pub fn run(args: HashArgs, host: &Host, registry: &Registry) -> Result<ExitCode>
         kind: &*chosen.kind,
         make: None,
         is_other: false,
-        on_beat: &|| {},
+        on_progress: &|| {},
         progress: &progress,
     };
     work.on_threads(|| inputs.read(&how, &mut skipped, &mut |items| writing.take(&items)))?;

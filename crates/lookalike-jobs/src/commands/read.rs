@@ -8,7 +8,7 @@ use crate::{
     host::Console,
     kinds::Chosen,
     report::counted,
-    source::{Ids, Inputs, Items, Make, Reading, Skipped},
+    source::{CustomDigester, Ids, Inputs, Items, Reading, Skipped},
 };
 
 /// Items that were read, and what they are called.
@@ -30,7 +30,7 @@ pub struct Sources<'a> {
     /// Called now and then, from any thread. If it unwinds, so does the reading.
     pub on_beat: &'a (dyn Fn() + Sync),
     /// Takes texts apart in the kind's stead.
-    pub make: Option<Make<'a>>,
+    pub make: Option<CustomDigester<'a>>,
 }
 
 /// Takes items of the inputs as they are read.
@@ -88,7 +88,7 @@ impl Sources<'_> {
             kind: &*chosen.kind,
             make: self.make,
             is_other,
-            on_beat: self.on_beat,
+            on_progress: self.on_beat,
             progress: &progress,
         };
         // What does not fit is counted only, to say what it takes.

@@ -13,13 +13,13 @@ use serde_json::json;
 
 use crate::{
     act::{
-        ActionResult, Actor, Action, PlannedAction, Journal, NotDone, Recovered, Reread, RunLock, Restored, recover,
-        resolve,
+        Action, ActionResult, Actor, Journal, NotDone, PlannedAction, Recovered, Reread, Restored,
+        RunLock, recover, resolve,
     },
     args::{ActArgs, DedupArgs},
     host::{Console, Host},
     report::{Figure, bytes, counted, grouped, visible},
-    source::{Digest, SeenFile, Sidecars, Stamp, path_text},
+    source::{ContentHash, SeenFile, Sidecars, Stamp, path_text},
 };
 
 /// How many files that are left as they are are listed.
@@ -161,7 +161,11 @@ impl Acting {
     }
 }
 
-fn dry_run(actor: Actor<'_>, going: &[PlannedAction<'_>], console: Console<'_>) -> Result<ActionResult> {
+fn dry_run(
+    actor: Actor<'_>,
+    going: &[PlannedAction<'_>],
+    console: Console<'_>,
+) -> Result<ActionResult> {
     let mut output = console.stdout();
     let acted = actor.dry_run(going, &mut |entry| Ok(writeln!(output, "{}", entry.json())?))?;
     output.flush()?;
@@ -169,7 +173,10 @@ fn dry_run(actor: Actor<'_>, going: &[PlannedAction<'_>], console: Console<'_>) 
 }
 
 /// Everything in a group goes, for its keeper.
-fn all<'a>(group: &Group, file: &dyn Fn(u32) -> Option<SeenFile<'a>>) -> Option<Vec<PlannedAction<'a>>> {
+fn all<'a>(
+    group: &Group,
+    file: &dyn Fn(u32) -> Option<SeenFile<'a>>,
+) -> Option<Vec<PlannedAction<'a>>> {
     let keep = file(group.keep)?;
     let going = |item| Some(PlannedAction { file: file(item)?, keep, with: None });
     group.members.iter().map(|member| going(member.item)).collect()
@@ -183,14 +190,14 @@ fn equal_ones<'a>(
     left: &mut Vec<NotDone>,
 ) -> Option<Vec<PlannedAction<'a>>> {
     let keeper = file(group.keep)?;
-    let mut firsts = HashMap::from([(keeper.digest, keeper)]);
+    let mut firsts = HashMap::from([(keeper.content, keeper)]);
     let mut going = Vec::with_capacity(group.members.len());
     for member in &group.members {
         let file = file(member.item)?;
-        match firsts.get(&file.digest) {
+        match firsts.get(&file.content) {
             Some(&keep) => going.push(PlannedAction { file, keep, with: None }),
             None => {
-                firsts.insert(file.digest, file);
+                firsts.insert(file.content, file);
                 let reason = format!("is alike {}, but not equal", path_text(keeper.path));
                 left.push(NotDone { path: file.path.to_owned(), reason, failed: false });
             }
@@ -206,7 +213,7 @@ struct Sidecar {
     path: PathBuf,
     relative: PathBuf,
     stamp: Stamp,
-    digest: Digest,
+    content: ContentHash,
 }
 
 /// The sidecars of all images that go, by the path of the image; each once.
@@ -235,9 +242,9 @@ impl Sidecar {
     /// None if it cannot be read: then it stays.
     fn look(path: &Path, image: &Path) -> Option<Self> {
         let stamp = Stamp::of(&path.symlink_metadata().ok()?);
-        let digest = Digest::of_file(path).ok()?;
+        let content = ContentHash::of_file(path).ok()?;
         let relative = image.with_file_name(path.file_name()?);
-        Some(Self { path: path.to_owned(), relative, stamp, digest })
+        Some(Self { path: path.to_owned(), relative, stamp, content })
     }
 }
 
@@ -247,9 +254,9 @@ fn with_sidecars<'a>(
     sidecars: &'a HashMap<PathBuf, Vec<Sidecar>>,
 ) -> impl Iterator<Item = PlannedAction<'a>> {
     let own = sidecars.get(image.file.path).map_or(&[][..], Vec::as_slice);
-    let going = move |Sidecar { path, relative, stamp, digest }: &'a Sidecar| {
-        let (stamp, digest) = (*stamp, *digest);
-        let file = SeenFile { path, relative, links: &[], stamp, digest };
+    let going = move |Sidecar { path, relative, stamp, content }: &'a Sidecar| {
+        let (stamp, content) = (*stamp, *content);
+        let file = SeenFile { path, relative, links: &[], stamp, content };
         PlannedAction { file, keep: image.keep, with: Some(image.file.path) }
     };
     [image].into_iter().chain(own.iter().map(going))
@@ -284,7 +291,8 @@ impl Acts {
     pub fn check(&self) -> Result<()> {
         let mut failed = self.acted.not_done.iter().filter(|left| left.failed);
         let Some(NotDone { path, reason, .. }) = failed.next() else { return Ok(()) };
-        let (files, participle) = (counted(1 + failed.count() as u64, "file"), self.deed.participle());
+        let (files, participle) =
+            (counted(1 + failed.count() as u64, "file"), self.deed.participle());
         bail!("{files} could not be {participle}; the first, {}: {reason}", path_text(path))
     }
 

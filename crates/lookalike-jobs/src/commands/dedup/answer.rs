@@ -17,7 +17,7 @@ use crate::{
     config::Work,
     host::{Console, Host},
     report::id_text,
-    source::{self, Make},
+    source::{self, CustomDigester},
 };
 
 /// What a program hands over besides arguments, and hears while it waits.
@@ -29,7 +29,7 @@ pub struct Given<'a> {
     /// Called now and then, from any thread. If it unwinds, so does the run: the way to stop it.
     pub on_beat: &'a (dyn Fn() + Sync),
     /// Makes items of texts in the recipe's stead.
-    pub make: Option<Make<'a>>,
+    pub make: Option<CustomDigester<'a>>,
 }
 
 impl Default for Given<'_> {
@@ -111,7 +111,7 @@ impl Answer {
     pub fn id(&self, item: u32) -> Id {
         match self.outcome.ids.at(item) {
             source::Id::Number(number) => Id::Number(number),
-            source::Id::Given(text) | source::Id::Numeral(text) => Id::Text(text.to_owned()),
+            source::Id::Given(text) | source::Id::OtherNumber(text) => Id::Text(text.to_owned()),
             source::Id::Line { number, .. } if !self.rows.is_empty() => Id::Row(number),
             line => Id::Text(id_text(line).into_owned()),
         }

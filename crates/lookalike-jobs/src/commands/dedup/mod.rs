@@ -39,7 +39,9 @@ use crate::{
     host::{Console, Host},
     kinds::{Choice, Chosen},
     report::{Figure, Output, Summary, counted, grouped, id_value},
-    source::{Ids, InputOptions, Inputs, Items, Kept, Make, SeenFile, Skipped, guess_kind},
+    source::{
+        CustomDigester, Ids, InputOptions, Inputs, Items, Kept, SeenFile, Skipped, guess_kind,
+    },
 };
 use acting::{Acting, Acts, Secured, deed};
 pub use answer::{Answer, Given, Id};
@@ -301,7 +303,7 @@ struct Job<'a> {
 
 /// Whom a program hears from while it waits, what takes texts apart for it, and whether it handed rows
 /// over.
-type Program<'a> = (&'a (dyn Fn() + Sync), Option<Make<'a>>, bool);
+type Program<'a> = (&'a (dyn Fn() + Sync), Option<CustomDigester<'a>>, bool);
 
 impl Job<'_> {
     fn open(

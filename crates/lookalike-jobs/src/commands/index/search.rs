@@ -89,7 +89,7 @@ fn read(
         kind: &*chosen.kind,
         make: None,
         is_other: false,
-        on_beat: &|| {},
+        on_progress: &|| {},
         progress: &progress,
     };
     inputs.read(&how, skipped, &mut |items| searching.take(items))?;
