@@ -391,7 +391,7 @@ class _Wanted:
         field = self._field_among(names)
         ours = [name for name in names if self._is_wanted(name, field)]
         if not any(field == name or field.startswith(name + ".") for name in names):
-            # What there is instead is told by who looks for it.
+            # The native module reports which columns exist.
             ours = names
         if self.own:
             return self._shown([(name, list(objects_of(data[name]))) for name in ours], field)
@@ -405,7 +405,7 @@ class _Wanted:
         paths = [field, self.id, *self.keys]
         columns = {path: [_value(row, path) for row in rows] for path in paths}
         if self.own and self.field is None and field not in names:
-            # Functions take rows of any kind.
+            # Custom functions accept rows of any type.
             columns[field] = rows
         elif field not in names and all(value is None for value in columns[field]):
             return _Table([(name, [None] * len(rows)) for name in names or [field]])
@@ -413,8 +413,7 @@ class _Wanted:
         return self._shown(list(used.items()), field)
 
     def _shown(self, columns: list[tuple[str, list[Any]]], field: str) -> _Table:
-        """The columns; if functions are called with the values of the field, it is handed over as
-        people read it."""
+        """The columns. If custom functions receive the values of the field, the column has their text."""
         if not self.own:
             return _Table(columns)
         values = next((values for name, values in columns if name == field), None)
@@ -440,7 +439,7 @@ def _value(row: Any, path: str) -> Any:
 
 
 def _is_listed(table: Any, columns: list[str]) -> bool:
-    """Whether a table is handed over value by value: not all make Arrow data with these columns."""
+    """Whether a table is passed value by value, because it cannot export these columns as Arrow."""
     library = type(table).__module__.partition(".")[0]
     if len(table) == 0 or (library == "pandas" and installed("pyarrow") is None):
         return True
@@ -448,7 +447,7 @@ def _is_listed(table: Any, columns: list[str]) -> bool:
 
 
 def _text(value: Any) -> str | None:
-    """A value as people read it; ``None`` if there is none."""
+    """A value as text; ``None`` if it is missing."""
     if isinstance(value, str):
         return value
     return None if _native.is_missing(value) else str(value)
@@ -456,11 +455,11 @@ def _text(value: Any) -> str | None:
 
 def _refuse_images(rows: list[Any]) -> None:
     if any(isinstance(row, bytes) or hasattr(row, "getexif") for row in rows):
-        raise TypeError("images in memory are no rows; give files, or use images() and find_all()")
+        raise TypeError("images in memory are not supported; pass files, or use images() and find_all()")
 
 
 def _taken(data: Any, rows: list[int]) -> Any:
-    """These rows, in the kind they came in."""
+    """These rows, in the type of the data."""
     if hasattr(data, "iloc"):
         return data.iloc[rows]
     if hasattr(data, "column_names"):

@@ -257,7 +257,7 @@ fn too_wide(text: &str, width: Width) -> String {
         || "fingerprints have at most 256 bits".to_owned(),
         |wider| format!("use --bits {}", wider.bits()),
     );
-    format!("{} does not fit in {} bits; {remedy}", shortened(text), width.bits())
+    format!("{} does not fit into {} bits; {remedy}", shortened(text), width.bits())
 }
 
 /// How many bits a number needs.

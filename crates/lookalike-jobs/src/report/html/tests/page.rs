@@ -152,7 +152,7 @@ fn slider_counts_removed_items_and_hides_groups_below_the_threshold() {
 fn levels_filter_and_are_counted() {
     let mut page = open!(report(&three()));
     let levels = page.text("#levels").split_whitespace().collect::<Vec<_>>().join(" ");
-    assert_eq!(levels, "copy 0.80 and more 2 near 0.50 to 0.80 3 similar 0.38 to 0.50 1");
+    assert_eq!(levels, "copy 0.80 or more 2 near 0.50 to 0.80 3 similar 0.38 to 0.50 1");
     page.value(
         "{ const level = document.querySelector('#level'); level.value = 'similar'; \
          level.dispatchEvent(new Event('change')) }",
@@ -194,7 +194,7 @@ fn shows_looser_matches_as_kept() {
         why.starts_with("similar: similarity 0.40 to the kept item (removed from 0.50"),
         "{why}"
     );
-    assert_eq!(page.text("table.sides th:last-child"), "Stays");
+    assert_eq!(page.text("table.sides th:last-child"), "Kept, too");
     page.press("j");
     assert_eq!(
         page.text(".group.open .head .size").replace('\u{a0}', " "),
@@ -295,12 +295,12 @@ fn ten_thousand_groups_are_paged_searched_and_moved_through() {
 }
 
 #[test]
-fn groups_that_do_not_fit_are_told_of() {
+fn notes_groups_that_do_not_fit() {
     let groups: Vec<_> =
         (0..50).map(|_| made(("a", &"x ".repeat(500)), &[("b", "y", 0.5)])).collect();
     let mut page = open!(report_within(similarities(), &groups, 1_020_000));
-    let told = page.text("#left-out");
-    assert!(told.contains("13 groups of 50"), "{told}");
+    let note = page.text("#left-out");
+    assert!(note.contains("13 largest of 50 groups"), "{note}");
     assert!(page.text("#verdict").contains("50 of 150 items removed"));
     page.close();
 }
