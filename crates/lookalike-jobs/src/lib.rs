@@ -27,7 +27,7 @@ pub use commands::dedup::{CallerOptions, DedupResult, Id};
 pub use host::{Console, Folders, FrontEnd, Host, Silent, Step};
 use options::OptionValue;
 pub use report::{Partials, is_closed_pipe, visible};
-pub use source::{Make, RawText};
+pub use source::{CustomDigester, RawText};
 
 /// The job of a command line.
 pub struct Job(Command);

@@ -51,7 +51,7 @@ pub fn run(args: HashArgs, host: &Host, registry: &Registry) -> Result<ExitCode>
         kind: &*selected.kind,
         make: None,
         is_other: false,
-        on_beat: &|| {},
+        on_progress: &|| {},
         progress: &progress,
     };
     work.on_threads(|| inputs.read(&reading, &mut skipped, &mut |items| writer.write(&items)))?;

@@ -8,7 +8,7 @@ use crate::{
     host::Console,
     kinds::SelectedKind,
     report::counted,
-    source::{Ids, Inputs, Items, Make, Reading, Skipped},
+    source::{CustomDigester, Ids, Inputs, Items, Reading, Skipped},
 };
 
 /// The items that were read, and their ids.
@@ -30,7 +30,7 @@ pub struct Sources<'a> {
     /// Called regularly, from any thread; may unwind to stop the run.
     pub on_progress: &'a (dyn Fn() + Sync),
     /// Replaces the digester of the kind.
-    pub custom_digester: Option<Make<'a>>,
+    pub custom_digester: Option<CustomDigester<'a>>,
 }
 
 /// Called with the items of the inputs as they are read.
@@ -88,7 +88,7 @@ impl Sources<'_> {
             kind: &*selected.kind,
             make: self.custom_digester,
             is_other,
-            on_beat: self.on_progress,
+            on_progress: self.on_progress,
             progress: &progress,
         };
         // Records beyond the limit are only counted, for the message below.

@@ -12,13 +12,13 @@ use serde_json::json;
 
 use crate::{
     act::{
-        Acted, Actor, Deed, Going, Journal, Left, Recovered, Reread, RunLock, Settled, recover,
-        resolve,
+        Action, ActionResult, Actor, Journal, NotDone, PlannedAction, Recovered, Reread, Restored,
+        RunLock, recover, resolve,
     },
     args::{ActArgs, DedupArgs},
     host::{Console, Host},
     report::{Figure, bytes, counted, grouped, visible},
-    source::{Digest, SeenFile, Sidecars, Stamp, path_text},
+    source::{ContentHash, SeenFile, Sidecars, Stamp, path_text},
 };
 
 /// The number of skipped files that are listed.
@@ -26,15 +26,15 @@ const MAX_LISTED: usize = 20;
 
 /// An action that was requested and can be done.
 pub struct PendingAction {
-    deed: Deed,
+    deed: Action,
     /// None for a dry run.
     journal: Option<Journal>,
 }
 
 /// What was done, and the journal that records it.
 pub struct ActionReport {
-    deed: Deed,
-    acted: Acted,
+    deed: Action,
+    acted: ActionResult,
     journal: Option<PathBuf>,
     dry_run: bool,
 }
@@ -43,7 +43,7 @@ pub struct ActionReport {
 pub struct InputLock {
     _lock: RunLock,
     /// Files that a stopped run had set aside and that cannot be restored.
-    left: Vec<Left>,
+    left: Vec<NotDone>,
 }
 
 impl InputLock {
@@ -56,22 +56,22 @@ impl InputLock {
         let lock = RunLock::take(&trees(args), console.host)?;
         let searched: Vec<_> = searched(args).cloned().collect();
         let mut left = Vec::new();
-        for Recovered { claimed, home, settled } in recover(&searched, args.rows.follow_links) {
+        for Recovered { claimed, home, result } in recover(&searched, args.rows.follow_links) {
             let claimed = path_text(&claimed);
-            let why = match settled {
-                Ok(Settled::Back | Settled::Done) => {
+            let reason = match result {
+                Ok(Restored::MovedBack | Restored::AlreadyInPlace) => {
                     let path = visible(&path_text(&home)).into_owned();
                     console
                         .note(&format!("note: restored {path}, which a stopped run had set aside"));
                     continue;
                 }
-                Ok(Settled::Taken) => format!(
+                Ok(Restored::NameTaken) => format!(
                     "a stopped run set another file of this name aside as {claimed}; move it to \
                      where it belongs"
                 ),
                 Err(error) => format!("a stopped run set it aside as {claimed}: {error}"),
             };
-            left.push(Left { path: home, why, failed: true });
+            left.push(NotDone { path: home, reason, failed: true });
         }
         Ok(Some(Self { _lock: lock, left }))
     }
@@ -88,12 +88,12 @@ fn trees(args: &DedupArgs) -> Vec<PathBuf> {
 }
 
 /// The requested action.
-pub fn deed(args: &ActArgs) -> Option<Deed> {
+pub fn deed(args: &ActArgs) -> Option<Action> {
     match args {
-        ActArgs { move_to: Some(folder), .. } => Some(Deed::Move(folder.clone())),
-        ActArgs { link: true, .. } => Some(Deed::Link),
-        ActArgs { trash: true, .. } => Some(Deed::Trash),
-        ActArgs { delete: true, .. } => Some(Deed::Delete),
+        ActArgs { move_to: Some(folder), .. } => Some(Action::Move(folder.clone())),
+        ActArgs { link: true, .. } => Some(Action::Link),
+        ActArgs { trash: true, .. } => Some(Action::Trash),
+        ActArgs { delete: true, .. } => Some(Action::Delete),
         _ => None,
     }
 }
@@ -114,7 +114,7 @@ impl PendingAction {
                 "--{name} checks the kept files, but {input} is not a file; name files in --against"
             );
         }
-        if let Deed::Move(folder) = &deed {
+        if let Action::Move(folder) = &deed {
             check_target(folder, &args.inputs)?;
         }
         let journal = match args.dry_run {
@@ -139,7 +139,7 @@ impl PendingAction {
         let going = groups
             .iter()
             .map(|group| match deed {
-                Deed::Link => equal_members(group, file, &mut unequal),
+                Action::Link => equal_members(group, file, &mut unequal),
                 _ => all_members(group, file),
             })
             .collect::<Option<Vec<_>>>()
@@ -147,7 +147,7 @@ impl PendingAction {
             .concat();
         let sidecars = match deed {
             // A linked image keeps its name, and so its sidecar.
-            Deed::Link => HashMap::new(),
+            Action::Link => HashMap::new(),
             _ if have_sidecars => sidecars(&going),
             _ => HashMap::new(),
         };
@@ -155,19 +155,23 @@ impl PendingAction {
             going.into_iter().flat_map(|one| with_sidecars(one, &sidecars)).collect();
         let actor = Actor::new(&deed, reread, console.host)
             .with_context(|| format!("--{}", deed.name()))?;
-        let dry_run = journal.is_none();
+        let is_dry_run = journal.is_none();
         let (mut acted, journal) = match journal {
-            None => (rehearse(actor, &going, console)?, None),
+            None => (dry_run(actor, &going, console)?, None),
             Some(mut journal) => (actor.act(&going, &mut journal)?, journal.finish()?),
         };
-        acted.left.append(&mut unequal);
-        Ok(ActionReport { deed, acted, journal, dry_run })
+        acted.not_done.append(&mut unequal);
+        Ok(ActionReport { deed, acted, journal, dry_run: is_dry_run })
     }
 }
 
-fn rehearse(actor: Actor<'_>, going: &[Going<'_>], console: Console<'_>) -> Result<Acted> {
+fn dry_run(
+    actor: Actor<'_>,
+    going: &[PlannedAction<'_>],
+    console: Console<'_>,
+) -> Result<ActionResult> {
     let mut output = console.stdout();
-    let acted = actor.rehearse(going, &mut |entry| Ok(writeln!(output, "{}", entry.json())?))?;
+    let acted = actor.dry_run(going, &mut |entry| Ok(writeln!(output, "{}", entry.json())?))?;
     output.flush()?;
     Ok(acted)
 }
@@ -176,9 +180,9 @@ fn rehearse(actor: Actor<'_>, going: &[Going<'_>], console: Console<'_>) -> Resu
 fn all_members<'a>(
     group: &Group,
     file: &dyn Fn(u32) -> Option<SeenFile<'a>>,
-) -> Option<Vec<Going<'a>>> {
+) -> Option<Vec<PlannedAction<'a>>> {
     let keep = file(group.keep)?;
-    let going = |item| Some(Going { file: file(item)?, keep, with: None });
+    let going = |item| Some(PlannedAction { file: file(item)?, keep, with: None });
     group.members.iter().map(|member| going(member.item)).collect()
 }
 
@@ -187,19 +191,19 @@ fn all_members<'a>(
 fn equal_members<'a>(
     group: &Group,
     file: &dyn Fn(u32) -> Option<SeenFile<'a>>,
-    left: &mut Vec<Left>,
-) -> Option<Vec<Going<'a>>> {
+    left: &mut Vec<NotDone>,
+) -> Option<Vec<PlannedAction<'a>>> {
     let keeper = file(group.keep)?;
-    let mut firsts = HashMap::from([(keeper.digest, keeper)]);
+    let mut firsts = HashMap::from([(keeper.content, keeper)]);
     let mut going = Vec::with_capacity(group.members.len());
     for member in &group.members {
         let file = file(member.item)?;
-        match firsts.get(&file.digest) {
-            Some(&keep) => going.push(Going { file, keep, with: None }),
+        match firsts.get(&file.content) {
+            Some(&keep) => going.push(PlannedAction { file, keep, with: None }),
             None => {
-                firsts.insert(file.digest, file);
-                let why = format!("is similar to {}, but not equal", path_text(keeper.path));
-                left.push(Left { path: file.path.to_owned(), why, failed: false });
+                firsts.insert(file.content, file);
+                let reason = format!("is similar to {}, but not equal", path_text(keeper.path));
+                left.push(NotDone { path: file.path.to_owned(), reason, failed: false });
             }
         }
     }
@@ -213,12 +217,12 @@ struct Sidecar {
     path: PathBuf,
     relative: PathBuf,
     stamp: Stamp,
-    digest: Digest,
+    content: ContentHash,
 }
 
 /// The sidecars of all removed images, by the path of the image; each once.
-fn sidecars(going: &[Going<'_>]) -> HashMap<PathBuf, Vec<Sidecar>> {
-    let names = |going: &Going<'_>| {
+fn sidecars(going: &[PlannedAction<'_>]) -> HashMap<PathBuf, Vec<Sidecar>> {
+    let names = |going: &PlannedAction<'_>| {
         [going.file.path.to_owned()].into_iter().chain(going.file.links.to_vec())
     };
     let all: HashSet<PathBuf> = going.iter().flat_map(names).collect();
@@ -242,22 +246,22 @@ impl Sidecar {
     /// None if it cannot be read; then it stays.
     fn look(path: &Path, image: &Path) -> Option<Self> {
         let stamp = Stamp::of(&path.symlink_metadata().ok()?);
-        let digest = Digest::of_file(path).ok()?;
+        let content = ContentHash::of_file(path).ok()?;
         let relative = image.with_file_name(path.file_name()?);
-        Some(Self { path: path.to_owned(), relative, stamp, digest })
+        Some(Self { path: path.to_owned(), relative, stamp, content })
     }
 }
 
 /// A removed file, followed by its sidecars.
 fn with_sidecars<'a>(
-    image: Going<'a>,
+    image: PlannedAction<'a>,
     sidecars: &'a HashMap<PathBuf, Vec<Sidecar>>,
-) -> impl Iterator<Item = Going<'a>> {
+) -> impl Iterator<Item = PlannedAction<'a>> {
     let own = sidecars.get(image.file.path).map_or(&[][..], Vec::as_slice);
-    let going = move |Sidecar { path, relative, stamp, digest }: &'a Sidecar| {
-        let (stamp, digest) = (*stamp, *digest);
-        let file = SeenFile { path, relative, links: &[], stamp, digest };
-        Going { file, keep: image.keep, with: Some(image.file.path) }
+    let going = move |Sidecar { path, relative, stamp, content }: &'a Sidecar| {
+        let (stamp, content) = (*stamp, *content);
+        let file = SeenFile { path, relative, links: &[], stamp, content };
+        PlannedAction { file, keep: image.keep, with: Some(image.file.path) }
     };
     [image].into_iter().chain(own.iter().map(going))
 }
@@ -284,26 +288,27 @@ fn check_target(folder: &Path, inputs: &[PathBuf]) -> Result<()> {
 impl ActionReport {
     /// Adds the files that could not be restored before the run.
     pub fn add_left(&mut self, lock: InputLock) {
-        self.acted.left.extend(lock.left);
+        self.acted.not_done.extend(lock.left);
     }
 
     /// Fails if a file could not be acted on.
     pub fn check(&self) -> Result<()> {
-        let mut failed = self.acted.left.iter().filter(|left| left.failed);
-        let Some(Left { path, why, .. }) = failed.next() else { return Ok(()) };
-        let (files, past) = (counted(1 + failed.count() as u64, "file"), self.deed.past());
-        bail!("{files} could not be {past}; the first is {}: {why}", path_text(path))
+        let mut failed = self.acted.not_done.iter().filter(|left| left.failed);
+        let Some(NotDone { path, reason, .. }) = failed.next() else { return Ok(()) };
+        let (files, participle) =
+            (counted(1 + failed.count() as u64, "file"), self.deed.participle());
+        bail!("{files} could not be {participle}; the first is {}: {reason}", path_text(path))
     }
 
     /// Lists the files that were not acted on.
     pub fn list_left(&self, console: Console<'_>) {
-        let left = &self.acted.left;
+        let left = &self.acted.not_done;
         for left in left.iter().take(MAX_LISTED) {
             console.note(&format!(
                 "{}: {}; not {}",
                 visible(&path_text(&left.path)),
-                visible(&left.why),
-                self.deed.past()
+                visible(&left.reason),
+                self.deed.participle()
             ));
         }
         if left.len() > MAX_LISTED {
@@ -316,18 +321,18 @@ impl ActionReport {
         let Self { deed, acted, journal, dry_run } = self;
         let would = if *dry_run { "would be " } else { "" };
         let files = counted(acted.names, "file");
-        let words = format!("{files}, {}, {would}{}", bytes(acted.bytes), deed.past());
+        let words = format!("{files}, {}, {would}{}", bytes(acted.bytes), deed.participle());
         let mut figures = vec![
             Figure { name: "act", value: json!(deed.name()), words: None },
             Figure { name: "acted", value: json!(acted.names), words: Some(words) },
             Figure { name: "acted_bytes", value: json!(acted.bytes), words: None },
         ];
-        let left = acted.left.len() as u64;
+        let left = acted.not_done.len() as u64;
         let words = (left > 0).then(|| format!("{} unchanged", counted(left, "file")));
         figures.push(Figure { name: "left", value: json!(left), words });
         let path = journal.as_deref().map(path_text);
         let words = path.as_ref().map(|path| match deed {
-            Deed::Delete => visible(path).into_owned(),
+            Action::Delete => visible(path).into_owned(),
             _ => format!("to undo: lookalike undo {}", visible(path)),
         });
         figures.push(Figure { name: "journal", value: json!(path), words });

@@ -16,7 +16,7 @@ use crate::{
     report::{
         Output, bytes, grouped,
         html::{
-            self, Body, Closeness, Excerpt, FILE_BYTES, HtmlReport, Image, LOOSER_MOST, Overview,
+            self, Body, Closeness, Excerpt, FILE_BYTES, HtmlReport, Image, MAX_LOOSER, Overview,
             Reach, ReportGroup, ReportItem, ReportMember, Scale, Share, View,
         },
         id_text,
@@ -221,7 +221,7 @@ fn members<'a>(group: &PageGroup<'a>, view: &View) -> impl Iterator<Item = (&'a 
         let order = similarity(other).total_cmp(&similarity(one));
         order.then(one.closeness.distance.cmp(&other.closeness.distance))
     });
-    removed.chain(nearest.into_iter().take(LOOSER_MOST).map(|member| (member, true)))
+    removed.chain(nearest.into_iter().take(MAX_LOOSER).map(|member| (member, true)))
 }
 
 fn closeness(member: &Member) -> Closeness {

@@ -12,7 +12,7 @@ use crate::{
     config::Work,
     host::{Console, Host},
     report::id_text,
-    source::{self, Make},
+    source::{self, CustomDigester},
 };
 
 /// What a calling program passes besides arguments.
@@ -24,7 +24,7 @@ pub struct CallerOptions<'a> {
     /// Called regularly, from any thread; may unwind to stop the run.
     pub on_progress: &'a (dyn Fn() + Sync),
     /// Replaces the features of the recipe.
-    pub custom_digester: Option<Make<'a>>,
+    pub custom_digester: Option<CustomDigester<'a>>,
 }
 
 impl Default for CallerOptions<'_> {
@@ -112,7 +112,7 @@ impl DedupResult {
     pub fn id(&self, item: u32) -> Id {
         match self.outcome.ids.at(item) {
             source::Id::Number(number) => Id::Number(number),
-            source::Id::Given(text) | source::Id::Numeral(text) => Id::Text(text.to_owned()),
+            source::Id::Given(text) | source::Id::OtherNumber(text) => Id::Text(text.to_owned()),
             source::Id::Line { number, .. } if !self.rows.is_empty() => Id::Row(number),
             line => Id::Text(id_text(line).into_owned()),
         }

@@ -71,7 +71,7 @@ pub fn run(args: IndexAddArgs, host: &Host, registry: &Registry) -> Result<ExitC
         kind: &*selected.kind,
         make: None,
         is_other: false,
-        on_beat: &|| {},
+        on_progress: &|| {},
         progress: &progress,
     };
     let added = work.on_threads(|| {

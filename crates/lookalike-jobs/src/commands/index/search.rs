@@ -100,7 +100,7 @@ fn read(
         kind: &*selected.kind,
         make: None,
         is_other: false,
-        on_beat: &|| {},
+        on_progress: &|| {},
         progress: &progress,
     };
     inputs.read(&reading, skipped, &mut |items| run.search_items(items))?;
