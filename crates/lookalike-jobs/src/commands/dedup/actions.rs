@@ -26,14 +26,14 @@ const MAX_LISTED: usize = 20;
 
 /// An action that was requested and can be done.
 pub struct PendingAction {
-    deed: Action,
+    action: Action,
     /// None for a dry run.
     journal: Option<Journal>,
 }
 
 /// What was done, and the journal that records it.
 pub struct ActionReport {
-    deed: Action,
+    action: Action,
     acted: ActionResult,
     journal: Option<PathBuf>,
     dry_run: bool,
@@ -43,19 +43,19 @@ pub struct ActionReport {
 pub struct InputLock {
     _lock: RunLock,
     /// Files that a stopped run had set aside and that cannot be restored.
-    left: Vec<NotDone>,
+    not_done: Vec<NotDone>,
 }
 
 impl InputLock {
     /// Locks the inputs, and restores what stopped runs had set aside, so that it is read. None if
     /// nothing will be acted on.
     pub fn take(args: &DedupArgs, console: Console<'_>) -> Result<Option<Self>> {
-        if deed(&args.act).is_none() || args.dry_run {
+        if requested_action(&args.act).is_none() || args.dry_run {
             return Ok(None);
         }
         let lock = RunLock::take(&trees(args), console.host)?;
         let searched: Vec<_> = searched(args).cloned().collect();
-        let mut left = Vec::new();
+        let mut not_done = Vec::new();
         for Recovered { claimed, home, result } in recover(&searched, args.rows.follow_links) {
             let claimed = path_text(&claimed);
             let reason = match result {
@@ -71,9 +71,9 @@ impl InputLock {
                 ),
                 Err(error) => format!("a stopped run set it aside as {claimed}: {error}"),
             };
-            left.push(NotDone { path: home, reason, failed: true });
+            not_done.push(NotDone { path: home, reason, failed: true });
         }
-        Ok(Some(Self { _lock: lock, left }))
+        Ok(Some(Self { _lock: lock, not_done }))
     }
 }
 
@@ -88,7 +88,7 @@ fn trees(args: &DedupArgs) -> Vec<PathBuf> {
 }
 
 /// The requested action.
-pub fn deed(args: &ActArgs) -> Option<Action> {
+pub fn requested_action(args: &ActArgs) -> Option<Action> {
     match args {
         ActArgs { move_to: Some(folder), .. } => Some(Action::Move(folder.clone())),
         ActArgs { link: true, .. } => Some(Action::Link),
@@ -102,8 +102,8 @@ impl PendingAction {
     /// Checks that all inputs are files, and opens the journal. `no_file` names an input that is
     /// not a file, among the inputs and in the set of `--against`.
     pub fn open(args: &DedupArgs, no_file: [Option<&str>; 2], host: &Host) -> Result<Option<Self>> {
-        let Some(deed) = deed(&args.act) else { return Ok(None) };
-        let name = deed.name();
+        let Some(action) = requested_action(&args.act) else { return Ok(None) };
+        let name = action.name();
         if let Some(input) = no_file[0] {
             bail!(
                 "--{name} acts on files, but {input} holds rows; use -o KEPT to write what is kept"
@@ -114,14 +114,14 @@ impl PendingAction {
                 "--{name} checks the kept files, but {input} is not a file; name files in --against"
             );
         }
-        if let Action::Move(folder) = &deed {
+        if let Action::Move(folder) = &action {
             check_target(folder, &args.inputs)?;
         }
         let journal = match args.dry_run {
             true => None,
             false => Some(Journal::create(args.act.journal.as_deref(), name, &trees(args), host)?),
         };
-        Ok(Some(Self { deed, journal }))
+        Ok(Some(Self { action, journal }))
     }
 
     /// Acts on all removed files. `file` returns the file of an item, `reread` reads it again;
@@ -134,44 +134,44 @@ impl PendingAction {
         have_sidecars: bool,
         console: Console<'_>,
     ) -> Result<ActionReport> {
-        let Self { deed, journal } = self;
+        let Self { action, journal } = self;
         let mut unequal = Vec::new();
-        let going = groups
+        let planned = groups
             .iter()
-            .map(|group| match deed {
+            .map(|group| match action {
                 Action::Link => equal_members(group, file, &mut unequal),
                 _ => all_members(group, file),
             })
             .collect::<Option<Vec<_>>>()
             .context("a file that was read is not known any more")?
             .concat();
-        let sidecars = match deed {
+        let sidecars = match action {
             // A linked image keeps its name, and so its sidecar.
             Action::Link => HashMap::new(),
-            _ if have_sidecars => sidecars(&going),
+            _ if have_sidecars => sidecars(&planned),
             _ => HashMap::new(),
         };
-        let going: Vec<_> =
-            going.into_iter().flat_map(|one| with_sidecars(one, &sidecars)).collect();
-        let actor = Actor::new(&deed, reread, console.host)
-            .with_context(|| format!("--{}", deed.name()))?;
+        let planned: Vec<_> =
+            planned.into_iter().flat_map(|one| with_sidecars(one, &sidecars)).collect();
+        let actor = Actor::new(&action, reread, console.host)
+            .with_context(|| format!("--{}", action.name()))?;
         let is_dry_run = journal.is_none();
         let (mut acted, journal) = match journal {
-            None => (dry_run(actor, &going, console)?, None),
-            Some(mut journal) => (actor.act(&going, &mut journal)?, journal.finish()?),
+            None => (dry_run(actor, &planned, console)?, None),
+            Some(mut journal) => (actor.act(&planned, &mut journal)?, journal.finish()?),
         };
         acted.not_done.append(&mut unequal);
-        Ok(ActionReport { deed, acted, journal, dry_run: is_dry_run })
+        Ok(ActionReport { action, acted, journal, dry_run: is_dry_run })
     }
 }
 
 fn dry_run(
     actor: Actor<'_>,
-    going: &[PlannedAction<'_>],
+    planned: &[PlannedAction<'_>],
     console: Console<'_>,
 ) -> Result<ActionResult> {
     let mut output = console.stdout();
-    let acted = actor.dry_run(going, &mut |entry| Ok(writeln!(output, "{}", entry.json())?))?;
+    let acted = actor.dry_run(planned, &mut |entry| Ok(writeln!(output, "{}", entry.json())?))?;
     output.flush()?;
     Ok(acted)
 }
@@ -182,8 +182,8 @@ fn all_members<'a>(
     file: &dyn Fn(u32) -> Option<SeenFile<'a>>,
 ) -> Option<Vec<PlannedAction<'a>>> {
     let keep = file(group.keep)?;
-    let going = |item| Some(PlannedAction { file: file(item)?, keep, with: None });
-    group.members.iter().map(|member| going(member.item)).collect()
+    let planned = |item| Some(PlannedAction { file: file(item)?, keep, with: None });
+    group.members.iter().map(|member| planned(member.item)).collect()
 }
 
 /// As [`all_members`], but each for the first file of the group with the same content. Files of
@@ -191,25 +191,25 @@ fn all_members<'a>(
 fn equal_members<'a>(
     group: &Group,
     file: &dyn Fn(u32) -> Option<SeenFile<'a>>,
-    left: &mut Vec<NotDone>,
+    not_done: &mut Vec<NotDone>,
 ) -> Option<Vec<PlannedAction<'a>>> {
     let keeper = file(group.keep)?;
     let mut firsts = HashMap::from([(keeper.content, keeper)]);
-    let mut going = Vec::with_capacity(group.members.len());
+    let mut planned = Vec::with_capacity(group.members.len());
     for member in &group.members {
         let file = file(member.item)?;
         match firsts.get(&file.content) {
-            Some(&keep) => going.push(PlannedAction { file, keep, with: None }),
+            Some(&keep) => planned.push(PlannedAction { file, keep, with: None }),
             None => {
                 firsts.insert(file.content, file);
                 let reason = format!("is similar to {}, but not equal", path_text(keeper.path));
-                left.push(NotDone { path: file.path.to_owned(), reason, failed: false });
+                not_done.push(NotDone { path: file.path.to_owned(), reason, failed: false });
             }
         }
     }
     // Sorted by keeper, so that each keeper is checked once.
-    going.sort_by_key(|going| going.keep.path);
-    Some(going)
+    planned.sort_by_key(|planned| planned.keep.path);
+    Some(planned)
 }
 
 /// A file that follows its image.
@@ -221,13 +221,13 @@ struct Sidecar {
 }
 
 /// The sidecars of all removed images, by the path of the image; each once.
-fn sidecars(going: &[PlannedAction<'_>]) -> HashMap<PathBuf, Vec<Sidecar>> {
-    let names = |going: &PlannedAction<'_>| {
-        [going.file.path.to_owned()].into_iter().chain(going.file.links.to_vec())
+fn sidecars(planned: &[PlannedAction<'_>]) -> HashMap<PathBuf, Vec<Sidecar>> {
+    let names = |planned: &PlannedAction<'_>| {
+        [planned.file.path.to_owned()].into_iter().chain(planned.file.links.to_vec())
     };
-    let all: HashSet<PathBuf> = going.iter().flat_map(names).collect();
+    let all: HashSet<PathBuf> = planned.iter().flat_map(names).collect();
     let (mut finder, mut met, mut found) = (Sidecars::default(), HashSet::new(), HashMap::new());
-    for one in going {
+    for one in planned {
         let mut own = Vec::new();
         for name in names(one) {
             for path in finder.of(&name, &|path| all.contains(path)) {
@@ -258,12 +258,12 @@ fn with_sidecars<'a>(
     sidecars: &'a HashMap<PathBuf, Vec<Sidecar>>,
 ) -> impl Iterator<Item = PlannedAction<'a>> {
     let own = sidecars.get(image.file.path).map_or(&[][..], Vec::as_slice);
-    let going = move |Sidecar { path, relative, stamp, content }: &'a Sidecar| {
+    let planned = move |Sidecar { path, relative, stamp, content }: &'a Sidecar| {
         let (stamp, content) = (*stamp, *content);
         let file = SeenFile { path, relative, links: &[], stamp, content };
         PlannedAction { file, keep: image.keep, with: Some(image.file.path) }
     };
-    [image].into_iter().chain(own.iter().map(going))
+    [image].into_iter().chain(own.iter().map(planned))
 }
 
 /// Rejects a target inside an input, which the next run would search.
@@ -287,51 +287,52 @@ fn check_target(folder: &Path, inputs: &[PathBuf]) -> Result<()> {
 
 impl ActionReport {
     /// Adds the files that could not be restored before the run.
-    pub fn add_left(&mut self, lock: InputLock) {
-        self.acted.not_done.extend(lock.left);
+    pub fn add_not_done(&mut self, lock: InputLock) {
+        self.acted.not_done.extend(lock.not_done);
     }
 
     /// Fails if a file could not be acted on.
     pub fn check(&self) -> Result<()> {
-        let mut failed = self.acted.not_done.iter().filter(|left| left.failed);
+        let mut failed = self.acted.not_done.iter().filter(|not_done| not_done.failed);
         let Some(NotDone { path, reason, .. }) = failed.next() else { return Ok(()) };
         let (files, participle) =
-            (counted(1 + failed.count() as u64, "file"), self.deed.participle());
+            (counted(1 + failed.count() as u64, "file"), self.action.participle());
         bail!("{files} could not be {participle}; the first is {}: {reason}", path_text(path))
     }
 
     /// Lists the files that were not acted on.
-    pub fn list_left(&self, console: Console<'_>) {
-        let left = &self.acted.not_done;
-        for left in left.iter().take(MAX_LISTED) {
+    pub fn list_not_done(&self, console: Console<'_>) {
+        let not_done = &self.acted.not_done;
+        for not_done in not_done.iter().take(MAX_LISTED) {
             console.note(&format!(
                 "{}: {}; not {}",
-                visible(&path_text(&left.path)),
-                visible(&left.reason),
-                self.deed.participle()
+                visible(&path_text(&not_done.path)),
+                visible(&not_done.reason),
+                self.action.participle()
             ));
         }
-        if left.len() > MAX_LISTED {
-            console.note(&format!("... and {} more", grouped((left.len() - MAX_LISTED) as u64)));
+        if not_done.len() > MAX_LISTED {
+            console
+                .note(&format!("... and {} more", grouped((not_done.len() - MAX_LISTED) as u64)));
         }
     }
 
     /// For the closing summary.
     pub fn figures(&self) -> Vec<Figure> {
-        let Self { deed, acted, journal, dry_run } = self;
+        let Self { action, acted, journal, dry_run } = self;
         let would = if *dry_run { "would be " } else { "" };
         let files = counted(acted.names, "file");
-        let words = format!("{files}, {}, {would}{}", bytes(acted.bytes), deed.participle());
+        let words = format!("{files}, {}, {would}{}", bytes(acted.bytes), action.participle());
         let mut figures = vec![
-            Figure { name: "act", value: json!(deed.name()), words: None },
+            Figure { name: "act", value: json!(action.name()), words: None },
             Figure { name: "acted", value: json!(acted.names), words: Some(words) },
             Figure { name: "acted_bytes", value: json!(acted.bytes), words: None },
         ];
-        let left = acted.not_done.len() as u64;
-        let words = (left > 0).then(|| format!("{} unchanged", counted(left, "file")));
-        figures.push(Figure { name: "left", value: json!(left), words });
+        let not_done = acted.not_done.len() as u64;
+        let words = (not_done > 0).then(|| format!("{} unchanged", counted(not_done, "file")));
+        figures.push(Figure { name: "left", value: json!(not_done), words });
         let path = journal.as_deref().map(path_text);
-        let words = path.as_ref().map(|path| match deed {
+        let words = path.as_ref().map(|path| match action {
             Action::Delete => visible(path).into_owned(),
             _ => format!("to undo: lookalike undo {}", visible(path)),
         });

@@ -42,7 +42,7 @@ use crate::{
     report::{Figure, Output, Summary, counted, grouped, id_value},
     source::{Ids, InputOptions, Inputs, Items, Kept, SeenFile, Skipped, guess_kind},
 };
-use actions::{ActionReport, InputLock, PendingAction, deed};
+use actions::{ActionReport, InputLock, PendingAction, requested_action};
 use decision::{Decision, Tally};
 use group_search::{GroupSearch, GroupSearchResult};
 use keep::Preference;
@@ -56,7 +56,9 @@ pub fn run(args: DedupArgs, host: &Host, registry: &Registry) -> Result<ExitCode
     let run = DedupRun::new(args, CallerOptions::default(), console, registry)?;
     run.print(console);
     match run.allowed {
-        Err(error) if run.args.output.is_some() || deed(&run.args.act).is_some() => Err(error),
+        Err(error) if run.args.output.is_some() || requested_action(&run.args.act).is_some() => {
+            Err(error)
+        }
         Err(error) => {
             console.note(&format!("note: {error}"));
             Ok(ExitCode::SUCCESS)
@@ -205,7 +207,7 @@ impl DedupRun {
 
     fn print(&self, console: Console<'_>) {
         let Self { args, written, acted, .. } = self;
-        acted.iter().for_each(|acted| acted.list_left(console));
+        acted.iter().for_each(|acted| acted.list_not_done(console));
         self.summary().say_labelled(console);
         let is_idle = !written && acted.is_none() && self.allowed.is_ok();
         if is_idle && !args.dry_run {
@@ -286,7 +288,7 @@ fn act(
     let have_sidecars = matches!(inputs.own, Inputs::Files(_));
     let groups = &outcome.decision.groups;
     let mut acted = action.run(groups, &file, inputs.own.reread(), have_sidecars, console)?;
-    lock.into_iter().for_each(|lock| acted.add_left(lock));
+    lock.into_iter().for_each(|lock| acted.add_not_done(lock));
     Ok(acted)
 }
 
@@ -355,7 +357,7 @@ impl DedupContext<'_> {
         let mut options = input_options(reads, &args.rows, &args.cache, self.work);
         options.rows.keys = args.keep.as_ref().map_or_else(Vec::new, KeepRules::fields);
         options.rows.again = again;
-        options.rows.watch = deed(&args.act).is_some();
+        options.rows.watch = requested_action(&args.act).is_some();
         options.prints.again = again;
         options.prints.kind = args.kind.clone();
         options.prints.bits = args.recipe.bits;
