@@ -59,7 +59,7 @@ def test_other_widths() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_texts_are_what_their_slides_are(seed: int) -> None:
+def test_text_equals_its_slides(seed: int) -> None:
     rng = random.Random(seed)
     alphabet = ["ab_ C9.,-", "äßİ ſΩ-é", "你好世界 ab。", "x"][seed % 4]
     text = "".join(rng.choice(alphabet) for _ in range(rng.randrange(300)))
@@ -231,7 +231,7 @@ def test_an_index_shows_its_buckets() -> None:
         SimhashIndex(iter([]))
 
 
-def test_big_buckets_are_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_warns_about_big_buckets(caplog: pytest.LogCaptureFixture) -> None:
     index = SimhashIndex([(at, Simhash(at)) for at in range(201)])
     with caplog.at_level(logging.WARNING, "simhash"):
         index.get_near_dups(Simhash(0))

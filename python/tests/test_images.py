@@ -117,7 +117,7 @@ def test_an_image_is_seen_as_a_viewer_shows_it() -> None:
     assert distance(image(image), image(data.getvalue())) <= 4
 
 
-def test_many_at_once_with_what_cannot_be_read_masked(tmp_path: Path) -> None:
+def test_masks_images_that_cannot_be_read(tmp_path: Path) -> None:
     flat = Image.new("RGB", (300, 300), "blue")
     sources = [hills(), tmp_path / "none.png", flat, b"<html>", png(hills())]
     with pytest.warns(
@@ -135,7 +135,7 @@ def test_many_at_once_with_what_cannot_be_read_masked(tmp_path: Path) -> None:
         image(hills(), recipe="pdp")
     with pytest.raises(TypeError, match="a path, bytes or a PIL image, not"):
         image(3.5)
-    with pytest.raises(TypeError, match="one image is no list of images"):
+    with pytest.raises(TypeError, match="expected a list of images"):
         images("holiday.jpg")
     assert images([]).shape == (0, 4)
 

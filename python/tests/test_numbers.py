@@ -113,7 +113,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @EACH
 @pytest.mark.parametrize("number", [-1, -(2**40), 2**70, numpy.int64(-3)])
-def test_numbers_out_of_range_are_refused_with_what_is_allowed(
+def test_refuses_numbers_out_of_range(
     argument: str, name: str, number: int
 ) -> None:
     allowed, error, _ = ALLOWED[argument]
@@ -135,7 +135,7 @@ def test_zero_is_a_number_like_others(argument: str, name: str) -> None:
 
 @EACH
 @pytest.mark.parametrize("other", [2.5, 64.0, "many", b"2", True, False, [1]])
-def test_what_is_no_whole_number_is_refused(argument: str, name: str, other: object) -> None:
+def test_refuses_values_that_are_not_integers(argument: str, name: str, other: object) -> None:
     allowed, error, _ = ALLOWED[argument]
     # A text may be a size.
     kind = error if argument == "memory" and isinstance(other, str) else TypeError

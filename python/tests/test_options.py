@@ -70,6 +70,6 @@ def test_choices_are_those_of_the_command_line() -> None:
             assert (choices(types[name]) or []) == option.choices, name
 
 
-def test_an_option_says_what_it_does() -> None:
+def test_every_option_has_help() -> None:
     for option in options().values():
         assert option.help, option.name

@@ -60,7 +60,7 @@ def test_ctrl_c_stops_the_work(call: str) -> None:
     assert child.wait(timeout=120) == 77
 
 
-def test_other_threads_go_on() -> None:
+def test_other_threads_continue() -> None:
     steps = 0
     done = threading.Event()
 

@@ -122,7 +122,7 @@ fn images_are_listed_and_compared_with_what_differs() {
             "differs|Pixels|400 × 300 more|100 × 75|differs",
             "differs|File|391 KiB more|97.7 KiB|differs",
             "differs|Format|PNG|JPEG|differs",
-            "|Changed|2023-11-14 22:13:20|2023-11-14 22:13:20|equal",
+            "|Modified|2023-11-14 22:13:20|2023-11-14 22:13:20|equal",
         ])
     );
     assert!(page.text(".reason.kept").contains("the most pixels"));

@@ -110,7 +110,8 @@ fn the_file_is_complete_and_names_no_other() {
         assert!(!file.contains(outside), "{outside}");
     }
     assert!(file.contains("texts &amp; &lt;more&gt;.jsonl"));
-    for figure in ["items</dt><dd>3<", "stay</dt><dd>2<", "go</dt><dd>1<", "groups</dt><dd>1<"] {
+    for figure in ["items</dt><dd>3<", "kept</dt><dd>2<", "removed</dt><dd>1<", "groups</dt><dd>1<"]
+    {
         assert!(file.contains(figure), "{figure}");
     }
     assert!(file.contains("<dt>Recipe</dt><dd>&lt;b&gt;words&lt;/b&gt;</dd>"));

@@ -68,13 +68,13 @@ fn a_figure_of_a_neighbour_names_it() {
     page.press("j");
     page.press("Enter");
     let why = |page: &mut Page| page.text(".reason.removed .why");
-    let of_neighbour = "near: similarity 0.55 to fox3, not the kept one (at least 0.38 to go), ";
+    let of_neighbour = "near: similarity 0.55 to fox3, not the kept item (removed from 0.38), ";
     let said = why(&mut page);
     assert!(said.starts_with(of_neighbour), "{said}");
     page.press("n");
     page.press("n");
     let said = why(&mut page);
-    assert!(said.starts_with("copy: similarity 0.85 to the kept one (at least"), "{said}");
+    assert!(said.starts_with("copy: similarity 0.85 to the kept item (removed from"), "{said}");
     page.close();
 }
 
@@ -127,15 +127,15 @@ fn the_search_looks_into_ids_and_texts() {
 }
 
 #[test]
-fn the_slider_tells_what_would_go_and_hides_what_would_stay() {
+fn slider_counts_removed_items_and_hides_groups_below_the_threshold() {
     let mut page = open!(report(&three()));
-    assert!(page.text("#verdict").contains("6 of 9 items go"), "{}", page.text("#verdict"));
+    assert!(page.text("#verdict").contains("6 of 9 items removed"), "{}", page.text("#verdict"));
     page.value("document.querySelector('#slider').focus()");
     for _ in 0..22 {
         page.press("ArrowRight");
     }
     // 0.60: only fox4 and dog3 are below.
-    page.wait("document.querySelector('.size').innerText === '2 go'");
+    page.wait("document.querySelector('.size').innerText === '2 removed'");
     let verdict = page.text("#verdict");
     assert!(verdict.contains("0.60") && verdict.contains("4 of 9") && verdict.contains("3 groups"));
     assert_eq!(page.text("#option code"), "--similarity 0.6");
@@ -152,7 +152,7 @@ fn the_slider_tells_what_would_go_and_hides_what_would_stay() {
 fn levels_filter_and_are_counted() {
     let mut page = open!(report(&three()));
     let levels = page.text("#levels").split_whitespace().collect::<Vec<_>>().join(" ");
-    assert_eq!(levels, "copy 0.80 and more 2 near 0.50 to 0.80 3 similar 0.38 to 0.50 1");
+    assert_eq!(levels, "copy 0.80 or more 2 near 0.50 to 0.80 3 similar 0.38 to 0.50 1");
     page.value(
         "{ const level = document.querySelector('#level'); level.value = 'similar'; \
          level.dispatchEvent(new Event('change')) }",
@@ -162,7 +162,7 @@ fn levels_filter_and_are_counted() {
 }
 
 #[test]
-fn what_is_less_alike_is_shown_and_stays() {
+fn shows_looser_matches_as_kept() {
     let scale = Scale::Similarity {
         threshold: 0.5,
         levels: [("copy", 0.8), ("near", 0.5), ("similar", 0.38)]
@@ -177,7 +177,7 @@ fn what_is_less_alike_is_shown_and_stays() {
     alone.looser = vec![other("owl2", "The bat flies by night.")];
     groups.push(alone);
     let mut page = open!(report_within(scale, &groups, FILE_BYTES));
-    assert!(page.text("#verdict").contains("5 of 12 items go"), "{}", page.text("#verdict"));
+    assert!(page.text("#verdict").contains("5 of 12 items removed"), "{}", page.text("#verdict"));
     assert_eq!(page.text("#count"), "4 groups");
     assert_eq!(names(&mut page), "fox cat dog owl");
     let level = "{ const level = document.querySelector('#level'); level.value = 'similar'; \
@@ -190,13 +190,19 @@ fn what_is_less_alike_is_shown_and_stays() {
     page.press("n");
     assert_eq!(page.text(".reason.stays .id"), "dog3");
     let why = page.text(".reason.stays .why");
-    assert!(why.starts_with("similar: similarity 0.40 to the kept one (at least 0.50"), "{why}");
-    assert_eq!(page.text("table.sides th:last-child"), "Stays");
+    assert!(
+        why.starts_with("similar: similarity 0.40 to the kept item (removed from 0.50"),
+        "{why}"
+    );
+    assert_eq!(page.text("table.sides th:last-child"), "Kept, too");
     page.press("j");
-    assert_eq!(page.text(".group.open .head .size").replace('\u{a0}', " "), "0 go\n+ 1 looser");
+    assert_eq!(
+        page.text(".group.open .head .size").replace('\u{a0}', " "),
+        "0 removed\n+ 1 looser"
+    );
     page.value("document.querySelector('#slider').focus()");
     page.press("End");
-    // Equal texts go at any threshold; a group that only has what stays is not listed at others.
+    // Equal texts are removed at any threshold. A group with only kept members is listed at that of the run.
     page.wait("document.querySelectorAll('.group').length === 1");
     assert_eq!(names(&mut page), "dog");
     page.close();
@@ -289,13 +295,13 @@ fn ten_thousand_groups_are_paged_searched_and_moved_through() {
 }
 
 #[test]
-fn groups_that_do_not_fit_are_told_of() {
+fn notes_groups_that_do_not_fit() {
     let groups: Vec<_> =
         (0..50).map(|_| made(("a", &"x ".repeat(500)), &[("b", "y", 0.5)])).collect();
     let mut page = open!(report_within(similarities(), &groups, 1_020_000));
-    let told = page.text("#left-out");
-    assert!(told.contains("13 groups of 50"), "{told}");
-    assert!(page.text("#verdict").contains("50 of 150 items go"));
+    let note = page.text("#left-out");
+    assert!(note.contains("13 largest of 50 groups"), "{note}");
+    assert!(page.text("#verdict").contains("50 of 150 items removed"));
     page.close();
 }
 
