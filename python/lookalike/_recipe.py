@@ -103,9 +103,9 @@ class Recipe:
     ``hash`` is ``mix``, ``xxh3``, ``murmur3-64``, ``murmur3-128``, ``jenkins``, ``md5-first8`` or
     ``md5-last8``; ``bits`` is 32, 64, 128 or 256; ``top`` is the maximum number of features, 0 for
     all; ``stop_words`` are languages (``"en,zh"``), a list of words, or ``"none"``.
-    
+
     Three settings can be custom functions. They run for one text after another, not in parallel:
-    
+
     - ``hash`` takes the bytes of a feature and returns an int, whose lowest 64 bits are used.
     - ``tokenizer`` takes a text and returns its tokens; runs of tokens are the features, as usual.
     - ``extractor`` takes any item and returns its features: a dict of weights, a list of
@@ -262,7 +262,7 @@ def recipe_of(recipe: str | Recipe, changes: Mapping[str, Any]) -> Recipe:
     if isinstance(recipe, str):
         recipe = _preset(recipe)
     elif not isinstance(recipe, Recipe):
-        raise TypeError(f"a recipe is a name or a Recipe, not {type(recipe).__name__}")
+        raise TypeError(f"a recipe must be a name or a Recipe, not {type(recipe).__name__}")
     return recipe.replace(**changes) if changes else recipe
 
 
@@ -303,7 +303,7 @@ def _is_arrow_series(series: Any) -> bool:
 
 
 def is_all_null(series: Any) -> bool:
-    """Whether polars knows no type: what it hands over then is no Arrow data."""
+    """Whether polars knows no type; such a column cannot be exported as Arrow data."""
     return str(series.dtype) == "Null"
 
 

@@ -7,11 +7,11 @@ mod page;
 
 use super::*;
 
-/// A group to be: a keeper and what goes with it, by similarity.
+/// The input for a group: a keeper and its members, by similarity.
 struct Made {
     keep: (String, String),
     members: Vec<(String, String, f32)>,
-    /// What stays beside it.
+    /// Kept items that match it less closely.
     looser: Vec<(String, String, f32)>,
 }
 
@@ -89,7 +89,7 @@ fn report(groups: &[Made]) -> String {
     report_within(similarities(), groups, FILE_BYTES)
 }
 
-/// The same of chains.
+/// Like the above, for chains.
 fn chains(groups: &[Made]) -> String {
     write_report(similarities(), groups, FILE_BYTES, true)
 }
@@ -130,7 +130,7 @@ fn nobody_can_leave_the_data_by_any_text() {
 }
 
 #[test]
-fn the_file_stays_within_its_size_whatever_the_texts_are() {
+fn file_never_exceeds_its_maximum_size() {
     let long = "<".repeat(30_000);
     let groups: Vec<_> = (0..400).map(|_| made((&long, &long), &[(&long, &long, 0.5)])).collect();
     let file = report_within(similarities(), &groups, 1_500_000);
