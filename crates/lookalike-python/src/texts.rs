@@ -152,7 +152,9 @@ fn column(array: &ArrayRef) -> PyResult<Vec<Entry<'_>>> {
             ));
         }
         other => {
-            return Err(PyTypeError::new_err(format!("expected a column of texts, not of {other}")));
+            return Err(PyTypeError::new_err(format!(
+                "expected a column of texts, not of {other}"
+            )));
         }
     })
 }

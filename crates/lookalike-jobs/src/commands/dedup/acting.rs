@@ -198,7 +198,7 @@ fn equal_ones<'a>(
             Some(&keep) => going.push(PlannedAction { file, keep, with: None }),
             None => {
                 firsts.insert(file.content, file);
-                let reason = format!("is alike {}, but not equal", path_text(keeper.path));
+                let reason = format!("is similar to {}, but not equal", path_text(keeper.path));
                 left.push(NotDone { path: file.path.to_owned(), reason, failed: false });
             }
         }
