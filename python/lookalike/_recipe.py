@@ -258,7 +258,7 @@ def _recipe_from(choices: dict[str, Any]) -> Recipe:
 
 
 def recipe_of(recipe: str | Recipe, changes: Mapping[str, Any]) -> Recipe:
-    """The recipe that was asked for."""
+    """The recipe with changes."""
     if isinstance(recipe, str):
         recipe = _preset(recipe)
     elif not isinstance(recipe, Recipe):
@@ -267,7 +267,7 @@ def recipe_of(recipe: str | Recipe, changes: Mapping[str, Any]) -> Recipe:
 
 
 def refuse_unknown(given: Iterable[str], known: Iterable[str], what: str) -> None:
-    """Names that are not known are told, with what may be meant."""
+    """Raise an error for unknown names, with a suggestion."""
     names = list(known)
     for name in given:
         if name not in names:
@@ -282,10 +282,10 @@ def _preset(name: str) -> Recipe:
 
 
 def column_of(items: Any) -> Any:
-    """A column that the native half can read: Arrow data, or anything to go through."""
+    """A column for the native module: Arrow data or an iterable."""
     library = type(items).__module__.partition(".")[0]
     if library in ("pandas", "polars") and hasattr(items, "columns"):
-        raise TypeError("this is a table; give one column of it")
+        raise TypeError("expected a column, not a table; pass one of its columns")
     if library == "numpy":
         return items.tolist()
     if library == "pandas" and not _is_arrow_series(items):
@@ -296,7 +296,7 @@ def column_of(items: Any) -> Any:
 
 
 def _is_arrow_series(series: Any) -> bool:
-    """Whether pandas can hand this over as Arrow data: for that, it needs pyarrow."""
+    """Whether pandas can export this as Arrow data, for which it needs pyarrow."""
     if series.dtype == object or not hasattr(series, "__arrow_c_stream__"):
         return False
     return installed("pyarrow") is not None

@@ -27,7 +27,7 @@ struct Report {
     /// Found pairs of a copy and its original; equals the number of copies if none is missed.
     planted_found: u64,
     planted: u64,
-    /// Pairs reported with a distance that is not theirs.
+    /// Pairs reported with a wrong distance.
     wrong: u64,
     plan: String,
 }
