@@ -263,12 +263,12 @@ def dedup(
     if output is not None and rows.data is not None:
         raise OptionError("output= is only for files; the kept rows are .rows of the result")
     own = chosen._own
-    making = None if own is None else (chosen._native, own, rows.values, others.values)
+    custom = None if own is None else (chosen._native, own, rows.values, others.values)
     with ExitStack() as stack:
         asked = {"recipe": recipe} if images else _recipe_options(chosen, stack)
         held = {"against": others.inputs[0]} if others.inputs else {}
         given = options | asked | held | {"quiet": True}
-        answer = _native.dedup(rows.inputs, given, rows.columns, others.columns, making)
+        answer = _native.dedup(rows.inputs, given, rows.columns, others.columns, custom)
     if answer.refused is not None:
         raise RemovalError(answer.refused)
     return Dedup(answer, rows.data)

@@ -29,7 +29,7 @@ _Own: TypeAlias = tuple[
     Callable[[Any], Any] | None,
 ]
 # A recipe, the custom functions, and their arguments for the rows and for those of `against`.
-_Making: TypeAlias = tuple[Recipe, _Own, list[Any] | None, list[Any] | None]
+_Custom: TypeAlias = tuple[Recipe, _Own, list[Any] | None, list[Any] | None]
 _Path = str | PathLike[str]
 # A match: id, distance, similarity and level.
 _Close: TypeAlias = tuple[str, int | None, float | None, Any]
@@ -186,7 +186,7 @@ def dedup(
     options: dict[str, Any],
     rows: Any = None,
     against: Any = None,
-    making: _Making | None = None,
+    custom: _Custom | None = None,
 ) -> Answer: ...
 def options(command: str) -> list[tuple[str, str, str | None, list[str], bool, bool]]: ...
 def run(args: list[str]) -> int: ...
