@@ -38,7 +38,7 @@ class CollectionMatch(NamedTuple):
 
 class Added(NamedTuple):
     """The result of storing an item; true if the item was stored."""
-    
+
     #: Its id; made from the content if none was given.
     id: str
     #: ``added`` or ``replaced``; ``present`` if the same item exists, ``conflict`` if another item
@@ -67,7 +67,7 @@ class StoredItem(NamedTuple):
 
 class Collection:
     """A durable folder of digests with exact search.
-    
+
     An existing collection is opened; otherwise a new one is created: for texts with a ``recipe``
     (``words`` by default), or for your own fingerprints with ``recipe=None`` and ``bits``. Texts are
     compared as in ``pairs``. ``distance`` is the maximum distance of a search where fingerprints
@@ -104,9 +104,7 @@ class Collection:
         if recipe is not None:
             made = recipe_of(recipe, changes | ({} if bits is None else {"bits": bits}))
             if made._own:
-                raise ValueError(
-                    "a collection stores its recipe, but functions cannot be stored"
-                )
+                raise ValueError("a collection stores its recipe, but functions cannot be stored")
         if read_only or _native.Collection.is_at(path):
             self._native = _native.Collection.open(path, read_only)
             is_asked = recipe != "words" or changes or bits is not None
@@ -133,7 +131,7 @@ class Collection:
 
     def insert(self, id: str | None, item: Seen | None, payload: Any = None) -> Added:
         """Store an item, unless its id exists, and return the result.
-        
+
         If the id is ``None``, it is made from the content, so equal content is stored once. ``payload``
         is any JSON value. A text without features has no fingerprint and is not stored:
 
@@ -172,7 +170,7 @@ class Collection:
     ) -> list[CollectionMatch]:
         """Store an item if no similar item exists; otherwise return the matches. Check and insertion
         are atomic.
-        
+
         An empty list means that the item was stored. If the same item exists under its id, that item
         is the match. If another item has the id, or the item has no fingerprint, a
         :class:`~lookalike.errors.CollectionError` is raised.

@@ -42,18 +42,18 @@ class Member(NamedTuple):
     distance: int | None
     #: From 0 to 1; ``None`` if only the distance decided.
     similarity: float | None
-    
-    
-    class Group(NamedTuple):
+
+
+class Group(NamedTuple):
     """A kept item and its duplicates."""
-    
+
     #: The kept item.
     keep: Id
     members: list[Member]
 
 
 class AlikePair(NamedTuple):
-    """Two items that are alike."""
+    """Two matching items."""
 
     a: Id
     b: Id
@@ -88,7 +88,7 @@ class Dedup:
     @cached_property
     def kept(self) -> list[Any]:
         """The kept items: row numbers from 0, or ids for files.
-        
+
         Rows that are not items, such as rows without a text, are also kept. They count as skipped.
         """
         if self._data is None:
@@ -167,7 +167,7 @@ def dedup(
     **changes: Any,
 ) -> Dedup:
     """Find near-duplicates, and keep one item of each group.
-    
+
     ``data`` is a list of texts, dicts or features; a table of pandas, polars or Arrow; or files: a
     path or a list of :class:`pathlib.Path`. (In a list, a ``str`` is a text.)
 
@@ -194,14 +194,14 @@ def dedup(
     these other data are removed. ``report`` writes a page for review, ``output`` writes the kept items
     of files, and ``skipped`` lists everything that could not be read. ``changes`` are the arguments of
     :class:`Recipe`, including custom functions.
-    
+
     For image files, ``recipe`` is ``pdq``, ``phash``, ``colour`` or ``hsv``. ``orientations`` also
     finds rotated and mirrored images, and ``match="partial"`` cropped and framed ones. ``cache`` is
     the file that caches their fingerprints, or ``"none"``.
-    
+
     For files, ``pairs``, ``groups`` and ``removed`` write tables. ``move``, ``link``, ``trash`` and
     ``delete`` act on the removed files, and ``journal`` is the journal for ``lookalike undo``.
-    
+
     If more than the fraction ``max_remove`` would be removed, nothing is, and
     :class:`~lookalike.errors.RemovalError` names the group responsible.
     """
@@ -263,12 +263,12 @@ def dedup(
     if output is not None and rows.data is not None:
         raise OptionError("output= is only for files; the kept rows are .rows of the result")
     own = chosen._own
-    making = None if own is None else (chosen._native, own, rows.values, others.values)
+    custom = None if own is None else (chosen._native, own, rows.values, others.values)
     with ExitStack() as stack:
         asked = {"recipe": recipe} if images else _recipe_options(chosen, stack)
         held = {"against": others.inputs[0]} if others.inputs else {}
         given = options | asked | held | {"quiet": True}
-        answer = _native.dedup(rows.inputs, given, rows.columns, others.columns, making)
+        answer = _native.dedup(rows.inputs, given, rows.columns, others.columns, custom)
     if answer.refused is not None:
         raise RemovalError(answer.refused)
     return Dedup(answer, rows.data)
@@ -276,7 +276,7 @@ def dedup(
 
 def report(data: Any, path: str | os.PathLike[str], **options: Any) -> Dedup:
     """Run :func:`dedup` and write a page that shows the groups and their differences.
-    
+
     The page is one self-contained file that opens in any browser.
 
     >>> import tempfile
@@ -455,7 +455,9 @@ def _text(value: Any) -> str | None:
 
 def _refuse_images(rows: list[Any]) -> None:
     if any(isinstance(row, bytes) or hasattr(row, "getexif") for row in rows):
-        raise TypeError("images in memory are not supported; pass files, or use images() and find_all()")
+        raise TypeError(
+            "images in memory are not supported; pass files, or use images() and find_all()"
+        )
 
 
 def _taken(data: Any, rows: list[int]) -> Any:

@@ -45,7 +45,7 @@ Image: TypeAlias = str | os.PathLike[str] | bytes | bytearray | Any
 
 def image(source: Image, recipe: str = "pdq") -> int | None:
     """The fingerprint of an image; ``None`` if the image has too little detail.
-    
+
     ``source`` is a path, the bytes of a file, or a PIL image. JPEG, PNG, WebP, GIF, BMP and TIFF are
     read and rotated according to their EXIF data. With ``pdq``, copies differ in at most 31 of 256
     bits, near images in at most 48. :func:`image_recipes` lists the other recipes.
@@ -71,7 +71,7 @@ def images(
     threads: int | None = None,
 ) -> Prints:
     """The fingerprints of many images, in parallel, as an array like that of :func:`fingerprints`.
-    
+
     Images with too little detail are masked, and so are images that cannot be read. The latter cause
     a warning; with ``strict=True``, the first one raises an error.
 
@@ -89,7 +89,10 @@ def images(
     if failed:
         shown = "; ".join(f"{at}: {why}" for at, why in failed[:5])
         more = f"; and {len(failed) - 5} more" if len(failed) > 5 else ""
-        warnings.warn(f"{len(failed)} image{'s' * (len(failed) > 1)} cannot be read: {shown}{more}", stacklevel=2)
+        warnings.warn(
+            f"{len(failed)} image{'s' * (len(failed) > 1)} cannot be read: {shown}{more}",
+            stacklevel=2,
+        )
     bits = next(preset.bits for preset in image_recipes() if preset.name == recipe)
     return prints_from(words, empty, bits)
 

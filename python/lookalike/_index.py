@@ -93,7 +93,7 @@ class Index:
         self, prints: Any, distance: int | None = None, *, threads: int | None = None
     ) -> Triples:
         """Search for many fingerprints in parallel, with a row for each match.
-        
+
         A row has the position of the query, the id of the item and their distance, nearest first.
 
         >>> index = Index(prints=[0b0000, 0b0111])

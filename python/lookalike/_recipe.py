@@ -103,9 +103,9 @@ class Recipe:
     ``hash`` is ``mix``, ``xxh3``, ``murmur3-64``, ``murmur3-128``, ``jenkins``, ``md5-first8`` or
     ``md5-last8``; ``bits`` is 32, 64, 128 or 256; ``top`` is the maximum number of features, 0 for
     all; ``stop_words`` are languages (``"en,zh"``), a list of words, or ``"none"``.
-    
+
     Three settings can be custom functions. They run for one text after another, not in parallel:
-    
+
     - ``hash`` takes the bytes of a feature and returns an int, whose lowest 64 bits are used.
     - ``tokenizer`` takes a text and returns its tokens; runs of tokens are the features, as usual.
     - ``extractor`` takes any item and returns its features: a dict of weights, a list of
@@ -258,16 +258,16 @@ def _recipe_from(choices: dict[str, Any]) -> Recipe:
 
 
 def recipe_of(recipe: str | Recipe, changes: Mapping[str, Any]) -> Recipe:
-    """The recipe that was asked for."""
+    """The recipe with changes."""
     if isinstance(recipe, str):
         recipe = _preset(recipe)
     elif not isinstance(recipe, Recipe):
-        raise TypeError(f"a recipe is a name or a Recipe, not {type(recipe).__name__}")
+        raise TypeError(f"a recipe must be a name or a Recipe, not {type(recipe).__name__}")
     return recipe.replace(**changes) if changes else recipe
 
 
 def refuse_unknown(given: Iterable[str], known: Iterable[str], what: str) -> None:
-    """Names that are not known are told, with what may be meant."""
+    """Raise an error for unknown names, with a suggestion."""
     names = list(known)
     for name in given:
         if name not in names:
@@ -282,10 +282,10 @@ def _preset(name: str) -> Recipe:
 
 
 def column_of(items: Any) -> Any:
-    """A column that the native half can read: Arrow data, or anything to go through."""
+    """A column for the native module: Arrow data or an iterable."""
     library = type(items).__module__.partition(".")[0]
     if library in ("pandas", "polars") and hasattr(items, "columns"):
-        raise TypeError("this is a table; give one column of it")
+        raise TypeError("expected a column, not a table; pass one of its columns")
     if library == "numpy":
         return items.tolist()
     if library == "pandas" and not _is_arrow_series(items):
@@ -296,14 +296,14 @@ def column_of(items: Any) -> Any:
 
 
 def _is_arrow_series(series: Any) -> bool:
-    """Whether pandas can hand this over as Arrow data: for that, it needs pyarrow."""
+    """Whether pandas can export this as Arrow data, for which it needs pyarrow."""
     if series.dtype == object or not hasattr(series, "__arrow_c_stream__"):
         return False
     return installed("pyarrow") is not None
 
 
 def is_all_null(series: Any) -> bool:
-    """Whether polars knows no type: what it hands over then is no Arrow data."""
+    """Whether polars knows no type; such a column cannot be exported as Arrow data."""
     return str(series.dtype) == "Null"
 
 

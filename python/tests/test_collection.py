@@ -1,4 +1,4 @@
-"""Durable collections: what is stored is there, what is near is found."""
+"""Durable collections: storing and searching."""
 
 from __future__ import annotations
 
@@ -115,7 +115,10 @@ def test_refuses_to_open_with_other_settings(tmp_path: Path) -> None:
     Collection(tmp_path / "seen", recipe=None, bits=64, distance=5).close()
     with Collection(tmp_path / "seen", recipe=None, distance=3) as seen:
         assert (seen.bits, seen.distance) == (64, 5)
-    for asked, message in [({"bits": 128}, "64-bit fingerprints, not 128"), ({"distance": 6}, "up to 5, not 6")]:
+    for asked, message in [
+        ({"bits": 128}, "64-bit fingerprints, not 128"),
+        ({"distance": 6}, "up to 5, not 6"),
+    ]:
         with pytest.raises(errors.CollectionError, match=message):
             Collection(tmp_path / "seen", recipe=None, **asked)
     Collection(tmp_path / "seen", recipe=None).close()

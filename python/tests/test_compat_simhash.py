@@ -1,4 +1,4 @@
-"""PyPI ``simhash``: values it published or computes, and everything its users can see."""
+"""PyPI ``simhash``: published and computed values, and the whole public interface."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lookalike.compat.simhash import Simhash, SimhashIndex, bytes_to_int, int_to
 
 
 def naive(features: Iterable[tuple[str, float]], f: int = 64) -> int:
-    """A bit is set if the weights of the digests that have it are more than half of all."""
+    """A bit is set if the digests with this bit have more than half of the total weight."""
     weighted = list(features)
     total = sum(weight for _, weight in weighted)
     digests = [(int.from_bytes(hashlib.md5(t.encode()).digest(), "big"), w) for t, w in weighted]

@@ -1,4 +1,4 @@
-"""seomoz' ``simhash``: values it published, and everything its users can see."""
+"""seomoz' ``simhash``: published values, and the whole public interface."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows, tables and files: the same answer as the command line gives."""
+"""Rows, tables and files give the same results as the command line."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def test_functions_of_yours_make_the_fingerprints_that_are_compared() -> None:
             result = dedup(data, recipe=recipe, similarity=0.3)
             assert decided(result) == [(2, 0)], choice
             assert result.pairs[0].distance == distance(recipe.simhash(NINE), recipe.simhash(TEN))
-    # Who cuts at commas sees nothing in common.
+    # Split at commas, the texts have nothing in common.
     assert dedup(texts, tokenizer=lambda text: text.split(",")).removed == []
     against = dedup([NINE, OTHER], against=[TEN], tokenizer=str.split, level="similar")
     assert against.removed == [0]

@@ -1,4 +1,4 @@
-"""Texts from anywhere: lists, generators, columns of every library; the same fingerprints."""
+"""Lists, generators and columns of every library give the same fingerprints."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_columns_of_nothing_but_nulls_are_masked() -> None:
 
 
 def test_a_recipe_is_a_name_or_a_recipe() -> None:
-    with pytest.raises(TypeError, match="a recipe is a name or a Recipe, not int"):
+    with pytest.raises(TypeError, match="a recipe must be a name or a Recipe, not int"):
         simhash("text", 3)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="a recipe has no bit; did you mean bits?"):
         simhash("text", bit=64)
@@ -162,7 +162,10 @@ def test_passes_on_exceptions_of_custom_functions(choice: str) -> None:
         ({"tokenizer": str.lower}, "a tokenizer must return a list of tokens, not str"),
         ({"tokenizer": len}, "a tokenizer must return a list of tokens, not int"),
         ({"tokenizer": lambda text: [1.5]}, "a feature must be a str, bytes or an int"),
-        ({"extractor": str.lower}, "an extractor must return a dict or a list of features, not str"),
+        (
+            {"extractor": str.lower},
+            "an extractor must return a dict or a list of features, not str",
+        ),
         ({"extractor": len}, "an item must be a text or features"),
         ({"extractor": lambda text: {"a": "b"}}, "a weight must be a number, not str"),
     ],
@@ -259,7 +262,7 @@ def test_missing_fingerprint_is_never_used_as_one() -> None:
             with pytest.raises(ValueError, match="fingerprint is missing"):
                 index.insert(nothing)
         assert len(index) == 2
-        # Whoever loses the mask, as np.save does, still has no items that are alike.
+        # Code that drops the mask, such as np.save, still gets no matching items.
         saved = io.BytesIO()
         numpy.save(saved, prints)
         saved.seek(0)

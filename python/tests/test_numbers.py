@@ -1,4 +1,4 @@
-"""Numbers an argument cannot be: refused by its name, with what is allowed."""
+"""Errors for invalid numbers name the argument and the permitted range."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TEXT = "to be or not to be"
 
 
 def new(folder: str, **options: Any) -> Collection:
-    """A collection that is not there yet."""
+    """The path of a new collection."""
     return Collection(folder, **options)
 
 
@@ -113,9 +113,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @EACH
 @pytest.mark.parametrize("number", [-1, -(2**40), 2**70, numpy.int64(-3)])
-def test_refuses_numbers_out_of_range(
-    argument: str, name: str, number: int
-) -> None:
+def test_refuses_numbers_out_of_range(argument: str, name: str, number: int) -> None:
     allowed, error, _ = ALLOWED[argument]
     with pytest.raises(error) as raised:
         CALLS[argument][name](number)

@@ -1,4 +1,4 @@
-"""All pairs and searches: each held against comparing each with each."""
+"""All pairs and searches, compared with exhaustive comparison."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lookalike import Index, Match, distance, errors, find_all, fingerprints
 
 
 def some(count: int, bits: int, seed: int) -> list[int]:
-    """Fingerprints of which many are near others, and some equal."""
+    """Fingerprints with many near and some equal ones."""
     rng = random.Random(seed)
     prints = [rng.getrandbits(bits) for _ in range(count)]
     for at in range(0, count, 3):
@@ -228,7 +228,7 @@ def test_detects_every_damage_to_an_index(tmp_path: Path) -> None:
         except errors.SearchError as error:
             assert str(file) in str(error)
         else:
-            # Between sections there are bytes that nobody reads.
+            # The padding between sections is never read.
             assert whole[at] == 0 and [loaded[id] for id in loaded] == [1, 2, 3]
     for length in range(len(whole)):
         file.write_bytes(whole[:length])

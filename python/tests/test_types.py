@@ -1,4 +1,4 @@
-"""Types: the native half is as its stub says, and a typed program passes a strict checker."""
+"""The native module matches its stub, and a typed program passes a strict checker."""
 
 from __future__ import annotations
 

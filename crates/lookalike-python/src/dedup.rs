@@ -29,12 +29,14 @@ pub struct Answer {
 /// Custom functions: a recipe, the functions, and their arguments instead of texts, for the rows and
 /// for those of `against`.
 #[derive(FromPyObject)]
-pub struct Making(Py<Recipe>, Own, Option<Py<PyList>>, Option<Py<PyList>>);
+pub struct CustomFunctions(Py<Recipe>, Own, Option<Py<PyList>>, Option<Py<PyList>>);
 
-/// The options of a command: name, help, default, choices, whether it is a switch, whether it is
-/// hidden.
+/// An option: name, help, default, choices, whether it is a switch, whether it is hidden.
+type OptionRow = (String, String, Option<String>, Vec<String>, bool, bool);
+
+/// The options of a command.
 #[pyfunction]
-pub fn options(command: &str) -> Vec<(String, String, Option<String>, Vec<String>, bool, bool)> {
+pub fn options(command: &str) -> Vec<OptionRow> {
     let all = options_of(command).into_iter();
     all.map(|option| {
         let CommandOption { name, help, default, choices, is_switch, is_hidden } = option;
@@ -59,21 +61,21 @@ fn values(given: &Bound<'_, PyDict>) -> PyResult<Vec<(String, OptionValue)>> {
 
 /// Runs `lookalike dedup` with these options, over files or over rows.
 #[pyfunction]
-#[pyo3(signature = (inputs, options, rows=None, against=None, making=None))]
+#[pyo3(signature = (inputs, options, rows=None, against=None, custom=None))]
 pub fn dedup(
     py: Python<'_>,
     inputs: Vec<PathBuf>,
     options: &Bound<'_, PyDict>,
     rows: Option<&Bound<'_, PyAny>>,
     against: Option<&Bound<'_, PyAny>>,
-    making: Option<Making>,
+    custom: Option<CustomFunctions>,
 ) -> PyResult<Answer> {
     let options = values(options)?;
     let rows = rows.map(table::rows).transpose()?;
     let against = against.map(table::rows).transpose()?;
     let answer = interruptible(py, |stop| {
         let on_progress = || stop.check();
-        let make = making.as_ref().map(Making::function);
+        let make = custom.as_ref().map(CustomFunctions::function);
         let make = make.as_ref().map(|make| make as CustomDigester<'_>);
         let host = Host::new(Silent, lookalike_cli::folders(), "python".to_owned());
         lookalike_jobs::dedup(
@@ -86,7 +88,7 @@ pub fn dedup(
     answer.map(|inner| Answer { inner }).map_err(|failed| raised(py, &failed))
 }
 
-impl Making {
+impl CustomFunctions {
     fn function(&self) -> impl for<'t> Fn(RawText<'t>) -> anyhow::Result<Input<'t>> + Sync {
         |raw| self.item(raw)
     }

@@ -155,7 +155,7 @@ class Simhash:
 
 class SimhashIndex:
     """Finds all items within ``k`` bits, with ``k + 1`` blocks.
-    
+
     ``objs`` is a list of ``(obj_id, Simhash)``. Results are ids as ``str``, in no particular order.
     """
 

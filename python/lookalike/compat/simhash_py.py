@@ -76,7 +76,7 @@ def shingle(tokens: Iterable[_Token], window: int = 4) -> Iterator[list[_Token]]
 
 def find_all(hashes: Any, number_of_blocks: int, different_bits: int) -> list[tuple[int, int]]:
     """All pairs of different hashes within ``different_bits``, the smaller hash first.
-    
+
     Equal hashes count once. The number of blocks is checked, but the fastest plan is used; the
     result is the same.
 

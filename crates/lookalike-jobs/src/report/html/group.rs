@@ -120,8 +120,8 @@ impl ReportGroup {
         line.push_str("]}");
     }
 
-    /// Where the texts begin to be worth showing: a little before the first difference, if they
-    /// cannot be shown whole. All are equal before.
+    /// Where the shown texts start: at 0 if all fit, otherwise a little before the first difference.
+    /// All texts are equal before that.
     fn start(&self, excerpt: usize) -> usize {
         let Body::Text(Excerpt { text: keep, .. }) = &self.keep.body else { return 0 };
         let texts = || self.members.iter().filter_map(|member| member.item.body.text());
@@ -138,7 +138,7 @@ impl ReportGroup {
 }
 
 impl ReportItem {
-    /// Appends the fields of the item; its text from here on.
+    /// Appends the fields of the item, with its text from `start`.
     fn json(&self, line: &mut String, start: usize, excerpt: usize) {
         line.push_str("\"id\":");
         escape::json(line, &short(&self.id));
@@ -194,7 +194,7 @@ impl Excerpt {
     }
 }
 
-/// How many bytes two texts have in common at the beginning.
+/// The length of the common beginning of two texts in bytes.
 fn equal_bytes(a: &str, b: &str) -> usize {
     a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count()
 }
@@ -205,7 +205,7 @@ fn character_start(text: &str, position: usize) -> usize {
     (0..=position).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
 
-/// Where to cut a text at or a little before this position, so that the last word stays whole.
+/// The end of a word at or a little before this position.
 fn word_end(text: &str, position: usize) -> usize {
     const NEAR: usize = 40;
     if position == text.len() || text[position..].starts_with(char::is_whitespace) {
@@ -215,7 +215,7 @@ fn word_end(text: &str, position: usize) -> usize {
     space.filter(|&space| position - space <= NEAR).unwrap_or(position)
 }
 
-/// Beginnings and ends of names tell most.
+/// Shortens an id in the middle, because the beginning and end distinguish ids best.
 fn short(id: &str) -> String {
     let characters = id.chars().count();
     if characters <= ID_CHARACTERS {
@@ -228,7 +228,7 @@ fn short(id: &str) -> String {
 }
 
 fn append(line: &mut String, text: std::fmt::Arguments<'_>) {
-    line.write_fmt(text).expect("a string takes all text");
+    line.write_fmt(text).expect("writing to a string never fails");
 }
 
 #[cfg(test)]

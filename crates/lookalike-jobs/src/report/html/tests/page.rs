@@ -1,11 +1,11 @@
-//! What the page promises, tried in a browser.
+//! Tests of the page in a browser.
 
 use serde_json::json;
 
 use super::{Made, browser::Page, chains, made, report, report_within, similarities};
 use crate::report::html::{FILE_BYTES, Level, Scale};
 
-/// Opens a report, or leaves the test if there is to be no browser.
+/// Opens a report, or ends the test if it may run without a browser.
 macro_rules! open {
     ($html:expr) => {
         match Page::open(&$html) {
@@ -63,7 +63,7 @@ fn groups_are_listed_largest_first_and_sorted_on_demand() {
 }
 
 #[test]
-fn a_figure_of_a_neighbour_names_it() {
+fn names_the_neighbour_that_figures_refer_to() {
     let mut page = open!(chains(&three()));
     page.press("j");
     page.press("Enter");
@@ -79,7 +79,7 @@ fn a_figure_of_a_neighbour_names_it() {
 }
 
 #[test]
-fn keys_walk_through_groups_members_and_ways_to_see_them() {
+fn keys_select_groups_members_and_views() {
     let mut page = open!(report(&three()));
     page.press("j");
     assert_eq!(focused(&mut page), "fox");
@@ -111,7 +111,7 @@ fn keys_walk_through_groups_members_and_ways_to_see_them() {
 }
 
 #[test]
-fn the_search_looks_into_ids_and_texts() {
+fn searches_ids_and_texts() {
     let mut page = open!(report(&three()));
     for (query, expected) in
         [("DOG3", "dog"), ("slow red", "fox"), ("(.*)", ""), ("", "fox dog cat")]
@@ -209,7 +209,7 @@ fn shows_looser_matches_as_kept() {
 }
 
 #[test]
-fn distances_take_the_place_of_similarities_that_were_not_measured() {
+fn uses_distances_if_similarities_were_not_measured() {
     let scale = Scale::Distance { radius: 18, levels: vec![] };
     let mut page = open!(report_within(scale, &three(), FILE_BYTES));
     assert!(page.text("#verdict").contains("At most 18 bits apart"));
@@ -222,7 +222,7 @@ fn distances_take_the_place_of_similarities_that_were_not_measured() {
 }
 
 #[test]
-fn hostile_names_and_texts_are_shown_and_nothing_of_them_runs() {
+fn shows_hostile_names_and_texts_without_running_them() {
     let attacks = [
         "</script><script>alert(1)</script>",
         "<img src=x onerror=alert(2)>",
@@ -250,7 +250,7 @@ fn hostile_names_and_texts_are_shown_and_nothing_of_them_runs() {
 }
 
 #[test]
-fn characters_that_turn_or_hide_text_are_made_visible() {
+fn shows_hidden_and_direction_characters() {
     let mut page = open!(report(&[made(
         ("invoice\u{202e}fdp.exe", "left \u{202e}thgir\0"),
         &[("b\u{200b}\n", "left \u{2066}right", 0.9)]
@@ -264,7 +264,7 @@ fn characters_that_turn_or_hide_text_are_made_visible() {
 }
 
 #[test]
-fn ten_thousand_groups_are_paged_searched_and_moved_through() {
+fn pages_and_searches_ten_thousand_groups() {
     let text = |number: usize| format!("This is text number {number} of many. ").repeat(20);
     let groups: Vec<_> = (0..10_000)
         .map(|number| {
@@ -306,7 +306,7 @@ fn notes_groups_that_do_not_fit() {
 }
 
 #[test]
-fn the_theme_follows_the_system_until_it_is_chosen() {
+fn theme_follows_the_system_until_chosen() {
     let mut page = open!(report(&three()));
     let ground = "getComputedStyle(document.body).backgroundColor";
     page.system_is("light");
@@ -336,7 +336,7 @@ fn nothing_is_wider_than_a_phone() {
 }
 
 #[test]
-fn differences_are_those_between_words() {
+fn compares_words() {
     let mut page = open!(report(&three()));
     let mut kinds = |kept: &str, removed: &str, cut: bool| {
         let call = format!(
@@ -354,19 +354,19 @@ fn differences_are_those_between_words() {
     assert_eq!(kinds("", "b", false), "r:b");
     assert_eq!(kinds("我是猫", "我是狗", false), "s:我 是 | k:猫 | r:狗");
     assert_eq!(kinds("naïve-ish", "naïve ish", false), "s:naïve | k:- | s:ish");
-    // A sign that is equal by accident does not take the place of the one next to equal words.
+    // A punctuation mark next to equal words is preferred over one that is equal by accident.
     let long = "one two three ' four five six seven eight nine 'end of it";
     assert_eq!(
         kinds(long, "'end of it", false),
         "k:one two three ' four five six seven eight nine | s:' end of it"
     );
-    // The excerpt of the other ends before: nobody knows what it says there.
+    // The other excerpt ends earlier, so its text here is unknown.
     assert_eq!(kinds("a b c", "a b", true), "s:a b | b:c");
     page.close();
 }
 
 #[test]
-fn differences_of_any_texts_give_both_back_and_share_as_much_as_can_be() {
+fn differences_reproduce_both_texts_and_are_minimal() {
     let mut page = open!(report(&[]));
     // Against the textbook table, on random texts of few words; then two long texts without any
     // word in common, and with all in reverse: bounded, though not the shortest.
