@@ -5,6 +5,7 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program of its own")]
 
+mod collection;
 mod memory;
 mod mutate;
 mod repair;
@@ -223,9 +224,9 @@ impl Ran {
         let escaped = catch_unwind(AssertUnwindSafe(|| (target.entry)(input))).is_err();
         let time = start.elapsed();
         let bytes = memory::peak() - before;
-        // One on another thread may have been swallowed there.
+        // One may have been swallowed, there or on another thread; our own code must not panic at all.
         let first = watch::first_panic().filter(|_| escaped || !target.is_guarded);
-        let panic = first.or_else(|| escaped.then(String::new));
+        let panic = watch::first_own_panic().or(first).or_else(|| escaped.then(String::new));
         Self { panic, time, bytes }
     }
 
