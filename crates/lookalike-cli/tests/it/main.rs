@@ -12,6 +12,8 @@ mod hash;
 mod image_files;
 mod images;
 mod index;
+mod index_damage;
+mod index_images;
 mod laws;
 mod library;
 mod pairs_in;
