@@ -5,6 +5,7 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
 
+mod collection;
 mod memory;
 mod mutate;
 mod repair;
@@ -229,9 +230,10 @@ impl RunResult {
         let escaped = catch_unwind(AssertUnwindSafe(|| (target.entry)(input))).is_err();
         let time = start.elapsed();
         let bytes = memory::peak() - before;
-        // A panic on another thread may not reach this one.
+        // A panic may be caught in the target, or happen on another thread. Our own code must not panic
+        // even there.
         let first = watch::first_panic().filter(|_| escaped || !target.is_guarded);
-        let panic = first.or_else(|| escaped.then(String::new));
+        let panic = watch::first_own_panic().or(first).or_else(|| escaped.then(String::new));
         Self { panic, time, bytes }
     }
 

@@ -2,7 +2,7 @@
 
 use lookalike_jobs::fuzz;
 
-use crate::{repair, seeds};
+use crate::{collection, repair, seeds};
 
 /// A format: its entry point and its seeds.
 pub struct Target {
@@ -38,4 +38,5 @@ pub const TARGETS: &[Target] = &[
     target("html", fuzz::html, seeds::archives::html),
     target("compressed", fuzz::lines, seeds::archives::compressed),
     Target { repair: Some(repair::model), ..target("model", fuzz::model, seeds::tables::model) },
+    Target { is_guarded: true, ..target("collection", collection::entry, collection::seeds) },
 ];

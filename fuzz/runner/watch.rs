@@ -3,9 +3,10 @@
 use std::{
     fs::{self, File},
     io::{Seek, SeekFrom, Write},
-    path::PathBuf,
+    panic::PanicHookInfo,
+    path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
     thread::{self, JoinHandle},
@@ -17,15 +18,40 @@ use cpu_time::ProcessTime;
 /// A run with more CPU time than this counts as endless.
 const MAX_TIME: Duration = Duration::from_secs(60);
 
-static FIRST_PANIC: Mutex<Option<String>> = Mutex::new(None);
+static PANICS: Mutex<Panics> = Mutex::new(Panics { first: None, first_own: None });
+
+struct Panics {
+    first: Option<String>,
+    /// The first one in code of this repository.
+    first_own: Option<String>,
+}
+
+fn panics() -> MutexGuard<'static, Panics> {
+    PANICS.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// The message of the first panic since [`forget_panics`], on any thread, including caught ones.
 pub fn first_panic() -> Option<String> {
-    FIRST_PANIC.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    panics().first.clone()
+}
+
+/// The same for panics in code of this repository.
+pub fn first_own_panic() -> Option<String> {
+    panics().first_own.clone()
 }
 
 pub fn forget_panics() {
-    *FIRST_PANIC.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    *panics() = Panics { first: None, first_own: None };
+}
+
+fn remember(panic: &PanicHookInfo<'_>) {
+    // Code of this repository is compiled by paths in it, all other code by absolute ones.
+    let is_own = panic.location().is_some_and(|place| Path::new(place.file()).is_relative());
+    let mut panics = panics();
+    panics.first.get_or_insert_with(|| panic.to_string());
+    if is_own {
+        panics.first_own.get_or_insert_with(|| panic.to_string());
+    }
 }
 
 /// Records the current run in a file: a stack overflow ends the process without a message.
@@ -39,10 +65,7 @@ pub struct Watch {
 
 impl Watch {
     pub fn start(folder: PathBuf) -> Self {
-        std::panic::set_hook(Box::new(|panic| {
-            let mut first = FIRST_PANIC.lock().unwrap_or_else(PoisonError::into_inner);
-            first.get_or_insert_with(|| panic.to_string());
-        }));
+        std::panic::set_hook(Box::new(remember));
         let note = folder.join(format!("running-{}", std::process::id()));
         fs::create_dir_all(&folder).expect("the target folder can be written to");
         let file = Mutex::new(File::create(&note).expect("the target folder can be written to"));

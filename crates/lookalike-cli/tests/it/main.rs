@@ -13,6 +13,8 @@ mod help;
 mod image_files;
 mod images;
 mod index;
+mod index_damage;
+mod index_images;
 mod laws;
 mod library;
 mod pairs_in;

@@ -41,7 +41,7 @@ pub fn run(args: IndexAddArgs, host: &Host, registry: &Registry) -> Result<ExitC
     check_places([args.output.path()], inputs.chain([args.folder.as_path()]))?;
     let collection = open_or_create(&args, &work, console, registry)?;
     let mut skipped = Skipped::unless(args.rows.strict);
-    let images = ImageArgs { orientations: args.orientations, matching: args.make.matching };
+    let images = ImageArgs { orientations: args.orientations, matching: args.new.matching };
     let (level, similarity) = (args.level, args.similarity);
     let verify = VerifyArgs { level, similarity, ..VerifyArgs::default() };
     let selected =
