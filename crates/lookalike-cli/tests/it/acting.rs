@@ -96,14 +96,14 @@ fn nothing_is_touched_unless_asked() {
     $ lookalike dedup in
     exit 0
     --- stderr
-    reading texts, one a file of 6 files
+    reading 6 text files
     items    6
     groups   2, the largest of 3 items
     removed  would remove 3 (50.0 %): 3 copy
     kept     3
     found    exact
     time     [TIME]
-    nothing was written: -o KEPT writes what is kept, --report FILE.html shows the groups
+    nothing written; use -o KEPT to write what is kept, --report FILE.html to see the groups
 
     $ lookalike dedup in --move gone --dry-run
     exit 0
@@ -111,10 +111,10 @@ fn nothing_is_touched_unless_asked() {
     {"number":2,"act":"move","from":"[FOLDER]/in/sub/c.txt","to":"[FOLDER]/gone/sub/c.txt","keep":"[FOLDER]/in/a.txt","inode":"[inode]","keep_inode":"[keep_inode]","bytes":151,"modified":"[modified]","sha256":"57343b38ad78eb8b1faa3a5a1e868a853327e896771eb17a23151bb851598680"}
     {"number":3,"act":"move","from":"[FOLDER]/in/sub/e.txt","to":"[FOLDER]/gone/sub/e.txt","keep":"[FOLDER]/in/sub/d.txt","inode":"[inode]","keep_inode":"[keep_inode]","bytes":129,"modified":"[modified]","sha256":"29a29cc36ecfbb1d662e00277601607268ae87a514fc444fc3a480e1c299a8bf"}
     --- stderr
-    reading texts, one a file of 6 files
+    reading 6 text files
     items    6
     groups   2, the largest of 3 items
-    removed  3 (50.0 %): 3 copy
+    removed  would remove 3 (50.0 %): 3 copy
     kept     3
     found    exact
     acted    3 files, 431 B, would be moved to gone
@@ -126,13 +126,13 @@ fn nothing_is_touched_unless_asked() {
     {"number":2,"act":"trash","from":"[FOLDER]/in/sub/c.txt","to":"[HOME]/.local/share/Trash/files/c.txt","keep":"[FOLDER]/in/a.txt","inode":"[inode]","keep_inode":"[keep_inode]","bytes":151,"modified":"[modified]","sha256":"57343b38ad78eb8b1faa3a5a1e868a853327e896771eb17a23151bb851598680"}
     {"number":3,"act":"trash","from":"[FOLDER]/in/sub/e.txt","to":"[HOME]/.local/share/Trash/files/e.txt","keep":"[FOLDER]/in/sub/d.txt","inode":"[inode]","keep_inode":"[keep_inode]","bytes":129,"modified":"[modified]","sha256":"29a29cc36ecfbb1d662e00277601607268ae87a514fc444fc3a480e1c299a8bf"}
     --- stderr
-    reading texts, one a file of 6 files
+    reading 6 text files
     items    6
     groups   2, the largest of 3 items
-    removed  3 (50.0 %): 3 copy
+    removed  would remove 3 (50.0 %): 3 copy
     kept     3
     found    exact
-    acted    3 files, 431 B, would be put in the trash
+    acted    3 files, 431 B, would be moved to the trash
     time     [TIME]
 
     $ lookalike dedup in --link --dry-run
@@ -140,15 +140,15 @@ fn nothing_is_touched_unless_asked() {
     {"number":1,"act":"link","from":"[FOLDER]/in/sub/c.txt","keep":"[FOLDER]/in/a.txt","inode":"[inode]","keep_inode":"[keep_inode]","bytes":151,"modified":"[modified]","sha256":"57343b38ad78eb8b1faa3a5a1e868a853327e896771eb17a23151bb851598680","mode":"[mode]","owner":"[owner]"}
     {"number":2,"act":"link","from":"[FOLDER]/in/sub/e.txt","keep":"[FOLDER]/in/sub/d.txt","inode":"[inode]","keep_inode":"[keep_inode]","bytes":129,"modified":"[modified]","sha256":"29a29cc36ecfbb1d662e00277601607268ae87a514fc444fc3a480e1c299a8bf","mode":"[mode]","owner":"[owner]"}
     --- stderr
-    reading texts, one a file of 6 files
-    left in/b.txt: is alike in/a.txt, but not equal
+    reading 6 text files
+    in/b.txt: is similar to in/a.txt, but not equal; not linked
     items    6
     groups   2, the largest of 3 items
-    removed  3 (50.0 %): 3 copy
+    removed  would remove 3 (50.0 %): 3 copy
     kept     3
     found    exact
     acted    2 files, 280 B, would be linked
-    left     1 file as it is
+    left     1 file unchanged
     time     [TIME]
 
     $ lookalike dedup in --delete --dry-run
@@ -157,10 +157,10 @@ fn nothing_is_touched_unless_asked() {
     {"number":2,"act":"delete","from":"[FOLDER]/in/sub/c.txt","keep":"[FOLDER]/in/a.txt","inode":"[inode]","keep_inode":"[keep_inode]","bytes":151,"modified":"[modified]","sha256":"57343b38ad78eb8b1faa3a5a1e868a853327e896771eb17a23151bb851598680"}
     {"number":3,"act":"delete","from":"[FOLDER]/in/sub/e.txt","keep":"[FOLDER]/in/sub/d.txt","inode":"[inode]","keep_inode":"[keep_inode]","bytes":129,"modified":"[modified]","sha256":"29a29cc36ecfbb1d662e00277601607268ae87a514fc444fc3a480e1c299a8bf"}
     --- stderr
-    reading texts, one a file of 6 files
+    reading 6 text files
     items    6
     groups   2, the largest of 3 items
-    removed  3 (50.0 %): 3 copy
+    removed  would remove 3 (50.0 %): 3 copy
     kept     3
     found    exact
     acted    3 files, 431 B, would be deleted
@@ -178,14 +178,14 @@ fn what_is_moved_comes_back_as_it_was() {
     snapshot!(folder.run("dedup in --move gone/deep --journal j.jsonl"), @"
     exit 0
     --- stderr
-    reading texts, one a file of 6 files
+    reading 6 text files
     items    6
     groups   2, the largest of 3 items
     removed  3 (50.0 %): 3 copy
     kept     3
     found    exact
     acted    3 files, 431 B, moved to gone/deep
-    journal  lookalike undo [FOLDER]/j.jsonl takes this back
+    journal  to undo: lookalike undo [FOLDER]/j.jsonl
     time     [TIME]
     ");
     assert_eq!(names(&folder.path("in")), "a.txt f.txt sub/d.txt");
@@ -194,12 +194,12 @@ fn what_is_moved_comes_back_as_it_was() {
     $ lookalike undo j.jsonl
     exit 0
     --- stderr
-    3 files brought back
+    3 files restored
 
     $ lookalike undo j.jsonl
     exit 0
     --- stderr
-    0 files brought back; 3 as before
+    0 files restored; 3 already in place
     ");
     assert_eq!(files(&folder.path("in")), before);
     assert!(!folder.path("gone").exists());
@@ -219,31 +219,31 @@ fn equal_files_become_links_and_files_of_their_own_again() {
     $ lookalike dedup in --link --journal j.jsonl
     exit 0
     --- stderr
-    reading texts, one a file of 6 files
-    left in/b.txt: is alike in/a.txt, but not equal
+    reading 6 text files
+    in/b.txt: is similar to in/a.txt, but not equal; not linked
     items    6
     groups   2, the largest of 3 items
     removed  3 (50.0 %): 3 copy
     kept     3
     found    exact
     acted    2 files, 280 B, linked
-    left     1 file as it is
-    journal  lookalike undo [FOLDER]/j.jsonl takes this back
+    left     1 file unchanged
+    journal  to undo: lookalike undo [FOLDER]/j.jsonl
     time     [TIME]
 
     $ lookalike dedup in --link
     exit 0
     --- stderr
-    reading texts, one a file of 4 files
-    note: left out of in: 2 hard links of files listed already
-    left in/b.txt: is alike in/a.txt, but not equal
+    reading 4 text files
+    note: ignored in in: 2 hard links to files already listed
+    in/b.txt: is similar to in/a.txt, but not equal; not linked
     items    4
     groups   1, the largest of 2 items
     removed  1 (25.0 %): 1 copy
     kept     3
     found    exact
     acted    0 files, 0 B, linked
-    left     1 file as it is
+    left     1 file unchanged
     time     [TIME]
     ");
     assert_eq!(inode("in/a.txt"), inode("in/sub/c.txt"));
@@ -253,12 +253,12 @@ fn equal_files_become_links_and_files_of_their_own_again() {
     $ lookalike undo j.jsonl
     exit 0
     --- stderr
-    2 files brought back
+    2 files restored
 
     $ lookalike undo j.jsonl
     exit 0
     --- stderr
-    0 files brought back; 2 as before
+    0 files restored; 2 already in place
     ");
     assert_ne!(inode("in/a.txt"), inode("in/sub/c.txt"));
     assert_eq!(files(&folder.path("in")), before);
@@ -272,8 +272,8 @@ fn a_link_that_was_written_to_is_not_undone() {
     snapshot!(undo(&folder, &journal), @"
     exit 2
     --- stderr
-    left [FOLDER]/in/sub/c.txt: was written to since it was linked; what it said before is lost
-    1 file brought back; 1 left as they are
+    not restored: [FOLDER]/in/sub/c.txt: was written to after it was linked; its original content is lost
+    1 file restored; 1 not restored
     ");
     assert_eq!(folder.read("in/sub/c.txt"), "both say this now");
 }
@@ -307,7 +307,7 @@ fn what_is_deleted_is_gone_and_undo_says_so() {
     snapshot!(delete, @"
     exit 0
     --- stderr
-    reading texts, one a file of 6 files
+    reading 6 text files
     items    6
     groups   2, the largest of 3 items
     removed  3 (50.0 %): 3 copy
@@ -321,10 +321,10 @@ fn what_is_deleted_is_gone_and_undo_says_so() {
     snapshot!(folder.run("undo j.jsonl"), @"
     exit 2
     --- stderr
-    left [FOLDER]/in/sub/e.txt: was deleted; that cannot be undone
-    left [FOLDER]/in/sub/c.txt: was deleted; that cannot be undone
-    left [FOLDER]/in/b.txt: was deleted; that cannot be undone
-    0 files brought back; 3 left as they are
+    not restored: [FOLDER]/in/sub/e.txt: was deleted, which cannot be undone
+    not restored: [FOLDER]/in/sub/c.txt: was deleted, which cannot be undone
+    not restored: [FOLDER]/in/b.txt: was deleted, which cannot be undone
+    0 files restored; 3 not restored
     ");
 }
 
@@ -337,9 +337,9 @@ fn undo_overwrites_nothing_that_appeared_since() {
     snapshot!(undo(&folder, &journal), @"
     exit 2
     --- stderr
-    left [FOLDER]/in/sub/c.txt: is no longer at [FOLDER]/gone/sub/c.txt
-    left [FOLDER]/in/b.txt: there is another file by now; what was there is still at [FOLDER]/gone/b.txt
-    1 file brought back; 2 left as they are
+    not restored: [FOLDER]/in/sub/c.txt: is no longer at [FOLDER]/gone/sub/c.txt
+    not restored: [FOLDER]/in/b.txt: another file now has this name; the original is still at [FOLDER]/gone/b.txt
+    1 file restored; 2 not restored
     ");
     assert_eq!(folder.read("in/b.txt"), "new");
     assert_eq!(names(&folder.path("gone")), "b.txt");
@@ -347,8 +347,8 @@ fn undo_overwrites_nothing_that_appeared_since() {
     snapshot!(undo(&folder, &journal), @"
     exit 2
     --- stderr
-    left [FOLDER]/in/sub/c.txt: is no longer at [FOLDER]/gone/sub/c.txt
-    1 file brought back; 1 as before; 1 left as they are
+    not restored: [FOLDER]/in/sub/c.txt: is no longer at [FOLDER]/gone/sub/c.txt
+    1 file restored; 1 already in place; 1 not restored
     ");
 }
 
@@ -402,15 +402,15 @@ fn another_file_system_is_copied_to_and_never_linked_to() {
     snapshot!(folder.run(&format!("dedup in/sub/d.txt {} --link", twin.display())), @"
     exit 0
     --- stderr
-    reading texts, one a file of 2 files
-    left [OTHER]/twin.txt: is on another file system than in/sub/d.txt; hard links cannot go there
+    reading 2 text files
+    [OTHER]/twin.txt: is on another file system than in/sub/d.txt; hard links cannot cross; not linked
     items    2
     groups   1, the largest of 2 items
     removed  1 (50.0 %): 1 copy
     kept     1
     found    exact
     acted    0 files, 0 B, linked
-    left     1 file as it is
+    left     1 file unchanged
     time     [TIME]
     ");
     // The trash is on the file system of the file.
@@ -483,10 +483,10 @@ fn a_file_given_twice_is_one_file() {
     $ lookalike dedup in in/sub in/a.txt ./in/a.txt --delete --journal j
     exit 0
     --- stderr
-    reading texts, one a file of 6 files
-    note: left out of in/sub: 3 hard links of files listed already
-    note: in/a.txt is listed already, and read once
-    note: ./in/a.txt is listed already, and read once
+    reading 6 text files
+    note: ignored in in/sub: 3 hard links to files already listed
+    note: in/a.txt is given more than once, and read once
+    note: ./in/a.txt is given more than once, and read once
     items    6
     groups   2, the largest of 3 items
     removed  3 (50.0 %): 3 copy
@@ -499,8 +499,8 @@ fn a_file_given_twice_is_one_file() {
     $ lookalike dedup in/a.txt in/a.txt --delete
     exit 0
     --- stderr
-    reading texts, one a file of in/a.txt
-    note: in/a.txt is listed already, and read once
+    reading in/a.txt
+    note: in/a.txt is given more than once, and read once
     items    1
     groups   none
     removed  0 (0.0 %)
@@ -540,27 +540,27 @@ fn what_cannot_be_done_is_refused_before_any_work() {
     $ lookalike dedup rows.jsonl --trash
     exit 2
     --- stderr
-    error: --trash acts on files, and rows.jsonl holds rows; -o KEPT writes what is kept
+    error: --trash acts on files, but rows.jsonl holds rows; use -o KEPT to write what is kept
 
     $ lookalike dedup in --move in/gone
     exit 2
     --- stderr
-    error: --move in/gone: lies within in, where the next run would find what was moved; choose a folder outside
+    error: --move in/gone: this folder is inside in, where the next run would find the moved files; choose a folder outside
 
     $ lookalike dedup in --move rows.jsonl
     exit 2
     --- stderr
-    error: --move rows.jsonl: is a file; name a folder
+    error: --move rows.jsonl: this is a file; name a folder
 
     $ lookalike dedup in --against rows.jsonl --delete
     exit 2
     --- stderr
-    error: --delete checks the files that stay, and rows.jsonl is none; give files to --against
+    error: --delete checks the kept files, but rows.jsonl is not a file; name files in --against
 
     $ lookalike dedup in --delete --journal rows.jsonl
     exit 2
     --- stderr
-    error: [FOLDER]/rows.jsonl: the journal cannot be written, so nothing is done; name another with --journal: File exists (os error 17)
+    error: [FOLDER]/rows.jsonl: cannot write the journal; nothing was changed; name another file with --journal: File exists (os error 17)
 
     $ lookalike dedup in --delete --trash
     exit 2
@@ -574,14 +574,14 @@ fn what_cannot_be_done_is_refused_before_any_work() {
     $ lookalike dedup in --max-remove 0.1 --delete
     exit 2
     --- stderr
-    reading texts, one a file of 6 files
+    reading 6 text files
     items    6
     groups   2, the largest of 3 items
     removed  would remove 3 (50.0 %): 3 copy
     kept     3
     found    exact
     time     [TIME]
-    error: 3 of 6 items would be removed, more than the part of 0.1 that --max-remove allows; the largest group has 3 items, kept is in/a.txt; what is kept was not written. Look at it with --report, then ask for more likeness (--level copy) or allow it (--max-remove 1)
+    error: 3 of 6 items would be removed, more than --max-remove 0.1 allows; the largest group has 3 items and keeps in/a.txt; the kept items were not written. Check with --report, then use a stricter level (--level copy) or allow it (--max-remove 1)
 
     $ lookalike undo rows.jsonl
     exit 2
@@ -591,7 +591,7 @@ fn what_cannot_be_done_is_refused_before_any_work() {
     $ lookalike undo
     exit 0
     --- stderr
-    there are no journals; dedup --move, --link, --trash and --delete write them
+    no journals found; dedup --move, --link, --trash and --delete write them
     ");
     assert_eq!(folder.read("rows.jsonl"), "{\"text\":\"a\"}\n");
     assert_eq!(files(&folder.path("in")).len(), 6);
@@ -619,15 +619,15 @@ fn texts_in_old_encodings_are_recognised() {
     snapshot!(folder.run("dedup in --keep last --level copy --move gone --journal j"), @"
     exit 0
     --- stderr
-    reading texts, one a file of 6 files
-    note: not UTF-8, and read by its looks: 4 texts, 2 as KOI8-U, 2 as windows-1251
+    reading 6 text files
+    note: 4 texts not in UTF-8; detected encodings: KOI8-U (2), windows-1251 (2)
     items    6
     groups   2, the largest of 3 items
     removed  4 (66.7 %): 4 copy
     kept     2
     found    exact
     acted    4 files, 470 B, moved to gone
-    journal  lookalike undo [FOLDER]/j takes this back
+    journal  to undo: lookalike undo [FOLDER]/j
     time     [TIME]
     ");
     assert_eq!(names(&folder.path("in")), "0-utf8.txt 1-utf8.txt");
@@ -651,7 +651,7 @@ fn texts_in_old_encodings_are_recognised() {
     {"a":1,"b":3,"distance":0,"similarity":1.0,"level":"copy"}
     --- stderr
     reading lines of a.txt
-    note: not UTF-8, and read by its looks: 3 texts, 3 as windows-1251
+    note: 3 texts not in UTF-8; detected encodings: windows-1251 (3)
     3 items; 1 pair with similarity >= 0.47 (words and word pairs); 1 group of equal items; exact; [TIME]
     plan: [PLAN]
 
@@ -660,7 +660,7 @@ fn texts_in_old_encodings_are_recognised() {
     {"a":"a.jsonl:1","b":"a.jsonl:3","distance":0,"similarity":1.0,"level":"copy"}
     --- stderr
     reading JSON lines of a.jsonl
-    note: not UTF-8, and read by its looks: 3 texts, 3 as windows-1251
+    note: 3 texts not in UTF-8; detected encodings: windows-1251 (3)
     3 items; 1 pair with similarity >= 0.47 (words and word pairs); 1 group of equal items; exact; [TIME]
     plan: [PLAN]
 
@@ -669,7 +669,7 @@ fn texts_in_old_encodings_are_recognised() {
     {"a":"a.csv:1","b":"a.csv:3","distance":0,"similarity":1.0,"level":"copy"}
     --- stderr
     reading CSV rows of a.csv
-    note: not UTF-8, and read by its looks: 3 texts, 3 as windows-1251
+    note: 3 texts not in UTF-8; detected encodings: windows-1251 (3)
     3 items; 1 pair with similarity >= 0.47 (words and word pairs); 1 group of equal items; exact; [TIME]
     plan: [PLAN]
 
@@ -678,7 +678,7 @@ fn texts_in_old_encodings_are_recognised() {
     {"a":"a.tsv:1","b":"a.tsv:3","distance":0,"similarity":1.0,"level":"copy"}
     --- stderr
     reading TSV rows of a.tsv
-    note: not UTF-8, and read by its looks: 3 texts, 3 as windows-1251
+    note: 3 texts not in UTF-8; detected encodings: windows-1251 (3)
     3 items; 1 pair with similarity >= 0.47 (words and word pairs); 1 group of equal items; exact; [TIME]
     plan: [PLAN]
     "#);
@@ -701,10 +701,10 @@ fn undo_removes_nothing_that_a_link_leads_to() {
     snapshot!(first, @"
     exit 2
     --- stderr
-    left [FOLDER]/in/sub/e.txt: [FOLDER]/in/sub leads to [FOLDER]/gone/sub by now (a symbolic link); remove the link
-    left [FOLDER]/in/sub/c.txt: [FOLDER]/in/sub leads to [FOLDER]/gone/sub by now (a symbolic link); remove the link
-    left [FOLDER]/in/b.txt: [FOLDER]/in/b.txt is a symbolic link by now
-    0 files brought back; 3 left as they are
+    not restored: [FOLDER]/in/sub/e.txt: [FOLDER]/in/sub is now a symbolic link to [FOLDER]/gone/sub; remove the link
+    not restored: [FOLDER]/in/sub/c.txt: [FOLDER]/in/sub is now a symbolic link to [FOLDER]/gone/sub; remove the link
+    not restored: [FOLDER]/in/b.txt: [FOLDER]/in/b.txt is a symbolic link
+    0 files restored; 3 not restored
     ");
     assert_eq!(undo(&folder, &journal).to_string(), first.to_string());
     assert_eq!(files(&folder.path("gone")), gone);
@@ -715,10 +715,10 @@ fn undo_removes_nothing_that_a_link_leads_to() {
     snapshot!(undo(&folder, &journal), @"
     exit 2
     --- stderr
-    left [FOLDER]/in/sub/e.txt: [FOLDER]/in/sub leads to [FOLDER]/gone/sub by now (a symbolic link); remove the link
-    left [FOLDER]/in/sub/c.txt: [FOLDER]/in/sub leads to [FOLDER]/gone/sub by now (a symbolic link); remove the link
-    left [FOLDER]/in/b.txt: [FOLDER]/gone/b.txt is a symbolic link by now
-    0 files brought back; 3 left as they are
+    not restored: [FOLDER]/in/sub/e.txt: [FOLDER]/in/sub is now a symbolic link to [FOLDER]/gone/sub; remove the link
+    not restored: [FOLDER]/in/sub/c.txt: [FOLDER]/in/sub is now a symbolic link to [FOLDER]/gone/sub; remove the link
+    not restored: [FOLDER]/in/b.txt: [FOLDER]/gone/b.txt is a symbolic link
+    0 files restored; 3 not restored
     ");
     assert!(!folder.path("in/b.txt").exists() && folder.path("b.txt").exists());
 }
@@ -743,9 +743,9 @@ fn undo_brings_back_only_what_was_moved() {
     snapshot!(undo(&folder, &journal), @"
     exit 2
     --- stderr
-    left [FOLDER]/in/sub/c.txt: there is another file by now, and what was there is no longer at [FOLDER]/gone/sub/c.txt
-    left [FOLDER]/in/b.txt: what is at [FOLDER]/gone/b.txt now is not what was moved; it stays there
-    1 file brought back; 2 left as they are
+    not restored: [FOLDER]/in/sub/c.txt: another file now has this name, and the original is no longer at [FOLDER]/gone/sub/c.txt
+    not restored: [FOLDER]/in/b.txt: [FOLDER]/gone/b.txt is not the file that was moved there; it is left unchanged
+    1 file restored; 2 not restored
     ");
     assert_eq!(folder.read("gone/b.txt"), "something else");
     assert!(!folder.path("in/b.txt").exists());
@@ -766,8 +766,8 @@ fn a_link_is_undone_though_its_keeper_was_renamed() {
     snapshot!(undo(&folder, &journal), @"
     exit 2
     --- stderr
-    left [FOLDER]/in/sub/c.txt: there is another file by now, which is no link
-    1 file brought back; 1 left as they are
+    not restored: [FOLDER]/in/sub/c.txt: is now another file, which is not the link
+    1 file restored; 1 not restored
     ");
 }
 
@@ -785,15 +785,15 @@ fn what_a_stopped_run_had_put_aside_is_brought_back() {
     snapshot!(folder.run("dedup in --move gone"), @"
     exit 0
     --- stderr
-    note: restored in/sub/d.txt, which a stopped run had put aside
-    reading texts, one a file of 6 files
+    note: restored in/sub/d.txt, which a stopped run had set aside
+    reading 6 text files
     items    6
     groups   2, the largest of 3 items
     removed  3 (50.0 %): 3 copy
     kept     3
     found    exact
     acted    3 files, 431 B, moved to gone
-    journal  lookalike undo [HOME]/.local/state/lookalike/journals/[JOURNAL].jsonl takes this back
+    journal  to undo: lookalike undo [HOME]/.local/state/lookalike/journals/[JOURNAL].jsonl
     time     [TIME]
     ");
     assert_eq!(names(&folder.path("in")), "a.txt f.txt sub/d.txt");
@@ -811,19 +811,19 @@ fn what_a_stopped_run_had_put_aside_is_brought_back() {
     snapshot!(folder.run("dedup in --move gone"), @"
     exit 2
     --- stderr
-    reading texts, one a file of 6 files
-    note: left out of in: 1 hidden
-    left in/b.txt: a stopped run had put aside another file of this name as in/.lookalike-[JOURNAL].claim/b.txt; move it to where it belongs
+    reading 6 text files
+    note: ignored in in: 1 hidden
+    in/b.txt: a stopped run set another file of this name aside as in/.lookalike-[JOURNAL].claim/b.txt; move it to where it belongs; not moved to gone
     items    6
     groups   2, the largest of 3 items
     removed  3 (50.0 %): 3 copy
     kept     3
     found    exact
     acted    3 files, 431 B, moved to gone
-    left     1 file as it is
-    journal  lookalike undo [HOME]/.local/state/lookalike/journals/[JOURNAL].jsonl takes this back
+    left     1 file unchanged
+    journal  to undo: lookalike undo [HOME]/.local/state/lookalike/journals/[JOURNAL].jsonl
     time     [TIME]
-    error: 1 file could not be moved to gone; the first, in/b.txt: a stopped run had put aside another file of this name as in/.lookalike-[JOURNAL].claim/b.txt; move it to where it belongs
+    error: 1 file could not be moved to gone; the first is in/b.txt: a stopped run set another file of this name aside as in/.lookalike-[JOURNAL].claim/b.txt; move it to where it belongs
     ");
     assert_eq!(fs::read_to_string(aside.join("b.txt")).unwrap(), "precious");
 }
@@ -856,27 +856,27 @@ fn a_second_run_on_the_same_files_is_locked_out_until_the_first_has_ended() {
     $ lookalike dedup in --trash
     exit 2
     --- stderr
-    error: [FOLDER]/in: another run is at work here, so nothing is done: lookalike dedup in --against pipe --delete (process [PID], since [DATE], in [FOLDER]/in and 1 place more); run again when it has ended
+    error: [FOLDER]/in: another run is acting here; nothing was changed: lookalike dedup in --against pipe --delete (process [PID], since [DATE], in [FOLDER]/in and 1 folder more); run this command again when it has finished
 
     $ lookalike dedup alias/sub --delete
     exit 2
     --- stderr
-    error: [FOLDER]/in/sub: another run is at work here, so nothing is done: lookalike dedup in --against pipe --delete (process [PID], since [DATE], in [FOLDER]/in and 1 place more); run again when it has ended
+    error: [FOLDER]/in/sub: another run is acting here; nothing was changed: lookalike dedup in --against pipe --delete (process [PID], since [DATE], in [FOLDER]/in and 1 folder more); run this command again when it has finished
 
     $ lookalike dedup ./in/../in/a.txt in/b.txt --link
     exit 2
     --- stderr
-    error: [FOLDER]/in/a.txt: another run is at work here, so nothing is done: lookalike dedup in --against pipe --delete (process [PID], since [DATE], in [FOLDER]/in and 1 place more); run again when it has ended
+    error: [FOLDER]/in/a.txt: another run is acting here; nothing was changed: lookalike dedup in --against pipe --delete (process [PID], since [DATE], in [FOLDER]/in and 1 folder more); run this command again when it has finished
 
     $ lookalike dedup other --against in --delete
     exit 2
     --- stderr
-    error: [FOLDER]/in: another run is at work here, so nothing is done: lookalike dedup in --against pipe --delete (process [PID], since [DATE], in [FOLDER]/in and 1 place more); run again when it has ended
+    error: [FOLDER]/in: another run is acting here; nothing was changed: lookalike dedup in --against pipe --delete (process [PID], since [DATE], in [FOLDER]/in and 1 folder more); run this command again when it has finished
 
     $ lookalike dedup other --move in/new
     exit 2
     --- stderr
-    error: [FOLDER]/in/new: another run is at work here, so nothing is done: lookalike dedup in --against pipe --delete (process [PID], since [DATE], in [FOLDER]/in and 1 place more); run again when it has ended
+    error: [FOLDER]/in/new: another run is acting here; nothing was changed: lookalike dedup in --against pipe --delete (process [PID], since [DATE], in [FOLDER]/in and 1 folder more); run this command again when it has finished
     ");
     assert!(second.to_string().contains(&format!("(process {}, since", first.id())), "{second}");
     assert_eq!(files(&folder.path("in")), before);
@@ -900,7 +900,7 @@ fn a_journal_is_not_undone_while_it_is_written() {
     snapshot!(undo(&folder, &journal), @"
     exit 2
     --- stderr
-    error: [HOME]/.local/state/lookalike/journals/[JOURNAL].jsonl: the run that writes this journal, or one that undoes it, is still at work; run again when it has ended
+    error: [HOME]/.local/state/lookalike/journals/[JOURNAL].jsonl: another process is writing or undoing this journal; run this command again when it has finished
     ");
     drop(held);
     undoes(&folder, &journal);
@@ -915,14 +915,14 @@ fn what_could_not_be_done_is_an_error() {
     snapshot!(folder.run("dedup in --move gone --quiet"), @"
     exit 2
     --- stderr
-    error: 2 files could not be moved to gone; the first, [FOLDER]/in/sub/c.txt: File exists (os error 17)
+    error: 2 files could not be moved to gone; the first is [FOLDER]/in/sub/c.txt: File exists (os error 17)
     ");
     assert_eq!(names(&folder.path("in")), "a.txt f.txt sub/c.txt sub/d.txt sub/e.txt");
     let journal = folder.run("undo").stdout;
     snapshot!(undo(&folder, Path::new(journal.split('\t').next().unwrap())), @"
     exit 0
     --- stderr
-    1 file brought back; 2 as before
+    1 file restored; 2 already in place
     ");
     assert_eq!(files(&folder.path("in")), before);
 }
@@ -1015,7 +1015,7 @@ fn keep_rules_decide_who_stays_one_after_the_other() {
     snapshot!(folder.run("dedup in --keep best"), @"
     exit 2
     --- stderr
-    reading texts, one a file of 6 files
-    error: --keep best is for images; use longest or largest
+    reading 6 text files
+    error: --keep best is for images; for texts use longest or largest
     ");
 }

@@ -23,25 +23,25 @@ fn lines_that_are_no_number_are_named_with_a_remedy() {
     $ lookalike pairs a --kind hash
     exit 0
     --- stderr
-    reading fingerprints of 64 bits
-    skipped a:2: "xyz" is not a number; write a fingerprint as decimal, 0x hex or 0b binary
-    skipped a:3: "abc" is not a number; write a fingerprint as decimal, 0x hex or 0b binary (if this is hex, write 0xabc)
-    skipped a:4: "-17" is not a number; write a fingerprint as decimal, 0x hex or 0b binary (it is negative: write it unsigned)
-    skipped a:5: "17,x" is not a number; write a fingerprint as decimal, 0x hex or 0b binary (an id goes behind a tab)
-    skipped a:6: "17 x" is not a number; write a fingerprint as decimal, 0x hex or 0b binary (an id goes behind a tab)
-    skipped a:7: "0x" is not a number; write a fingerprint as decimal, 0x hex or 0b binary
-    skipped a:8: "1.5" is not a number; write a fingerprint as decimal, 0x hex or 0b binary
-    skipped a:9: "1e5" is not a number; write a fingerprint as decimal, 0x hex or 0b binary (if this is hex, write 0x1e5)
-    skipped a:10: "" is not a number; write a fingerprint as decimal, 0x hex or 0b binary
-    skipped a:11: "�\0" is not a number; write a fingerprint as decimal, 0x hex or 0b binary
+    reading 64-bit fingerprints
+    skipped a:2: "xyz" is not a number; write a fingerprint as a decimal, 0x hex or 0b binary number
+    skipped a:3: "abc" is not a number; write a fingerprint as a decimal, 0x hex or 0b binary number (if this is hex, write 0xabc)
+    skipped a:4: "-17" is not a number; write a fingerprint as a decimal, 0x hex or 0b binary number (write a negative number as unsigned)
+    skipped a:5: "17,x" is not a number; write a fingerprint as a decimal, 0x hex or 0b binary number (separate the id by a tab)
+    skipped a:6: "17 x" is not a number; write a fingerprint as a decimal, 0x hex or 0b binary number (separate the id by a tab)
+    skipped a:7: "0x" is not a number; write a fingerprint as a decimal, 0x hex or 0b binary number
+    skipped a:8: "1.5" is not a number; write a fingerprint as a decimal, 0x hex or 0b binary number
+    skipped a:9: "1e5" is not a number; write a fingerprint as a decimal, 0x hex or 0b binary number (if this is hex, write 0x1e5)
+    skipped a:10: "" is not a number; write a fingerprint as a decimal, 0x hex or 0b binary number
+    skipped a:11: "�\0" is not a number; write a fingerprint as a decimal, 0x hex or 0b binary number
     1 item (10 skipped: 10 not a number); 0 pairs with distance <= 3 of 64 bits; 0 groups of equal items; exact; [TIME]
     plan: [PLAN]
 
     $ lookalike pairs a --kind hash --strict
     exit 2
     --- stderr
-    reading fingerprints of 64 bits
-    error: a:2: "xyz" is not a number; write a fingerprint as decimal, 0x hex or 0b binary (--strict stops at the first; without it, it is skipped)
+    reading 64-bit fingerprints
+    error: a:2: "xyz" is not a number; write a fingerprint as a decimal, 0x hex or 0b binary number (--strict stops here; without it, this is skipped)
     "#);
 }
 
@@ -58,20 +58,20 @@ fn numbers_too_wide_name_the_width_that_fits() {
     $ lookalike pairs wide --strict
     exit 2
     --- stderr
-    reading fingerprints of 64 bits
-    error: wide:2: 18446744073709551616 does not fit into 64 bits; use --bits 128 (--strict stops at the first; without it, it is skipped)
+    reading 64-bit fingerprints
+    error: wide:2: 18446744073709551616 does not fit into 64 bits; use --bits 128 (--strict stops here; without it, this is skipped)
 
     $ lookalike pairs wider --bits 32 --strict
     exit 2
     --- stderr
-    reading fingerprints of 32 bits
-    error: wider:1: 4294967296 does not fit into 32 bits; use --bits 64 (--strict stops at the first; without it, it is skipped)
+    reading 32-bit fingerprints
+    error: wider:1: 4294967296 does not fit into 32 bits; use --bits 64 (--strict stops here; without it, this is skipped)
 
     $ lookalike pairs huge --strict
     exit 2
     --- stderr
-    reading fingerprints of 64 bits
-    error: huge:1: 0x10000000000000000000000000000000000000... does not fit into 64 bits; the widest fingerprints have 256 bits (--strict stops at the first; without it, it is skipped)
+    reading 64-bit fingerprints
+    error: huge:1: 0x10000000000000000000000000000000000000... does not fit into 64 bits; fingerprints have at most 256 bits (--strict stops here; without it, this is skipped)
     ");
 }
 
@@ -81,8 +81,8 @@ fn endless_lines_are_not_kept_in_memory() {
     snapshot!(Folder::with("a", file).run("pairs a --strict"), @"
     exit 2
     --- stderr
-    reading fingerprints of 64 bits
-    error: a:4: more than 65536 bytes in a line; write a fingerprint as decimal, 0x hex or 0b binary (--strict stops at the first; without it, it is skipped)
+    reading 64-bit fingerprints
+    error: a:4: the line has more than 65536 bytes; write a fingerprint as a decimal, 0x hex or 0b binary number (--strict stops here; without it, this is skipped)
     ");
 }
 
@@ -95,8 +95,8 @@ fn bad_lines_are_skipped_counted_and_listed() {
     {"a":1,"b":3,"distance":1,"similarity":null,"level":null}
     {"a":1,"b":"zero","distance":1,"similarity":null,"level":null}
     --- stderr
-    reading fingerprints of 64 bits
-    skipped a:2: "x" is not a number; write a fingerprint as decimal, 0x hex or 0b binary
+    reading 64-bit fingerprints
+    skipped a:2: "x" is not a number; write a fingerprint as a decimal, 0x hex or 0b binary number
     skipped a:4: 99999999999999999999 does not fit into 64 bits; use --bits 128
     3 items (2 skipped: 1 not a number, 1 too wide); 2 pairs with distance <= 1 of 64 bits; 0 groups of equal items; exact; [TIME]
     plan: [PLAN]
@@ -109,28 +109,28 @@ fn the_list_of_skipped_lines_ends_after_twenty() {
     snapshot!(Folder::with("a", text).run("pairs a --kind hash"), @r#"
     exit 0
     --- stderr
-    reading fingerprints of 64 bits
-    skipped a:1: "x" is not a number; write a fingerprint as decimal, 0x hex or 0b binary
-    skipped a:2: "x" is not a number; write a fingerprint as decimal, 0x hex or 0b binary
-    skipped a:3: "x" is not a number; write a fingerprint as decimal, 0x hex or 0b binary
-    skipped a:4: "x" is not a number; write a fingerprint as decimal, 0x hex or 0b binary
-    skipped a:5: "x" is not a number; write a fingerprint as decimal, 0x hex or 0b binary
-    skipped a:6: "x" is not a number; write a fingerprint as decimal, 0x hex or 0b binary
-    skipped a:7: "x" is not a number; write a fingerprint as decimal, 0x hex or 0b binary
-    skipped a:8: "x" is not a number; write a fingerprint as decimal, 0x hex or 0b binary
-    skipped a:9: "x" is not a number; write a fingerprint as decimal, 0x hex or 0b binary
-    skipped a:10: "x" is not a number; write a fingerprint as decimal, 0x hex or 0b binary
-    skipped a:11: "x" is not a number; write a fingerprint as decimal, 0x hex or 0b binary
-    skipped a:12: "x" is not a number; write a fingerprint as decimal, 0x hex or 0b binary
-    skipped a:13: "x" is not a number; write a fingerprint as decimal, 0x hex or 0b binary
-    skipped a:14: "x" is not a number; write a fingerprint as decimal, 0x hex or 0b binary
-    skipped a:15: "x" is not a number; write a fingerprint as decimal, 0x hex or 0b binary
-    skipped a:16: "x" is not a number; write a fingerprint as decimal, 0x hex or 0b binary
-    skipped a:17: "x" is not a number; write a fingerprint as decimal, 0x hex or 0b binary
-    skipped a:18: "x" is not a number; write a fingerprint as decimal, 0x hex or 0b binary
-    skipped a:19: "x" is not a number; write a fingerprint as decimal, 0x hex or 0b binary
-    skipped a:20: "x" is not a number; write a fingerprint as decimal, 0x hex or 0b binary
-    and 980 more; --skipped FILE lists all
+    reading 64-bit fingerprints
+    skipped a:1: "x" is not a number; write a fingerprint as a decimal, 0x hex or 0b binary number
+    skipped a:2: "x" is not a number; write a fingerprint as a decimal, 0x hex or 0b binary number
+    skipped a:3: "x" is not a number; write a fingerprint as a decimal, 0x hex or 0b binary number
+    skipped a:4: "x" is not a number; write a fingerprint as a decimal, 0x hex or 0b binary number
+    skipped a:5: "x" is not a number; write a fingerprint as a decimal, 0x hex or 0b binary number
+    skipped a:6: "x" is not a number; write a fingerprint as a decimal, 0x hex or 0b binary number
+    skipped a:7: "x" is not a number; write a fingerprint as a decimal, 0x hex or 0b binary number
+    skipped a:8: "x" is not a number; write a fingerprint as a decimal, 0x hex or 0b binary number
+    skipped a:9: "x" is not a number; write a fingerprint as a decimal, 0x hex or 0b binary number
+    skipped a:10: "x" is not a number; write a fingerprint as a decimal, 0x hex or 0b binary number
+    skipped a:11: "x" is not a number; write a fingerprint as a decimal, 0x hex or 0b binary number
+    skipped a:12: "x" is not a number; write a fingerprint as a decimal, 0x hex or 0b binary number
+    skipped a:13: "x" is not a number; write a fingerprint as a decimal, 0x hex or 0b binary number
+    skipped a:14: "x" is not a number; write a fingerprint as a decimal, 0x hex or 0b binary number
+    skipped a:15: "x" is not a number; write a fingerprint as a decimal, 0x hex or 0b binary number
+    skipped a:16: "x" is not a number; write a fingerprint as a decimal, 0x hex or 0b binary number
+    skipped a:17: "x" is not a number; write a fingerprint as a decimal, 0x hex or 0b binary number
+    skipped a:18: "x" is not a number; write a fingerprint as a decimal, 0x hex or 0b binary number
+    skipped a:19: "x" is not a number; write a fingerprint as a decimal, 0x hex or 0b binary number
+    skipped a:20: "x" is not a number; write a fingerprint as a decimal, 0x hex or 0b binary number
+    and 980 more; list all with --skipped FILE
     1 item (1,000 skipped: 1,000 not a number); 0 pairs with distance <= 3 of 64 bits; 0 groups of equal items; exact; [TIME]
     plan: [PLAN]
     "#);
@@ -153,28 +153,28 @@ fn all_that_is_skipped_is_listed_in_a_file() {
     assert!(lists[0] == lists[1] && lists[1] == lists[2]);
     snapshot!(lists[0], @r#"
     file,line,items,reason,message
-    a.jsonl,1,1,broken,"is not a JSON object; write {""text"":""...""} on one line"
-    a.jsonl,2,1,broken,"is not a JSON object; write {""text"":""...""} on one line"
-    a.jsonl,3,1,broken,"is not a JSON object; write {""text"":""...""} on one line"
-    a.jsonl,4,1,broken,"is not a JSON object; write {""text"":""...""} on one line"
-    a.jsonl,5,1,broken,"is not a JSON object; write {""text"":""...""} on one line"
-    a.jsonl,6,1,broken,"is not a JSON object; write {""text"":""...""} on one line"
-    a.jsonl,7,1,broken,"is not a JSON object; write {""text"":""...""} on one line"
-    a.jsonl,8,1,broken,"is not a JSON object; write {""text"":""...""} on one line"
-    a.jsonl,9,1,broken,"is not a JSON object; write {""text"":""...""} on one line"
-    a.jsonl,10,1,broken,"is not a JSON object; write {""text"":""...""} on one line"
-    a.jsonl,11,1,broken,"is not a JSON object; write {""text"":""...""} on one line"
-    a.jsonl,12,1,broken,"is not a JSON object; write {""text"":""...""} on one line"
-    a.jsonl,13,1,broken,"is not a JSON object; write {""text"":""...""} on one line"
-    a.jsonl,14,1,broken,"is not a JSON object; write {""text"":""...""} on one line"
-    a.jsonl,15,1,broken,"is not a JSON object; write {""text"":""...""} on one line"
-    a.jsonl,16,1,broken,"is not a JSON object; write {""text"":""...""} on one line"
-    a.jsonl,17,1,broken,"is not a JSON object; write {""text"":""...""} on one line"
-    a.jsonl,18,1,broken,"is not a JSON object; write {""text"":""...""} on one line"
-    a.jsonl,19,1,broken,"is not a JSON object; write {""text"":""...""} on one line"
-    a.jsonl,20,1,broken,"is not a JSON object; write {""text"":""...""} on one line"
-    a.jsonl,21,1,without the field,no field text; name one with --field: id
-    a.jsonl,22,1,broken,"is not a JSON object; write {""text"":""...""} on one line"
+    a.jsonl,1,1,broken,"is not a JSON object; write one object per line, such as {""text"":""...""}"
+    a.jsonl,2,1,broken,"is not a JSON object; write one object per line, such as {""text"":""...""}"
+    a.jsonl,3,1,broken,"is not a JSON object; write one object per line, such as {""text"":""...""}"
+    a.jsonl,4,1,broken,"is not a JSON object; write one object per line, such as {""text"":""...""}"
+    a.jsonl,5,1,broken,"is not a JSON object; write one object per line, such as {""text"":""...""}"
+    a.jsonl,6,1,broken,"is not a JSON object; write one object per line, such as {""text"":""...""}"
+    a.jsonl,7,1,broken,"is not a JSON object; write one object per line, such as {""text"":""...""}"
+    a.jsonl,8,1,broken,"is not a JSON object; write one object per line, such as {""text"":""...""}"
+    a.jsonl,9,1,broken,"is not a JSON object; write one object per line, such as {""text"":""...""}"
+    a.jsonl,10,1,broken,"is not a JSON object; write one object per line, such as {""text"":""...""}"
+    a.jsonl,11,1,broken,"is not a JSON object; write one object per line, such as {""text"":""...""}"
+    a.jsonl,12,1,broken,"is not a JSON object; write one object per line, such as {""text"":""...""}"
+    a.jsonl,13,1,broken,"is not a JSON object; write one object per line, such as {""text"":""...""}"
+    a.jsonl,14,1,broken,"is not a JSON object; write one object per line, such as {""text"":""...""}"
+    a.jsonl,15,1,broken,"is not a JSON object; write one object per line, such as {""text"":""...""}"
+    a.jsonl,16,1,broken,"is not a JSON object; write one object per line, such as {""text"":""...""}"
+    a.jsonl,17,1,broken,"is not a JSON object; write one object per line, such as {""text"":""...""}"
+    a.jsonl,18,1,broken,"is not a JSON object; write one object per line, such as {""text"":""...""}"
+    a.jsonl,19,1,broken,"is not a JSON object; write one object per line, such as {""text"":""...""}"
+    a.jsonl,20,1,broken,"is not a JSON object; write one object per line, such as {""text"":""...""}"
+    a.jsonl,21,1,without the field,no field text; choose one with --field: id
+    a.jsonl,22,1,broken,"is not a JSON object; write one object per line, such as {""text"":""...""}"
     "#);
     snapshot!(folder.session([
         "dedup --kind hash b --skipped -",
@@ -184,10 +184,10 @@ fn all_that_is_skipped_is_listed_in_a_file() {
     ]), @r#"
     $ lookalike dedup --kind hash b --skipped -
     exit 0
-    {"file":"b","line":1,"items":1,"reason":"not a number","message":"\"x\" is not a number; write a fingerprint as decimal, 0x hex or 0b binary"}
+    {"file":"b","line":1,"items":1,"reason":"not a number","message":"\"x\" is not a number; write a fingerprint as a decimal, 0x hex or 0b binary number"}
     --- stderr
-    reading fingerprints of 64 bits
-    skipped b:1: "x" is not a number; write a fingerprint as decimal, 0x hex or 0b binary
+    reading 64-bit fingerprints
+    skipped b:1: "x" is not a number; write a fingerprint as a decimal, 0x hex or 0b binary number
     items    1 (1 skipped: 1 not a number)
     groups   none
     removed  would remove 0 (0.0 %)
@@ -198,17 +198,17 @@ fn all_that_is_skipped_is_listed_in_a_file() {
     $ lookalike dedup -o - a.jsonl --skipped -
     exit 2
     --- stderr
-    error: -: two outputs share this path; give each its own
+    error: -: two outputs share this path; choose different paths
 
     $ lookalike pairs a.jsonl --skipped -
     exit 2
     --- stderr
-    error: -: two outputs share this path; give each its own
+    error: -: two outputs share this path; choose different paths
 
     $ lookalike hash a.jsonl --skipped -
     exit 2
     --- stderr
-    error: -: two outputs share this path; give each its own
+    error: -: two outputs share this path; choose different paths
     "#);
     assert_eq!(folder.run("dedup a.jsonl --skipped t.csv --dry-run").exit, 0);
     assert_eq!(folder.names(), ["a.jsonl", "b", "s.csv"]);
@@ -222,14 +222,14 @@ fn texts_and_fingerprints_are_told_apart() {
     $ lookalike pairs a
     exit 0
     --- stderr
-    reading fingerprints of 64 bits
+    reading 64-bit fingerprints
     1 item; 0 pairs with distance <= 3 of 64 bits; 0 groups of equal items; exact; [TIME]
     plan: [PLAN]
 
     $ lookalike pairs b
     exit 0
     --- stderr
-    reading texts, one a file of b
+    reading b
     1 item; 0 pairs with similarity >= 0.47 (words and word pairs); 0 groups of equal items; exact; [TIME]
     plan: [PLAN]
 
@@ -243,15 +243,15 @@ fn texts_and_fingerprints_are_told_apart() {
     snapshot!(folder.run_with("pairs -", text), @"
     exit 0
     --- stderr
-    reading texts, one a file of stdin
+    reading stdin
     1 item; 0 pairs with similarity >= 0.47 (words and word pairs); 0 groups of equal items; exact; [TIME]
     plan: [PLAN]
     ");
     snapshot!(folder.run_with("pairs - --kind hash", text), @r#"
     exit 2
     --- stderr
-    reading fingerprints of 64 bits
-    error: nothing could be read: 2 records skipped; the first: stdin:1: "The quick" is not a number; write a fingerprint as decimal, 0x hex or 0b binary
+    reading 64-bit fingerprints
+    error: nothing could be read: 2 records skipped; first: stdin:1: "The quick" is not a number; write a fingerprint as a decimal, 0x hex or 0b binary number
     "#);
 }
 
@@ -281,54 +281,54 @@ fn arrays_that_are_no_fingerprints_are_refused_with_a_remedy() {
     <i8 (6,)
     exit 2
     --- stderr
-    error: a: holds int64, shape (6,); save array.view('uint64') (or uint32) instead
+    error: a: contains int64, shape (6,); save array.view('uint64') (or uint32) instead
 
     <f8 (6,)
     exit 2
     --- stderr
-    error: a: holds float64, shape (6,); fingerprints are uint64 (or uint32 for 32 bits)
+    error: a: contains float64, shape (6,); fingerprints must be uint64 (or uint32 for 32 bits)
 
     |u1 (6, 8)
     exit 2
     --- stderr
-    error: a: holds uint8, shape (6, 8); fingerprints are uint64 (or uint32 for 32 bits)
+    error: a: contains uint8, shape (6, 8); fingerprints must be uint64 (or uint32 for 32 bits)
 
     >u8 (6,)
     exit 2
     --- stderr
-    error: a: holds big-endian uint64, shape (6,); save array.astype('<u8') instead
+    error: a: contains big-endian uint64, shape (6,); save array.astype('<u8') instead
 
     <u8 (2, 3)
     exit 2
     --- stderr
-    error: a: holds uint64, shape (2, 3); uint64 fingerprints have shape (n,), (n, 2) or (n, 4)
+    error: a: contains uint64, shape (2, 3); uint64 fingerprints must have shape (n,), (n, 2) or (n, 4)
 
     <u8 ()
     exit 2
     --- stderr
-    error: a: holds uint64, shape (); uint64 fingerprints have shape (n,), (n, 2) or (n, 4)
+    error: a: contains uint64, shape (); uint64 fingerprints must have shape (n,), (n, 2) or (n, 4)
 
     <u4 (6, 2)
     exit 2
     --- stderr
-    error: a: holds uint32, shape (6, 2); uint32 fingerprints have shape (n,)
+    error: a: contains uint32, shape (6, 2); uint32 fingerprints must have shape (n,)
 
     <u8 what
     exit 2
     --- stderr
-    error: a: has a .npy header that is not understood: {'descr': '<u8', 'fortran_order': False,...
+    error: a: has an invalid .npy header: {'descr': '<u8', 'fortran_order': False,...
 
     <u8 (7,)
     exit 2
     --- stderr
-    reading fingerprints of 64 bits
-    error: a: ends after 6 of 7 rows; save or copy it again (--strict stops at the first; without it, it is skipped)
+    reading 64-bit fingerprints
+    error: a: ends after 6 of 7 rows; save or copy it again (--strict stops here; without it, this is skipped)
 
     <u8 (5,)
     exit 2
     --- stderr
-    reading fingerprints of 64 bits
-    error: a: goes on after its array; save one array a file (--strict stops at the first; without it, it is skipped)
+    reading 64-bit fingerprints
+    error: a: has more data after the array; save one array per file (--strict stops here; without it, this is skipped)
     ");
 
     let fortran =
@@ -340,17 +340,17 @@ fn arrays_that_are_no_fingerprints_are_refused_with_a_remedy() {
     \x93NUMPY\x01\x00;\x00{\'descr\': \'<u8\', \'fortran_order\'...
     exit 2
     --- stderr
-    error: a: holds uint64 in Fortran order, shape (3, 2); save numpy.ascontiguousarray(array) instead
+    error: a: contains uint64 in Fortran order, shape (3, 2); save numpy.ascontiguousarray(array) instead
 
     \x93NUMPY\t\x00\x00\x00
     exit 2
     --- stderr
-    error: a: .npy version 9 is not known; versions 1 to 3 are
+    error: a: has .npy version 9; lookalike reads versions 1 to 3
 
     \x93NUMPY\x01\x00\xff
     exit 2
     --- stderr
-    error: a: starts like a .npy array, but its header is cut short
+    error: a: starts like a .npy array, but its header is incomplete
     ");
 }
 
@@ -368,20 +368,20 @@ fn widths_that_do_not_go_together_are_named() {
     exit 0
     {"a":1,"b":2,"distance":2,"similarity":null,"level":null}
     --- stderr
-    reading fingerprints of 64 bits
-    skipped b.npy: holds fingerprints of 128 bits, but a.npy has 64; search each width by itself
+    reading 64-bit fingerprints
+    skipped b.npy: has 128-bit fingerprints, but a.npy has 64 bits; search each width separately
     2 items (1 skipped: 1 unreadable input); 1 pair with distance <= 3 of 64 bits; 0 groups of equal items; exact; [TIME]
     plan: [PLAN]
 
     $ lookalike pairs a.npy b.npy --strict
     exit 2
     --- stderr
-    error: b.npy: holds fingerprints of 128 bits, but a.npy has 64; search each width by itself (--strict stops at the first; without it, it is skipped)
+    error: b.npy: has 128-bit fingerprints, but a.npy has 64 bits; search each width separately (--strict stops here; without it, this is skipped)
 
     $ lookalike pairs b.npy --bits 64
     exit 2
     --- stderr
-    error: nothing could be read: 1 record skipped; the first: b.npy: holds fingerprints of 128 bits, but --bits has 64; leave --bits out
+    error: nothing could be read: 1 record skipped; first: b.npy: has 128-bit fingerprints, but --bits has 64 bits; omit --bits
     "#);
 }
 
@@ -418,7 +418,7 @@ fn inputs_that_cannot_be_opened_are_named() {
     $ lookalike pairs - -
     exit 2
     --- stderr
-    error: -: standard input can be read once only; give - once
+    error: -: standard input can be read only once; give - once
     ");
 }
 
@@ -435,7 +435,7 @@ fn damaged_files_and_formats_that_are_not_read_are_named() {
     \x04\"M\x18rest
     exit 2
     --- stderr
-    error: a: is packed as lz4, which is not read; unpack it first: lz4 -dc FILE | lookalike ... -
+    error: a: is compressed as lz4, which is not supported; decompress it first: lz4 -dc FILE | lookalike ... -
 
     PK\x03\x04rest
     exit 2
@@ -445,17 +445,17 @@ fn damaged_files_and_formats_that_are_not_read_are_named() {
     \x1f\x8b\x08\x00garbage
     exit 2
     --- stderr
-    error: a: cannot be read: incomplete deflate stream; the file may be damaged or cut short
+    error: a: cannot be read: incomplete deflate stream; the file may be damaged or incomplete
 
     BZh91AYgarbage
     exit 2
     --- stderr
-    error: a: cannot be read: bzip2: invalid data; the file may be damaged or cut short
+    error: a: cannot be read: bzip2: invalid data; the file may be damaged or incomplete
 
     \xfd7zXZ\x00garbage
     exit 2
     --- stderr
-    error: a: cannot be read: XZ stream header CRC32 mismatch; the file may be damaged or cut short
+    error: a: cannot be read: XZ stream header CRC32 mismatch; the file may be damaged or incomplete
     "#);
 }
 
@@ -506,50 +506,50 @@ fn a_run_that_could_read_nothing_fails_and_writes_nothing() {
     exit 2
     --- stderr
     reading the image images/a.png
-    error: nothing could be read: 1 record skipped; the first: images/a.png: cut off: the PNG ends too early
+    error: nothing could be read: 1 record skipped; first: images/a.png: cut off: the PNG ends too early
 
     $ lookalike pairs --kind image texts -o out.jsonl
     exit 2
     --- stderr
     reading the image texts/a.png
-    error: nothing could be read: 1 file found, and no image among them
+    error: nothing could be read: found 1 file, but no image
 
     $ lookalike dedup a.jsonl -o out.jsonl
     exit 2
     --- stderr
     reading JSON lines of a.jsonl
-    error: nothing could be read: 2 records skipped; the first: a.jsonl:1: the field body is a number; write a text, or a list of [feature, weight]
+    error: nothing could be read: 2 records skipped; first: a.jsonl:1: the field body is a number; write a string or a list of [feature, weight]
 
     $ lookalike dedup b.txt -o out
     exit 2
     --- stderr
-    reading texts, one a file of b.txt
-    error: nothing could be read: 1 record skipped; the first: b.txt: is a PDF document; lookalike reads text and HTML files, .jsonl .ndjson .csv .tsv .parquet .warc, plain lines (--lines), each also packed with gzip, zstd, bzip2 or xz
+    reading b.txt
+    error: nothing could be read: 1 record skipped; first: b.txt: is a PDF document; lookalike reads text and HTML files, .jsonl .ndjson .csv .tsv .parquet .warc, plain lines (--lines), each also compressed with gzip, zstd, bzip2 or xz
 
     $ lookalike pairs a.jsonl -o out.jsonl
     exit 2
     --- stderr
     reading JSON lines of a.jsonl
-    error: nothing could be read: 2 records skipped; the first: a.jsonl:1: the field body is a number; write a text, or a list of [feature, weight]
+    error: nothing could be read: 2 records skipped; first: a.jsonl:1: the field body is a number; write a string or a list of [feature, weight]
 
     $ lookalike hash a.jsonl -o out.jsonl
     exit 2
     --- stderr
     reading JSON lines of a.jsonl
-    error: nothing could be read: 2 records skipped; the first: a.jsonl:1: the field body is a number; write a text, or a list of [feature, weight]
+    error: nothing could be read: 2 records skipped; first: a.jsonl:1: the field body is a number; write a string or a list of [feature, weight]
 
     $ lookalike dedup good.jsonl --against a.jsonl -o out.jsonl
     exit 2
     --- stderr
     reading JSON lines of good.jsonl
     against JSON lines of a.jsonl
-    error: nothing could be read: 2 records skipped; the first: a.jsonl:1: the field body is a number; write a text, or a list of [feature, weight]
+    error: nothing could be read: 2 records skipped; first: a.jsonl:1: the field body is a number; write a string or a list of [feature, weight]
     ");
     assert_eq!(folder.names(), names);
     snapshot!(folder.run("pairs empty.jsonl"), @"
     exit 0
     --- stderr
-    reading fingerprints of 64 bits
+    reading 64-bit fingerprints
     0 items; 0 pairs with distance <= 3 of 64 bits; 0 groups of equal items; exact; [TIME]
     plan: [PLAN]
     ");
@@ -579,57 +579,57 @@ fn an_output_never_replaces_what_is_read() {
     $ lookalike dedup a.jsonl --force -o a.jsonl
     exit 2
     --- stderr
-    error: a.jsonl: is an input, and never replaced; name another
+    error: a.jsonl: is an input, which is never overwritten; choose another output
 
     $ lookalike dedup a.jsonl --force -o ./a.jsonl
     exit 2
     --- stderr
-    error: ./a.jsonl: is an input, and never replaced; name another
+    error: ./a.jsonl: is an input, which is never overwritten; choose another output
 
     $ lookalike dedup a.jsonl --force -o in/../a.jsonl
     exit 2
     --- stderr
-    error: in/../a.jsonl: is an input, and never replaced; name another
+    error: in/../a.jsonl: is an input, which is never overwritten; choose another output
 
     $ lookalike dedup a.jsonl --force -o hard.jsonl
     exit 2
     --- stderr
-    error: hard.jsonl: is an input, and never replaced; name another
+    error: hard.jsonl: is an input, which is never overwritten; choose another output
 
     $ lookalike dedup b.jsonl --force --against a.jsonl --groups a.jsonl
     exit 2
     --- stderr
-    error: a.jsonl: is an input, and never replaced; name another
+    error: a.jsonl: is an input, which is never overwritten; choose another output
 
     $ lookalike dedup a.jsonl --force --report a.jsonl
     exit 2
     --- stderr
-    error: a.jsonl: is an input, and never replaced; name another
+    error: a.jsonl: is an input, which is never overwritten; choose another output
 
     $ lookalike dedup a.jsonl --force --skipped a.jsonl
     exit 2
     --- stderr
-    error: a.jsonl: is an input, and never replaced; name another
+    error: a.jsonl: is an input, which is never overwritten; choose another output
 
     $ lookalike pairs a.jsonl --force -o a.jsonl
     exit 2
     --- stderr
-    error: a.jsonl: is an input, and never replaced; name another
+    error: a.jsonl: is an input, which is never overwritten; choose another output
 
     $ lookalike hash a.jsonl --force -o a.jsonl
     exit 2
     --- stderr
-    error: a.jsonl: is an input, and never replaced; name another
+    error: a.jsonl: is an input, which is never overwritten; choose another output
 
     $ lookalike pairs in --force -o in/c.txt
     exit 2
     --- stderr
-    error: in/c.txt: is in in, which is read, so it is never replaced; name another
+    error: in/c.txt: is inside the input in, which is never overwritten; choose another output
 
     $ lookalike dedup a.jsonl -o x/
     exit 2
     --- stderr
-    error: x/: is the name of a folder; name a file in it
+    error: x/: is the path of a folder; name a file in it
 
     $ lookalike dedup a.jsonl -o in
     exit 2
@@ -642,7 +642,7 @@ fn an_output_never_replaces_what_is_read() {
         snapshot!(folder.run("dedup a.jsonl --force -o soft.jsonl"), @"
         exit 2
         --- stderr
-        error: soft.jsonl: is an input, and never replaced; name another
+        error: soft.jsonl: is an input, which is never overwritten; choose another output
         ");
     }
     assert_eq!(folder.read("a.jsonl"), rows);
@@ -661,25 +661,25 @@ fn a_field_that_no_row_has_is_an_error_before_or_after_reading() {
     $ lookalike pairs a.csv --id key
     exit 2
     --- stderr
-    error: --id key: no input has a column of that name
+    error: --id key: no input has a column with this name
 
     $ lookalike dedup a.csv --keep score:desc
     exit 2
     --- stderr
-    error: --keep score: no input has a column of that name
+    error: --keep score: no input has a column with this name
 
     $ lookalike pairs a.jsonl --id key
     exit 2
     --- stderr
     reading JSON lines of a.jsonl
-    error: --id key: none of 1 row has a field of that name
+    error: --id key: no field of this name in 1 row
 
     $ lookalike pairs a.csv a.jsonl --id id
     exit 0
     {"a":1,"b":1,"distance":0,"similarity":1.0,"level":"copy"}
     --- stderr
     reading CSV rows and JSON lines of 2 files
-    note: 1 item has an id that an earlier item has, the first "1"
+    note: 1 item has the same id as an earlier item; the first is "1"
     2 items; 1 pair with similarity >= 0.47 (words and word pairs); 1 group of equal items; exact; 2 texts with too little to compare, compared by content; [TIME]
     plan: [PLAN]
     "#);
@@ -698,32 +698,32 @@ fn repeated_ids_are_counted() {
     exit 0
     --- stderr
     reading CSV rows of a.csv
-    note: 1 item has an id that an earlier item has, the first "x"
+    note: 1 item has the same id as an earlier item; the first is "x"
     3 items; 0 pairs with similarity >= 0.47 (words and word pairs); 0 groups of equal items; exact; 3 texts with too little to compare, compared by content; [TIME]
     plan: [PLAN]
 
     $ lookalike pairs a.csv --json --quiet
     exit 0
     --- stderr
-    {"items":3,"skipped":0,"skipped_by_reason":{},"pairs":0,"duplicate_ids":1,"equal_groups":0,"recipe":"words: words:1, log, mix, 128 bits, version 1","alike":"similarity >= 0.47 (words and word pairs)","bits":128,"distance":null,"similarity":0.4699999988079071,"short":3,"empty":0,"recall":1.0,"found":"set join","verified":0,"spilled_bytes":0,"search_seconds":"[search_seconds]","exact":true,"seconds":"[seconds]","items_per_second":"[items_per_second]","plan":"set join"}
+    {"items":3,"skipped":0,"skipped_by_reason":{},"pairs":0,"duplicate_ids":1,"equal_groups":0,"recipe":"words: words:1, log, mix, 128 bits, version 1","alike":"similarity >= 0.47 (words and word pairs)","bits":128,"distance":null,"similarity":0.47,"short":3,"empty":0,"recall":1.0,"found":"set join","verified":0,"spilled_bytes":0,"search_seconds":"[search_seconds]","exact":true,"seconds":"[seconds]","items_per_second":"[items_per_second]","plan":"set join"}
 
     $ lookalike dedup a.csv
     exit 0
     --- stderr
     reading CSV rows of a.csv
-    note: 1 item has an id that an earlier item has, the first "x"
+    note: 1 item has the same id as an earlier item; the first is "x"
     items    3
     groups   none
     removed  would remove 0 (0.0 %)
     kept     3
     found    exact; 3 texts with too little to compare, compared by content
     time     [TIME]
-    nothing was written: -o KEPT writes what is kept, --report FILE.html shows the groups
+    nothing written; use -o KEPT to write what is kept, --report FILE.html to see the groups
 
     $ lookalike dedup a.csv --json --quiet
     exit 0
     --- stderr
-    {"items":3,"skipped":0,"skipped_by_reason":{},"pairs":null,"pairs_by_level":null,"groups":0,"largest_group":0,"least_similarity":null,"removed":0,"duplicate_ids":1,"removed_by_level":{"copy":0,"near":0,"other":0,"part":0,"similar":0},"kept":3,"looser":null,"looser_by_level":null,"lost_words":0.0,"warning":null,"raw":0,"recipe":"words: words:1, log, mix, 128 bits, version 1","alike":"similarity >= 0.6 (words and word pairs)","bits":128,"distance":null,"similarity":0.6000000238418579,"short":3,"empty":0,"recall":1.0,"found":"set join","verified":0,"spilled_bytes":0,"search_seconds":"[search_seconds]","exact":true,"refused":null,"seconds":"[seconds]","items_per_second":"[items_per_second]"}
+    {"items":3,"skipped":0,"skipped_by_reason":{},"pairs":null,"pairs_by_level":null,"groups":0,"largest_group":0,"least_similarity":null,"removed":0,"duplicate_ids":1,"removed_by_level":{"copy":0,"near":0,"other":0,"part":0,"similar":0},"kept":3,"looser":null,"looser_by_level":null,"lost_words":0.0,"warning":null,"raw":0,"recipe":"words: words:1, log, mix, 128 bits, version 1","alike":"similarity >= 0.6 (words and word pairs)","bits":128,"distance":null,"similarity":0.6,"short":3,"empty":0,"recall":1.0,"found":"set join","verified":0,"spilled_bytes":0,"search_seconds":"[search_seconds]","exact":true,"refused":null,"seconds":"[seconds]","items_per_second":"[items_per_second]"}
     "#);
 }
 
@@ -737,15 +737,15 @@ fn a_list_of_texts_is_features_only_in_a_field_of_that_name() {
     {"id":"a.jsonl:2","fingerprint":"0x95b21d407b39fb928dbafc1c5cfc59f0"}
     --- stderr
     reading JSON lines of a.jsonl
-    skipped a.jsonl:1: the field text is a list of texts; join them to one text, or call the field features if each is a feature
-    1 item (1 skipped: 1 of another type); words: words:1, log, mix, 128 bits, version 1; alike within 32 bits: use pairs --distance 32; [TIME]
+    skipped a.jsonl:1: the field text is a list of strings; join them into one string, or name the field features if each is a feature
+    1 item (1 skipped: 1 of another type); words: words:1, log, mix, 128 bits, version 1; alike within 32 bits: search with pairs --distance 32; [TIME]
 
     $ lookalike hash b.jsonl --field features
     exit 0
     {"id":"b.jsonl:1","fingerprint":"0x14000409802c14214084811184488100"}
     --- stderr
     reading JSON lines of b.jsonl
-    1 item; words: words:1, log, mix, 128 bits, version 1; alike within 32 bits: use pairs --distance 32; [TIME]
+    1 item; words: words:1, log, mix, 128 bits, version 1; alike within 32 bits: search with pairs --distance 32; [TIME]
     "#);
 }
 
@@ -765,15 +765,15 @@ fn html_files_are_compared_by_their_main_text() {
     exit 0
     {"a":"a.html","b":"b.txt","distance":0,"similarity":1.0,"level":"copy"}
     --- stderr
-    reading texts, one a file of 3 files
-    note: 2 texts are web pages, compared by the main text; --markup keeps the markup
+    reading 3 text files
+    note: 2 texts are web pages, compared by main text; use --markup to compare the markup
     3 items; 1 pair with similarity >= 0.47 (words and word pairs); 1 group of equal items; exact; [TIME]
     plan: [PLAN]
 
     $ lookalike pairs a.html b.txt c --markup
     exit 0
     --- stderr
-    reading texts, one a file of 3 files
+    reading 3 text files
     3 items; 0 pairs with similarity >= 0.47 (words and word pairs); 0 groups of equal items; exact; [TIME]
     plan: [PLAN]
 
@@ -782,7 +782,8 @@ fn html_files_are_compared_by_their_main_text() {
     distance    0 of 128 bits
     similarity  1.0000
     level       copy
-    verdict     alike; alike means similarity >= 0.47 (words and word pairs)
+    verdict     alike
+    criterion   similarity >= 0.47 (words and word pairs)
     --- stderr
     comparing the texts of two files
 
@@ -790,7 +791,8 @@ fn html_files_are_compared_by_their_main_text() {
     exit 1
     distance    34 of 128 bits
     similarity  0.4250
-    verdict     different; alike means similarity >= 0.47 (words and word pairs)
+    verdict     different
+    criterion   similarity >= 0.47 (words and word pairs)
     --- stderr
     comparing the texts of two files
     "#);
@@ -816,7 +818,7 @@ fn zstd_windows_larger_than_the_memory_limit_are_refused() {
     snapshot!(folder.run("pairs a.zst --kind hash --memory 300M"), @"
     exit 2
     --- stderr
-    error: a.zst: cannot be unpacked within --memory: its window is too large; use --memory 4G, or unpack it first (zstd --long=31 -d, xz -d)
+    error: a.zst: cannot be decompressed within --memory: its window is too large; use --memory 4G, or decompress it first (zstd --long=31 -d, xz -d)
     ");
 }
 
@@ -881,12 +883,12 @@ fn choices_that_cannot_work_are_refused_with_one_that_can() {
     $ lookalike pairs a --threads 0
     exit 2
     --- stderr
-    error: --threads 0: use at least 1, or leave it out for all cores
+    error: --threads 0: use at least 1, or omit --threads to use all cores
 
     $ lookalike pairs a --temp none
     exit 2
     --- stderr
-    error: --temp none: no such folder
+    error: --temp none: no such folder; create it, or choose another
     ");
 }
 
@@ -915,7 +917,7 @@ fn values_that_cannot_be_read_say_how_to_write_them() {
     $ lookalike pairs a --bits x
     exit 2
     --- stderr
-    error: invalid value 'x' for '--bits <BITS>': write 32, 64, 128 or 256
+    error: invalid value 'x' for '--bits <BITS>': expected 32, 64, 128 or 256
 
     For more information, try '--help'.
 
@@ -933,28 +935,28 @@ fn values_that_cannot_be_read_say_how_to_write_them() {
     $ lookalike pairs a --distance x
     exit 2
     --- stderr
-    error: invalid value 'x' for '--distance <K>': write a number of bits, such as 3
+    error: invalid value 'x' for '--distance <K>': expected a number of bits, such as 3
 
     For more information, try '--help'.
 
     $ lookalike pairs a --memory x
     exit 2
     --- stderr
-    error: invalid value 'x' for '--memory <SIZE>': write a size such as 512M or 2G
+    error: invalid value 'x' for '--memory <SIZE>': expected a size such as 512M or 2G
 
     For more information, try '--help'.
 
     $ lookalike pairs a --memory 0
     exit 2
     --- stderr
-    error: invalid value '0' for '--memory <SIZE>': write a size such as 512M or 2G
+    error: invalid value '0' for '--memory <SIZE>': expected a size such as 512M or 2G
 
     For more information, try '--help'.
 
     $ lookalike pairs a --kernel sse9
     exit 2
     --- stderr
-    error: invalid value 'sse9' for '--kernel <KERNEL>': this machine can run: [KERNELS]
+    error: invalid value 'sse9' for '--kernel <KERNEL>': this machine supports [KERNELS]
 
     For more information, try '--help'.
 

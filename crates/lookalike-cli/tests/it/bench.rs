@@ -46,7 +46,7 @@ fn the_result_is_a_table_for_people_or_json_for_programs() {
     distance     2
     threads      1
     seconds      [TIME]
-    pairs        10 in all, 3 groups of equal items
+    pairs        10, and 3 groups of equal items
     peak memory  [MEMORY]
     plan         [PLAN]
 
@@ -61,7 +61,7 @@ fn more_items_than_can_be_numbered_are_refused() {
     snapshot!(Folder::new().run("bench pairs --random 5e9"), @"
     exit 2
     --- stderr
-    error: --random 5,000,000,000: the most is 4,294,967,295
+    error: --random 5,000,000,000: use at most 4,294,967,295
     ");
 }
 

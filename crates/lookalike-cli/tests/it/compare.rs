@@ -19,7 +19,8 @@ fn fingerprints_within_the_radius_are_alike() {
     snapshot!(compare(&["0xff", "248"]), @"
     exit 0
     distance    3 of 64 bits
-    verdict     alike; alike means distance <= 3 of 64 bits
+    verdict     alike
+    criterion   distance <= 3 of 64 bits
     --- stderr
     comparing fingerprints
     ");
@@ -30,7 +31,8 @@ fn fingerprints_beyond_the_radius_are_different() {
     snapshot!(compare(&["0xff", "248", "--distance", "2", "--quiet", "--kind", "hash"]), @"
     exit 1
     distance    3 of 64 bits
-    verdict     different; alike means distance <= 2 of 64 bits
+    verdict     different
+    criterion   distance <= 2 of 64 bits
     ");
 }
 
@@ -46,7 +48,8 @@ fn texts_are_compared_by_their_words() {
     exit 1
     distance    56 of 128 bits
     similarity  0.0000
-    verdict     different; alike means similarity >= 0.47 (words and word pairs)
+    verdict     different
+    criterion   similarity >= 0.47 (words and word pairs)
     --- stderr
     comparing texts
     ");
@@ -78,14 +81,15 @@ fn two_names_of_files_mean_their_texts() {
     distance    0 of 128 bits
     similarity  1.0000
     level       copy
-    verdict     alike; alike means similarity >= 0.47 (words and word pairs)
+    verdict     alike
+    criterion   similarity >= 0.47 (words and word pairs)
     --- stderr
     comparing the texts of two files
 
     $ lookalike compare a.txt c.txt
     exit 2
     --- stderr
-    error: a.txt is a file, but there is no file c.txt; name two files, or give two texts
+    error: a.txt is a file, but c.txt is not; name two files or two texts
     ");
 }
 
@@ -127,7 +131,7 @@ fn bad_lines_are_skipped_or_stop_a_strict_run() {
     skipped stdin:3: 3 fields; separate two items with a tab
     skipped stdin:4: 3 fields; separate two items with a tab
     skipped stdin:5: one field; separate two items with a tab or a space
-    skipped stdin:6: "x" is not a number; write a fingerprint as decimal, 0x hex or 0b binary
+    skipped stdin:6: "x" is not a number; write a fingerprint as a decimal, 0x hex or 0b binary number
     skipped stdin:7: 99999999999999999999 does not fit into 64 bits; use --bits 128
     6 lines skipped
     "#);
@@ -135,12 +139,12 @@ fn bad_lines_are_skipped_or_stop_a_strict_run() {
     exit 2
     0	alike
     --- stderr
-    error: stdin:2: one field; separate two items with a tab or a space (--strict stops at the first; without it, it is skipped)
+    error: stdin:2: one field; separate two items with a tab or a space (--strict stops here; without it, this is skipped)
     ");
     snapshot!(folder.run_with("compare --stdin --kind text --strict", "a b\t\n"), @"
     exit 2
     --- stderr
-    error: stdin:1: an empty text has no fingerprint (--strict stops at the first; without it, it is skipped)
+    error: stdin:1: an empty text has no fingerprint (--strict stops here; without it, this is skipped)
     ");
 }
 
@@ -155,22 +159,22 @@ fn the_name_of_a_missing_file_is_not_compared_as_a_text() {
     $ compare ["nosuch1.txt", "nosuch2.txt"]
     exit 2
     --- stderr
-    error: nosuch1.txt: no such file; check the name, or compare it as a text with --stdin
+    error: nosuch1.txt: no such file; check the path, or use --stdin to compare it as text
 
     $ compare ["no/such.jpg", "nosuch2.txt"]
     exit 2
     --- stderr
-    error: no/such.jpg: no such file; check the name, or compare it as a text with --stdin
+    error: no/such.jpg: no such file; check the path, or use --stdin to compare it as text
 
     $ compare ["/no/such", "nosuch2.txt"]
     exit 2
     --- stderr
-    error: /no/such: no such file; check the name, or compare it as a text with --stdin
+    error: /no/such: no such file; check the path, or use --stdin to compare it as text
 
     $ compare ["./such", "nosuch2.txt"]
     exit 2
     --- stderr
-    error: ./such: no such file; check the name, or compare it as a text with --stdin
+    error: ./such: no such file; check the path, or use --stdin to compare it as text
     "#);
     snapshot!(comparisons(&[
         ["--kind", "text", "nosuch1.txt", "b"],
@@ -179,12 +183,12 @@ fn the_name_of_a_missing_file_is_not_compared_as_a_text() {
     $ compare ["--kind", "text", "nosuch1.txt", "b"]
     exit 2
     --- stderr
-    error: nosuch1.txt: no such file; check the name, or compare it as a text with --stdin
+    error: nosuch1.txt: no such file; check the path, or use --stdin to compare it as text
 
     $ compare ["--kind", "text", "/no/such", "b"]
     exit 2
     --- stderr
-    error: /no/such: no such file; check the name, or compare it as a text with --stdin
+    error: /no/such: no such file; check the path, or use --stdin to compare it as text
     "#);
     let ran = Folder::new().run_with("compare --stdin --kind text", "a.txt b\ta.txt b\n");
     assert_eq!((ran.exit, ran.stdout.as_str()), (0, "0\talike\n"));
@@ -222,7 +226,7 @@ fn wrong_items_and_choices_are_refused() {
     $ compare ["1", "x", "--kind", "hash"]
     exit 2
     --- stderr
-    error: "x" is not a number; write a fingerprint as decimal, 0x hex or 0b binary
+    error: "x" is not a number; write a fingerprint as a decimal, 0x hex or 0b binary number
 
     $ compare ["4294967296", "1", "--bits", "32"]
     exit 2
@@ -263,14 +267,14 @@ fn wrong_items_and_choices_are_refused() {
     $ compare ["a", "b", "--features", "word:2"]
     exit 2
     --- stderr
-    error: invalid value 'word:2' for '--features <WHAT:N>': unknown features "word:2"; did you mean words:2?
+    error: invalid value 'word:2' for '--features <TYPE:N>': unknown features "word:2"; did you mean words:2?
 
     For more information, try '--help'.
 
     $ compare ["a", "b", "--features", "words:0"]
     exit 2
     --- stderr
-    error: invalid value 'words:0' for '--features <WHAT:N>': "words:0" needs a shingle size of 1 or more, as in words:2
+    error: invalid value 'words:0' for '--features <TYPE:N>': "words:0" needs a shingle size of 1 or more, as in words:2
 
     For more information, try '--help'.
     "#);

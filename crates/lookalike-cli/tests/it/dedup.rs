@@ -121,7 +121,7 @@ fn keep_rules_decide_who_stays() {
     exit 2
     --- stderr
     reading JSON lines of in.jsonl
-    error: --keep newest: rows of a table have no time of change; name a field that has it, as in --keep date:desc
+    error: --keep newest: rows of a table have no modification time; use a date field, as in --keep date:desc
 
     $ lookalike dedup in.jsonl --keep score
     exit 2
@@ -163,14 +163,14 @@ fn a_run_that_removes_too_much_stops_and_names_the_group() {
     exit 2
     --- stderr
     reading JSON lines of in.jsonl
-    note: 19 items have an id that an earlier item has, the first "x"
+    note: 19 items have the same id as an earlier item; the first is "x"
     items    20
     groups   1, the largest of 20 items
     removed  would remove 19 (95.0 %): 19 copy
     kept     1
     found    exact
     time     [TIME]
-    error: 19 of 20 items would be removed, more than the part of 0.9 that --max-remove allows; the largest group has 20 items, kept is x; what is kept was not written. Look at it with --report, then ask for more likeness (--level copy) or allow it (--max-remove 1)
+    error: 19 of 20 items would be removed, more than --max-remove 0.9 allows; the largest group has 20 items and keeps x; the kept items were not written. Check with --report, then use a stricter level (--level copy) or allow it (--max-remove 1)
     "#);
     assert_eq!(folder.names(), ["g.jsonl", "in.jsonl"]);
     let ran = folder.run("dedup in.jsonl -o out.jsonl --max-remove 0.95");
@@ -191,16 +191,16 @@ fn the_json_summary_tells_that_a_run_was_refused_and_by_which_group() {
     exit 2
     --- stderr
     reading JSON lines of in.jsonl
-    note: 40 items have an id that an earlier item has, the first "x"
-    {"items":43,"skipped":0,"skipped_by_reason":{},"pairs":null,"pairs_by_level":null,"groups":2,"largest_group":40,"least_similarity":1.0,"removed":40,"duplicate_ids":40,"removed_by_level":{"copy":40,"near":0,"other":0,"part":0,"similar":0},"kept":3,"looser":null,"looser_by_level":null,"lost_words":0.0,"warning":null,"raw":0,"recipe":"words: words:1, log, mix, 128 bits, version 1","alike":"similarity >= 0.6 (words and word pairs)","bits":128,"distance":null,"similarity":0.6000000238418579,"short":0,"empty":0,"recall":1.0,"found":"set join","verified":0,"spilled_bytes":0,"search_seconds":"[search_seconds]","exact":true,"refused":{"group":2,"items":40,"keep":"y"},"seconds":"[seconds]","items_per_second":"[items_per_second]"}
-    error: 40 of 43 items would be removed, more than the part of 0.9 that --max-remove allows; the largest group has 40 items, kept is y; what is kept was not written. Look at it with --report, then ask for more likeness (--level copy) or allow it (--max-remove 1)
+    note: 40 items have the same id as an earlier item; the first is "x"
+    {"items":43,"skipped":0,"skipped_by_reason":{},"pairs":null,"pairs_by_level":null,"groups":2,"largest_group":40,"least_similarity":1.0,"removed":40,"duplicate_ids":40,"removed_by_level":{"copy":40,"near":0,"other":0,"part":0,"similar":0},"kept":3,"looser":null,"looser_by_level":null,"lost_words":0.0,"warning":null,"raw":0,"recipe":"words: words:1, log, mix, 128 bits, version 1","alike":"similarity >= 0.6 (words and word pairs)","bits":128,"distance":null,"similarity":0.6,"short":0,"empty":0,"recall":1.0,"found":"set join","verified":0,"spilled_bytes":0,"search_seconds":"[search_seconds]","exact":true,"refused":{"group":2,"items":40,"keep":"y"},"seconds":"[seconds]","items_per_second":"[items_per_second]"}
+    error: 40 of 43 items would be removed, more than --max-remove 0.9 allows; the largest group has 40 items and keeps y; the kept items were not written. Check with --report, then use a stricter level (--level copy) or allow it (--max-remove 1)
 
     $ lookalike dedup in.jsonl -o out.jsonl --json --max-remove 1
     exit 0
     --- stderr
     reading JSON lines of in.jsonl
-    note: 40 items have an id that an earlier item has, the first "x"
-    {"items":43,"skipped":0,"skipped_by_reason":{},"pairs":null,"pairs_by_level":null,"groups":2,"largest_group":40,"least_similarity":1.0,"removed":40,"duplicate_ids":40,"removed_by_level":{"copy":40,"near":0,"other":0,"part":0,"similar":0},"kept":3,"looser":null,"looser_by_level":null,"lost_words":0.0,"warning":null,"raw":0,"recipe":"words: words:1, log, mix, 128 bits, version 1","alike":"similarity >= 0.6 (words and word pairs)","bits":128,"distance":null,"similarity":0.6000000238418579,"short":0,"empty":0,"recall":1.0,"found":"set join","verified":0,"spilled_bytes":0,"search_seconds":"[search_seconds]","exact":true,"refused":null,"seconds":"[seconds]","items_per_second":"[items_per_second]"}
+    note: 40 items have the same id as an earlier item; the first is "x"
+    {"items":43,"skipped":0,"skipped_by_reason":{},"pairs":null,"pairs_by_level":null,"groups":2,"largest_group":40,"least_similarity":1.0,"removed":40,"duplicate_ids":40,"removed_by_level":{"copy":40,"near":0,"other":0,"part":0,"similar":0},"kept":3,"looser":null,"looser_by_level":null,"lost_words":0.0,"warning":null,"raw":0,"recipe":"words: words:1, log, mix, 128 bits, version 1","alike":"similarity >= 0.6 (words and word pairs)","bits":128,"distance":null,"similarity":0.6,"short":0,"empty":0,"recall":1.0,"found":"set join","verified":0,"spilled_bytes":0,"search_seconds":"[search_seconds]","exact":true,"refused":null,"seconds":"[seconds]","items_per_second":"[items_per_second]"}
     "#);
 }
 
@@ -253,7 +253,7 @@ fn against_another_set_removes_what_is_in_it_and_nothing_else() {
     $ lookalike dedup in.jsonl --against other.jsonl --group connected
     exit 2
     --- stderr
-    error: --against removes what is alike something in OTHER; chains have no part in it: leave --group out
+    error: --group connected cannot be combined with --against, which removes only what matches an item in OTHER; omit --group
 
     $ lookalike dedup other.jsonl --against other.jsonl -o - --max-remove 1
     exit 0
@@ -282,9 +282,9 @@ fn what_is_skipped_of_the_other_set_is_counted_separately() {
     --- stderr
     reading JSON lines of in.jsonl
     against JSON lines of other.jsonl
-    skipped in.jsonl:7: is not a JSON object; write {"text":"..."} on one line
-    skipped other.jsonl:1: is not a JSON object; write {"text":"..."} on one line
-    skipped other.jsonl:2: no field text; name one with --field: id
+    skipped in.jsonl:7: is not a JSON object; write one object per line, such as {"text":"..."}
+    skipped other.jsonl:1: is not a JSON object; write one object per line, such as {"text":"..."}
+    skipped other.jsonl:2: no field text; choose one with --field: id
     items    6 (1 skipped: 1 broken)
     against  2 skipped: 1 without the field, 1 broken
     groups   3, the largest of 4 items
@@ -292,12 +292,12 @@ fn what_is_skipped_of_the_other_set_is_counted_separately() {
     kept     0
     found    exact
     time     [TIME]
-    nothing was written: -o KEPT writes what is kept, --report FILE.html shows the groups
+    nothing written; use -o KEPT to write what is kept, --report FILE.html to see the groups
 
     $ lookalike dedup in.jsonl --against other.jsonl --max-remove 1 --json --quiet
     exit 0
     --- stderr
-    {"items":6,"skipped":1,"skipped_by_reason":{"broken":1},"against":{"skipped":2,"skipped_by_reason":{"broken":1,"without the field":1}},"pairs":null,"pairs_by_level":null,"groups":3,"largest_group":4,"least_similarity":0.8045976758003235,"removed":6,"duplicate_ids":0,"removed_by_level":{"copy":6,"near":0,"other":0,"part":0,"similar":0},"kept":0,"looser":null,"looser_by_level":null,"lost_words":0.0,"warning":null,"raw":0,"recipe":"words: words:1, log, mix, 128 bits, version 1","alike":"similarity >= 0.6 (words and word pairs)","bits":128,"distance":null,"similarity":0.6000000238418579,"short":0,"empty":0,"recall":1.0,"found":"set join","verified":3,"spilled_bytes":0,"search_seconds":"[search_seconds]","exact":true,"refused":null,"seconds":"[seconds]","items_per_second":"[items_per_second]"}
+    {"items":6,"skipped":1,"skipped_by_reason":{"broken":1},"against":{"skipped":2,"skipped_by_reason":{"broken":1,"without the field":1}},"pairs":null,"pairs_by_level":null,"groups":3,"largest_group":4,"least_similarity":0.8045977,"removed":6,"duplicate_ids":0,"removed_by_level":{"copy":6,"near":0,"other":0,"part":0,"similar":0},"kept":0,"looser":null,"looser_by_level":null,"lost_words":0.0,"warning":null,"raw":0,"recipe":"words: words:1, log, mix, 128 bits, version 1","alike":"similarity >= 0.6 (words and word pairs)","bits":128,"distance":null,"similarity":0.6,"short":0,"empty":0,"recall":1.0,"found":"set join","verified":3,"spilled_bytes":0,"search_seconds":"[search_seconds]","exact":true,"refused":null,"seconds":"[seconds]","items_per_second":"[items_per_second]"}
     "#);
 }
 
@@ -334,7 +334,7 @@ fn a_chain_names_the_kept_item_and_the_match_of_each_removed_one() {
     groups   1, the largest of 3 items
     removed  would remove 2 (66.7 %): 2 similar
     kept     1
-    warning  45.0 % of the removed words occur in no kept item: look at --report, or ask for --level copy
+    warning  45.0 % of the removed words occur in no kept item; check with --report, or use --level copy
     found    exact
     time     [TIME]
     ");
@@ -358,7 +358,7 @@ fn a_damaged_input_does_not_stop_the_others() {
     exit 0
     --- stderr
     reading JSON lines of in.jsonl
-    skipped cut.jsonl.zst: cannot be read: incomplete frame; the file may be damaged or cut short
+    skipped cut.jsonl.zst: cannot be read: incomplete frame; the file may be damaged or incomplete
     items    6 (1 skipped: 1 unreadable input)
     groups   2, the largest of 3 items
     removed  3 (50.0 %): 3 copy
@@ -376,12 +376,12 @@ fn a_damaged_input_does_not_stop_the_others() {
     $ lookalike dedup cut.jsonl.zst -o -
     exit 2
     --- stderr
-    error: cut.jsonl.zst: cannot be read: incomplete frame; the file may be damaged or cut short
+    error: cut.jsonl.zst: cannot be read: incomplete frame; the file may be damaged or incomplete
 
     $ lookalike dedup cut.jsonl.zst cut.jsonl.zst -o -
     exit 2
     --- stderr
-    error: none of the 2 inputs can be read; the first: skipped cut.jsonl.zst: cannot be read: incomplete frame; the file may be damaged or cut short
+    error: none of the 2 inputs can be read; first: skipped cut.jsonl.zst: cannot be read: incomplete frame; the file may be damaged or incomplete
 
     $ lookalike dedup in.jsonl nowhere.jsonl -o -
     exit 2
@@ -391,7 +391,7 @@ fn a_damaged_input_does_not_stop_the_others() {
     $ lookalike dedup in.jsonl cut.jsonl.zst -o - --strict
     exit 2
     --- stderr
-    error: cut.jsonl.zst: cannot be read: incomplete frame; the file may be damaged or cut short (--strict stops at the first; without it, it is skipped)
+    error: cut.jsonl.zst: cannot be read: incomplete frame; the file may be damaged or incomplete (--strict stops here; without it, this is skipped)
     ");
 }
 
@@ -406,13 +406,13 @@ fn a_field_that_no_row_has_is_refused() {
     exit 2
     --- stderr
     reading JSON lines of in.jsonl
-    error: --field txet: none of 6 rows has a field of that name; skipped in.jsonl:1: no field txet; name one with --field: id, score, text
+    error: --field txet: no field of this name in 6 rows; first: in.jsonl:1: no field txet; choose one with --field: id, score, text
 
     $ lookalike dedup in.jsonl -o out.jsonl --keep scroe:desc
     exit 2
     --- stderr
     reading JSON lines of in.jsonl
-    error: --keep scroe: no item has a field of that name with a value to go by
+    error: --keep scroe: no item has a value in this field; check the name
     ");
     assert_eq!(folder.names(), ["in.jsonl"]);
 }
@@ -528,7 +528,7 @@ fn what_is_only_similar_is_listed_and_counted_and_stays() {
     groups   1, the largest of 2 items
     removed  1 (33.3 %): 1 copy
     kept     2 to out.jsonl
-    looser   1 more matches a kept item less closely, and stays: 1 similar
+    looser   1 item matches a kept one less closely, and stays: 1 similar
     found    exact
     time     [TIME]
     ");
@@ -552,22 +552,22 @@ fn what_is_only_similar_is_listed_and_counted_and_stays() {
     $ lookalike dedup in.jsonl --quiet --json
     exit 0
     --- stderr
-    {"items":3,"skipped":0,"skipped_by_reason":{},"pairs":null,"pairs_by_level":null,"groups":1,"largest_group":2,"least_similarity":0.9225806593894958,"removed":1,"duplicate_ids":0,"removed_by_level":{"copy":1,"near":0,"other":0,"part":0,"similar":0},"kept":2,"looser":null,"looser_by_level":null,"lost_words":0.0,"warning":null,"raw":0,"recipe":"words: words:1, log, mix, 128 bits, version 1","alike":"similarity >= 0.6 (words and word pairs)","bits":128,"distance":null,"similarity":0.6000000238418579,"short":0,"empty":0,"recall":1.0,"found":"set join","verified":1,"spilled_bytes":0,"search_seconds":"[search_seconds]","exact":true,"refused":null,"seconds":"[seconds]","items_per_second":"[items_per_second]"}
+    {"items":3,"skipped":0,"skipped_by_reason":{},"pairs":null,"pairs_by_level":null,"groups":1,"largest_group":2,"least_similarity":0.92258066,"removed":1,"duplicate_ids":0,"removed_by_level":{"copy":1,"near":0,"other":0,"part":0,"similar":0},"kept":2,"looser":null,"looser_by_level":null,"lost_words":0.0,"warning":null,"raw":0,"recipe":"words: words:1, log, mix, 128 bits, version 1","alike":"similarity >= 0.6 (words and word pairs)","bits":128,"distance":null,"similarity":0.6,"short":0,"empty":0,"recall":1.0,"found":"set join","verified":1,"spilled_bytes":0,"search_seconds":"[search_seconds]","exact":true,"refused":null,"seconds":"[seconds]","items_per_second":"[items_per_second]"}
 
     $ lookalike dedup in.jsonl --quiet --json --pairs p.jsonl --force
     exit 0
     --- stderr
-    {"items":3,"skipped":0,"skipped_by_reason":{},"pairs":3,"pairs_by_level":{"copy":1,"near":0,"other":0,"part":0,"similar":2},"groups":1,"largest_group":2,"least_similarity":0.9225806593894958,"removed":1,"duplicate_ids":0,"removed_by_level":{"copy":1,"near":0,"other":0,"part":0,"similar":0},"kept":2,"looser":1,"looser_by_level":{"copy":0,"near":0,"other":0,"part":0,"similar":1},"lost_words":0.0,"warning":null,"raw":0,"recipe":"words: words:1, log, mix, 128 bits, version 1","alike":"similarity >= 0.6 (words and word pairs)","bits":128,"distance":null,"similarity":0.6000000238418579,"short":0,"empty":0,"recall":1.0,"found":"set join","verified":3,"spilled_bytes":0,"search_seconds":"[search_seconds]","exact":true,"refused":null,"seconds":"[seconds]","items_per_second":"[items_per_second]"}
+    {"items":3,"skipped":0,"skipped_by_reason":{},"pairs":3,"pairs_by_level":{"copy":1,"near":0,"other":0,"part":0,"similar":2},"groups":1,"largest_group":2,"least_similarity":0.92258066,"removed":1,"duplicate_ids":0,"removed_by_level":{"copy":1,"near":0,"other":0,"part":0,"similar":0},"kept":2,"looser":1,"looser_by_level":{"copy":0,"near":0,"other":0,"part":0,"similar":1},"lost_words":0.0,"warning":null,"raw":0,"recipe":"words: words:1, log, mix, 128 bits, version 1","alike":"similarity >= 0.6 (words and word pairs)","bits":128,"distance":null,"similarity":0.6,"short":0,"empty":0,"recall":1.0,"found":"set join","verified":3,"spilled_bytes":0,"search_seconds":"[search_seconds]","exact":true,"refused":null,"seconds":"[seconds]","items_per_second":"[items_per_second]"}
 
     $ lookalike dedup in.jsonl --quiet --json --pairs p.jsonl --force --level similar
     exit 0
     --- stderr
-    {"items":3,"skipped":0,"skipped_by_reason":{},"pairs":3,"pairs_by_level":{"copy":1,"near":0,"other":0,"part":0,"similar":2},"groups":1,"largest_group":3,"least_similarity":0.5360824465751648,"removed":2,"duplicate_ids":0,"removed_by_level":{"copy":1,"near":0,"other":0,"part":0,"similar":1},"kept":1,"looser":null,"looser_by_level":null,"lost_words":0.17,"warning":"17.0 % of the removed words occur in no kept item: look at --report, or ask for --level copy","raw":0,"recipe":"words: words:1, log, mix, 128 bits, version 1","alike":"similarity >= 0.47 (words and word pairs)","bits":128,"distance":null,"similarity":0.4699999988079071,"short":0,"empty":0,"recall":1.0,"found":"set join","verified":3,"spilled_bytes":0,"search_seconds":"[search_seconds]","exact":true,"refused":null,"seconds":"[seconds]","items_per_second":"[items_per_second]"}
+    {"items":3,"skipped":0,"skipped_by_reason":{},"pairs":3,"pairs_by_level":{"copy":1,"near":0,"other":0,"part":0,"similar":2},"groups":1,"largest_group":3,"least_similarity":0.53608245,"removed":2,"duplicate_ids":0,"removed_by_level":{"copy":1,"near":0,"other":0,"part":0,"similar":1},"kept":1,"looser":null,"looser_by_level":null,"lost_words":0.17,"warning":"17.0 % of the removed words occur in no kept item; check with --report, or use --level copy","raw":0,"recipe":"words: words:1, log, mix, 128 bits, version 1","alike":"similarity >= 0.47 (words and word pairs)","bits":128,"distance":null,"similarity":0.47,"short":0,"empty":0,"recall":1.0,"found":"set join","verified":3,"spilled_bytes":0,"search_seconds":"[search_seconds]","exact":true,"refused":null,"seconds":"[seconds]","items_per_second":"[items_per_second]"}
 
     $ lookalike dedup in.jsonl --quiet --json --pairs p.jsonl --force --similarity 0.5
     exit 0
     --- stderr
-    {"items":3,"skipped":0,"skipped_by_reason":{},"pairs":3,"pairs_by_level":{"copy":1,"near":0,"other":0,"part":0,"similar":2},"groups":1,"largest_group":3,"least_similarity":0.5360824465751648,"removed":2,"duplicate_ids":0,"removed_by_level":{"copy":1,"near":0,"other":0,"part":0,"similar":1},"kept":1,"looser":0,"looser_by_level":{"copy":0,"near":0,"other":0,"part":0,"similar":0},"lost_words":0.17,"warning":"17.0 % of the removed words occur in no kept item: look at --report, or ask for --level copy","raw":0,"recipe":"words: words:1, log, mix, 128 bits, version 1","alike":"similarity >= 0.5 (words and word pairs)","bits":128,"distance":null,"similarity":0.5,"short":0,"empty":0,"recall":1.0,"found":"set join","verified":3,"spilled_bytes":0,"search_seconds":"[search_seconds]","exact":true,"refused":null,"seconds":"[seconds]","items_per_second":"[items_per_second]"}
+    {"items":3,"skipped":0,"skipped_by_reason":{},"pairs":3,"pairs_by_level":{"copy":1,"near":0,"other":0,"part":0,"similar":2},"groups":1,"largest_group":3,"least_similarity":0.53608245,"removed":2,"duplicate_ids":0,"removed_by_level":{"copy":1,"near":0,"other":0,"part":0,"similar":1},"kept":1,"looser":0,"looser_by_level":{"copy":0,"near":0,"other":0,"part":0,"similar":0},"lost_words":0.17,"warning":"17.0 % of the removed words occur in no kept item; check with --report, or use --level copy","raw":0,"recipe":"words: words:1, log, mix, 128 bits, version 1","alike":"similarity >= 0.5 (words and word pairs)","bits":128,"distance":null,"similarity":0.5,"short":0,"empty":0,"recall":1.0,"found":"set join","verified":3,"spilled_bytes":0,"search_seconds":"[search_seconds]","exact":true,"refused":null,"seconds":"[seconds]","items_per_second":"[items_per_second]"}
     "#);
 }
 
@@ -585,7 +585,7 @@ fn a_looser_match_of_another_set_is_counted_and_stays() {
     groups   1, the largest of 2 items
     removed  1 (33.3 %): 1 copy
     kept     2 to out.jsonl
-    looser   1 more matches a kept item less closely, and stays: 1 similar
+    looser   1 item matches a kept one less closely, and stays: 1 similar
     found    exact
     time     [TIME]
     ");
@@ -609,20 +609,20 @@ fn removing_words_that_no_kept_text_has_is_a_warning() {
     groups   1, the largest of 2 items
     removed  would remove 1 (50.0 %): 1 near
     kept     1
-    warning  20.0 % of the removed words occur in no kept item: look at --report, or ask for --level copy
+    warning  20.0 % of the removed words occur in no kept item; check with --report, or use --level copy
     found    exact
     time     [TIME]
-    nothing was written: -o KEPT writes what is kept, --report FILE.html shows the groups
+    nothing written; use -o KEPT to write what is kept, --report FILE.html to see the groups
 
     $ lookalike dedup in.jsonl --quiet --json
     exit 0
     --- stderr
-    {"items":2,"skipped":0,"skipped_by_reason":{},"pairs":null,"pairs_by_level":null,"groups":1,"largest_group":2,"least_similarity":0.6648044586181641,"removed":1,"duplicate_ids":0,"removed_by_level":{"copy":0,"near":1,"other":0,"part":0,"similar":0},"kept":1,"looser":null,"looser_by_level":null,"lost_words":0.2,"warning":"20.0 % of the removed words occur in no kept item: look at --report, or ask for --level copy","raw":0,"recipe":"words: words:1, log, mix, 128 bits, version 1","alike":"similarity >= 0.6 (words and word pairs)","bits":128,"distance":null,"similarity":0.6000000238418579,"short":0,"empty":0,"recall":1.0,"found":"set join","verified":1,"spilled_bytes":0,"search_seconds":"[search_seconds]","exact":true,"refused":null,"seconds":"[seconds]","items_per_second":"[items_per_second]"}
+    {"items":2,"skipped":0,"skipped_by_reason":{},"pairs":null,"pairs_by_level":null,"groups":1,"largest_group":2,"least_similarity":0.66480446,"removed":1,"duplicate_ids":0,"removed_by_level":{"copy":0,"near":1,"other":0,"part":0,"similar":0},"kept":1,"looser":null,"looser_by_level":null,"lost_words":0.2,"warning":"20.0 % of the removed words occur in no kept item; check with --report, or use --level copy","raw":0,"recipe":"words: words:1, log, mix, 128 bits, version 1","alike":"similarity >= 0.6 (words and word pairs)","bits":128,"distance":null,"similarity":0.6,"short":0,"empty":0,"recall":1.0,"found":"set join","verified":1,"spilled_bytes":0,"search_seconds":"[search_seconds]","exact":true,"refused":null,"seconds":"[seconds]","items_per_second":"[items_per_second]"}
 
     $ lookalike dedup close.jsonl --quiet --json
     exit 0
     --- stderr
-    {"items":2,"skipped":0,"skipped_by_reason":{},"pairs":null,"pairs_by_level":null,"groups":1,"largest_group":2,"least_similarity":0.9225806593894958,"removed":1,"duplicate_ids":0,"removed_by_level":{"copy":1,"near":0,"other":0,"part":0,"similar":0},"kept":1,"looser":null,"looser_by_level":null,"lost_words":0.04,"warning":null,"raw":0,"recipe":"words: words:1, log, mix, 128 bits, version 1","alike":"similarity >= 0.6 (words and word pairs)","bits":128,"distance":null,"similarity":0.6000000238418579,"short":0,"empty":0,"recall":1.0,"found":"set join","verified":1,"spilled_bytes":0,"search_seconds":"[search_seconds]","exact":true,"refused":null,"seconds":"[seconds]","items_per_second":"[items_per_second]"}
+    {"items":2,"skipped":0,"skipped_by_reason":{},"pairs":null,"pairs_by_level":null,"groups":1,"largest_group":2,"least_similarity":0.92258066,"removed":1,"duplicate_ids":0,"removed_by_level":{"copy":1,"near":0,"other":0,"part":0,"similar":0},"kept":1,"looser":null,"looser_by_level":null,"lost_words":0.04,"warning":null,"raw":0,"recipe":"words: words:1, log, mix, 128 bits, version 1","alike":"similarity >= 0.6 (words and word pairs)","bits":128,"distance":null,"similarity":0.6,"short":0,"empty":0,"recall":1.0,"found":"set join","verified":1,"spilled_bytes":0,"search_seconds":"[search_seconds]","exact":true,"refused":null,"seconds":"[seconds]","items_per_second":"[items_per_second]"}
     "#);
 }
 
@@ -652,8 +652,8 @@ fn rows_that_cannot_be_used_are_listed_and_kept() {
     exit 0
     --- stderr
     reading JSON lines of in.jsonl
-    skipped in.jsonl:7: no field text; name one with --field: id
-    skipped in.jsonl:8: is not a JSON object; write {"text":"..."} on one line
+    skipped in.jsonl:7: no field text; choose one with --field: id
+    skipped in.jsonl:8: is not a JSON object; write one object per line, such as {"text":"..."}
     items    7 (2 skipped: 1 without the field, 1 broken)
     groups   2, the largest of 3 items
     removed  3 (42.9 %): 2 copy, 1 near
@@ -665,7 +665,7 @@ fn rows_that_cannot_be_used_are_listed_and_kept() {
     exit 2
     --- stderr
     reading JSON lines of in.jsonl
-    error: in.jsonl:7: no field text; name one with --field: id (--strict stops at the first; without it, it is skipped)
+    error: in.jsonl:7: no field text; choose one with --field: id (--strict stops here; without it, this is skipped)
     "#);
     let kept = folder.read("out.jsonl");
     assert!(kept.contains("{\"id\":\"g\"}\nno json\n") && kept.contains("\"...\""), "{kept}");
@@ -714,7 +714,7 @@ fn outputs_are_never_overwritten_unless_asked() {
     $ lookalike dedup in.jsonl --pairs x.csv --groups x.csv
     exit 2
     --- stderr
-    error: x.csv: two outputs share this path; give each its own
+    error: x.csv: two outputs share this path; choose different paths
     ");
     assert_eq!(folder.read("out.jsonl"), "mine");
     assert_eq!(folder.run("dedup in.jsonl -o out.jsonl --force").exit, 0);
@@ -726,7 +726,7 @@ fn the_summary_is_one_line_of_json_if_asked_for() {
     snapshot!(ran, @r#"
     exit 0
     --- stderr
-    {"items":6,"skipped":0,"skipped_by_reason":{},"pairs":null,"pairs_by_level":null,"groups":2,"largest_group":3,"least_similarity":0.7252747416496277,"removed":3,"duplicate_ids":0,"removed_by_level":{"copy":2,"near":1,"other":0,"part":0,"similar":0},"kept":3,"looser":null,"looser_by_level":null,"lost_words":0.0448,"warning":null,"raw":0,"recipe":"words: words:1, log, mix, 128 bits, version 1","alike":"similarity >= 0.6 (words and word pairs)","bits":128,"distance":null,"similarity":0.6000000238418579,"short":0,"empty":0,"recall":1.0,"found":"set join","verified":2,"spilled_bytes":0,"search_seconds":"[search_seconds]","exact":true,"refused":null,"seconds":"[seconds]","items_per_second":"[items_per_second]"}
+    {"items":6,"skipped":0,"skipped_by_reason":{},"pairs":null,"pairs_by_level":null,"groups":2,"largest_group":3,"least_similarity":0.72527474,"removed":3,"duplicate_ids":0,"removed_by_level":{"copy":2,"near":1,"other":0,"part":0,"similar":0},"kept":3,"looser":null,"looser_by_level":null,"lost_words":0.0448,"warning":null,"raw":0,"recipe":"words: words:1, log, mix, 128 bits, version 1","alike":"similarity >= 0.6 (words and word pairs)","bits":128,"distance":null,"similarity":0.6,"short":0,"empty":0,"recall":1.0,"found":"set join","verified":2,"spilled_bytes":0,"search_seconds":"[search_seconds]","exact":true,"refused":null,"seconds":"[seconds]","items_per_second":"[items_per_second]"}
     "#);
 }
 
@@ -748,7 +748,7 @@ fn rows_may_carry_features_with_weights() {
     {"group":1,"keep":"a","members":[{"id":"b","distance":6,"similarity":1.0,"level":"copy"}]}
     --- stderr
     reading JSON lines of in.jsonl
-    skipped in.jsonl:4: the field features is a list, but not of [feature, weight]; write a text, or a list of [feature, weight]
+    skipped in.jsonl:4: the field features is a list, but not of [feature, weight]; write a string or a list of [feature, weight]
     items    3 (1 skipped: 1 of another type)
     groups   1, the largest of 2 items
     removed  would remove 1 (33.3 %): 1 copy

@@ -24,7 +24,7 @@ fn lines_are_kept_byte_for_byte_and_everything_else_is_listed() {
     snapshot!(ran, @"
     exit 0
     --- stderr
-    reading fingerprints of 64 bits
+    reading 64-bit fingerprints
     items    5
     pairs    6
     groups   1, the largest of 4 items
@@ -69,12 +69,12 @@ fn blocks_are_for_fingerprints_and_change_no_answer() {
     $ lookalike dedup --kind text in.txt --blocks 5
     exit 2
     --- stderr
-    error: --blocks does not apply to texts, which take --recipe, --level, --similarity, --distance, --bits; if these are not texts, set --kind
+    error: --blocks does not apply to texts, which take --recipe, --level, --similarity, --distance, --bits; if the input is not texts, set --kind
 
     $ lookalike pairs --kind text in.txt --blocks 5
     exit 2
     --- stderr
-    error: --blocks does not apply to texts, which take --recipe, --level, --similarity, --distance, --bits; if these are not texts, set --kind
+    error: --blocks does not apply to texts, which take --recipe, --level, --similarity, --distance, --bits; if the input is not texts, set --kind
     ");
 }
 
@@ -103,51 +103,51 @@ fn the_kind_is_guessed_where_all_is_clear() {
     $ lookalike dedup a
     exit 0
     --- stderr
-    reading fingerprints of 64 bits
+    reading 64-bit fingerprints
     items    5
     groups   1, the largest of 4 items
     removed  would remove 3 (60.0 %)
     kept     2
     found    exact
     time     [TIME]
-    nothing was written: -o KEPT writes what is kept, --groups FILE lists the groups
+    nothing written; use -o KEPT to write what is kept, --groups FILE to list the groups
 
     $ lookalike dedup b.npy
     exit 0
     --- stderr
-    reading fingerprints of 64 bits
+    reading 64-bit fingerprints
     items    5
     groups   1, the largest of 4 items
     removed  would remove 3 (60.0 %)
     kept     2
     found    exact
     time     [TIME]
-    nothing was written: -o KEPT writes what is kept, --groups FILE lists the groups
+    nothing written; use -o KEPT to write what is kept, --groups FILE to list the groups
 
     $ lookalike dedup c.jsonl
     exit 0
     --- stderr
-    reading fingerprints of 64 bits
-    note: 1 item has an id that an earlier item has, the first "a"
+    reading 64-bit fingerprints
+    note: 1 item has the same id as an earlier item; the first is "a"
     items    2
     groups   1, the largest of 2 items
     removed  would remove 1 (50.0 %)
     kept     1
     found    exact
     time     [TIME]
-    nothing was written: -o KEPT writes what is kept, --groups FILE lists the groups
+    nothing written; use -o KEPT to write what is kept, --groups FILE to list the groups
 
     $ lookalike dedup text.txt
     exit 0
     --- stderr
-    reading texts, one a file of text.txt
+    reading text.txt
     items    1
     groups   none
     removed  would remove 0 (0.0 %)
     kept     1
     found    exact
     time     [TIME]
-    nothing was written: -o KEPT writes what is kept, --report FILE.html shows the groups
+    nothing written; use -o KEPT to write what is kept, --report FILE.html to see the groups
 
     $ lookalike dedup rows.jsonl
     exit 0
@@ -159,7 +159,7 @@ fn the_kind_is_guessed_where_all_is_clear() {
     kept     1
     found    exact
     time     [TIME]
-    nothing was written: -o KEPT writes what is kept, --report FILE.html shows the groups
+    nothing written; use -o KEPT to write what is kept, --report FILE.html to see the groups
 
     $ lookalike dedup empty.jsonl
     exit 0
@@ -171,19 +171,19 @@ fn the_kind_is_guessed_where_all_is_clear() {
     kept     0
     found    exact
     time     [TIME]
-    nothing was written: -o KEPT writes what is kept, --report FILE.html shows the groups
+    nothing written; use -o KEPT to write what is kept, --report FILE.html to see the groups
 
     $ lookalike dedup a --kind text
     exit 0
     --- stderr
-    reading texts, one a file of a
+    reading a
     items    1
     groups   none
     removed  would remove 0 (0.0 %)
     kept     1
     found    exact
     time     [TIME]
-    nothing was written: -o KEPT writes what is kept, --report FILE.html shows the groups
+    nothing written; use -o KEPT to write what is kept, --report FILE.html to see the groups
 
     $ lookalike dedup a --lines
     exit 0
@@ -195,7 +195,7 @@ fn the_kind_is_guessed_where_all_is_clear() {
     kept     6
     found    exact; 4 texts with too little to compare, compared by content; 1 text empty, never matched
     time     [TIME]
-    nothing was written: -o KEPT writes what is kept, --report FILE.html shows the groups
+    nothing written; use -o KEPT to write what is kept, --report FILE.html to see the groups
     "#);
     assert_eq!(folder.run("dedup c.jsonl -o -").stdout, prints);
 }
@@ -286,22 +286,22 @@ fn the_copy_of_standard_input_goes_to_the_folder_that_was_named() {
     $ lookalike dedup - --kind hash -o -
     exit 2
     --- stderr
-    error: stdin: cannot be kept for a second reading: No such file or directory (os error 2); --temp names another folder for it
+    error: stdin: cannot be copied for a second reading: No such file or directory (os error 2); choose another folder with --temp
 
     $ lookalike dedup - -o -
     exit 2
     --- stderr
-    error: stdin: cannot be kept for a second reading: No such file or directory (os error 2); --temp names another folder for it
+    error: stdin: cannot be copied for a second reading: No such file or directory (os error 2); choose another folder with --temp
 
     $ lookalike dedup - --field id --max-remove 1
     exit 2
     --- stderr
-    error: stdin: cannot be unpacked: No such file or directory (os error 2)
+    error: stdin: cannot be decompressed: No such file or directory (os error 2)
 
     $ lookalike pairs - --kind text --field id
     exit 2
     --- stderr
-    error: stdin: cannot be unpacked: No such file or directory (os error 2)
+    error: stdin: cannot be decompressed: No such file or directory (os error 2)
     ");
     assert_eq!(folder.names(), ["in", "r.parquet"]);
 }
@@ -321,7 +321,7 @@ fn several_inputs_follow_each_other() {
     snapshot!(folder.run("dedup a d.npy -o x"), @"
     exit 2
     --- stderr
-    error: a holds lines of fingerprints, but d.npy holds a NumPy array; kept data has one format: give inputs of one kind, or leave -o out
+    error: a contains lines of fingerprints, but d.npy contains a NumPy array; kept items are written in one format: use inputs of one format, or omit -o
     ");
     assert_eq!(folder.run("dedup a d.npy --removed r.jsonl").exit, 0);
 }
@@ -373,8 +373,8 @@ fn against_other_fingerprints_removes_what_is_near_them_and_nothing_else() {
     7000
     7000
     --- stderr
-    reading fingerprints of 64 bits
-    against fingerprints of 64 bits
+    reading 64-bit fingerprints
+    against 64-bit fingerprints
     items    3
     groups   1, the largest of 2 items
     removed  1 (33.3 %)
@@ -386,8 +386,8 @@ fn against_other_fingerprints_removes_what_is_near_them_and_nothing_else() {
     exit 0
     {"id":"b","keep":1,"distance":1,"similarity":null,"level":null}
     --- stderr
-    reading fingerprints of 64 bits
-    against fingerprints of 64 bits
+    reading 64-bit fingerprints
+    against 64-bit fingerprints
     items    3
     groups   1, the largest of 2 items
     removed  would remove 1 (33.3 %)
@@ -400,7 +400,7 @@ fn against_other_fingerprints_removes_what_is_near_them_and_nothing_else() {
     7000
     7000
     --- stderr
-    reading fingerprints of 64 bits
+    reading 64-bit fingerprints
     against the collection seen
     items    3
     groups   1, the largest of 2 items
@@ -413,7 +413,7 @@ fn against_other_fingerprints_removes_what_is_near_them_and_nothing_else() {
     exit 0
     {"id":"b","keep":"0x00000000000000ff","distance":1,"similarity":null,"level":null}
     --- stderr
-    reading fingerprints of 64 bits
+    reading 64-bit fingerprints
     against the collection seen
     items    3
     groups   1, the largest of 2 items
@@ -425,15 +425,15 @@ fn against_other_fingerprints_removes_what_is_near_them_and_nothing_else() {
     $ lookalike dedup in --against wide.npy
     exit 2
     --- stderr
-    error: --against wide.npy has 128-bit fingerprints, the input 64-bit; if lines are as wide, set --bits
+    error: --against wide.npy has 128-bit fingerprints, the input 64-bit; set --bits
 
     $ lookalike dedup in --against wide.npy --bits 128 -o -
     exit 0
     7000
     7000
     --- stderr
-    reading fingerprints of 128 bits
-    against fingerprints of 128 bits
+    reading 128-bit fingerprints
+    against 128-bit fingerprints
     items    3
     groups   1, the largest of 2 items
     removed  1 (33.3 %)
@@ -449,23 +449,23 @@ fn a_run_that_removes_too_much_stops_and_a_dry_run_writes_nothing() {
     snapshot!(folder.run("dedup in -o out --groups g.jsonl"), @r#"
     exit 2
     --- stderr
-    reading fingerprints of 64 bits
-    note: 19 items have an id that an earlier item has, the first "x"
+    reading 64-bit fingerprints
+    note: 19 items have the same id as an earlier item; the first is "x"
     items    20
     groups   1, the largest of 20 items
     removed  would remove 19 (95.0 %)
     kept     1
     found    exact
     time     [TIME]
-    error: 19 of 20 items would be removed, more than the part of 0.9 that --max-remove allows; the largest group has 20 items, kept is x; what is kept was not written. Look at it with --groups, then ask for a smaller --distance or allow it (--max-remove 1)
+    error: 19 of 20 items would be removed, more than --max-remove 0.9 allows; the largest group has 20 items and keeps x; the kept items were not written. Check with --groups, then use a smaller --distance or allow it (--max-remove 1)
     "#);
     assert_eq!(folder.names(), ["g.jsonl", "in"]);
     let ran = folder.run("dedup in -o out --pairs p.csv --dry-run --max-remove 1 --json");
     snapshot!(ran, @r#"
     exit 0
     --- stderr
-    reading fingerprints of 64 bits
-    note: 19 items have an id that an earlier item has, the first "x"
+    reading 64-bit fingerprints
+    note: 19 items have the same id as an earlier item; the first is "x"
     {"items":20,"skipped":0,"skipped_by_reason":{},"pairs":190,"pairs_by_level":{"copy":0,"near":0,"other":190,"part":0,"similar":0},"groups":1,"largest_group":20,"least_similarity":null,"removed":19,"duplicate_ids":19,"removed_by_level":{"copy":0,"near":0,"other":19,"part":0,"similar":0},"kept":1,"looser":null,"looser_by_level":null,"lost_words":null,"warning":null,"raw":0,"recipe":"hash: 64 bits","alike":"distance <= 3 of 64 bits","bits":64,"distance":3,"similarity":null,"short":0,"empty":0,"recall":1.0,"found":"[PLAN]","verified":0,"spilled_bytes":0,"search_seconds":"[search_seconds]","exact":true,"refused":null,"seconds":"[seconds]","items_per_second":"[items_per_second]"}
     "#);
     assert_eq!(folder.names(), ["g.jsonl", "in"]);
@@ -481,7 +481,7 @@ fn a_million_equal_fingerprints_take_no_pairs() {
     snapshot!(ran, @"
     exit 0
     --- stderr
-    reading fingerprints of 64 bits
+    reading 64-bit fingerprints
     items    1,000,000
     pairs    499,999,500,000
     groups   1, the largest of 1,000,000 items
@@ -513,16 +513,16 @@ fn what_cannot_be_read_stops_a_strict_run_or_stays_as_it_is() {
     $ lookalike dedup in --kind hash -o out --strict
     exit 2
     --- stderr
-    reading fingerprints of 64 bits
-    error: in:2: "x" is not a number; write a fingerprint as decimal, 0x hex or 0b binary (--strict stops at the first; without it, it is skipped)
+    reading 64-bit fingerprints
+    error: in:2: "x" is not a number; write a fingerprint as a decimal, 0x hex or 0b binary number (--strict stops here; without it, this is skipped)
 
     $ lookalike dedup in -o -
     exit 0
     255
     x
     --- stderr
-    reading fingerprints of 64 bits
-    skipped in:2: "x" is not a number; write a fingerprint as decimal, 0x hex or 0b binary
+    reading 64-bit fingerprints
+    skipped in:2: "x" is not a number; write a fingerprint as a decimal, 0x hex or 0b binary number
     items    2 (1 skipped: 1 not a number)
     groups   1, the largest of 2 items
     removed  1 (50.0 %)
@@ -533,7 +533,7 @@ fn what_cannot_be_read_stops_a_strict_run_or_stays_as_it_is() {
     $ lookalike dedup cut.npy -o cut2.npy
     exit 0
     --- stderr
-    reading fingerprints of 64 bits
+    reading 64-bit fingerprints
     skipped cut.npy: ends after 5 of 9 rows; save or copy it again
     items    5 (4 skipped: 4 missing rows)
     groups   1, the largest of 4 items
@@ -560,7 +560,7 @@ fn what_cannot_be_read_stops_a_strict_run_or_stays_as_it_is() {
     $ lookalike dedup --kind hash empty -o -
     exit 0
     --- stderr
-    reading fingerprints of 64 bits
+    reading 64-bit fingerprints
     items    0
     groups   none
     removed  0 (0.0 %)
@@ -597,7 +597,7 @@ fn options_for_texts_and_images_are_refused() {
     snapshot!(refused[0], @"
     exit 2
     --- stderr
-    error: --option does not apply to fingerprints, which take --distance, --bits; if these are not fingerprints, set --kind
+    error: --option does not apply to fingerprints, which take --distance, --bits; if the input is not fingerprints, set --kind
     ");
     snapshot!(folder.session([
         "dedup in --level copy",
@@ -610,12 +610,12 @@ fn options_for_texts_and_images_are_refused() {
     $ lookalike dedup in --level copy
     exit 2
     --- stderr
-    error: --level does not apply to fingerprints, which take --distance, --bits; if these are not fingerprints, set --kind
+    error: --level does not apply to fingerprints, which take --distance, --bits; if the input is not fingerprints, set --kind
 
     $ lookalike dedup --kind hash in --delete
     exit 2
     --- stderr
-    error: --delete acts on files, and in holds rows; -o KEPT writes what is kept
+    error: --delete acts on files, but in holds rows; use -o KEPT to write what is kept
 
     $ lookalike dedup in --distance 65
     exit 2
@@ -625,17 +625,17 @@ fn options_for_texts_and_images_are_refused() {
     $ lookalike dedup --kind hash in -o out.npy
     exit 2
     --- stderr
-    error: out.npy: kept data has the format of its input, lines of fingerprints; use .txt
+    error: out.npy: kept items are written in the format of the input, lines of fingerprints; use the extension .txt
 
     $ lookalike dedup --kind hash in.npy -o out.txt
     exit 2
     --- stderr
-    error: out.txt: kept data has the format of its input, a NumPy array; use .npy
+    error: out.txt: kept items are written in the format of the input, a NumPy array; use the extension .npy
 
     $ lookalike dedup --kind hash in -o out.xz
     exit 2
     --- stderr
-    error: out.xz: .xz is read, but not written; use .gz or .zst
+    error: out.xz: cannot write .xz files; use .gz or .zst
     ");
     assert_eq!(folder.names(), ["in", "in.npy"]);
 }
@@ -662,6 +662,6 @@ fn pipes_are_read_once_and_kept_for_the_second_reading() {
     snapshot!(twice[0], @"
     exit 2
     --- stderr
-    error: pipe: a pipe can be read once only; give it once
+    error: pipe: a pipe can be read only once; give it once
     ");
 }

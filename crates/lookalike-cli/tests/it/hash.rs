@@ -14,9 +14,9 @@ fn lines_get_fingerprints_by_number_and_empty_texts_none() {
     {"id":5,"fingerprint":"0xb52cd90dd0f7933e"}
     --- stderr
     reading lines of a.txt
-    skipped a.txt:3: no features in it, so it has no fingerprint
-    skipped a.txt:4: no features in it, so it has no fingerprint
-    3 items (2 skipped: 2 no features); simhash64: words:3, tf, mix, 64 bits, version 1; alike within 3 bits: use pairs --distance 3; [TIME]
+    skipped a.txt:3: no features, so it has no fingerprint
+    skipped a.txt:4: no features, so it has no fingerprint
+    3 items (2 skipped: 2 no features); simhash64: words:3, tf, mix, 64 bits, version 1; alike within 3 bits: search with pairs --distance 3; [TIME]
     "#);
 }
 
@@ -100,8 +100,8 @@ fn fingerprints_of_two_widths_are_not_compared() {
     $ lookalike pairs both.jsonl
     exit 0
     --- stderr
-    reading fingerprints of 128 bits
-    skipped both.jsonl:2: a fingerprint of 64 bits among such of 128; search each width by itself
+    reading 128-bit fingerprints
+    skipped both.jsonl:2: has 64 bits, but the other fingerprints have 128; search each width separately
     skipped both.jsonl:3: no fingerprint; write {"id":...,"fingerprint":"0x..."}
     1 item (2 skipped: 1 not a number, 1 other width); 0 pairs with distance <= 3 of 128 bits; 0 groups of equal items; exact; [TIME]
     plan: [PLAN]
@@ -109,13 +109,13 @@ fn fingerprints_of_two_widths_are_not_compared() {
     $ lookalike pairs both.jsonl --strict
     exit 2
     --- stderr
-    reading fingerprints of 128 bits
-    error: both.jsonl:2: a fingerprint of 64 bits among such of 128; search each width by itself (--strict stops at the first; without it, it is skipped)
+    reading 128-bit fingerprints
+    error: both.jsonl:2: has 64 bits, but the other fingerprints have 128; search each width separately (--strict stops here; without it, this is skipped)
 
     $ lookalike pairs a.jsonl b.jsonl --strict --kind hash
     exit 2
     --- stderr
-    error: b.jsonl: holds fingerprints of 64 bits, but a.jsonl has 128; search each width by itself (--strict stops at the first; without it, it is skipped)
+    error: b.jsonl: has 64-bit fingerprints, but a.jsonl has 128 bits; search each width separately (--strict stops here; without it, this is skipped)
     "#);
 }
 
@@ -137,8 +137,8 @@ fn the_encoding_of_text_that_is_not_utf8_is_guessed_and_noted() {
     {"id":2,"fingerprint":"0x252210c06409110c1e4546e214c360bd"}
     --- stderr
     reading lines of a.txt
-    note: not UTF-8, and read by its looks: 1 text, 1 as windows-1252
-    2 items; words: words:1, log, mix, 128 bits, version 1; alike within 32 bits: use pairs --distance 32; [TIME]
+    note: 1 text not in UTF-8; detected encodings: windows-1252 (1)
+    2 items; words: words:1, log, mix, 128 bits, version 1; alike within 32 bits: search with pairs --distance 32; [TIME]
     "#);
 }
 
@@ -157,7 +157,7 @@ fn what_cannot_be_hashed_is_refused() {
     $ lookalike hash a.csv
     exit 2
     --- stderr
-    error: a.csv: no field text; name one with --field: a, b
+    error: a.csv: no field text; choose one with --field: a, b
 
     $ lookalike hash b.txt
     exit 2
@@ -172,12 +172,12 @@ fn what_cannot_be_hashed_is_refused() {
     $ lookalike hash - -
     exit 2
     --- stderr
-    error: -: standard input can be read once only; give - once
+    error: -: standard input can be read only once; give - once
 
     $ lookalike hash a.txt -o p.csv
     exit 2
     --- stderr
-    error: p.csv: fingerprints are written as JSON lines; use .jsonl
+    error: p.csv: fingerprints are written as JSON lines; use the extension .jsonl
 
     $ lookalike hash a.txt --hash md5-last8 --seed 1
     exit 2
@@ -207,15 +207,15 @@ fn rows_are_read_and_bad_ones_listed() {
     {"id":"a.jsonl:3","fingerprint":"0x3555050d84ac7429ea84a7d1a748b92c"}
     --- stderr
     reading JSON lines of a.jsonl
-    note: rows have no field text, so body is read; --field names another
-    skipped a.jsonl:2: is not a JSON object; write {"text":"..."} on one line
-    2 items (1 skipped: 1 broken); words: words:1, log, mix, 128 bits, version 1; alike within 32 bits: use pairs --distance 32; [TIME]
+    note: no field text; using the field body; choose another with --field
+    skipped a.jsonl:2: is not a JSON object; write one object per line, such as {"text":"..."}
+    2 items (1 skipped: 1 broken); words: words:1, log, mix, 128 bits, version 1; alike within 32 bits: search with pairs --distance 32; [TIME]
 
     $ lookalike hash a.jsonl --strict
     exit 2
     --- stderr
     reading JSON lines of a.jsonl
-    error: a.jsonl:2: is not a JSON object; write {"text":"..."} on one line (--strict stops at the first; without it, it is skipped)
+    error: a.jsonl:2: is not a JSON object; write one object per line, such as {"text":"..."} (--strict stops here; without it, this is skipped)
     "#);
 }
 
@@ -274,7 +274,7 @@ fn a_model_is_learned_once_and_used_by_name() {
     {"id":2,"fingerprint":"0x03802930106123031053988e00108c00"}
     --- stderr
     reading lines of b.txt
-    2 items; own: words:1, tfidf by 3 texts (model 788142505455927c), mix, 128 bits, version 1; alike within 32 bits: use pairs --distance 32; [TIME]
+    2 items; own: words:1, tfidf by 3 texts (model 788142505455927c), mix, 128 bits, version 1; alike within 32 bits: search with pairs --distance 32; [TIME]
 
     $ lookalike hash b.txt --weights tfidf
     exit 2
@@ -305,6 +305,6 @@ fn stop_words_are_taken_by_language_or_from_a_file() {
     snapshot!(folder.run("hash a.txt --stop-words eng"), @r#"
     exit 2
     --- stderr
-    error: --stop-words: no file eng, and: there are no stop words for "eng"; did you mean en?
+    error: --stop-words eng: not a file, and not a list of languages: there are no stop words for "eng"; did you mean en?
     "#);
 }

@@ -19,21 +19,21 @@ fn a_command_line_without_a_command_is_refused_with_help() {
     $ lookalike
     exit 2
     --- stderr
-    Finds near-duplicates: every pair within the radius it states, missing none
+    Find near-duplicates among texts, images and fingerprints
 
     Usage: lookalike <COMMAND>
 
     Commands:
-      dedup    Remove near-duplicate texts, images or fingerprints: of each group of alike ones, one is
-               kept
-      undo     Undo what dedup did to files: bring back what was moved or put in the trash, and make
-               files of links again
-      pairs    List all pairs of alike items: texts, images, or fingerprints that differ in few bits
-      compare  Tell whether two items are alike: exit code 0 if so, 1 if not
-      hash     Make fingerprints of texts or images: one JSON line {"id":...,"fingerprint":"0x..."} each
-      index    Remember items in a folder, and ask it what was seen before
-      recipes  List the recipes for fingerprints that come with lookalike
-      bench    Measure lookalike on made data
+      dedup    Remove near-duplicate texts, images or fingerprints: keep one item of each group
+      undo     Undo what dedup did to files: restore moved and trashed files, and turn links back into
+               files
+      pairs    List all matching pairs of texts, images or fingerprints
+      compare  Compare two items; exit code 0 means alike, 1 different
+      hash     Print fingerprints of texts or images, one JSON line {"id":...,"fingerprint":"0x..."}
+               each
+      index    Keep a durable, searchable collection of items in a folder
+      recipes  List the built-in recipes, or learn a corpus model
+      bench    Measure speed and memory on this machine
       help     Print this message or the help of the given subcommand(s)
 
     Options:
@@ -43,25 +43,25 @@ fn a_command_line_without_a_command_is_refused_with_help() {
     $ lookalike index
     exit 2
     --- stderr
-    Remember items in a folder, and ask it what was seen before
+    Keep a durable, searchable collection of items in a folder
 
     Usage: lookalike index <COMMAND>
 
     Commands:
-      create   Make a new, empty collection
-      add      Add items to a collection; it is made if it is not there
-      remove   Remove items from a collection, by their ids
-      search   Find what of a collection is near the items of INPUT, nearest first
-      groups   List groups of items that are near the first of them, as JSON lines
-      stats    Tell what is in a collection, and what it takes
-      verify   Compare every byte with its checksum, and the search tables with the records; also where
-               nothing can be written
-      compact  Merge the search tables, which makes searches faster after many changes, and give space
-               back
+      create   Create an empty collection
+      add      Add items to a collection; create it if it does not exist
+      remove   Remove items from a collection by id
+      search   Find stored items that match the items of INPUT, nearest first
+      groups   List groups of items that match the first of each group, as JSON lines
+      stats    Print what a collection holds, and how much space it takes
+      verify   Check every byte against its checksum, and the search tables against the records; also
+               works on read-only folders
+      compact  Merge the search tables, which speeds up searches after many changes, and free unused
+               space
       repair   Rebuild the search tables from the records
-      export   Write all items as JSON lines, which import, pairs and others read
-      import   Add the items of an export to a collection
-      backup   Copy a collection to a new folder, ready to be opened
+      export   Write all items as JSON lines, which import, pairs and other commands read
+      import   Add exported items to a collection
+      backup   Copy a collection to a new folder
       help     Print this message or the help of the given subcommand(s)
 
     Options:
@@ -70,13 +70,13 @@ fn a_command_line_without_a_command_is_refused_with_help() {
     $ lookalike bench
     exit 2
     --- stderr
-    Measure lookalike on made data
+    Measure speed and memory on this machine
 
     Usage: lookalike bench <COMMAND>
 
     Commands:
-      pairs   Make fingerprints, 1 % of them neighbours of another one, and find all pairs
-      images  Decode images and make their fingerprints, and tell how long each step takes on one core
+      pairs   Generate fingerprints, 1 % of them neighbours of another one, and find all pairs
+      images  Decode and fingerprint images, and print how long each step takes on one core
       help    Print this message or the help of the given subcommand(s)
 
     Options:

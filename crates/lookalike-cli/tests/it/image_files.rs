@@ -101,18 +101,18 @@ fn equal_images_are_linked_though_another_is_kept() {
     snapshot!(folder.run("dedup in --keep best --link --journal j"), @"
     exit 0
     --- stderr
-    reading images of 6 files
-    note: 1 file is no image, and left out
-    left in/a small.png: is alike in/copies/large.png, but not equal
-    left in/copies/large.jpg: is alike in/copies/large.png, but not equal
+    reading images in 6 files
+    note: ignored 1 file without image data
+    in/a small.png: is similar to in/copies/large.png, but not equal; not linked
+    in/copies/large.jpg: is similar to in/copies/large.png, but not equal; not linked
     items    5
     groups   1, the largest of 4 items
     removed  3 (60.0 %): 3 copy
     kept     2
     found    exact
     acted    1 file, 31.0 KiB, linked
-    left     2 files as they are
-    journal  lookalike undo [FOLDER]/j takes this back
+    left     2 files unchanged
+    journal  to undo: lookalike undo [FOLDER]/j
     time     [TIME]
     ");
     use std::os::unix::fs::MetadataExt;
@@ -122,16 +122,16 @@ fn equal_images_are_linked_though_another_is_kept() {
     snapshot!(folder.run("dedup in"), @"
     exit 0
     --- stderr
-    reading images of 5 files
-    note: left out of in: 1 hard link of files listed already
-    note: 1 file is no image, and left out
+    reading images in 5 files
+    note: ignored in in: 1 hard link to files already listed
+    note: ignored 1 file without image data
     items    4
     groups   1, the largest of 3 items
     removed  would remove 2 (50.0 %): 2 copy
     kept     2
     found    exact
     time     [TIME]
-    nothing was written: -o KEPT writes what is kept, --report FILE.html shows the groups
+    nothing written; use -o KEPT to write what is kept, --report FILE.html to see the groups
     ");
 }
 
@@ -187,16 +187,16 @@ fn a_cache_that_is_broken_or_cannot_be_written_stops_nothing() {
     snapshot!(folder.run("dedup in --cache in/notes.txt/c"), @"
     exit 0
     --- stderr
-    reading images of 6 files
-    note: no cache at in/notes.txt/c: File exists (os error 17)
-    note: 1 file is no image, and left out
+    reading images in 6 files
+    note: cannot use the cache in/notes.txt/c: File exists (os error 17)
+    note: ignored 1 file without image data
     items    5
     groups   1, the largest of 4 items
     removed  would remove 3 (60.0 %): 3 copy
     kept     2
     found    exact
     time     [TIME]
-    nothing was written: -o KEPT writes what is kept, --report FILE.html shows the groups
+    nothing written; use -o KEPT to write what is kept, --report FILE.html to see the groups
     ");
 }
 
@@ -211,7 +211,7 @@ fn the_report_shows_the_images_it_has_read() {
     assert!(page.contains("\"width\":480,\"height\":360,"));
     // Why one was kept: what it has, and what the best of the others has.
     assert!(page.contains("the most pixels, then bytes: 480 × 360, "));
-    assert!(page.contains(" against 480 × 360, "));
+    assert!(page.contains(", compared with 480 × 360, "));
 }
 
 #[test]
@@ -219,8 +219,8 @@ fn rules_for_texts_are_refused_for_images() {
     snapshot!(photos().run("dedup in --keep longest"), @"
     exit 2
     --- stderr
-    reading images of 6 files
-    error: --keep longest is for texts; use best or largest
+    reading images in 6 files
+    error: --keep longest is for texts; for images use best or largest
     ");
 }
 
@@ -247,8 +247,8 @@ fn a_collection_finds_images_it_has_seen() {
     {"id":"old/a.png","status":"added","match":null,"reason":null}
     {"id":"old/b.png","status":"added","match":null,"reason":null}
     --- stderr
-    seen: a new collection of images (pdq: 256 bits, version 1, orientations), searched by distance <= 52 of 256 bits, in any orientation
-    reading images of 2 files
+    seen: created a collection of images (pdq: 256 bits, version 1, orientations), searched with distance <= 52 of 256 bits, in any orientation
+    reading images in 2 files
     2 items; 2 items added; 2 items in the collection; [TIME]
 
     $ lookalike index search seen new/larger.jpg
@@ -256,26 +256,26 @@ fn a_collection_finds_images_it_has_seen() {
     {"query":"new/larger.jpg","match":"old/a.png","distance":24,"similarity":null,"level":"copy"}
     --- stderr
     reading the image new/larger.jpg
-    1 item; 1 match with distance <= 52 of 256 bits, exact; 0 without any; [TIME]
+    1 item; 1 match with distance <= 52 of 256 bits, exact; 0 items without a match; [TIME]
 
     $ lookalike index search seen new/turned.png
     exit 0
     --- stderr
     reading the image new/turned.png
-    1 item; 0 matches with distance <= 52 of 256 bits, exact; 1 without any; [TIME]
+    1 item; 0 matches with distance <= 52 of 256 bits, exact; 1 item without a match; [TIME]
 
     $ lookalike index search seen new/turned.png --orientations
     exit 0
     {"query":"new/turned.png","match":"old/a.png","distance":0,"similarity":null,"level":"copy"}
     --- stderr
     reading the image new/turned.png
-    1 item; 1 match with distance <= 52 of 256 bits, in any orientation, exact; 0 without any; [TIME]
+    1 item; 1 match with distance <= 52 of 256 bits, in any orientation, exact; 0 items without a match; [TIME]
 
     $ lookalike dedup new --against seen --removed - -o kept
     exit 0
     {"id":"new/larger.jpg","keep":"old/a.png","distance":24,"similarity":null,"level":"copy"}
     --- stderr
-    reading images of 2 files
+    reading images in 2 files
     against the collection seen
     items    2
     groups   1, the largest of 2 items
@@ -287,7 +287,7 @@ fn a_collection_finds_images_it_has_seen() {
     $ lookalike dedup new --against seen --orientations --max-remove 1 -o upright
     exit 0
     --- stderr
-    reading images of 2 files
+    reading images in 2 files
     against the collection seen
     items    2
     groups   1, the largest of 3 items
@@ -371,8 +371,8 @@ fn a_collection_that_keeps_parts_finds_crops() {
     {"id":"old/3.png","status":"added","match":null,"reason":null}
     {"id":"old/4.png","status":"added","match":null,"reason":null}
     --- stderr
-    whole: a new collection of images (pdq: 256 bits, version 1, orientations), searched by distance <= 52 of 256 bits, in any orientation
-    reading images of 4 files
+    whole: created a collection of images (pdq: 256 bits, version 1, orientations), searched with distance <= 52 of 256 bits, in any orientation
+    reading images in 4 files
     4 items; 4 items added; 4 items in the collection; [TIME]
 
     $ lookalike index search whole crop.png --match partial
@@ -383,7 +383,7 @@ fn a_collection_that_keeps_parts_finds_crops() {
     $ lookalike index add whole old --match partial
     exit 2
     --- stderr
-    error: --match partial, but the collection was made without it; make a new one
+    error: --match partial: the collection was created without it; create a new one
     "#);
 
     done(folder.run("index add seen old --match partial"));
@@ -431,8 +431,8 @@ fn images_of_formats_that_are_not_read_are_named() {
     snapshot!(folder.run("dedup in"), @"
     exit 0
     --- stderr
-    reading images of 8 files
-    note: 1 file is no image, and left out
+    reading images in 8 files
+    note: ignored 1 file without image data
     skipped in/phone.heic: HEIC is not supported; convert it to JPEG, PNG or WebP
     skipped in/web.avif: AVIF is not supported; convert it to JPEG, PNG or WebP
     items    5 (2 skipped: 2 of a format that is not read)
@@ -441,6 +441,6 @@ fn images_of_formats_that_are_not_read_are_named() {
     kept     2
     found    exact
     time     [TIME]
-    nothing was written: -o KEPT writes what is kept, --report FILE.html shows the groups
+    nothing written; use -o KEPT to write what is kept, --report FILE.html to see the groups
     ");
 }

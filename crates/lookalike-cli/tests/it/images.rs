@@ -77,7 +77,7 @@ fn images_are_recognised_by_content_and_found_in_other_sizes() {
     exit 0
     {"a":"photos/a.bmp","b":"photos/b.jpg","distance":16,"similarity":null,"level":"copy"}
     --- stderr
-    reading images of 4 files
+    reading images in 4 files
     4 items; 1 pair with distance <= 52 of 256 bits; 0 groups of equal items; exact; [TIME]
     plan: [PLAN]
     "#);
@@ -91,7 +91,7 @@ fn mirrored_images_are_found_if_asked_for() {
     {"a":"photos/a.bmp","b":"photos/c.bmp","distance":0,"similarity":null,"level":"copy"}
     {"a":"photos/b.jpg","b":"photos/c.bmp","distance":16,"similarity":null,"level":"copy"}
     --- stderr
-    reading images of 4 files
+    reading images in 4 files
     4 items; 3 pairs with distance <= 52 of 256 bits, in any orientation; 0 groups of equal items; exact; [TIME]
     plan: [PLAN]
     "#);
@@ -128,7 +128,7 @@ fn what_rests_on_votes_is_never_called_exact() {
     {"a":"photos/a.bmp","b":"photos/c.bmp","distance":0,"similarity":null,"level":"copy"}
     {"a":"photos/b.jpg","b":"photos/c.bmp","distance":16,"similarity":null,"level":"copy"}
     --- stderr
-    reading images of 4 files
+    reading images in 4 files
     4 items; 3 pairs with distance <= 52 of 256 bits, in any orientation, or shared parts; 0 groups of equal items; estimated recall 100 % of what votes on parts accept ([PLAN]); [TIME]
     plan: [PLAN]
     "#);
@@ -173,21 +173,24 @@ fn two_images_are_compared_with_an_exit_code() {
     exit 0
     distance    16 of 256 bits
     level       copy
-    verdict     alike; alike means distance <= 52 of 256 bits
+    verdict     alike
+    criterion   distance <= 52 of 256 bits
     --- stderr
     comparing two images
 
     $ lookalike compare photos/a.bmp photos/d.bmp
     exit 1
     distance    128 of 256 bits
-    verdict     different; alike means distance <= 52 of 256 bits
+    verdict     different
+    criterion   distance <= 52 of 256 bits
     --- stderr
     comparing two images
 
     $ lookalike compare photos/a.bmp photos/c.bmp
     exit 1
     distance    124 of 256 bits
-    verdict     different; alike means distance <= 52 of 256 bits
+    verdict     different
+    criterion   distance <= 52 of 256 bits
     --- stderr
     comparing two images
 
@@ -234,8 +237,8 @@ fn what_is_no_image_is_skipped_with_the_reason() {
     exit 0
     {"a":"photos/a.bmp","b":"photos/b.jpg","distance":16,"similarity":null,"level":"copy"}
     --- stderr
-    reading images of 9 files
-    note: 1 file is no image, and left out
+    reading images in 9 files
+    note: ignored 1 file without image data
     skipped photos/bomb.png: 100000 x 100000 pixels, more than the 268435456 allowed
     skipped photos/cut.bmp: cut off: the BMP ends too early
     skipped photos/empty.jpg: empty: it has no bytes
@@ -245,8 +248,8 @@ fn what_is_no_image_is_skipped_with_the_reason() {
     $ lookalike pairs photos --strict
     exit 2
     --- stderr
-    reading images of 9 files
-    error: photos/bomb.png: 100000 x 100000 pixels, more than the 268435456 allowed (--strict stops at the first; without it, it is skipped)
+    reading images in 9 files
+    error: photos/bomb.png: 100000 x 100000 pixels, more than the 268435456 allowed (--strict stops here; without it, this is skipped)
 
     $ lookalike compare photos/a.bmp photos/page.jpg
     exit 2
@@ -268,7 +271,7 @@ fn options_of_texts_are_refused() {
     $ lookalike pairs photos --similarity 0.8
     exit 2
     --- stderr
-    error: --similarity does not apply to images, which take --recipe, --level, --distance; if these are not images, set --kind
+    error: --similarity does not apply to images, which take --recipe, --level, --distance; if the input is not images, set --kind
 
     $ lookalike pairs photos --recipe words
     exit 2
@@ -366,7 +369,8 @@ fn documents_that_share_their_first_page_are_no_copies() {
     exit 0
     distance    0 of 256 bits
     level       copy
-    verdict     alike; alike means distance <= 52 of 256 bits
+    verdict     alike
+    criterion   distance <= 52 of 256 bits
     --- stderr
     comparing two images
 
@@ -374,7 +378,8 @@ fn documents_that_share_their_first_page_are_no_copies() {
     exit 0
     distance    49 of 256 bits
     level       similar
-    verdict     alike; alike means distance <= 52 of 256 bits
+    verdict     alike
+    criterion   distance <= 52 of 256 bits
     --- stderr
     comparing two images
 
@@ -382,7 +387,8 @@ fn documents_that_share_their_first_page_are_no_copies() {
     exit 0
     distance    49 of 256 bits
     level       similar
-    verdict     alike; alike means distance <= 52 of 256 bits
+    verdict     alike
+    criterion   distance <= 52 of 256 bits
     --- stderr
     comparing two images
 
@@ -390,14 +396,15 @@ fn documents_that_share_their_first_page_are_no_copies() {
     exit 0
     distance    49 of 256 bits
     level       similar
-    verdict     alike; alike means distance <= 52 of 256 bits
+    verdict     alike
+    criterion   distance <= 52 of 256 bits
     --- stderr
     comparing two images
 
     $ lookalike dedup scans --level copy -o kept
     exit 0
     --- stderr
-    reading images of 5 files
+    reading images in 5 files
     items    5
     groups   1, the largest of 2 items
     removed  1 (20.0 %): 1 copy
@@ -426,8 +433,8 @@ fn images_that_do_not_fit_the_memory_limit_are_skipped_and_a_limit_for_none_is_r
     exit 0
     {"a":"photos/a.bmp","b":"photos/b.jpg","distance":16,"similarity":null,"level":"copy"}
     --- stderr
-    reading images of 5 files
-    skipped photos/large.bmp: takes 25M to decode, more than --memory 16M allows; use --memory 25M or more
+    reading images in 5 files
+    skipped photos/large.bmp: needs 25M to decode, more than --memory 16M; use --memory 25M or more
     4 items (1 skipped: 1 too large); 1 pair with distance <= 52 of 256 bits; 0 groups of equal items; exact; [TIME]
     plan: [PLAN]
 
@@ -435,14 +442,14 @@ fn images_that_do_not_fit_the_memory_limit_are_skipped_and_a_limit_for_none_is_r
     exit 0
     {"a":"photos/a.bmp","b":"photos/b.jpg","distance":16,"similarity":null,"level":"copy"}
     --- stderr
-    reading images of 5 files
+    reading images in 5 files
     5 items; 1 pair with distance <= 52 of 256 bits; 0 groups of equal items; exact; 1 image with too little to compare, compared by content; [TIME]
     plan: [PLAN]
 
     $ lookalike pairs photos --cache none --memory 1M
     exit 2
     --- stderr
-    error: --memory 1M is too little to decode images; the smallest that works is 16M
+    error: --memory 1M is too small to decode images; use at least 16M
     "#);
 }
 
@@ -457,7 +464,7 @@ fn a_truncated_image_never_replaces_an_intact_one() {
     snapshot!(folder.run("dedup scans --level copy -o kept"), @"
     exit 0
     --- stderr
-    reading images of 2 files
+    reading images in 2 files
     skipped scans/a.tif: cut off: the TIFF ends too early
     items    1 (1 skipped: 1 broken)
     groups   none

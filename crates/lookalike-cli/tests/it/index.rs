@@ -32,7 +32,7 @@ fn what_is_added_is_found_again() {
     {"id":"b","status":"added","match":null,"reason":null}
     {"id":"c","status":"added","match":null,"reason":null}
     --- stderr
-    seen: a new collection of texts (words: words:1, log, mix, 128 bits, version 1), searched by similarity >= 0.47 (words and word pairs)
+    seen: created a collection of texts (words: words:1, log, mix, 128 bits, version 1), searched with similarity >= 0.47 (words and word pairs)
     reading JSON lines of news.jsonl
     3 items; 3 items added; 3 items in the collection; [TIME]
 
@@ -41,7 +41,7 @@ fn what_is_added_is_found_again() {
     {"query":"d","match":"a","distance":0,"similarity":1.0,"level":"copy"}
     --- stderr
     reading JSON lines of later.jsonl
-    2 items; 1 match with similarity >= 0.47 (words and word pairs), exact; 1 without any; [TIME]
+    2 items; 1 match with similarity >= 0.47 (words and word pairs), exact; 1 item without a match; [TIME]
     "#);
     assert_eq!(folder.run("index search seen later.jsonl -o found.jsonl").stdout, "");
     assert_eq!(folder.read("found.jsonl"), folder.run("index search seen later.jsonl").stdout);
@@ -64,7 +64,7 @@ fn the_same_item_again_is_already_there_and_update_replaces_it() {
     {"id":"c","status":"present","match":null,"reason":null}
     --- stderr
     reading JSON lines of news.jsonl
-    3 items; 0 items added; 3 already there; 3 items in the collection; [TIME]
+    3 items; 0 items added; 3 items already stored; 3 items in the collection; [TIME]
 
     $ lookalike index add seen newer.jsonl --update
     exit 0
@@ -73,7 +73,7 @@ fn the_same_item_again_is_already_there_and_update_replaces_it() {
     {"id":"c","status":"present","match":null,"reason":null}
     --- stderr
     reading JSON lines of newer.jsonl
-    3 items; 0 items added; 1 replaced; 2 already there; 3 items in the collection; [TIME]
+    3 items; 0 items added; 1 item replaced; 2 items already stored; 3 items in the collection; [TIME]
 
     $ lookalike index add seen newer.jsonl --update
     exit 0
@@ -82,7 +82,7 @@ fn the_same_item_again_is_already_there_and_update_replaces_it() {
     {"id":"c","status":"present","match":null,"reason":null}
     --- stderr
     reading JSON lines of newer.jsonl
-    3 items; 0 items added; 0 replaced; 3 already there; 3 items in the collection; [TIME]
+    3 items; 0 items added; 0 items replaced; 3 items already stored; 3 items in the collection; [TIME]
     "#);
 }
 
@@ -96,7 +96,7 @@ fn an_id_that_is_taken_is_listed_the_rest_is_added_and_the_run_exits_2() {
     let ran = folder.run("index add seen other.jsonl --json");
     snapshot!(ran, @r#"
     exit 2
-    {"id":"a","status":"conflict","match":null,"reason":"this id is taken by an item of other content; --update replaces it"}
+    {"id":"a","status":"conflict","match":null,"reason":"another item has this id; use --update to replace it"}
     {"id":"d","status":"added","match":null,"reason":null}
     {"id":"e","status":"added","match":null,"reason":null}
     {"id":"a","status":"present","match":null,"reason":null}
@@ -104,8 +104,8 @@ fn an_id_that_is_taken_is_listed_the_rest_is_added_and_the_run_exits_2() {
     {"id":"c","status":"present","match":null,"reason":null}
     --- stderr
     reading JSON lines of other.jsonl
-    note: 1 item has an id that an earlier item has, the first "a"
-    skipped a: this id is taken by an item of other content; --update replaces it
+    note: 1 item has the same id as an earlier item; the first is "a"
+    skipped a: another item has this id; use --update to replace it
     {"items":5,"skipped":1,"skipped_by_reason":{"id taken":1},"added":2,"replaced":0,"present":3,"near":0,"conflict":1,"unfit":0,"collection":5,"seconds":"[seconds]","items_per_second":"[items_per_second]"}
     "#);
     assert_eq!(counts(&ran.stderr), ([2, 0, 3, 0, 1, 0], 6));
@@ -118,14 +118,14 @@ fn an_id_that_is_taken_is_listed_the_rest_is_added_and_the_run_exits_2() {
     snapshot!(folder.run_with("index import copy -", before + &after), @"
     exit 0
     --- stderr
-    8 items; 5 items added; 3 already there; 5 items in the collection; [TIME]
+    8 items; 5 items added; 3 items already stored; 5 items in the collection; [TIME]
     ");
     let taken = after.replace("\"id\":\"b\"", "\"id\":\"a\"");
     snapshot!(folder.run_with("index import copy -", taken), @"
     exit 2
     --- stderr
     skipped -: line 2: the id a is taken by an item of other content
-    5 items (1 skipped: 1 broken); 0 items added; 4 already there; 5 items in the collection; [TIME]
+    5 items (1 skipped: 1 broken); 0 items added; 4 items already stored; 5 items in the collection; [TIME]
     ");
 }
 
@@ -169,7 +169,7 @@ fn lines_of_another_day_are_added_though_they_have_the_same_numbers() {
     {"query":"3","match":"b3-1cee3394d88db5d269944ba29d53fbc2","distance":0,"similarity":1.0,"level":"copy","file":"mon.txt","line":2}
     --- stderr
     reading lines of tue.txt
-    3 items; 3 matches with similarity >= 0.47 (words and word pairs) and distance <= 0 of 128 bits, exact; 0 without any; [TIME]
+    3 items; 3 matches with similarity >= 0.47 (words and word pairs) and distance <= 0 of 128 bits, exact; 0 items without a match; [TIME]
 
     $ lookalike index export seen
     exit 0
@@ -205,7 +205,7 @@ fn an_id_that_is_too_long_costs_one_item() {
     let ran = folder.run("index add seen news.jsonl --json");
     assert_eq!((ran.exit, counts(&ran.stderr)), (0, ([3, 0, 0, 0, 0, 1], 4)), "{ran}");
     snapshot!(ran.stderr, @r#"
-    seen: a new collection of texts (words: words:1, log, mix, 128 bits, version 1), searched by similarity >= 0.47 (words and word pairs)
+    seen: created a collection of texts (words: words:1, log, mix, 128 bits, version 1), searched with similarity >= 0.47 (words and word pairs)
     reading JSON lines of news.jsonl
     skipped xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...: an id has at most 32767 bytes, this one 40000
     {"items":3,"skipped":1,"skipped_by_reason":{"unfit":1},"added":3,"replaced":0,"present":0,"near":0,"conflict":0,"unfit":1,"collection":3,"seconds":"[seconds]","items_per_second":"[items_per_second]"}
@@ -225,9 +225,9 @@ fn a_row_without_a_fingerprint_is_skipped() {
     $ lookalike pairs prints.jsonl --distance 64
     exit 0
     --- stderr
-    reading fingerprints of 64 bits
-    skipped prints.jsonl:2: its fingerprint is null: it has none
-    skipped prints.jsonl:3: its fingerprint is null: it has none
+    reading 64-bit fingerprints
+    skipped prints.jsonl:2: the fingerprint is null
+    skipped prints.jsonl:3: the fingerprint is null
     1 item (2 skipped: 2 no features); 0 pairs with distance <= 64 of 64 bits; 0 groups of equal items; exact; [TIME]
     plan: [PLAN]
 
@@ -235,19 +235,19 @@ fn a_row_without_a_fingerprint_is_skipped() {
     exit 0
     {"id":"a","status":"added","match":null,"reason":null}
     --- stderr
-    seen: a new collection of fingerprints (hash: 64 bits), searched by distance <= 3 of 64 bits
-    reading fingerprints of 64 bits
-    skipped prints.jsonl:2: its fingerprint is null: it has none
-    skipped prints.jsonl:3: its fingerprint is null: it has none
+    seen: created a collection of fingerprints (hash: 64 bits), searched with distance <= 3 of 64 bits
+    reading 64-bit fingerprints
+    skipped prints.jsonl:2: the fingerprint is null
+    skipped prints.jsonl:3: the fingerprint is null
     1 item (2 skipped: 2 no features); 1 item added; 1 item in the collection; [TIME]
     "#);
     snapshot!(folder.run_with("index add seen - --json", "seven\n"), @r#"
     exit 2
     --- stderr
-    reading fingerprints of 64 bits
-    skipped stdin:1: "seven" is not a number; write a fingerprint as decimal, 0x hex or 0b binary
+    reading 64-bit fingerprints
+    skipped stdin:1: "seven" is not a number; write a fingerprint as a decimal, 0x hex or 0b binary number
     {"items":0,"skipped":1,"skipped_by_reason":{"not a number":1},"added":0,"replaced":0,"present":0,"near":0,"conflict":0,"unfit":1,"collection":1,"seconds":"[seconds]","items_per_second":"[items_per_second]"}
-    error: nothing could be read: 1 record skipped; the first: stdin:1: "seven" is not a number; write a fingerprint as decimal, 0x hex or 0b binary
+    error: nothing could be read: 1 record skipped; first: stdin:1: "seven" is not a number; write a fingerprint as a decimal, 0x hex or 0b binary number
     "#);
 }
 
@@ -267,7 +267,7 @@ fn a_damaged_record_does_not_block_the_export_of_the_others() {
     exit 2
     --- stderr
     skipped item "second": its record, number 1, differs from its checksum
-    error: h: 1 record damaged and 0 missing; the other 2 are in the export. Restore a backup, or import the export into a new collection
+    error: h: 1 record damaged, 0 missing; exported the other 2. Restore a backup, or import the export into a new collection
     "#);
     let export = folder.read("all.jsonl");
     assert!(export.contains("first") && export.contains("third") && !export.contains("second"));
@@ -311,8 +311,8 @@ fn a_model_for_images_is_part_of_the_recipe() {
     {"id":"photos/10.png","status":"added","match":null,"reason":null}
     {"id":"photos/200.png","status":"added","match":null,"reason":null}
     --- stderr
-    seen: a new collection of images (hsv: 128 bits, by 2 images (model 330c5cf9340c049f), version 1, orientations), searched by distance <= 14 of 128 bits, in any orientation
-    reading images of 2 files
+    seen: created a collection of images (hsv: 128 bits, by 2 images (model 330c5cf9340c049f), version 1, orientations), searched with distance <= 14 of 128 bits, in any orientation
+    reading images in 2 files
     2 items; 2 items added; 2 items in the collection; [TIME]
 
     $ lookalike index add seen photos --kind image --recipe hsv --model model
@@ -320,16 +320,16 @@ fn a_model_for_images_is_part_of_the_recipe() {
     {"id":"photos/10.png","status":"present","match":null,"reason":null}
     {"id":"photos/200.png","status":"present","match":null,"reason":null}
     --- stderr
-    reading images of 2 files
-    2 items; 0 items added; 2 already there; 2 items in the collection; [TIME]
+    reading images in 2 files
+    2 items; 0 items added; 2 items already stored; 2 items in the collection; [TIME]
 
     $ lookalike index search seen photos --distance 0
     exit 0
     {"query":"photos/10.png","match":"photos/10.png","distance":0,"similarity":null,"level":"copy"}
     {"query":"photos/200.png","match":"photos/200.png","distance":0,"similarity":null,"level":"copy"}
     --- stderr
-    reading images of 2 files
-    2 items; 2 matches with distance <= 0 of 128 bits, exact; 0 without any; [TIME]
+    reading images in 2 files
+    2 items; 2 matches with distance <= 0 of 128 bits, exact; 0 items without a match; [TIME]
 
     $ lookalike index add seen photos --kind image --recipe hsv
     exit 2
@@ -339,12 +339,12 @@ fn a_model_for_images_is_part_of_the_recipe() {
     $ lookalike index add seen photos --kind image --recipe hsv --model other
     exit 2
     --- stderr
-    error: the collection holds "hsv: 128 bits, by 2 images (model 330c5cf9340c049f), version 1, orientations", these are "hsv: 128 bits, by 1 images (model 0642025b6e1b3f63), version 1, orientations"; they cannot be compared
+    error: the collection holds "hsv: 128 bits, by 2 images (model 330c5cf9340c049f), version 1, orientations", these are "hsv: 128 bits, by 1 image (model 0642025b6e1b3f63), version 1, orientations"; they cannot be compared
 
     $ lookalike index create prints --kind hash --model model
     exit 2
     --- stderr
-    error: --model does not apply to fingerprints, which take --distance, --bits; if these are not fingerprints, set --kind
+    error: --model does not apply to fingerprints, which take --distance, --bits; if the input is not fingerprints, set --kind
     "#);
     fs::remove_file(folder.path("model")).unwrap();
     assert_eq!(folder.run("index search seen photos --distance 0").stdout.lines().count(), 2);
@@ -397,7 +397,7 @@ fn a_full_disk_says_how_much_was_added() {
     let there = stats["items"].as_u64().unwrap();
     assert!(there >= 1 << 16, "{there}");
     let grouped = |count: u64| format!("{},{:03}", count / 1000, count % 1000);
-    snapshot!(ran.stderr.replace(&grouped(there), "[ADDED]"), @"error: stopped: [ADDED] items added, 16,384 read but not stored, and nothing after them; add the same input again to go on: disk/seen/items.redb: writing: I/O error: No space left on device (os error 28)");
+    snapshot!(ran.stderr.replace(&grouped(there), "[ADDED]"), @"error: stopped: [ADDED] items added, 16,384 read but not stored; add the same input again to continue: disk/seen/items.redb: writing: I/O error: No space left on device (os error 28)");
 }
 
 #[cfg(target_os = "linux")]
@@ -412,8 +412,8 @@ fn on_read_only_media_a_collection_is_verified_without_writing() {
     {"id":"one","fingerprint":"0x00000000000000ff","sequence":0,"inserted":"[inserted]","payload":null,"kind":"hash","recipe":"hash: 64 bits","bits":64}
     {"id":"two","fingerprint":"0x00000000000000f0","sequence":1,"inserted":"[inserted]","payload":null}
     --- stderr
-    note: disk/h/lock: locking: Read-only file system (os error 30); verified without writing
-    disk/h: 2 items, all as written (unused space in items.redb is checked only where it can be written)
+    note: disk/h/lock: locking: Read-only file system (os error 30); verifying read-only
+    disk/h: 2 items, all intact (unused space in items.redb is only checked if the folder is writable)
     "#);
 }
 
@@ -432,14 +432,12 @@ fn only_what_is_new_is_added_and_the_rest_listed_with_its_match() {
     {"id":"e","status":"added","match":null,"reason":null}
     --- stderr
     reading JSON lines of later.jsonl
-    2 items; 1 item added; 1 item near a stored one (similarity >= 0.6 (words and word pairs)), not added; 4 items in the collection; [TIME]
+    2 items; 1 item added; 1 item not added, with a stored match (similarity >= 0.6 (words and word pairs)); 4 items in the collection; [TIME]
 
     $ lookalike index add bare later.jsonl --skip-near --distance 34
     exit 2
     --- stderr
-    reading JSON lines of later.jsonl
-    0 items; 0 items added; 0 items near a stored one (distance <= 34 of 128 bits), not added; 3 items in the collection; [TIME]
-    error: stopped: 0 items added, 2 read but not stored, and nothing after them; add the same input again to go on: a search within 34 bits, but the index was made for at most 33; build it with a larger radius
+    error: a search within 34 bits, but the index was made for at most 33; build it with a larger radius
     "#);
 }
 
@@ -459,8 +457,8 @@ fn fingerprints_are_stored_as_they_are() {
     {"id":"two","status":"added","match":null,"reason":null}
     {"id":"0x0000000000003039","status":"added","match":null,"reason":null,"file":"h.txt","line":3}
     --- stderr
-    h: a new collection of fingerprints (hash: 64 bits), searched by distance <= 5 of 64 bits
-    reading fingerprints of 64 bits
+    h: created a collection of fingerprints (hash: 64 bits), searched with distance <= 5 of 64 bits
+    reading 64-bit fingerprints
     3 items; 3 items added; 3 items in the collection; [TIME]
 
     $ lookalike index search h --fingerprint 0xfe --distance 4
@@ -468,7 +466,7 @@ fn fingerprints_are_stored_as_they_are() {
     {"query":"0xfe","match":"one","distance":1,"similarity":null,"level":null}
     {"query":"0xfe","match":"two","distance":3,"similarity":null,"level":null}
     --- stderr
-    1 item; 2 matches with distance <= 4 of 64 bits, exact; 0 without any; [TIME]
+    1 item; 2 matches with distance <= 4 of 64 bits, exact; 0 items without a match; [TIME]
 
     $ lookalike index search h --fingerprint 0xfe --limit 1 --quiet
     exit 0
@@ -477,14 +475,14 @@ fn fingerprints_are_stored_as_they_are() {
     $ lookalike index remove h one 0x0000000000003039 nobody
     exit 0
     --- stderr
-    skipped nobody: no such item
+    skipped nobody: no item has this id
     3 items (1 skipped: 1 not there); 2 items removed; 1 item in the collection; [TIME]
 
     $ lookalike index search h --fingerprint 0xfe
     exit 0
     {"query":"0xfe","match":"two","distance":3,"similarity":null,"level":null}
     --- stderr
-    1 item; 1 match with distance <= 5 of 64 bits, exact; 0 without any; [TIME]
+    1 item; 1 match with distance <= 5 of 64 bits, exact; 0 items without a match; [TIME]
     "#);
 }
 
@@ -514,13 +512,13 @@ fn an_export_is_read_by_import_and_by_pairs() {
     $ lookalike index create other --kind hash --max-distance 4
     exit 0
     --- stderr
-    other: a new collection of fingerprints (hash: 64 bits), searched by distance <= 4 of 64 bits
+    other: created a collection of fingerprints (hash: 64 bits), searched with distance <= 4 of 64 bits
 
     $ lookalike index import other more.jsonl
     exit 0
     --- stderr
     skipped more.jsonl: line 3: there is no "fingerprint"
-    2 items (1 skipped: 1 broken); 2 items added; 0 already there; 2 items in the collection; [TIME]
+    2 items (1 skipped: 1 broken); 2 items added; 0 items already stored; 2 items in the collection; [TIME]
 
     $ lookalike index groups other
     exit 0
@@ -546,7 +544,7 @@ fn a_backup_is_a_collection_that_passes_verification() {
     $ lookalike index verify copy
     exit 0
     --- stderr
-    copy: 2 items, all as written
+    copy: 2 items, all intact
 
     $ lookalike index backup h copy
     exit 2
@@ -556,7 +554,7 @@ fn a_backup_is_a_collection_that_passes_verification() {
     $ lookalike index compact copy
     exit 0
     --- stderr
-    copy: 2 items in 1 run instead of 1, [SIZE] instead of [SIZE]
+    copy: 2 items in 1 run (was 1), 20.0 KiB (was 56.0 KiB)
     ");
     let ran = folder.run("index stats copy --json");
     let stats: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
@@ -580,13 +578,13 @@ fn a_damaged_collection_is_refused_and_a_damaged_table_rebuilt() {
     {"query":"0xff","match":"one","distance":0,"similarity":null,"level":null}
     --- stderr
     note: search tables rebuilt from the records: h/runs/000001.near: checksum of the fingerprints differs: the file is damaged; rebuild it from its source
-    1 item; 1 match with distance <= 3 of 64 bits, exact; 0 without any; [TIME]
+    1 item; 1 match with distance <= 3 of 64 bits, exact; 0 items without a match; [TIME]
 
     $ lookalike index compact h
     exit 0
     --- stderr
     note: search tables rebuilt from the records: h/runs/000001.near: checksum of the fingerprints differs: the file is damaged; rebuild it from its source
-    h: 2 items in 1 run instead of 1, [SIZE] instead of [SIZE]
+    h: 2 items in 1 run (was 1), 20.0 KiB (was 40.0 KiB)
     "#);
     assert_eq!(folder.run("index stats h").stderr, "");
 
@@ -596,7 +594,7 @@ fn a_damaged_collection_is_refused_and_a_damaged_table_rebuilt() {
     snapshot!(folder.run("index search h --fingerprint 0xff"), @"
     exit 2
     --- stderr
-    error: h/items.redb: File truncated below stored layout: file_len=[SIZE], layout_len=[SIZE]: the collection is damaged; restore it from a backup
+    error: h/items.redb: File truncated below stored layout: file_len=[SIZE], layout_len=[SIZE]: the collection is damaged; repair it, or restore a backup
     ");
 }
 
@@ -631,7 +629,7 @@ fn wrong_folders_recipes_and_widths_are_refused() {
     $ lookalike index add seen news.jsonl --max-distance 3
     exit 2
     --- stderr
-    error: --max-distance 3, but the collection was made for any; leave it out
+    error: --max-distance 3: the collection was created for any; omit --max-distance
 
     $ lookalike index create seen
     exit 2
@@ -646,14 +644,14 @@ fn wrong_folders_recipes_and_widths_are_refused() {
     $ lookalike index search seen --fingerprint zz
     exit 2
     --- stderr
-    error: --fingerprint: this collection compares the content of texts; search with --text or files
+    error: --fingerprint: this collection compares the content of texts; search with --text or name files
     "#);
     snapshot!(folder.run_with("index search seen - --lines", " \n"), @"
     exit 0
     --- stderr
     reading lines of stdin
-    skipped 1: nothing to compare in it, so it has no fingerprint
-    0 items (1 skipped: 1 no features); 0 matches with similarity >= 0.47 (words and word pairs), exact; 0 without any; [TIME]
+    skipped 1: nothing to compare, so it has no fingerprint
+    0 items (1 skipped: 1 no features); 0 matches with similarity >= 0.47 (words and word pairs), exact; 0 items without a match; [TIME]
     ");
 }
 

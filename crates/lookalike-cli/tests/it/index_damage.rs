@@ -161,7 +161,7 @@ fn tables_that_are_missing_are_caught_up_on_and_repaired() {
     assert_eq!(folder.run("index verify copy").exit, 2);
     succeeds(&folder.run("index repair copy"));
     let verified = folder.run("index verify copy");
-    assert_eq!((verified.exit, verified.stderr.as_str()), (0, "copy: 5 items, all as written\n"));
+    assert_eq!((verified.exit, verified.stderr.as_str()), (0, "copy: 5 items, all intact\n"));
     assert_eq!(answers(&folder, "copy"), whole);
 }
 
@@ -240,6 +240,6 @@ fn a_collection_that_was_never_finished_is_made_again() {
     }
     succeeds(&folder.run("index add seen h.txt"));
     let verified = folder.run("index verify seen");
-    assert_eq!((verified.exit, verified.stderr.as_str()), (0, "seen: 2 items, all as written\n"));
+    assert_eq!((verified.exit, verified.stderr.as_str()), (0, "seen: 2 items, all intact\n"));
     assert!(!folder.path("seen/items.redb.new").exists());
 }

@@ -159,7 +159,7 @@ fn messages_are_those_of_the_command_line() {
     assert!(refused(&["rows", "threads=-2"]).is::<ArgumentError>());
     assert_eq!(
         message(&refused(&["rows", "threads=-2"])),
-        "invalid value '-2' for '--threads <N>': write a number of threads, such as 4"
+        "invalid value '-2' for '--threads <N>': expected a number of threads, such as 4"
     );
     assert_eq!(message(&refused(&["no-such-file"])), "no-such-file: no such file; check the name");
 }

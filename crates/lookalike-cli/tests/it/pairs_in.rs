@@ -53,7 +53,7 @@ fn decimal_lines_give_numbered_pairs_and_a_summary() {
     {"a":2,"b":5,"distance":1,"similarity":null,"level":null}
     {"a":4,"b":5,"distance":3,"similarity":null,"level":null}
     --- stderr
-    reading fingerprints of 64 bits
+    reading 64-bit fingerprints
     5 items; 6 pairs with distance <= 3 of 64 bits; 1 group of equal items; exact; [TIME]
     plan: [PLAN]
     "#);
@@ -111,7 +111,7 @@ fn arrays_state_their_width() {
     let ran = Folder::with("a.npy", array).run("pairs a.npy");
     assert_eq!(ran.pairs(), PAIRS);
     snapshot!(ran.stderr, @"
-    reading fingerprints of 256 bits
+    reading 256-bit fingerprints
     5 items; 6 pairs with distance <= 3 of 256 bits; 1 group of equal items; exact; [TIME]
     plan: [PLAN]
     ");
@@ -204,7 +204,7 @@ fn a_quiet_run_prints_pairs_only() {
     exit 0
     {"a":1,"b":2,"distance":1,"similarity":null,"level":null}
     --- stderr
-    reading fingerprints of 64 bits
+    reading 64-bit fingerprints
     2 items; 1 pair with distance <= 3 of 64 bits; 0 groups of equal items; exact; [TIME]
     plan: [PLAN]
 

@@ -25,7 +25,7 @@ fn equal_first_pairs_each_item_with_the_first_of_its_equals() {
     {"a":1,"b":5,"distance":0,"similarity":null,"level":null}
     {"a":2,"b":4,"distance":0,"similarity":null,"level":null}
     --- stderr
-    reading fingerprints of 64 bits
+    reading 64-bit fingerprints
     5 items; 4 pairs with distance <= 3 of 64 bits; 2 groups of equal items; exact; [TIME]
     plan: [PLAN]
     "#);
@@ -114,37 +114,37 @@ fn formats_that_cannot_be_written_are_refused_before_the_input_is_read() {
     $ lookalike pairs a --kind hash -o p.txt
     exit 2
     --- stderr
-    error: p.txt: the ending decides the format; use .jsonl, .csv, .tsv (each also .gz or .zst) or .parquet
+    error: p.txt: the extension decides the format; use .jsonl, .csv, .tsv (each also .gz or .zst) or .parquet
 
     $ lookalike pairs a --kind hash -o pairs
     exit 2
     --- stderr
-    error: pairs: the ending decides the format; use .jsonl, .csv, .tsv (each also .gz or .zst) or .parquet
+    error: pairs: the extension decides the format; use .jsonl, .csv, .tsv (each also .gz or .zst) or .parquet
 
     $ lookalike pairs a --kind hash -o p.gz
     exit 2
     --- stderr
-    error: p.gz: the ending decides the format; use .jsonl, .csv, .tsv (each also .gz or .zst) or .parquet
+    error: p.gz: the extension decides the format; use .jsonl, .csv, .tsv (each also .gz or .zst) or .parquet
 
     $ lookalike pairs a --kind hash -o p.txt.zst
     exit 2
     --- stderr
-    error: p.txt.zst: the ending decides the format; use .jsonl, .csv, .tsv (each also .gz or .zst) or .parquet
+    error: p.txt.zst: the extension decides the format; use .jsonl, .csv, .tsv (each also .gz or .zst) or .parquet
 
     $ lookalike pairs a --kind hash -o p.csv.xz
     exit 2
     --- stderr
-    error: p.csv.xz: .xz is read, but not written; use .gz or .zst
+    error: p.csv.xz: cannot write .xz files; use .gz or .zst
 
     $ lookalike pairs a --kind hash -o p.parquet.gz
     exit 2
     --- stderr
-    error: p.parquet.gz: Parquet is packed already; use .parquet
+    error: p.parquet.gz: Parquet is already compressed; use the extension .parquet
 
     $ lookalike pairs a --kind hash -o none/p.csv
     exit 2
     --- stderr
-    error: none/p.csv: there is no folder none; make it first
+    error: none/p.csv: the folder none does not exist; create it first
     ");
     assert_eq!(folder.names(), ["a"]);
 }
@@ -242,7 +242,7 @@ fn a_plan_is_printed_without_searching_for_pairs() {
     distance  3
     plan      [PLAN]
     --- stderr
-    reading fingerprints of 64 bits
+    reading 64-bit fingerprints
     ");
 }
 

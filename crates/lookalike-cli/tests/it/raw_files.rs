@@ -177,7 +177,7 @@ fn a_raw_file_is_kept_before_what_was_made_of_it() {
     exit 0
     {"a":"in/a/export.jpg","b":"in/b/P1.NEF","distance":2,"similarity":null,"level":"copy"}
     --- stderr
-    reading images of 2 files
+    reading images in 2 files
     2 items; 1 pair with distance <= 52 of 256 bits; 0 groups of equal items; exact; [TIME]
     plan: [PLAN]
     "#);
@@ -196,12 +196,12 @@ fn a_raw_file_is_never_removed_for_another_format_whatever_the_rule() {
     snapshot!(folder.run("dedup in --keep first --delete"), @"
     exit 0
     --- stderr
-    reading images of 2 files
+    reading images in 2 files
     items    2
     groups   none
     removed  0 (0.0 %)
     kept     2
-    raw      1 RAW file, though alike a kept image that is not RAW stay
+    raw      1 RAW file stays despite a kept match in another format
     found    exact
     acted    0 files, 0 B, deleted
     time     [TIME]
@@ -239,22 +239,22 @@ fn a_raw_file_and_the_jpeg_beside_it_are_listed_but_never_grouped() {
     {"a":"in/P1.nef","b":"in/small.jpg","distance":2,"similarity":null,"level":"copy"}
     {"a":"in/copies/P1 copy.JPG","b":"in/small.jpg","distance":2,"similarity":null,"level":"copy"}
     --- stderr
-    reading images of 4 files
+    reading images in 4 files
     4 items; 6 pairs with distance <= 52 of 256 bits; 1 group of equal items; exact; [TIME]
     plan: [PLAN]
 
     $ lookalike dedup in
     exit 0
     --- stderr
-    reading images of 4 files
+    reading images in 4 files
     items    4
     groups   2, the largest of 2 items
     removed  would remove 2 (50.0 %): 2 copy
     kept     2
-    raw      1 RAW file and the image of the same name beside it stay
+    raw      1 RAW file stays beside the image of the same name
     found    exact
     time     [TIME]
-    nothing was written: -o KEPT writes what is kept, --report FILE.html shows the groups
+    nothing written; use -o KEPT to write what is kept, --report FILE.html to see the groups
     "#);
     let stays = |gone: &[String]| gone.iter().all(|line| !line.starts_with("P1."));
     for options in ["", "--keep first", "--keep last", "--group connected", "--keep path:small.jpg"]
@@ -279,7 +279,7 @@ fn a_raw_file_without_a_usable_preview_is_skipped_and_named() {
     snapshot!(folder.run("pairs in"), @"
     exit 0
     --- stderr
-    reading images of 3 files
+    reading images in 3 files
     skipped in/bare.nef: NEF without a preview large enough to compare; convert it to DNG with a preview
     skipped in/cut.nef: cut off: the NEF ends too early
     1 item (2 skipped: 2 broken); 0 pairs with distance <= 52 of 256 bits; 0 groups of equal items; exact; [TIME]
@@ -385,8 +385,8 @@ fn sidecars_follow_their_image_and_come_back_with_it() {
     snapshot!(folder.run("dedup in --max-remove 1 --delete"), @"
     exit 0
     --- stderr
-    reading images of 8 files
-    note: 5 files are no images, and left out
+    reading images in 8 files
+    note: ignored 5 files without image data
     items    3
     groups   1, the largest of 3 items
     removed  2 (66.7 %): 2 copy

@@ -47,7 +47,7 @@ const FILTERS: [(&str, &str); 21] = [
     (r"\S+/lookalike ", "lookalike "),
     (r"\(process \d+", "(process [PID]"),
     (r"\b\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?", "[DATE]"),
-    (r"can run: [\w-]+(, [\w-]+)*", "can run: [KERNELS]"),
+    (r"machine supports [\w-]+(, [\w-]+)*", "machine supports [KERNELS]"),
     (r"\[possible values: portable[^\]]*\]", "[possible values: [KERNELS]]"),
     (r"lookalike \d+\.\d+\.\d+", "lookalike [VERSION]"),
 ];

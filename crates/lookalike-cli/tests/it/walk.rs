@@ -58,18 +58,18 @@ fn everything_odd_in_a_folder_is_reported_and_the_run_goes_on() {
     snapshot!(ran, @r"
     exit 0
     --- stderr
-    reading texts, one a file of 3 files
-    note: left out of in: 1 hidden, 3 symbolic links, 2 special files, 1 hard link of files listed already
+    reading 3 text files
+    note: ignored in in: 1 hidden, 3 symbolic links, 2 special files, 1 hard link to files already listed
     skipped in/closed: cannot be opened: Permission denied (os error 13)
     skipped in/secret.txt: cannot be opened: Permission denied (os error 13)
-    skipped in/\xff\u{1b}[2J\n.bin: is not text: it has zero bytes; lookalike reads text and HTML files, .jsonl .ndjson .csv .tsv .parquet .warc, plain lines (--lines), each also packed with gzip, zstd, bzip2 or xz
+    skipped in/\xff\u{1b}[2J\n.bin: is not text: it contains zero bytes; lookalike reads text and HTML files, .jsonl .ndjson .csv .tsv .parquet .warc, plain lines (--lines), each also compressed with gzip, zstd, bzip2 or xz
     items    1 (3 skipped: 1 not text, 2 unreadable input)
     groups   none
     removed  would remove 0 (0.0 %)
     kept     1
     found    exact
     time     [TIME]
-    nothing was written: -o KEPT writes what is kept, --report FILE.html shows the groups
+    nothing written; use -o KEPT to write what is kept, --report FILE.html to see the groups
     ");
 }
 
@@ -78,18 +78,18 @@ fn links_are_followed_on_demand_and_lead_to_no_file_twice() {
     snapshot!(odd().run("dedup in --follow-links"), @r"
     exit 0
     --- stderr
-    reading texts, one a file of 4 files
-    note: left out of in: 1 hidden, 2 special files, 2 hard links of files listed already
+    reading 4 text files
+    note: ignored in in: 1 hidden, 2 special files, 2 hard links to files already listed
     skipped in/circle: is a link that leads back to in
     skipped in/void: cannot be opened: No such file or directory (os error 2)
-    skipped in/\xff\u{1b}[2J\n.bin: is not text: it has zero bytes; lookalike reads text and HTML files, .jsonl .ndjson .csv .tsv .parquet .warc, plain lines (--lines), each also packed with gzip, zstd, bzip2 or xz
+    skipped in/\xff\u{1b}[2J\n.bin: is not text: it contains zero bytes; lookalike reads text and HTML files, .jsonl .ndjson .csv .tsv .parquet .warc, plain lines (--lines), each also compressed with gzip, zstd, bzip2 or xz
     items    3 (3 skipped: 1 not text, 2 unreadable input)
     groups   none
     removed  would remove 0 (0.0 %)
     kept     3
     found    exact; 1 text with too little to compare, compared by content
     time     [TIME]
-    nothing was written: -o KEPT writes what is kept, --report FILE.html shows the groups
+    nothing written; use -o KEPT to write what is kept, --report FILE.html to see the groups
     ");
 }
 
@@ -98,6 +98,6 @@ fn a_folder_that_cannot_be_read_stops_a_strict_run() {
     snapshot!(odd().run("dedup in --strict --follow-links"), @"
     exit 2
     --- stderr
-    error: in/circle: is a link that leads back to in (--strict stops at the first; without it, it is skipped)
+    error: in/circle: is a link that leads back to in (--strict stops here; without it, this is skipped)
     ");
 }

@@ -156,7 +156,7 @@ impl Measured {
             (
                 "pairs",
                 format!(
-                    "{} and {} of equal items",
+                    "{}, and {} of equal items",
                     grouped(self.pairs),
                     counted(self.groups, "group")
                 ),

@@ -286,7 +286,7 @@ impl Rows {
             self.options.field.as_ref().filter(|_| ids.len() == 0 && without_field > 0)
         {
             bail!(
-                "--field {field}: none of {} has a field with this name; first: {}",
+                "--field {field}: no field of this name in {}; first: {}",
                 counted(items.len(), "row"),
                 skipped.lines().next().unwrap_or_default().trim_start_matches("skipped ")
             );
@@ -319,7 +319,7 @@ impl Rows {
         let only_json = self.inputs.iter().all(|input| input.format == Format::Jsonl);
         ensure!(
             !only_json || ids.len() == 0 || ids.are_some_given(),
-            "--id {id}: none of {} has a field with this name",
+            "--id {id}: no field of this name in {}",
             counted(ids.len(), "row")
         );
         Ok(())
