@@ -896,6 +896,9 @@ pub enum Format {
     Lines,
     /// One text a file
     Text,
+    /// A NumPy array of vectors, recognised by its content
+    #[value(skip)]
+    Npy,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -81,11 +81,16 @@ pub fn input_options(reads: Reads, rows: &RowArgs, cache: &CacheArgs, work: &Wor
     // Only files are cached: nothing is created for others.
     let cache = match reads {
         Reads::Files => open_cache(cache, work),
-        Reads::Records | Reads::Prints => Cache::none(),
+        Reads::Records | Reads::Prints | Reads::Vectors => Cache::none(),
     };
     let (cache, budget) = (Arc::new(cache), Arc::new(Budget::new(memory)));
     InputOptions {
-        rows: RowOptions { temp: temp.clone(), memory, ..RowOptions::from(rows) },
+        rows: RowOptions {
+            temp: temp.clone(),
+            memory,
+            vectors: reads == Reads::Vectors,
+            ..RowOptions::from(rows)
+        },
         files: FileReading { follow_links: rows.follow_links, cache, memory: budget },
         prints: PrintOptions { temp, memory, ..PrintOptions::default() },
     }

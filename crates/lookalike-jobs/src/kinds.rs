@@ -114,6 +114,15 @@ impl Chosen {
         Ok(self)
     }
 
+    /// The same for vectors of as many dimensions as the inputs have, if they are such.
+    pub fn of_dimensions(mut self, dimensions: Option<u32>) -> Result<Self> {
+        if dimensions.is_some() {
+            self.settings.dimensions = dimensions;
+            self.kind = Arc::from((self.registration.open)(&self.settings).map_err(usage)?);
+        }
+        Ok(self)
+    }
+
     /// When items are alike, for this purpose.
     pub fn criteria(&self, purpose: Purpose) -> Result<Criteria> {
         let mut by = self.kind.criteria(&self.asked, purpose).map_err(usage)?;
@@ -146,6 +155,7 @@ impl Choice<'_> {
             hash: *hash,
             seed: *seed,
             bits: *bits,
+            dimensions: None,
             measure: *measure,
             verify,
             orientations: self.images.orientations,

@@ -17,8 +17,9 @@ use crate::{
     kinds::{Choice, Chosen},
     report::{Output, counted, json_line, share_value},
     source::{
-        Bad, LineText, LineTexts, Reason, Refusal, Skipped, are_images, common_binary_width,
-        is_number, looks_like_path, parse_within, read_file, read_text,
+        Bad, LineText, LineTexts, Reason, Refusal, Skipped, are_images, are_vectors,
+        common_binary_width, is_number, looks_like_path, parse_within, read_file, read_text,
+        read_vector,
     },
 };
 
@@ -66,7 +67,7 @@ impl Comparison {
     fn digest(&self, item: &str, digester: &mut dyn Digester) -> Result<Digest, Refusal> {
         let input = match self.chosen.registration.reads {
             Reads::Prints => Input::Print(parse_within(item, self.chosen.kind.shape().width)?),
-            Reads::Records | Reads::Files => Input::Text(item),
+            Reads::Records | Reads::Files | Reads::Vectors => Input::Text(item),
         };
         let (digest, _) = digester
             .digest(input)
@@ -103,15 +104,17 @@ fn compare_two(
     if args.kind.as_deref() != Some("hash") && !are_some_there {
         [a, b].into_iter().try_for_each(check_there)?;
     }
-    let kind = args.kind.clone().unwrap_or_else(|| match are_images(&[a.into(), b.into()]) {
+    let paths = [a.into(), b.into()];
+    let kind = args.kind.clone().unwrap_or_else(|| match are_images(&paths) {
         true => "image".to_owned(),
+        false if are_vectors(&paths) => "vector".to_owned(),
         false => guess([a, b].into_iter()).to_owned(),
     });
     let comparison = Comparison::new(&kind, args, registry)?;
     let reads = comparison.chosen.registration.reads;
     let files = match reads {
         Reads::Files => true,
-        Reads::Records => are_files(a, b)?,
+        Reads::Records | Reads::Vectors => are_files(a, b)?,
         Reads::Prints => false,
     };
     if args.kind.is_none() {
@@ -145,6 +148,7 @@ impl Comparison {
             let path = Path::new(name);
             match self.chosen.registration.reads {
                 Reads::Files => Ok(read_file(path, &*self.chosen.kind).map_err(Bad::error)?.1),
+                Reads::Vectors if files => read_vector(path, &*self.chosen.kind),
                 Reads::Records if files => {
                     let text = read_text(path, args.html, args.markup).map_err(Bad::error)?;
                     self.digest(&text, &mut *digester).map_err(|(_, what)| anyhow!(what))

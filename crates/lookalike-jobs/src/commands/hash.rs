@@ -47,6 +47,7 @@ pub fn run(args: HashArgs, host: &Host, registry: &Registry) -> Result<ExitCode>
     let reads = chosen.registration.reads;
     let options = input_options(reads, &args.rows, &args.cache, &work);
     let mut inputs = Inputs::open(&args.inputs, reads, &options, &mut skipped)?;
+    let chosen = chosen.of_dimensions(inputs.dimensions())?;
     let mut output = Output::create(&args.output, console)?;
     console.note(&format!("reading {}", inputs.what()));
     let progress = console.progress();
@@ -64,6 +65,10 @@ pub fn run(args: HashArgs, host: &Host, registry: &Registry) -> Result<ExitCode>
         let what = format!("an {} without anything to see in it", chosen.kind.name());
         let what = match reads {
             Reads::Records => "no features in it, so it has no fingerprint".to_owned(),
+            Reads::Vectors => {
+                "kept as it is, so it has no fingerprint; --recipe hyperplanes makes bits"
+                    .to_owned()
+            }
             _ => what + ", so it has no fingerprint",
         };
         skipped.note(Bad::item(name, Reason::NoFeatures, what), 1);

@@ -47,7 +47,7 @@ pub fn run(args: PairsArgs, host: &Host, registry: &Registry) -> Result<ExitCode
     options.prints.kind = args.kind.clone();
     options.prints.bits = args.recipe.bits;
     let mut inputs = Inputs::open(&args.inputs, reads, &options, &mut skipped)?;
-    let chosen = chosen.of_width(inputs.width())?;
+    let chosen = chosen.of_width(inputs.width())?.of_dimensions(inputs.dimensions())?;
     let by = chosen.criteria(Purpose::List)?;
     let report = match args.plan {
         true => None,

@@ -81,7 +81,7 @@ impl Sources<'_> {
             self.console.note(&format!("against {others}"));
         }
         let progress = self.console.progress();
-        let is_limited = chosen.registration.reads == Reads::Records;
+        let is_limited = matches!(chosen.registration.reads, Reads::Records | Reads::Vectors);
         let mut digests = Digests::new(chosen.kind.shape(), resources);
         let mut count = 0;
         let how = |is_other| Reading {

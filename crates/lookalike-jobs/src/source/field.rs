@@ -7,6 +7,9 @@ use super::{Reason, Refusal, charset::Repair, hashes::shortened};
 /// Names of text fields that are taken if none is named, the likeliest first.
 const USUAL: [&str; 3] = ["text", "content", "body"];
 
+/// The same for vectors.
+const USUAL_VECTORS: [&str; 3] = ["embedding", "vector", "embeddings"];
+
 /// The field that is taken for an id if none is named.
 const USUAL_ID: &str = "id";
 
@@ -16,6 +19,7 @@ pub enum Content<'a> {
     Text(Cow<'a, str>),
     /// Features with their weights, as they were given.
     Features(Vec<(String, f64)>),
+    Vector(Vec<f64>),
 }
 
 /// What rows can be ordered by: numbers come before texts.
@@ -68,6 +72,8 @@ pub enum Value<'a> {
     Features(Vec<(String, f64)>),
     /// A list of texts alone, which may be features or pieces of one text.
     Texts(Vec<String>),
+    /// A list of numbers alone.
+    Numbers(Vec<f64>),
     Other(&'static str),
 }
 
@@ -77,6 +83,8 @@ pub struct Wanted {
     pub text: String,
     pub id: Option<String>,
     pub keys: Vec<String>,
+    /// Whether the field holds vectors.
+    pub vectors: bool,
 }
 
 /// The values of the wanted fields; `None` where there is no such field.
@@ -115,6 +123,7 @@ impl<'a> Found<'a> {
         let content = match self.content {
             Content::Text(text) => Content::Text(text.into_owned().into()),
             Content::Features(features) => Content::Features(features),
+            Content::Vector(numbers) => Content::Vector(numbers),
         };
         let id = match self.id {
             RowId::Given(id) => RowId::Given(id.into_owned().into()),
@@ -133,16 +142,20 @@ impl Wanted {
         id: Option<&str>,
         keys: &[String],
         columns: &[String],
+        vectors: bool,
     ) -> (Self, Option<String>) {
         let has = |name: &&str| columns.iter().any(|column| column == name);
-        let guessed = USUAL.into_iter().find(has).unwrap_or(USUAL[0]);
-        let note = (text.is_none() && guessed != USUAL[0]).then(|| {
-            format!("note: rows have no field text, so {guessed} is read; --field names another")
+        let names = if vectors { USUAL_VECTORS } else { USUAL };
+        let [usual, ..] = names;
+        let guessed = names.into_iter().find(has).unwrap_or(usual);
+        let note = (text.is_none() && guessed != usual).then(|| {
+            format!("note: rows have no field {usual}, so {guessed} is read; --field names another")
         });
         let wanted = Self {
             text: text.unwrap_or(guessed).to_owned(),
             id: Some(id.unwrap_or(USUAL_ID).to_owned()),
             keys: keys.to_vec(),
+            vectors,
         };
         (wanted, note)
     }
@@ -154,6 +167,18 @@ impl Wanted {
         columns: impl FnOnce() -> Vec<String>,
     ) -> Outcome<'a> {
         let content = match values.text {
+            Some(Value::Numbers(numbers)) if self.vectors => Content::Vector(numbers),
+            Some(Value::Numbers(_)) => {
+                let what = format!(
+                    "the field {} is a list of numbers; --kind vector compares vectors",
+                    self.text
+                );
+                return Err((Reason::WrongType, what));
+            }
+            Some(Value::Text(_)) if self.vectors => return Err(self.wrong("a text")),
+            Some(Value::Features(_) | Value::Texts(_)) if self.vectors => {
+                return Err(self.wrong("a list, but not of numbers"));
+            }
             Some(Value::Text(text)) => Content::Text(text),
             Some(Value::Features(features)) => Content::Features(features),
             Some(Value::Texts(texts)) if is_features(&self.text) => {
@@ -176,7 +201,10 @@ impl Wanted {
     }
 
     fn wrong(&self, what: &str) -> Refusal {
-        let how = "write a text, or a list of [feature, weight]";
+        let how = match self.vectors {
+            true => "write a list of numbers",
+            false => "write a text, or a list of [feature, weight]",
+        };
         (Reason::WrongType, format!("the field {} is {what}; {how}", self.text))
     }
 }
@@ -214,7 +242,11 @@ pub fn row_id(value: Value<'_>) -> RowId<'_> {
         Value::Unsigned(number) => RowId::Number(number),
         Value::Number(_, text) => RowId::Given(text.into()),
         Value::Numeral(digits) => RowId::Numeral(digits.into()),
-        Value::Null | Value::Features(_) | Value::Texts(_) | Value::Other(_) => RowId::Place,
+        Value::Null
+        | Value::Features(_)
+        | Value::Texts(_)
+        | Value::Numbers(_)
+        | Value::Other(_) => RowId::Place,
     }
 }
 
@@ -224,7 +256,11 @@ fn key(value: Value<'_>) -> Option<Key> {
         Value::Unsigned(number) => Some(Key::Number(number as f64)),
         Value::Number(number, _) => Some(Key::Number(number)),
         Value::Numeral(digits) => digits.parse().ok().map(Key::Number),
-        Value::Null | Value::Features(_) | Value::Texts(_) | Value::Other(_) => None,
+        Value::Null
+        | Value::Features(_)
+        | Value::Texts(_)
+        | Value::Numbers(_)
+        | Value::Other(_) => None,
     }
 }
 
@@ -236,7 +272,7 @@ mod tests {
     fn text_is_read_unless_another_field_is_named_or_must_be_guessed() {
         let choose = |said, columns: &[&str]| {
             let columns: Vec<_> = columns.iter().map(|&name| name.to_owned()).collect();
-            let (wanted, note) = Wanted::choose(said, None, &[], &columns);
+            let (wanted, note) = Wanted::choose(said, None, &[], &columns, false);
             (wanted.text, note.is_some())
         };
         assert_eq!(choose(None, &["body", "text"]), ("text".into(), false));

@@ -56,6 +56,7 @@ impl Format {
             Self::Parquet => "Parquet rows",
             Self::Warc => "WARC records",
             Self::Lines => "lines",
+            Self::Npy => "NumPy rows",
             Self::Text => "texts, one a file",
         }
     }
@@ -69,6 +70,7 @@ impl Format {
             Self::Parquet => ".parquet",
             Self::Warc => ".warc",
             Self::Lines | Self::Text => ".txt",
+            Self::Npy => ".npy",
         }
     }
 }

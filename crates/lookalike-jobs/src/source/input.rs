@@ -12,16 +12,16 @@ use arrow_schema::{Schema, SchemaRef};
 use encoding_rs::Encoding;
 
 use super::{
-    Bad, Reason,
+    Bad, Reason, arrays,
     bytes::name_of,
     charset, csv,
     field::{Content, Found, Outcome, Wanted},
-    html, jsonl,
+    html, jsonl, npy,
     origin::{Origin, Place},
     pack,
     parquet::{self, Content as TableContent, Table},
     reader,
-    records::{Split, SplitLines, without_end, without_mark},
+    records::{Blocks, Split, SplitLines, without_end, without_mark},
     rows::RowOptions,
     warc,
 };
@@ -48,6 +48,8 @@ pub struct Input {
     pub relative: PathBuf,
     /// Other names of the same file, found on the way.
     pub links: Vec<PathBuf>,
+    /// The number of dimensions of its vectors, if it has such.
+    pub dimensions: Option<u32>,
 }
 
 impl Input {
@@ -63,7 +65,7 @@ impl Input {
         let origin = Origin::file(path, options.memory);
         let format = match options.format.or_else(|| Format::of_name(path)) {
             Some(format) => format,
-            None => Format::of_content(&origin.start(&name)?, false),
+            None => format_of(&origin.start(&name)?, false, options),
         };
         let relative = path.file_name().map(PathBuf::from).unwrap_or_default();
         Self::new(name, origin, format, relative).with_layout(options)
@@ -76,7 +78,7 @@ impl Input {
             Origin::new(path, options.again, options.temp.as_deref(), options.memory)?,
         );
         let start = origin.start(&name)?;
-        let format = options.format.unwrap_or_else(|| Format::of_content(&start, true));
+        let format = options.format.unwrap_or_else(|| format_of(&start, true, options));
         let relative = path.file_name().filter(|_| name != "stdin").unwrap_or("stdin".as_ref());
         Self::new(name, origin, format, relative.into()).with_layout(options)
     }
@@ -123,6 +125,7 @@ impl Input {
             missing,
             relative,
             links,
+            dimensions: None,
         }
     }
 
@@ -131,11 +134,28 @@ impl Input {
         self.memory = options.memory;
         let choose = |columns: &[String]| {
             let (text, id) = (options.field.as_deref(), options.id.as_deref());
-            Wanted::choose(text, id, &options.keys, columns)
+            Wanted::choose(text, id, &options.keys, columns, options.vectors)
         };
         let bad = |name: &str, what: String| Bad::item(name, Reason::NoField, what);
         let (wanted, note) = match self.format {
+            Format::Text if options.vectors => {
+                let what = "is no array or table of vectors; lookalike reads .npy, .parquet, .jsonl \
+                            and .csv";
+                return Err(Bad::input(&self.name, what));
+            }
             Format::Text => return Ok((self, None)),
+            Format::Npy => {
+                let layout = arrays::Layout::of(&self.origin.start(&self.name)?)
+                    .map_err(|what| Bad::input(&self.name, what))?;
+                self.dimensions = layout.dimensions.try_into().ok();
+                self.copy = layout.seekable(&self.origin, &self.name, options.temp.as_deref())?;
+                let named = [Some(arrays::COLUMN.to_owned()), None];
+                let [text, id] = named;
+                let keys = options.keys.clone();
+                self.missing = options.missing(|_| false);
+                let text = text.unwrap_or_default();
+                (Wanted { text, id, keys, vectors: true }, None)
+            }
             Format::Lines => {
                 // What cannot be unpacked at all is told before any work is done.
                 self.encoding = charset::of_start(&self.origin.start(&self.name)?);
@@ -185,7 +205,56 @@ impl Input {
             }
         };
         self.wanted = Some(wanted);
+        if options.vectors && self.dimensions.is_none() {
+            self.dimensions = self.first_dimensions()?;
+        }
         Ok((self, note))
+    }
+
+    /// The number of dimensions of the first vector at the beginning of the input.
+    fn first_dimensions(&self) -> Result<Option<u32>, Bad> {
+        let Some(wanted) = &self.wanted else { return Ok(None) };
+        let of_found = |outcome: Outcome<'_>| match outcome {
+            Ok(Some(Found { content: Content::Vector(numbers), .. })) => {
+                u32::try_from(numbers.len()).ok()
+            }
+            _ => None,
+        };
+        if self.format != Format::Parquet {
+            let start = std::io::Cursor::new(self.origin.start(&self.name)?);
+            let mut blocks = Blocks::new(Box::new(start), self.split());
+            let Ok(Some(block)) = blocks.next() else { return Ok(None) };
+            let first = (0..block.records.len()).find_map(|number| {
+                let line = block.records[number].line;
+                if self.is_header(line) {
+                    return None;
+                }
+                of_found(self.parse(block.record(number), line))
+            });
+            return Ok(first);
+        }
+        let of_batch = |batch: &RecordBatch| {
+            let columns = parquet::Columns::of(batch, wanted);
+            (0..batch.num_rows()).find_map(|row| of_found(columns.row(row, wanted)))
+        };
+        if let Place::Rows(batches) = &self.origin.place {
+            return Ok(batches.iter().find_map(of_batch));
+        }
+        let table = self.table()?;
+        if let Some(size) = parquet::list_size(table.schema(), &wanted.text) {
+            return Ok(size.try_into().ok());
+        }
+        // What is damaged is told when it is read.
+        let first = (0..table.group_rows().len()).find_map(|group| {
+            let mut batches = table.batches(group, Some(wanted)).ok()?;
+            batches.find_map(|batch| of_batch(&batch.ok()?))
+        });
+        Ok(first)
+    }
+
+    /// The nameless copy of it, if it was made seekable.
+    pub fn copy(&self) -> Option<&File> {
+        self.copy.as_deref()
     }
 
     /// The columns of a table, which is unpacked for it if need be.
@@ -249,6 +318,14 @@ impl Input {
     }
 }
 
+/// The format of something that starts like this. Arrays are rows if vectors are wanted.
+fn format_of(start: &[u8], is_stdin: bool, options: &RowOptions) -> Format {
+    match options.vectors && npy::is_npy(start) {
+        true => Format::Npy,
+        false => Format::of_content(start, is_stdin),
+    }
+}
+
 /// The text of a whole file.
 pub fn parse_file(content: &[u8], is_page: bool) -> Found<'_> {
     let (text, repair) =
@@ -275,6 +352,6 @@ pub fn read_text(path: &Path, html: bool, markup: bool) -> Result<String, Bad> {
     match parse_file(&content, is_page).content {
         Content::Text(text) if is_page && !markup => Ok(html::main_text(&text)),
         Content::Text(text) => Ok(text.into_owned()),
-        Content::Features(_) => Ok(String::new()),
+        Content::Features(_) | Content::Vector(_) => Ok(String::new()),
     }
 }

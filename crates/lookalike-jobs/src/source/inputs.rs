@@ -179,7 +179,7 @@ impl Inputs {
         skipped: &mut Skipped,
     ) -> Result<Self> {
         Ok(match reads {
-            Reads::Records => {
+            Reads::Records | Reads::Vectors => {
                 Self::Records(Box::new(Rows::open(paths, options.rows.clone(), skipped)?))
             }
             Reads::Files => Self::Files(Box::new(Files::open(paths, &options.files, skipped)?)),
@@ -197,7 +197,7 @@ impl Inputs {
         options: &InputOptions,
     ) -> Result<Self> {
         match reads {
-            Reads::Records => {
+            Reads::Records | Reads::Vectors => {
                 let rows = Rows::in_memory(name, batches, options.rows.clone())?;
                 Ok(Self::Records(Box::new(rows)))
             }
@@ -210,6 +210,14 @@ impl Inputs {
     pub fn width(&self) -> Option<Width> {
         match self {
             Self::Prints(prints) => Some(prints.width),
+            _ => None,
+        }
+    }
+
+    /// The number of dimensions of the vectors, if that is what they hold.
+    pub fn dimensions(&self) -> Option<u32> {
+        match self {
+            Self::Records(rows) => rows.dimensions(),
             _ => None,
         }
     }
@@ -434,9 +442,5 @@ fn digest_row(
     digester: &mut Box<dyn lookalike::kind::Digester + '_>,
     row: &Row<'_>,
 ) -> Result<Digest, Unfit> {
-    let input = match &row.content {
-        Content::Text(text) => Input::Text(text),
-        Content::Features(features) => Input::Features(features),
-    };
-    digester.digest(input).map(|(digest, _)| digest)
+    row.digest_by(&mut **digester)
 }

@@ -3,6 +3,7 @@
 //! [`Fingerprints`] or [`Rows`] are all inputs of one command; [`Ids`] remembers what items are
 //! called, [`Skipped`] what could not be read. Nothing here knows what items are read for.
 
+mod arrays;
 mod budget;
 mod bytes;
 mod cache;
@@ -38,6 +39,7 @@ mod stamp;
 mod tests;
 mod warc;
 
+pub use arrays::{are_vectors, read_vector};
 pub use budget::Budget;
 pub use bytes::Bytes;
 pub use cache::Cache;

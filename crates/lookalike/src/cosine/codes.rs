@@ -92,7 +92,7 @@ impl Codes {
             (None, 0) => 0,
             (None, _) => at(0).dimensions(),
         };
-        let depth = depth.next_multiple_of(TOGETHER);
+        let depth = PanelCodes::depth_of(depth);
         let (mut codes, mut bounds) = (vec![0; len * depth], vec![Bound::default(); len]);
         let pieces = codes.par_chunks_mut((depth * AT_ONCE).max(1));
         pieces.zip(bounds.par_chunks_mut(AT_ONCE)).enumerate().for_each(
@@ -185,6 +185,24 @@ pub struct PanelCodes {
 impl PanelCodes {
     pub fn new(depth: usize) -> Self {
         Self { depth, len: 0, codes: Vec::new() }
+    }
+
+    /// The number of codes of vectors in all their dimensions.
+    pub fn depth_of(dimensions: usize) -> usize {
+        dimensions.next_multiple_of(TOGETHER)
+    }
+
+    /// The codes of a vector in all its dimensions.
+    pub fn code(vector: &Vector<'_>) -> (Vec<i8>, Bound) {
+        let mut coordinates = Vec::new();
+        write_coordinates(vector, None, Kernel::Portable, &mut coordinates);
+        let mut codes = vec![0; Self::depth_of(vector.dimensions())];
+        let bound = code(&coordinates, &mut codes);
+        (codes, bound)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
     }
 
     /// Adds the codes of a vector.

@@ -117,8 +117,6 @@ pub struct Filter {
     basis: Option<Basis>,
     dimensions: usize,
     least: u32,
-    /// The share of pairs that is expected to pass.
-    passing: f64,
 }
 
 /// Fewer vectors than this are compared in all dimensions: a basis would cost more than it saves.
@@ -151,7 +149,7 @@ impl Filter {
         kernel: Kernel,
     ) -> Self {
         let dimensions = if len == 0 { 0 } else { at(0).dimensions() };
-        let all = Self { basis: None, dimensions, least, passing: 0.0 };
+        let all = Self { basis: None, dimensions, least };
         let depths: Vec<usize> =
             DEPTHS.into_iter().filter(|&depth| depth * 4 <= dimensions * 3).collect();
         let Some(&deepest) = depths.last().filter(|_| len >= FEW) else { return all };
@@ -168,14 +166,13 @@ impl Filter {
         };
         let mut best = (cost(dimensions, 0.0), all);
         for depth in depths {
-            let filter =
-                Self { basis: Some(basis.first(depth, kernel)), dimensions, least, passing: 0.0 };
+            let filter = Self { basis: Some(basis.first(depth, kernel)), dimensions, least };
             let codes = filter.codes(tried.len(), &|number| tried[number], kernel);
             let passed = super::join::count_among(&codes, filter.threshold(), kernel);
             let passing = passed as f64 / among;
             let price = cost(depth, passing);
             if price < best.0 {
-                best = (price, Self { passing, ..filter });
+                best = (price, filter);
             }
         }
         best.1
@@ -183,7 +180,7 @@ impl Filter {
 
     /// For vectors in all their dimensions.
     pub fn whole(dimensions: usize, least: u32) -> Self {
-        Self { basis: None, dimensions, least, passing: 0.0 }
+        Self { basis: None, dimensions, least }
     }
 
     /// By this many coordinates.
@@ -191,7 +188,7 @@ impl Filter {
     pub fn of_depth(vectors: &[Vector<'_>], depth: usize, least: u32) -> Self {
         let basis = Basis::learn(vectors, depth, Kernel::Portable);
         let dimensions = vectors[0].dimensions();
-        Self { basis: Some(basis), dimensions, least, passing: 0.0 }
+        Self { basis: Some(basis), dimensions, least }
     }
 
     /// The codes of vectors.
@@ -216,11 +213,6 @@ impl Filter {
             Some(basis) => format!("cosine of {} of {dimensions} dimensions first", basis.depth()),
             None => format!("cosine of all {dimensions} dimensions"),
         }
-    }
-
-    /// The share of pairs that is expected to be verified.
-    pub fn passing(&self) -> f64 {
-        self.passing
     }
 }
 

@@ -37,8 +37,10 @@ mod vector;
 #[cfg(target_arch = "x86_64")]
 mod vnni;
 
-pub(crate) use codes::{Codes, PANEL, Panels};
+pub(crate) use codes::Codes;
+#[cfg(feature = "collection")]
+pub(crate) use codes::{Bound, PANEL, PanelBounds, PanelCodes, Panels, codes_at};
 pub(crate) use dot::dot;
-pub(crate) use filter::Filter;
+pub(crate) use filter::{Columns, Filter};
 pub(crate) use join::{among, between};
-pub(crate) use vector::{Flaw, MOST_DIMENSIONS, ONE, Vector, least};
+pub(crate) use vector::{Flaw, MOST_DIMENSIONS, ONE, Vector, least, shown};

@@ -85,13 +85,6 @@ impl<'a> Vector<'a> {
         (values.len() >= 2 && rest.is_empty() && norm > 0).then_some(Self { norm, values })
     }
 
-    /// Whether the squared length is that of the values, which are in their range.
-    pub fn is_sound(&self) -> bool {
-        let value = |bytes: &[u8; 2]| i64::from(i16::from_le_bytes(*bytes));
-        let norm: i64 = self.values.iter().map(|bytes| value(bytes) * value(bytes)).sum();
-        norm as u64 == self.norm && self.values.iter().all(|bytes| value(bytes) > -32_768)
-    }
-
     /// The number of values.
     pub fn dimensions(&self) -> usize {
         self.values.len()

@@ -141,7 +141,7 @@ impl DedupRun {
         let Given { rows, against, on_beat, make } = given;
         let is_given = rows.is_some();
         let mut both = reading.open(&chosen, rows, against, &mut skipped)?;
-        let chosen = chosen.of_width(both.own.width())?;
+        let chosen = chosen.of_width(both.own.width())?.of_dimensions(both.own.dimensions())?;
         let mut outputs =
             Outputs::open(&args, |output| both.own.open_kept(output, console), console)?;
         let no_files = [both.own.no_file(), both.others.as_ref().and_then(Others::no_file)];
@@ -453,8 +453,13 @@ impl Job<'_> {
     }
 }
 
-/// Fingerprints of other widths cannot be compared.
+/// Fingerprints of other widths cannot be compared, nor vectors of other dimensions.
 fn check_widths(path: &Path, own: &Inputs, others: &Inputs) -> Result<()> {
+    if let (Some(own), Some(other)) = (own.dimensions(), others.dimensions())
+        && own != other
+    {
+        bail!("--against {} has vectors of {other} dimensions, the input of {own}", path.display());
+    }
     if let (Some(own), Some(other)) = (own.width(), others.width())
         && own != other
     {

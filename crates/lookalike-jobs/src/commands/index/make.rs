@@ -48,6 +48,11 @@ impl Made {
             _ => None,
         };
         let chosen = chosen.of_width(width.flatten())?;
+        let dimensions = match (chosen.registration.reads, inputs) {
+            (Reads::Vectors, Some((paths, rows, work))) => dimensions_of(paths, rows, work)?,
+            _ => None,
+        };
+        let chosen = chosen.of_dimensions(dimensions)?;
         let widest = chosen.criteria(Purpose::Look)?;
         Ok(Self { chosen, widest })
     }
@@ -125,6 +130,18 @@ fn width_of(paths: &[PathBuf], rows: &RowArgs, work: &Work) -> Result<Option<loo
     );
     let options = options(Reads::Prints, rows, work);
     Ok(Inputs::open(paths, Reads::Prints, &options, &mut Skipped::unless(false))?.width())
+}
+
+/// The number of dimensions of the vectors in these files.
+fn dimensions_of(paths: &[PathBuf], rows: &RowArgs, work: &Work) -> Result<Option<u32>> {
+    ensure!(
+        paths.iter().all(|path| path.as_os_str() != "-"),
+        "a new collection needs the number of dimensions of its vectors, which is not read from \
+         standard input; name a file"
+    );
+    let options = options(Reads::Vectors, rows, work);
+    let inputs = Inputs::open(paths, Reads::Vectors, &options, &mut Skipped::unless(false))?;
+    Ok(inputs.dimensions())
 }
 
 /// How inputs of a collection are read.
