@@ -73,7 +73,7 @@ pub struct PairsArgs {
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
 
-    /// What the input holds: text, image or hash; guessed if left out
+    /// What the input holds: text, image, vector or hash; guessed if left out
     #[arg(long, value_name = "KIND")]
     pub kind: Option<String>,
 
@@ -84,6 +84,10 @@ pub struct PairsArgs {
     /// Print how the pairs would be found, and stop
     #[arg(long)]
     pub plan: bool,
+
+    /// Print how many pairs of vectors there are at several similarities, and how many would be removed
+    #[arg(long, conflicts_with_all = ["plan", "output", "level"])]
+    pub count: bool,
 
     #[command(flatten)]
     pub rows: RowArgs,
@@ -200,7 +204,7 @@ pub struct DedupArgs {
     #[arg(long, value_name = "PART", default_value = "0.9", value_parser = part)]
     pub max_remove: f64,
 
-    /// What the input holds: text, image or hash; guessed if left out
+    /// What the input holds: text, image, vector or hash; guessed if left out
     #[arg(long, value_name = "KIND")]
     pub kind: Option<String>,
 
@@ -445,7 +449,7 @@ pub struct CompareArgs {
     #[arg(long, conflicts_with_all = ["a", "b"])]
     pub stdin: bool,
 
-    /// What A and B are: text, image or hash; guessed if left out
+    /// What A and B are: text, image, vector or hash; guessed if left out
     #[arg(long, value_name = "KIND")]
     pub kind: Option<String>,
 
@@ -503,7 +507,7 @@ pub struct HashArgs {
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
 
-    /// What the input holds: text, image or hash; guessed if left out
+    /// What the input holds: text, image, vector or hash; guessed if left out
     #[arg(long, value_name = "KIND")]
     pub kind: Option<String>,
 

@@ -13,7 +13,7 @@ use rayon::ThreadPool;
 use crate::{
     args::{CacheArgs, RowArgs, WorkArgs},
     host::{Host, Places},
-    source::{Budget, Cache, FileReading, InputOptions, PrintOptions, RowOptions},
+    source::{Budget, Cache, FileReading, InputOptions, PrintOptions, RowOptions, Vectors},
 };
 
 /// Nobody.
@@ -88,7 +88,7 @@ pub fn input_options(reads: Reads, rows: &RowArgs, cache: &CacheArgs, work: &Wor
         rows: RowOptions {
             temp: temp.clone(),
             memory,
-            vectors: reads == Reads::Vectors,
+            vectors: (reads == Reads::Vectors).then(Vectors::default),
             ..RowOptions::from(rows)
         },
         files: FileReading { follow_links: rows.follow_links, cache, memory: budget },

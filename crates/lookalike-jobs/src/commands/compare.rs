@@ -167,12 +167,20 @@ impl Comparison {
                 format!("{distance} of {} bits", self.bits())
             });
         let line = |(name, value): (&str, String)| format!("{name:<12}{value}\n");
-        let similarity = closeness.similarity.map(|share| ("similarity", format!("{share:.4}")));
+        // Where only contents are kept, there are no bits to differ.
+        let has_distance = self.chosen.kind.shape().prints > 0;
+        let similarity = match closeness.similarity {
+            None if !has_distance => {
+                Some(("similarity", "none: they cannot be compared".to_owned()))
+            }
+            share => share.map(|share| ("similarity", format!("{share:.4}"))),
+        };
         let level = closeness.level.map(|level| ("level", level.name().to_owned()));
         let details = details.iter().map(|(name, value)| (*name, value.clone()));
         let rule = self.chosen.kind.words(&self.by);
         let verdict = ("verdict", format!("{}; alike means {rule}", verdict(compared)));
-        let lines = [("distance", distance)].into_iter().chain(similarity).chain(level);
+        let distance = has_distance.then_some(("distance", distance));
+        let lines = distance.into_iter().chain(similarity).chain(level);
         lines.chain(details).chain([verdict]).map(line).collect()
     }
 

@@ -9,18 +9,20 @@ use lookalike::{
     kind::{Purpose, Registry},
     pairs::Plan,
     search::{AlikePairs, Equals},
+    verify::Similarity,
 };
 use serde_json::json;
 
 use super::{
+    count,
     found::{figure, how_words, search_figures, silent},
     read::{ReadItems, Sources, left},
 };
 use crate::{
-    args::{OutputArgs, PairsArgs},
+    args::{OutputArgs, PairsArgs, VerifyArgs},
     config::{UNWATCHED, Work, input_options},
     host::{Console, Host},
-    kinds::{Choice, Chosen},
+    kinds::{Choice, Chosen, usage},
     report::{Figure, Output, PairWriter, Summary, TableFile, check_places, counted, json_line},
     source::{Ids, Inputs, Skipped, guess_kind},
 };
@@ -30,9 +32,13 @@ pub fn run(args: PairsArgs, host: &Host, registry: &Registry) -> Result<ExitCode
     let start = Instant::now();
     let name = args.kind.clone();
     let name = name.unwrap_or_else(|| guess_kind(&args.inputs, &args.rows, "hash").to_owned());
+    let verify = match args.count {
+        true => count::loosest(&args.verify, registry.named(&name).map_err(usage)?)?,
+        false => VerifyArgs { ..args.verify },
+    };
     let choice = Choice {
         recipe: &args.recipe,
-        verify: &args.verify,
+        verify: &verify,
         images: args.images,
         distance: args.search.distance,
         blocks: args.search.blocks,
@@ -49,7 +55,7 @@ pub fn run(args: PairsArgs, host: &Host, registry: &Registry) -> Result<ExitCode
     let mut inputs = Inputs::open(&args.inputs, reads, &options, &mut skipped)?;
     let chosen = chosen.of_width(inputs.width())?.of_dimensions(inputs.dimensions())?;
     let by = chosen.criteria(Purpose::List)?;
-    let report = match args.plan {
+    let report = match args.plan || args.count {
         true => None,
         false => Some(Report::open(args.output, args.equal.into(), console)?),
     };
@@ -66,6 +72,13 @@ pub fn run(args: PairsArgs, host: &Host, registry: &Registry) -> Result<ExitCode
     let found = work.on_threads(|| {
         let read = sources.read(&chosen, &by, &resources, &work, &mut |_| Ok(()))?;
         match report {
+            None if args.count => {
+                let items = read.digests.len();
+                let found = find(&chosen, &by, read, &work, console)?;
+                let loosest = by.similarity.map_or(0.0, Similarity::get);
+                console.print(&count::table(&found.pairs, items, loosest, console.json)?)?;
+                Ok(None)
+            }
             None => plan(&chosen, &by, &read, &work, console).map(|()| None),
             Some(report) => find(&chosen, &by, read, &work, console).map(|it| Some((it, report))),
         }

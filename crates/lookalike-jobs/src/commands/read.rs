@@ -42,13 +42,14 @@ const PER_RECORD: u64 = 128;
 /// What a run may take beside its memory limit, and does not need for itself.
 const SPARE: u64 = 38 << 20;
 
-/// The smallest memory limit for so many records, which may take three quarters of it.
-fn memory_needed(records: u64) -> u64 {
-    (records * PER_RECORD).saturating_sub(SPARE).div_ceil(3) * 4
+/// The smallest memory limit for so many records, whose kind keeps `own` bytes of its own in memory.
+/// They may take three quarters of it.
+fn memory_needed(records: u64, own: u64) -> u64 {
+    (records * PER_RECORD + own).saturating_sub(SPARE).div_ceil(3) * 4
 }
 
-fn fits(work: &Work, records: u64) -> bool {
-    work.memory.is_none_or(|memory| memory_needed(records) <= memory)
+fn fits(work: &Work, records: u64, own: u64) -> bool {
+    work.memory.is_none_or(|memory| memory_needed(records, own) <= memory)
 }
 
 /// What so many items leave for a search among them.
@@ -83,7 +84,7 @@ impl Sources<'_> {
         let progress = self.console.progress();
         let is_limited = matches!(chosen.registration.reads, Reads::Records | Reads::Vectors);
         let mut digests = Digests::new(chosen.kind.shape(), resources);
-        let mut count = 0;
+        let (mut count, mut own_bytes) = (0, 0);
         let how = |is_other| Reading {
             kind: &*chosen.kind,
             make: self.make,
@@ -94,7 +95,8 @@ impl Sources<'_> {
         // What does not fit is counted only, to say what it takes.
         let mut counted_in = |items: &Items<'_>| {
             count += items.items.len() as u64;
-            !is_limited || fits(work, count)
+            own_bytes += items.items.iter().map(|item| item.digest.extra.len() as u64).sum::<u64>();
+            !is_limited || fits(work, count, own_bytes)
         };
         let mut ids =
             self.own.collect(&how(false), &mut digests, resources, self.skipped, &mut |items| {
@@ -120,10 +122,10 @@ impl Sources<'_> {
         }
         progress.clear();
         ensure!(
-            !is_limited || fits(work, count),
+            !is_limited || fits(work, count, own_bytes),
             "--memory is too small for {}; use at least --memory {}M",
-            counted(count, "text"),
-            memory_needed(count).div_ceil(1 << 20)
+            counted(count, chosen.kind.name()),
+            memory_needed(count, own_bytes).div_ceil(1 << 20)
         );
         let others = self.others.as_ref().map_or(&[][..], |others| others.notes());
         let repeated = self.own.width().and_then(|_| ids.repeated_note());

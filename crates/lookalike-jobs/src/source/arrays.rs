@@ -19,7 +19,7 @@ use arrow_schema::{DataType, Field};
 use lookalike::{Digest, Kind};
 
 use super::{
-    Bad, Bytes, RowOptions, Rows as Tables, Skipped,
+    Bad, Bytes, RowOptions, Rows as Tables, Skipped, Vectors,
     input::Input,
     npy::{self, Header},
     origin::Origin,
@@ -264,7 +264,7 @@ pub fn has_vectors(mut start: &[u8]) -> bool {
 
 /// The digest of the one vector in a file.
 pub fn read_vector(path: &Path, kind: &dyn Kind) -> Result<Digest> {
-    let options = RowOptions { vectors: true, ..RowOptions::default() };
+    let options = RowOptions { vectors: Some(Vectors::default()), ..RowOptions::default() };
     let mut skipped = Skipped::unless(true);
     let mut rows = Tables::open(&[path.to_owned()], options, &mut skipped)?;
     let mut digests = Vec::new();

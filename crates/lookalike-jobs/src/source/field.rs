@@ -2,6 +2,8 @@
 
 use std::{borrow::Cow, cmp::Ordering};
 
+use lookalike::kind::vector;
+
 use super::{Reason, Refusal, charset::Repair, hashes::shortened};
 
 /// Names of text fields that are taken if none is named, the likeliest first.
@@ -83,8 +85,15 @@ pub struct Wanted {
     pub text: String,
     pub id: Option<String>,
     pub keys: Vec<String>,
-    /// Whether the field holds vectors.
-    pub vectors: bool,
+    /// The vectors that the field must hold, if it holds such.
+    pub vectors: Option<Vectors>,
+}
+
+/// What vectors must be like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Vectors {
+    /// The number of dimensions, once it is known.
+    pub dimensions: Option<u32>,
 }
 
 /// The values of the wanted fields; `None` where there is no such field.
@@ -142,10 +151,10 @@ impl Wanted {
         id: Option<&str>,
         keys: &[String],
         columns: &[String],
-        vectors: bool,
+        vectors: Option<Vectors>,
     ) -> (Self, Option<String>) {
         let has = |name: &&str| columns.iter().any(|column| column == name);
-        let names = if vectors { USUAL_VECTORS } else { USUAL };
+        let names = if vectors.is_some() { USUAL_VECTORS } else { USUAL };
         let [usual, ..] = names;
         let guessed = names.into_iter().find(has).unwrap_or(usual);
         let note = (text.is_none() && guessed != usual).then(|| {
@@ -167,7 +176,12 @@ impl Wanted {
         columns: impl FnOnce() -> Vec<String>,
     ) -> Outcome<'a> {
         let content = match values.text {
-            Some(Value::Numbers(numbers)) if self.vectors => Content::Vector(numbers),
+            Some(Value::Numbers(numbers)) if self.vectors.is_some() => {
+                let dimensions = self.vectors.and_then(|vectors| vectors.dimensions);
+                vector::check(&numbers, dimensions)
+                    .map_err(|unfit| (Reason::named(unfit.reason), unfit.message))?;
+                Content::Vector(numbers)
+            }
             Some(Value::Numbers(_)) => {
                 let what = format!(
                     "the field {} is a list of numbers; --kind vector compares vectors",
@@ -175,8 +189,8 @@ impl Wanted {
                 );
                 return Err((Reason::WrongType, what));
             }
-            Some(Value::Text(_)) if self.vectors => return Err(self.wrong("a text")),
-            Some(Value::Features(_) | Value::Texts(_)) if self.vectors => {
+            Some(Value::Text(_)) if self.vectors.is_some() => return Err(self.wrong("a text")),
+            Some(Value::Features(_) | Value::Texts(_)) if self.vectors.is_some() => {
                 return Err(self.wrong("a list, but not of numbers"));
             }
             Some(Value::Text(text)) => Content::Text(text),
@@ -202,8 +216,8 @@ impl Wanted {
 
     fn wrong(&self, what: &str) -> Refusal {
         let how = match self.vectors {
-            true => "write a list of numbers",
-            false => "write a text, or a list of [feature, weight]",
+            Some(_) => "write a list of numbers",
+            None => "write a text, or a list of [feature, weight]",
         };
         (Reason::WrongType, format!("the field {} is {what}; {how}", self.text))
     }
@@ -272,7 +286,7 @@ mod tests {
     fn text_is_read_unless_another_field_is_named_or_must_be_guessed() {
         let choose = |said, columns: &[&str]| {
             let columns: Vec<_> = columns.iter().map(|&name| name.to_owned()).collect();
-            let (wanted, note) = Wanted::choose(said, None, &[], &columns, false);
+            let (wanted, note) = Wanted::choose(said, None, &[], &columns, None);
             (wanted.text, note.is_some())
         };
         assert_eq!(choose(None, &["body", "text"]), ("text".into(), false));

@@ -138,7 +138,7 @@ impl Input {
         };
         let bad = |name: &str, what: String| Bad::item(name, Reason::NoField, what);
         let (wanted, note) = match self.format {
-            Format::Text if options.vectors => {
+            Format::Text if options.vectors.is_some() => {
                 let what = "is no array or table of vectors; lookalike reads .npy, .parquet, .jsonl \
                             and .csv";
                 return Err(Bad::input(&self.name, what));
@@ -149,12 +149,9 @@ impl Input {
                     .map_err(|what| Bad::input(&self.name, what))?;
                 self.dimensions = layout.dimensions.try_into().ok();
                 self.copy = layout.seekable(&self.origin, &self.name, options.temp.as_deref())?;
-                let named = [Some(arrays::COLUMN.to_owned()), None];
-                let [text, id] = named;
                 let keys = options.keys.clone();
-                self.missing = options.missing(|_| false);
-                let text = text.unwrap_or_default();
-                (Wanted { text, id, keys, vectors: true }, None)
+                let text = arrays::COLUMN.to_owned();
+                (Wanted { text, id: None, keys, vectors: options.vectors }, None)
             }
             Format::Lines => {
                 // What cannot be unpacked at all is told before any work is done.
@@ -205,8 +202,12 @@ impl Input {
             }
         };
         self.wanted = Some(wanted);
-        if options.vectors && self.dimensions.is_none() {
+        let is_told = options.vectors.is_none_or(|vectors| vectors.dimensions.is_some());
+        if !is_told && self.dimensions.is_none() {
             self.dimensions = self.first_dimensions()?;
+        }
+        if let Some(vectors) = self.wanted.as_mut().and_then(|wanted| wanted.vectors.as_mut()) {
+            vectors.dimensions = vectors.dimensions.or(self.dimensions);
         }
         Ok((self, note))
     }
@@ -320,7 +321,7 @@ impl Input {
 
 /// The format of something that starts like this. Arrays are rows if vectors are wanted.
 fn format_of(start: &[u8], is_stdin: bool, options: &RowOptions) -> Format {
-    match options.vectors && npy::is_npy(start) {
+    match options.vectors.is_some() && npy::is_npy(start) {
         true => Format::Npy,
         false => Format::of_content(start, is_stdin),
     }

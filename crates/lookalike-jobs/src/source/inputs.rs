@@ -38,6 +38,15 @@ pub struct InputOptions {
     pub prints: PrintOptions,
 }
 
+impl InputOptions {
+    /// Expects items of this kind, as far as rows tell.
+    pub fn expect(&mut self, kind: &dyn Kind) {
+        if let Some(vectors) = &mut self.rows.vectors {
+            vectors.dimensions = kind.dimensions();
+        }
+    }
+}
+
 /// How items become digests.
 pub struct Reading<'a> {
     pub kind: &'a dyn Kind,

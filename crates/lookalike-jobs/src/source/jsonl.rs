@@ -351,7 +351,7 @@ mod tests {
             text: text.into(),
             id: Some("id".into()),
             keys: vec!["meta.date".into()],
-            vectors: false,
+            vectors: None,
         }
     }
 

@@ -43,7 +43,7 @@ pub use arrays::{are_vectors, read_vector};
 pub use budget::Budget;
 pub use bytes::Bytes;
 pub use cache::Cache;
-pub use field::{Content, Key};
+pub use field::{Content, Key, Vectors};
 pub use files::{FileItem, FileReading, Files, are_images, read_file};
 pub use fingerprints::{Fingerprints, PrintOptions, guess_kind};
 use fingerprints::{OnPiece, PIECE};

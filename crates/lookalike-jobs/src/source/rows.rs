@@ -21,7 +21,7 @@ use super::{
     Bad, Ids, Reason, Skipped,
     bytes::{check_streams, is_stream},
     charset::Repair,
-    field::{Content, Found, Key, Outcome, RowId},
+    field::{Content, Found, Key, Outcome, RowId, Vectors},
     folder::{Walk, Walked},
     html,
     input::{Input, is_page, parse_file},
@@ -45,8 +45,8 @@ pub struct RowOptions {
     pub format: Option<Format>,
     /// The field of the text, and of the id.
     pub field: Option<String>,
-    /// The field holds vectors.
-    pub vectors: bool,
+    /// The vectors that the field must hold, if it holds such.
+    pub vectors: Option<Vectors>,
     pub id: Option<String>,
     /// The fields to order rows by.
     pub keys: Vec<String>,

@@ -45,18 +45,7 @@ impl<'a> Vector<'a> {
     /// With the largest absolute value `m`, a number `x` becomes `floor(|x| * 32767 / m + 1/2)` with the
     /// sign of `x`: three operations of IEEE 754 in this order, the same on every machine.
     pub fn write(numbers: &[f64], bytes: &mut Vec<u8>) -> Result<(), Flaw> {
-        match numbers.len() {
-            few @ ..2 => return Err(Flaw::TooFew(few)),
-            many if many > MOST_DIMENSIONS => return Err(Flaw::TooMany(many)),
-            _ => {}
-        }
-        if let Some(at) = numbers.iter().position(|number| !number.is_finite()) {
-            return Err(Flaw::NotFinite(at));
-        }
-        let largest = numbers.iter().fold(0.0, |largest: f64, number| largest.max(number.abs()));
-        if largest == 0.0 {
-            return Err(Flaw::Zero);
-        }
+        let largest = Self::check(numbers)?;
         // Powers of two change no rounding. What becomes subnormal is far too small to count.
         let factor = match largest {
             huge if huge > 1e290 => 2f64.powi(-500),
@@ -75,6 +64,23 @@ impl<'a> Vector<'a> {
         }
         bytes[start..start + HEAD].copy_from_slice(&norm.to_le_bytes());
         Ok(())
+    }
+
+    /// The largest absolute value of numbers that have a direction.
+    pub fn check(numbers: &[f64]) -> Result<f64, Flaw> {
+        match numbers.len() {
+            few @ ..2 => return Err(Flaw::TooFew(few)),
+            many if many > MOST_DIMENSIONS => return Err(Flaw::TooMany(many)),
+            _ => {}
+        }
+        if let Some(at) = numbers.iter().position(|number| !number.is_finite()) {
+            return Err(Flaw::NotFinite(at));
+        }
+        let largest = numbers.iter().fold(0.0, |largest: f64, number| largest.max(number.abs()));
+        if largest == 0.0 {
+            return Err(Flaw::Zero);
+        }
+        Ok(largest)
     }
 
     /// Reads the byte form; `None` if these bytes are too short for one.

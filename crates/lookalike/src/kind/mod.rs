@@ -52,6 +52,11 @@ pub trait Kind: Send + Sync {
     /// The shape of digests.
     fn shape(&self) -> Shape;
 
+    /// The number of dimensions that vectors must have, for kinds that compare vectors of one number.
+    fn dimensions(&self) -> Option<u32> {
+        None
+    }
+
     /// A maker of digests; use one per thread.
     fn digester(&self) -> Box<dyn Digester + '_>;
 

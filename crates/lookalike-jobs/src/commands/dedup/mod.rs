@@ -362,6 +362,7 @@ impl Job<'_> {
         options.prints.again = again;
         options.prints.kind = args.kind.clone();
         options.prints.bits = args.recipe.bits;
+        options.expect(&*chosen.kind);
         options
     }
 

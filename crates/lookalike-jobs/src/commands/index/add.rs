@@ -52,6 +52,7 @@ pub fn run(args: IndexAddArgs, host: &Host, registry: &Registry) -> Result<ExitC
     let reads = chosen.registration.reads;
     let mut options = make::options(reads, &args.rows, &work);
     options.prints.bits = Some(chosen.kind.shape().width);
+    options.expect(&*chosen.kind);
     let mut inputs = Inputs::open(&args.inputs, reads, &options, &mut skipped)?;
     let output = BufWriter::new(Output::create(&args.output, console)?);
     console.note(&format!("reading {}", inputs.what()));

@@ -82,6 +82,7 @@ fn read(
     let reads = chosen.registration.reads;
     let mut options = make::options(reads, &args.rows, work);
     options.prints.bits = Some(chosen.kind.shape().width);
+    options.expect(&*chosen.kind);
     let mut inputs = Inputs::open(&args.inputs, reads, &options, skipped)?;
     console.note(&format!("reading {}", inputs.what()));
     let progress = console.progress();

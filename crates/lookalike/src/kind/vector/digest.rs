@@ -21,13 +21,7 @@ impl<'a> VectorDigester<'a> {
     }
 
     fn of_numbers(&mut self, numbers: &[f64]) -> Result<Digest, Unfit> {
-        if let Some(dimensions) = self.kind.dimensions
-            && numbers.len() != dimensions as usize
-        {
-            let has = numbers.len();
-            let message = format!("a vector of {has} dimensions, but the others have {dimensions}");
-            return Err(Unfit { reason: OTHER_DIMENSIONS, message });
-        }
+        check(numbers, self.kind.dimensions)?;
         let mut bytes = Vec::with_capacity(8 + 2 * numbers.len());
         Vector::write(numbers, &mut bytes).map_err(unfit)?;
         match self.kind.method {
@@ -64,6 +58,26 @@ impl Digester for VectorDigester<'_> {
         };
         Ok((digest, Facts::default()))
     }
+}
+
+/// An error if these numbers are no vector of so many dimensions, or have no direction.
+///
+/// ```
+/// use lookalike::kind::vector::check;
+///
+/// assert!(check(&[0.5, -2.0], Some(2)).is_ok());
+/// assert!(check(&[0.5, -2.0], Some(3)).is_err());
+/// assert!(check(&[0.0, 0.0], None).is_err());
+/// ```
+pub fn check(numbers: &[f64], dimensions: Option<u32>) -> Result<(), Unfit> {
+    if let Some(dimensions) = dimensions
+        && numbers.len() != dimensions as usize
+    {
+        let has = numbers.len();
+        let message = format!("a vector of {has} dimensions, but the others have {dimensions}");
+        return Err(Unfit { reason: OTHER_DIMENSIONS, message });
+    }
+    Vector::check(numbers).map_err(unfit).map(drop)
 }
 
 const NOT_A_DIRECTION: &str = "without a direction";

@@ -29,6 +29,7 @@ use crate::{
     spelling::nearest,
     verify::Similarity,
 };
+pub use digest::check;
 use planes::Planes;
 
 /// The largest number of dimensions.
@@ -98,7 +99,17 @@ impl VectorKind {
         name: "vector",
         items: "vectors",
         reads: Reads::Vectors,
-        options: &["recipe", "level", "similarity", "distance", "field", "id", "format", "report"],
+        options: &[
+            "recipe",
+            "level",
+            "similarity",
+            "distance",
+            "field",
+            "id",
+            "format",
+            "report",
+            "count",
+        ],
         keep: "first",
         open: |settings| Ok(Box::new(Self::open(settings)?)),
         #[cfg(feature = "collection")]
@@ -117,7 +128,7 @@ impl VectorKind {
 
     /// The same for vectors with this number of dimensions only.
     #[must_use]
-    pub fn dimensions(self, dimensions: u32) -> Self {
+    pub fn with_dimensions(self, dimensions: u32) -> Self {
         Self { dimensions: Some(dimensions), ..self }
     }
 
@@ -176,6 +187,10 @@ impl Kind for VectorKind {
             Method::Hyperplanes => 1,
         };
         Shape { width: Width::Bits256, prints, is_bare: false }
+    }
+
+    fn dimensions(&self) -> Option<u32> {
+        self.dimensions
     }
 
     fn digester(&self) -> Box<dyn Digester + '_> {

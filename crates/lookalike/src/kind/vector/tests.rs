@@ -214,7 +214,7 @@ fn vectors_of_other_dimensions_never_match() {
     let by = any.criteria(&asked(0.9), Purpose::List).unwrap();
     let pairs = Search::new(&any, &by, &resources).pairs(&digests).unwrap().pairs.to_vec().unwrap();
     assert_eq!(pairs.iter().map(|pair| (pair.a, pair.b)).collect::<Vec<_>>(), [(0, 2), (1, 3)]);
-    let fixed = VectorKind::cosine().dimensions(3);
+    let fixed = VectorKind::cosine().with_dimensions(3);
     let unfit = digest(&fixed, &[1.0, 1.0]).unwrap_err();
     assert_eq!(unfit.message, "a vector of 2 dimensions, but the others have 3");
 }
@@ -281,13 +281,13 @@ fn a_distance_or_a_level_of_the_other_recipe_is_refused() {
 fn the_stored_form_opens_the_same_kind() {
     use crate::kind::Registry;
 
-    for kind in [VectorKind::cosine(), VectorKind::hyperplanes().dimensions(5)] {
+    for kind in [VectorKind::cosine(), VectorKind::hyperplanes().with_dimensions(5)] {
         let opened = Registry::default().reopen(&kind.stored()).unwrap();
         assert_eq!(opened.recipe(), kind.recipe());
         assert_eq!(opened.stored(), kind.stored());
     }
     let names =
-        [VectorKind::cosine(), VectorKind::cosine().dimensions(5)].map(|kind| kind.recipe());
+        [VectorKind::cosine(), VectorKind::cosine().with_dimensions(5)].map(|kind| kind.recipe());
     assert_eq!(names, ["vector: cosine, version 1", "vector: cosine of 5 dimensions, version 1"]);
 }
 
