@@ -1,26 +1,27 @@
 .PHONY: test soak fuzz fuzz-corpus soak-acting test-python browser lint lint-bench quality quality-images bench bench-images bench-texts bench-peers bench-python bench-vectors
 
-# All that must hold before a change goes in. Needs Rust, Python 3.11 or later, and Chromium to look
-# at the report with, which is installed if it is missing; LOOKALIKE_NO_BROWSER=1 goes without it,
-# LOOKALIKE_NO_PYTHON=1 without the Python package. The peers of the benchmark are not built. Tests
-# run every SIMD kernel this machine has, one after the other.
+# Everything that must pass before a change is merged. Needs Rust, Python 3.11 or later, and Chromium
+# for the report, which is installed if missing. LOOKALIKE_NO_BROWSER=1 skips the browser tests,
+# LOOKALIKE_NO_PYTHON=1 the Python package. The peers of the benchmark are not built. Tests run every
+# SIMD kernel of this machine.
 test: browser lint
 	cargo test --workspace --profile tested
 	$(if $(LOOKALIKE_NO_PYTHON),,$(MAKE) test-python)
 	@echo
 	@echo "make test: all passed (format, clippy, documentation, tests)"
 
-# Kills a process that writes to a collection, 2,000 times, and looks what is left.
+# Kills a process that writes to a collection 2,000 times, and checks what is left.
 soak:
 	LOOKALIKE_TEST_CYCLES=2000 cargo test --profile tested --package lookalike --test it -- collection::what_was_acknowledged
 
-# Two acting runs on the same files, 2,000 times, killed at random; LOOKALIKE_TEST_SEED repeats a run.
+# Starts two acting runs on the same files 2,000 times and kills them at random times.
+# LOOKALIKE_TEST_SEED repeats a run.
 soak-acting:
 	LOOKALIKE_TEST_ROUNDS=2000 cargo test --profile tested --package lookalike-cli --test it -- acting_together --nocapture
 
-# Damaged files of every format: a million mutated seeds a target, of which none may panic, take more
-# than a second of CPU time, or allocate more than 512 MB. Prints a table; writes inputs that fail to
-# target/tmp/fuzz. Run it in the background: it takes minutes a target.
+# Damaged files of every format: a million mutated seeds per target. None may panic, take more than a
+# second of CPU time, or allocate more than 512 MB. Prints a table and writes failing inputs to
+# target/tmp/fuzz. It takes minutes per target.
 #   make fuzz [N=1000000] [TARGET=png] [SEED=26] [FIRST=0]
 N = 1000000
 SEED = 26
@@ -29,12 +30,12 @@ fuzz:
 	cargo test --package lookalike-jobs --profile tested --test fuzz -- \
 		$(TARGET) --campaign --runs $(N) --seed $(SEED) --first $(FIRST)
 
-# The seeds as files, from where cargo-fuzz takes them: cargo +nightly fuzz run png
+# Writes the seeds as files for cargo-fuzz: cargo +nightly fuzz run png
 fuzz-corpus:
 	cargo test --package lookalike-jobs --profile tested --test fuzz -- --corpus $(CURDIR)/fuzz/corpus
 
-# The Python package as its users get it: a wheel, installed into a fresh environment. The tests see
-# nothing of the source tree. Everything beneath the wheel was built for the tests before.
+# Tests the Python package as a wheel in a fresh environment, without access to the source tree. The
+# crates below the wheel are already built by the tests.
 PYTHON_ENV = $(or $(CARGO_TARGET_DIR),target)/python
 test-python:
 	rm -rf $(PYTHON_ENV)
@@ -58,13 +59,13 @@ lint:
 	cargo clippy --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --workspace
 
-# The same for the benchmark, without its peers.
+# Lints the benchmark, without its peers.
 lint-bench:
 	cargo fmt --manifest-path bench/Cargo.toml -- --check
 	cargo clippy --manifest-path bench/Cargo.toml --package lookalike-bench --all-targets -- -D warnings
 
-# Detection quality on labelled sets (rows with id, text, cluster) in DATA, scored by SCORER; and whether
-# the recall that is stated is measured, on these sets and on 50,000 windows cut from them.
+# Detection quality on labelled sets (rows with id, text, cluster) in DATA, scored by SCORER. Also
+# compares stated with measured recall, on these sets and on 50,000 windows cut from them.
 #   make quality DATA=folder [SCORER=score.py] [RECIPE=bare]
 SCORER = $(DATA)/../eval/score.py
 RECIPE = words
@@ -73,15 +74,15 @@ quality:
 	python3 bench/quality/quality.py $(DATA) $(SCORER) --recipe $(RECIPE)
 	python3 bench/quality/recall.py $(DATA)
 
-# The same for images: labelled photographs (img/ and manifest.csv) in DATA. PEERS=1 adds imagehash
-# and pdqhash.
+# Detection quality on labelled photographs (img/ and manifest.csv) in DATA. PEERS=1 adds imagehash and
+# pdqhash.
 #   make quality-images DATA=folder [SCORER=score.py] [PEERS=1]
 quality-images: $(if $(PEERS),bench/.venv/images)
 	cargo build --release
 	$(if $(PEERS),bench/.venv/bin/python,python3) bench/quality/images.py $(DATA) $(SCORER) $(if $(PEERS),--peers)
 
-# How fast images become fingerprints, beside imagehash and pdqhash; writes bench/IMAGES.md. DATA is
-# a folder of photographs, of which those of 8 megapixels or more are used.
+# Speed of image fingerprints, compared with imagehash and pdqhash; writes bench/IMAGES.md. DATA is a
+# folder of photographs; those of at least 8 megapixels are used.
 #   make bench-images DATA=folder
 bench-images: bench/.venv/images
 	cargo build --release
@@ -92,8 +93,8 @@ bench/.venv/images:
 	bench/.venv/bin/pip install --quiet imagehash pdqhash Pillow numpy
 	touch $@
 
-# How long exact joins of texts take, and a whole deduplication beside datasketch and text-dedup; writes
-# bench/TEXTS.md. SETS is a folder with mixed.jsonl, million.jsonl and half.jsonl.
+# Duration of exact text joins, and of a whole deduplication compared with datasketch and text-dedup;
+# writes bench/TEXTS.md. SETS is a folder with mixed.jsonl, million.jsonl and half.jsonl.
 #   make bench-texts SETS=folder [ONLY=mixed]
 bench-texts: bench/.venv/texts
 	cargo build --release
@@ -105,9 +106,9 @@ bench/.venv/texts:
 	bench/.venv/bin/pip install --quiet text-dedup || echo "text-dedup: left out"
 	touch $@
 
-# Everything side by side, as one table; a full run also writes bench/RESULTS.md.
-#   make bench QUICK=1        a tenth of the sizes: whether it works, not how fast it is
-#   make bench BILLION=1      also the billion, whatever memory is free (=0: never)
+# All benchmarks as one table; a full run also writes bench/RESULTS.md.
+#   make bench QUICK=1        a tenth of the sizes: checks that it works, not how fast it is
+#   make bench BILLION=1      also a billion items, however little memory is free (=0: never)
 #   make bench ONLY=pairs-10m a single row
 #   make bench DATA=folder    also real text: .jsonl or .jsonl.xz files with a "text" field
 bench: bench-peers
@@ -116,8 +117,8 @@ bench: bench-peers
 		$(if $(BILLION),--billion $(if $(filter 0,$(BILLION)),false,true)) \
 		$(if $(QUICK)$(ONLY),,--results bench/RESULTS.md)
 
-# The peers are built for this very processor, ours as users build it: ratios are on the safe side. For
-# gaoya's MinHash, to which that matters most, there is a row of either kind.
+# The peers are built for this processor, lookalike as users build it, so ratios are conservative.
+# gaoya's MinHash, which benefits most, has a row for either build.
 bench-peers: bench/.venv/installed
 	RUSTFLAGS="-C target-cpu=native" cargo build --release --manifest-path bench/Cargo.toml \
 		--package lookalike-bench-peers --target-dir bench/target/peers
@@ -136,7 +137,7 @@ bench-vectors:
 	cargo build --release --package lookalike-cli
 	bench/.venv-vectors/bin/python bench/vector_peers.py target/release/lookalike
 
-# The Python package beside the packages people use today; writes bench/PYTHON.md.
+# Compares the Python package with common alternatives; writes bench/PYTHON.md.
 bench-python:
 	python3 -m venv bench/.venv-python
 	bench/.venv-python/bin/pip install --quiet maturin numpy pyarrow simhash datasketch rensa faiss-cpu

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A corpus to measure on, made of the text files of this machine: one JSON line a piece of about a kilobyte.
+"""Write a corpus from the text files of this machine: JSON lines with pieces of about a kilobyte.
 
     corpus.py FOLDER... --texts 100000 -o CORPUS.jsonl
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How long does a whole deduplication take? lookalike and its peers on one file, one after the other.
+"""Measure a whole deduplication: lookalike and its peers on one file, one after another.
 
     dedup_peers.py TEXTS.jsonl [--program lookalike] [--text-dedup PYTHON] [--only NAME]
 
@@ -74,7 +74,7 @@ def measure(name, command, kept):
 
 
 def by_datasketch(texts, output):
-    """As its users write it: insert each text that is like none before."""
+    """The common usage: insert each text that matches no earlier one."""
     from datasketch import MinHash, MinHashLSH
 
     index = MinHashLSH(threshold=0.5, num_perm=128)

@@ -1,4 +1,4 @@
-"""faiss as a peer: prepares, then runs once for every line on stdin.
+"""The peer faiss: prepares, then runs once for every line on stdin.
 
     faiss_peer.py flat FILE.npy RADIUS QUERIES           the first QUERIES items are the queries
     faiss_peer.py multihash FILE.npy RADIUS QUERIES.npy
@@ -28,18 +28,18 @@ def main(kind, file, radius, queries):
     say(version=faiss.__version__, **ready)
     for _ in sys.stdin:
         start = time.perf_counter()
-        # faiss counts distances below its radius, we count those up to ours.
+        # The radius of faiss is exclusive, ours is inclusive.
         limits, _, found = index.range_search(queries, int(radius) + 1)
         seconds = time.perf_counter() - start
         say(seconds=seconds, **answer(limits, found, own))
 
 
-# Graphs know the nearest so many, not all within a radius: more than nearly every answer.
+# Graph indexes return the k nearest, not all within a radius. This k exceeds almost every answer.
 NEAREST = 50
 
 
 def graph(kind, breadth, items, radius, queries):
-    """A graph index, searched as broadly as `breadth` says; what is beyond the radius is dropped."""
+    """A graph index with search breadth `breadth`; results beyond the radius are dropped."""
     bits = 8 * items.shape[1]
     if kind == "hnsw":
         index = faiss.IndexBinaryHNSW(bits, 16)

@@ -1,4 +1,4 @@
-"""How fast do images become fingerprints? One run, on one core: lookalike beside its peers.
+"""Measure image fingerprints on one core: lookalike and its peers.
 
   image_peers.py PHOTOGRAPHS [--binary lookalike] [--results FILE.md]
 
@@ -51,7 +51,7 @@ def python_time(files, work):
 
 
 def lookalike_time(binary, files, options):
-    """Of so many files, less the time of one: starting costs something, too."""
+    """The time for these files minus the time for one, to exclude the start."""
 
     def seconds(some):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -65,13 +65,13 @@ def lookalike_time(binary, files, options):
 
 
 def steps_of(binary, files):
-    """Our own steps, in milliseconds."""
+    """The steps of lookalike in milliseconds."""
     command = [binary, "bench", "images", *files, "--json"]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
 def measure(files, binary):
-    """Milliseconds for each image, by what was done; the best of some rounds."""
+    """Milliseconds per image for each task; the best of several rounds."""
     import imagehash
     import numpy
     import pdqhash
@@ -104,7 +104,7 @@ def measure(files, binary):
 
 
 def rows(large, small):
-    """What was asked, our time, what it is held against, the ratio, and the least or most it must be."""
+    """Task, our time, peer, ratio, and its required bound."""
     peer, ours = "imagehash phash", "lookalike pdq"
     return [
         ("12 MP JPEG to pdq, file to fingerprint", large[ours], f"{peer}: {large[peer]:.1f} ms",

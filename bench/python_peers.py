@@ -1,4 +1,4 @@
-"""The Python package beside its peers, in one run: texts to fingerprints, and all pairs.
+"""Compare the Python package with its peers: texts to fingerprints, and all pairs.
 
     bench/.venv-python/bin/python bench/python_peers.py [--docs 20000] [--results bench/PYTHON.md]
 
@@ -27,7 +27,7 @@ import pyarrow
 from lookalike.compat import simhash as compat
 from lookalike.compat import simhash_py
 
-#: The aims: at least so many times as fast.
+#: The targets: minimum speed ratios.
 TARGETS = {
     "PyPI simhash": 30,
     "datasketch MinHash-128": 20,
@@ -38,7 +38,7 @@ COMPAT_TARGET = 10
 
 
 def documents(count: int, words: int, seed: int) -> list[str]:
-    """Texts of words as frequent as in a language, of some length."""
+    """Texts with natural word frequencies."""
     rng = random.Random(seed)
     letters = "etaoinshrdlucmfwypvbgkjqxz"
     vocabulary = ["".join(rng.choices(letters, k=rng.randint(2, 10))) for _ in range(20_000)]
@@ -50,7 +50,7 @@ def documents(count: int, words: int, seed: int) -> list[str]:
 
 
 def best(calls: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """The least seconds of each, taken in turn."""
+    """The minimum seconds of each, measured in turns."""
     least = dict.fromkeys(calls, float("inf"))
     for _ in range(rounds):
         for name, call in calls.items():
@@ -61,7 +61,7 @@ def best(calls: dict[str, Callable[[], object]], rounds: int) -> dict[str, float
 
 
 class Table:
-    """The rows, printed as they come and kept for the results."""
+    """The rows, printed as measured and kept for the results."""
 
     def __init__(self) -> None:
         self.rows: list[tuple[str, ...]] = []
@@ -76,7 +76,7 @@ class Table:
 
 
 def texts_rows(table: Table, docs: list[str], rounds: int) -> None:
-    """Texts to fingerprints: megabytes a second. Slow peers get the first fiftieth of the texts."""
+    """Texts to fingerprints, in megabytes per second. Slow peers get the first fiftieth of the texts."""
     few = docs[: max(1, len(docs) // 50)]
     column = pyarrow.array(docs)
     calls: dict[str, tuple[list[str], Callable[[], object]]] = {
@@ -128,7 +128,7 @@ def megabytes(docs: list[str]) -> float:
 
 
 def command_row(table: Table, docs: list[str], column: pyarrow.Array, rounds: int) -> None:
-    """Arrow in Python against the command line on the same texts in Parquet."""
+    """Arrow in Python and the command line on the same texts in Parquet."""
     import pyarrow.parquet
 
     with tempfile.TemporaryDirectory() as folder:
@@ -202,7 +202,7 @@ def pairs_rows(table: Table, count: int, rounds: int) -> None:
 
 
 def made_prints(count: int) -> numpy.ndarray:
-    """Random fingerprints, 1 % of them a bit away from another one."""
+    """Random fingerprints, 1 % of which differ in a bit from another one."""
     rng = numpy.random.default_rng(1)
     prints = rng.integers(0, 2**64, count, dtype=numpy.uint64)
     near = rng.choice(count, count // 100, replace=False)
@@ -213,14 +213,14 @@ def made_prints(count: int) -> numpy.ndarray:
 
 
 def engine_seconds(count: int) -> float:
-    """What the same search takes without Python."""
+    """The time of the same search without Python."""
     run = [sys.executable, "-m", "lookalike", "bench", "pairs", "--random", str(count), "--json"]
     done = subprocess.run(run, capture_output=True, text=True, check=True)
     return json.loads(done.stdout or done.stderr)["seconds"]
 
 
 def faiss_seconds(faiss, prints: numpy.ndarray) -> float:  # type: ignore[no-untyped-def]
-    """What faiss takes to add all, and to search each."""
+    """The time of faiss to add all items, and to search for each."""
     index = faiss.IndexBinaryMultiHash(64, 4, 16)
     codes = prints.view(numpy.uint8).reshape(-1, 8)
     few = codes[: len(codes) // 50]
@@ -240,7 +240,7 @@ def peer(name: str):  # type: ignore[no-untyped-def]
 
 
 def versions() -> str:
-    """Who was measured."""
+    """The measured versions."""
     names = ["lookalike", "simhash", "datasketch", "rensa", "faiss-cpu", "numpy", "pyarrow"]
     found = []
     for name in names:

@@ -1,4 +1,4 @@
-"""How long do exact joins of texts take, and a whole deduplication? One run: lookalike beside its peers.
+"""Measure exact text joins and a whole deduplication: lookalike and its peers.
 
   text_peers.py SETS [--binary lookalike] [--results FILE.md] [--only NAME] [--limit SECONDS]
 
@@ -40,7 +40,7 @@ DEDUP_PEERS = Path(__file__).with_name("dedup_peers.py")
 
 @dataclass
 class Run:
-    """What a command took."""
+    """The cost of a command."""
 
     wall: float
     cpu: float
@@ -84,7 +84,7 @@ def run(command, limit):
 
 
 def join_time(join, hashing):
-    """Processor seconds of the join alone, and whether they are told or only bounded."""
+    """CPU seconds of the join alone, and whether they are measured or only bounded."""
     told = [join.summary[name] for name in JOIN_FIELDS if name in join.summary]
     return (told[0], True) if told else (max(0.0, join.cpu - hashing.cpu), False)
 
@@ -125,7 +125,7 @@ def thread_rows(options, file, folder):
 
 
 def dedup_rows(options, file, folder):
-    """A whole deduplication beside the peers."""
+    """A whole deduplication with lookalike and its peers."""
     kept = folder / "kept.jsonl"
     datasketch = [sys.executable, DEDUP_PEERS, file, "--in-process", "--output", kept]
     text_dedup = [

@@ -1,4 +1,4 @@
-"""SimHash fingerprints of windows of real text, for data as uneven as real data is.
+"""SimHash fingerprints of windows of real text, as realistically skewed data.
 
     text_windows.py FOLDER OUT.npy WORDS WINDOW STEP
 
@@ -23,7 +23,7 @@ def main(folder, out, *sizes):
     prints = [windows(text, words, window, step) for text in texts(Path(folder))]
     if not prints:
         sys.exit(f"{folder}: no .jsonl or .jsonl.xz files with a \"text\" field")
-    # In order of first appearance, as the windows come.
+    # In order of first appearance.
     values, first = np.unique(np.concatenate(prints), return_index=True)
     np.save(out, values[np.argsort(first)].reshape(-1, 1))
 

@@ -1,4 +1,4 @@
-"""The texts of a folder as one file, a zero byte between two, for every contender to read.
+"""Write the texts of a folder to one file, separated by zero bytes, for every contender.
 
     texts.py FOLDER OUT
 

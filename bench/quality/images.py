@@ -1,4 +1,4 @@
-"""How well are alike images told? Runs the binary on labelled photographs and scores the answers.
+"""Measure the detection of similar images: run the binary on labelled photographs and score it.
 
   images.py DATA SCORER [--binary lookalike] [--peers] [--only NAME ...]
 
@@ -54,7 +54,7 @@ def peer(rows, data, fingerprint, radius, folder):
 
 
 def peers():
-    """Name, fingerprint of a file, radius: those that are installed."""
+    """Name, fingerprint function and radius of each installed peer."""
     try:
         import imagehash
         import numpy
@@ -72,7 +72,7 @@ def peers():
 
 
 def recall(result, rows, groups):
-    """The share of copies found with their base, over the transforms of some groups."""
+    """The share of copies found with their base, over the transformations of some groups."""
     names = {row["transform"] for row in rows if row["group"] in groups}
     found = [value for name, value in result["recall_by_transform"].items() if name in names]
     return sum(found) / max(1, len(found))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How well do other tools tell near-duplicates? Runs them as their users do, and has them scored.
+"""Measure other near-duplicate tools: run them as their users do, and score them.
 
     peers.py DATA SCORER [--gaoya PROGRAM] [--only NAME]
 
@@ -40,7 +40,7 @@ def main():
 
 
 def methods(args):
-    """By name: what finds the pairs of a set, given as a file of plain JSON lines."""
+    """By name, functions that find the pairs of a set in a file of plain JSON lines."""
     found = {}
     for size, threshold in ((3, 0.8), (5, 0.7), (3, 0.5)):
         found[f"datasketch words:{size} {threshold}"] = with_tokens(datasketch_pairs, size, threshold)
@@ -62,7 +62,7 @@ def with_tokens(find, size, threshold):
 
 
 def shingles(text, size):
-    """What we give them: our own words, which is more than their users do."""
+    """The tokens for the peers: lookalike's words, which are better than their defaults."""
     tokens = TOKEN.findall(unicodedata.normalize("NFKC", text).lower())
     count = max(len(tokens) - size + 1, 1)
     return sorted({" ".join(tokens[i : i + size]) for i in range(count)})

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How well does lookalike tell near-duplicates? Runs it on labelled sets and has them scored.
+"""Measure the detection of near-duplicates: run lookalike on labelled sets and score it.
 
     quality.py DATA SCORER [--recipe words] [--program PATH] [--option=--exact] [--json FILE]
 
@@ -22,7 +22,7 @@ PROGRAM = REPOSITORY / "target/release/lookalike"
 
 # Macro F1 of pairs, macro F1 after grouping, least F1 of a set (synth_code apart).
 TARGETS = {"words": (0.940, 0.925, 0.88), "bare": (0.905, 0.0, 0.0)}
-# Recipes without a similarity, and so without levels.
+# Recipes without similarity and levels.
 DISTANCE_DECIDES = {"bare", "simhash64"}
 
 
@@ -66,7 +66,7 @@ def measure(args, path, folder):
 
 
 def edits(rows, found):
-    """By edit: how often it was found beside its base."""
+    """For each edit, how often it was found with its base."""
     bases = {row["base"]: str(row["id"]) for row in rows if row.get("op") == "base"}
     hits = collections.defaultdict(list)
     for row in rows:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Does lookalike find the share of alike texts that it states? Compares --recall with --exact, by similarity.
+"""Compare the stated with the measured recall: --recall and --exact, by similarity.
 
     recall.py DATA [--texts 50000] [--recall .9 .95 .99] [--similarity .46 .6 .8] [--program PATH]
 
@@ -50,7 +50,7 @@ def main():
 
 
 def compare(program, path, similarity, recall, exact):
-    """Prints the recall in each band; whether it is what was stated."""
+    """Print the recall in each band; return whether it meets the stated recall."""
     found, stated = pairs(program, path, similarity, "--recall", str(recall))
     extra = found.keys() - exact.keys()
     assert not extra, f"{len(extra)} pairs that the exact search does not have"
@@ -93,7 +93,7 @@ def windows(texts, count):
 
 
 def edited(words, share, draw):
-    """Some words replaced, left out or doubled."""
+    """Replace, drop or repeat some words."""
     changed = []
     for word in words:
         if draw.random() >= share:

@@ -1,12 +1,12 @@
-//! Did two programs find the same pairs?
+//! Checks whether two programs found the same pairs.
 //!
-//! [`Answer`] is the number of pairs and a sum over them that no order changes, so that two
-//! answers are compared without keeping either.
+//! [`Answer`] is the number of pairs and an order-independent sum over them, so answers are compared
+//! without storing them.
 
 use lookalike::{Fingerprint, features::Features};
 use serde::{Deserialize, Serialize};
 
-/// How many pairs were found, and which, in brief.
+/// The number of pairs, and a checksum over them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
     /// How many.
@@ -38,7 +38,7 @@ impl Answer {
     }
 }
 
-/// A number that hardly two pairs share. `faiss_peer.py` computes the same one.
+/// A hash of a pair. `faiss_peer.py` computes the same one.
 pub fn pair_hash(a: u64, b: u64) -> u64 {
     let mixed = a.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ b.wrapping_mul(0xC2B2_AE3D_27D4_EB4F);
     mixed ^ (mixed >> 29)

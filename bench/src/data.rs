@@ -1,9 +1,15 @@
-//! What is measured on: made fingerprints, the same in every run and on every machine.
+//! Synthetic fingerprints, the same in every run and on every machine.
 //!
-//! Every item is a function of its position, so a billion of them need no more memory than they
-//! fill, and who planted what can be asked afterwards.
+//! Every item is a function of its position, so a billion of them need no extra memory, and which
+//! items are copies can be computed later.
 
-use lookalike::{AllPairs, Fingerprint, Radius, groups, features::{Feature, Features}, pairs::PairsError, search::{AlikePair, AlikePairs}};
+use lookalike::{
+    AllPairs, Fingerprint, Radius,
+    features::{Feature, Features},
+    groups,
+    pairs::PairsError,
+    search::{AlikePair, AlikePairs},
+};
 use rayon::prelude::*;
 
 /// Random fingerprints of which one in a hundred is a changed copy of another.
@@ -21,7 +27,7 @@ impl Planted {
         (0..self.items as usize).into_par_iter().map(|item| self.print(item as u64)).collect()
     }
 
-    /// Whose changed copy `item` is; never that of another copy.
+    /// The original of the changed copy `item`, which is never a copy itself.
     pub fn parent(&self, item: u64) -> Option<u64> {
         let draws = Draws { seed: b"plant", item };
         is_copy(item).then(|| {
@@ -156,8 +162,8 @@ impl Skewed {
     }
 }
 
-/// The same pairs within `radius` without what makes fingerprints uneven: all that hangs together by pairs is
-/// turned in the same random bits. So every pair stays as near as it was, and all others are unrelated.
+/// Removes the skew but keeps the pairs within `radius`: each connected group is xored with its own
+/// random bits. So distances within a group stay, and all other pairs become unrelated.
 pub fn evened(prints: &[Fingerprint<1>], radius: u32) -> Result<Vec<Fingerprint<1>>, PairsError> {
     let mut pairs = Vec::new();
     AllPairs::new(Radius::new(radius)).run(prints)?.for_each(|pair| {
@@ -187,7 +193,7 @@ fn agreeing_pairs(prints: &[Fingerprint<1>], shift: u32) -> f64 {
     sizes.iter().map(|&size| size as f64 * (size as f64 - 1.0)).filter(|&pairs| pairs > 0.0).sum()
 }
 
-/// Items of `each` random features, all counting once or with weights from 1 to 20.
+/// Items of `each` random features, all with weight 1 or with weights from 1 to 20.
 pub fn features(items: u64, each: u64, weighted: bool) -> Vec<Features<1>> {
     let feature = |draws: Draws, index| {
         let weight = if weighted { 1 + draws.below(each + index, 20) as i32 } else { 1 };
@@ -228,7 +234,7 @@ fn change<const WORDS: usize>(
     print.xor(&flips)
 }
 
-/// Numbers drawn for one item, each a function of its index alone.
+/// Random numbers for one item, each a function of its index.
 #[derive(Clone, Copy)]
 struct Draws {
     seed: &'static [u8],

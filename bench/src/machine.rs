@@ -1,14 +1,14 @@
-//! What did this run on? Read from the system; `unknown` where it does not say.
+//! The machine of a run, as reported by the system; `unknown` where it reports nothing.
 
 use std::{fmt, fs, process::Command};
 
-/// Where, when and with what the table was made.
+/// The machine, date and versions of a run.
 pub struct Machine {
     facts: Vec<(&'static str, String)>,
 }
 
 impl Machine {
-    /// Asks the system; the load is that of this moment.
+    /// Reads the system, with its present load.
     pub fn describe() -> Self {
         let facts = vec![
             ("date", said_by("date", &["-u", "+%Y-%m-%d %H:%M UTC"])),
@@ -31,12 +31,12 @@ impl fmt::Display for Machine {
     }
 }
 
-/// Bytes of memory that a program could take now.
+/// The available memory in bytes.
 pub fn available_memory() -> u64 {
     memory("MemAvailable")
 }
 
-/// The most memory this process ever held, in bytes.
+/// The peak memory of this process in bytes.
 pub fn peak_memory() -> u64 {
     kib(&field("/proc/self/status", "VmHWM"))
 }

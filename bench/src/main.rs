@@ -59,7 +59,7 @@ fn chosen(options: &Options) -> impl Iterator<Item = &'static Work> {
     ROWS.iter().filter(move |work| options.only.is_empty() || wanted(work))
 }
 
-/// A row that fails must not take the others with it.
+/// A failing row does not stop the others.
 fn run(work: &Work, options: &Options) -> Vec<Row> {
     eprintln!("{}: {}", work.name, work.about);
     (work.run)(options).unwrap_or_else(|error| vec![Row::failed(work.about, format!("{error:#}"))])

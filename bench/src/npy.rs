@@ -1,4 +1,4 @@
-//! One file that Rust and Python read alike: a NumPy array of little-endian 64-bit words.
+//! NumPy arrays of little-endian 64-bit words, for Rust and Python.
 
 use std::{
     fs::File,
@@ -12,7 +12,7 @@ use tempfile::TempPath;
 
 const MAGIC: &[u8] = b"\x93NUMPY\x01\x00";
 
-/// Writes fingerprints to a temporary file, which is gone when the path is dropped.
+/// Writes fingerprints to a temporary file, which is removed when the path is dropped.
 pub fn temporary<const WORDS: usize>(prints: &[Fingerprint<WORDS>]) -> Result<TempPath> {
     let path = tempfile::Builder::new().suffix(".npy").tempfile()?.into_temp_path();
     write(&path, prints)?;
@@ -35,7 +35,7 @@ pub fn write<const WORDS: usize>(path: &Path, prints: &[Fingerprint<WORDS>]) -> 
     file.flush().with_context(|| format!("writing {}", path.display()))
 }
 
-/// Reads what [`write`](fn@write) or `text_windows.py` wrote; `WORDS` must be what was written.
+/// Reads a file of [`write`](fn@write) or `text_windows.py` with the same `WORDS`.
 pub fn read<const WORDS: usize>(path: &Path) -> Result<Vec<Fingerprint<WORDS>>> {
     let mut file = File::open(path).with_context(|| format!("opening {}", path.display()))?;
     let mut start = [0; 10];

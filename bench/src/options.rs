@@ -1,21 +1,21 @@
-//! What may be chosen on the command line.
+//! The command line options.
 
 use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
 
-/// Measures lookalike beside its peers and prints one table of ratios.
+/// Compares lookalike with its peers and prints one table of ratios.
 #[derive(Parser)]
 pub struct Options {
     /// Only rows whose name contains this; repeat for several (see --list).
     #[arg(long, value_name = "ROW")]
     pub only: Vec<String>,
 
-    /// Only name the rows.
+    /// Only list the rows.
     #[arg(long)]
     pub list: bool,
 
-    /// A tenth of every size, no large rows: whether everything works, not how fast it is.
+    /// A tenth of every size and no large rows: checks that everything works, not how fast it is.
     #[arg(long)]
     pub quick: bool,
 
@@ -23,7 +23,7 @@ pub struct Options {
     #[arg(long, value_name = "N")]
     pub divide: Option<u64>,
 
-    /// Run the billion (true) or not (false); by default if 20 GiB of memory are free.
+    /// Run the row with a billion items (true) or not (false); by default if 20 GiB of memory are free.
     #[arg(long)]
     pub billion: Option<bool>,
 
@@ -35,7 +35,7 @@ pub struct Options {
     #[arg(long, value_name = "FILE")]
     pub results: Option<PathBuf>,
 
-    /// The peers, built for this very processor.
+    /// The peers, built for this processor.
     #[arg(long, value_name = "FILE", default_value_os_t = beside("target/peers/release/lookalike-bench-peers"))]
     pub peers: PathBuf,
 
@@ -52,22 +52,22 @@ pub struct Options {
 }
 
 impl Options {
-    /// A size of the full benchmark, as small as this run wants it.
+    /// A size of the full benchmark, scaled for this run.
     pub fn size(&self, full: u64) -> u64 {
         let divisor = self.divide.unwrap_or(if self.quick { 10 } else { 1 });
         (full / divisor).max(100)
     }
 
-    /// Whether sizes are those the targets are set for.
+    /// Whether sizes are those of the targets.
     pub fn is_full(&self) -> bool {
         !self.quick && self.divide.is_none()
     }
 }
 
-/// What a process of its own does, so that its peak memory can be read.
+/// Work in a separate process, to measure its peak memory.
 #[derive(Subcommand)]
 pub enum Child {
-    /// All pairs of made fingerprints; prints a report as one JSON line.
+    /// All pairs of synthetic fingerprints; prints a report as one JSON line.
     AllPairs {
         #[arg(long)]
         items: u64,

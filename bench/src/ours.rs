@@ -1,22 +1,25 @@
-//! Our side of the rows: lookalike's public API, timed.
+//! Measures lookalike's public API.
 
 use std::{sync::LazyLock, time::Instant};
 
 use anyhow::Result;
-use lookalike::{AllPairs, Fingerprint, Radius, pairs::{Pair, PairsError, Workspace}};
+use lookalike::{
+    AllPairs, Fingerprint, Radius,
+    pairs::{Pair, PairsError, Workspace},
+};
 use lookalike_bench::{answer::Answer, turn::Turn};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// So many threads and no more.
+/// At most this many threads.
 pub fn threads(count: usize) -> Result<ThreadPool> {
     Ok(ThreadPoolBuilder::new().num_threads(count).build()?)
 }
 
-/// What every turn but the first finds at hand.
+/// The state kept from turn to turn.
 static WORKSPACE: LazyLock<Workspace> = LazyLock::new(Workspace::default);
 
-/// All pairs, each seen once with its two ids: what the peers deliver. The memory to work in is kept
-/// from turn to turn.
+/// All pairs, each once with its two ids, as the peers return them. The workspace is kept from turn to
+/// turn.
 pub fn all_pairs<const WORDS: usize>(
     pool: &ThreadPool,
     prints: &[Fingerprint<WORDS>],
@@ -25,7 +28,7 @@ pub fn all_pairs<const WORDS: usize>(
     all_pairs_as(pool, prints, radius, |answer, pair| answer.add(pair.a.into(), pair.b.into()))
 }
 
-/// The same, but all memory is allocated, first touched and given back in every turn.
+/// Like the above, but all memory is allocated and freed in every turn.
 pub fn all_pairs_afresh<const WORDS: usize>(
     pool: &ThreadPool,
     prints: &[Fingerprint<WORDS>],
@@ -35,7 +38,7 @@ pub fn all_pairs_afresh<const WORDS: usize>(
     run(pool, prints, AllPairs::new(Radius::new(radius)), enter)
 }
 
-/// All pairs, each entered into the answer as the peer at hand would tell it.
+/// All pairs, each added to the answer in the form of the peer.
 pub fn all_pairs_as<const WORDS: usize>(
     pool: &ThreadPool,
     prints: &[Fingerprint<WORDS>],
@@ -60,7 +63,7 @@ fn run<const WORDS: usize>(
     Ok(Turn { seconds: start.elapsed().as_secs_f64(), answer })
 }
 
-/// The plan ours would follow, for the notes.
+/// The plan of lookalike, for the notes.
 pub fn plan<const WORDS: usize>(prints: &[Fingerprint<WORDS>], radius: u32) -> Result<String> {
     Ok(AllPairs::new(Radius::new(radius)).plan(prints)?.to_string())
 }

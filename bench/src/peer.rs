@@ -1,4 +1,4 @@
-//! A peer that runs in a process of its own; the other side of [`turn`](lookalike_bench::turn).
+//! A peer in a separate process; the counterpart of [`turn`](lookalike_bench::turn).
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -31,7 +31,7 @@ impl Peer {
         Self::start(&options.peers, arguments)
     }
 
-    /// The same as its users build it, and not for this very processor.
+    /// Like the above, but built as its users build it, not for this processor.
     pub fn usual_rust(options: &Options, arguments: &[&str]) -> Result<Self> {
         Self::start(&options.usual_peers, arguments)
     }
@@ -66,7 +66,7 @@ impl Peer {
         Ok(peer)
     }
 
-    /// What it said about itself when it was ready.
+    /// Its description of itself.
     pub fn ready(&self) -> &Ready {
         &self.ready
     }
@@ -76,7 +76,7 @@ impl Peer {
         self.turn_within(PATIENCE)
     }
 
-    /// Lets it run once; gives up, and the peer with it, after `patience`.
+    /// Lets it run once; stops the peer after `patience`.
     pub fn turn_within(&mut self, patience: Duration) -> Result<Turn> {
         writeln!(self.stdin, "go")?;
         Ok(serde_json::from_str(&self.line(patience)?)?)
@@ -89,7 +89,7 @@ impl Peer {
 
 impl Drop for Peer {
     fn drop(&mut self) {
-        // It may have ended by itself; either way it is gone afterwards.
+        // It may have ended by itself already.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

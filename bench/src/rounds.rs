@@ -1,14 +1,13 @@
-//! How often does everyone run, and which run counts?
+//! Runs contenders in turns and keeps the best turn of each.
 //!
-//! Contenders take turns, so that a busy moment hits all of them alike; of each, the best turn
-//! counts. An answer must be the same in every turn.
+//! Taking turns spreads noise evenly. The answer must be the same in every turn.
 
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use lookalike_bench::turn::Turn;
 
-/// How many rounds to run: at least `least`, then more until `most` or the time is over.
+/// How many rounds to run: at least `least`, then more up to `most` until the time is over.
 #[derive(Clone, Copy)]
 pub struct Rounds {
     pub least: usize,
@@ -23,10 +22,10 @@ impl Rounds {
     /// For peers so slow that noise does not matter.
     pub const ONCE: Self = Self { least: 1, most: 1, time: Duration::ZERO };
 
-    /// After this, what was measured must do.
+    /// No further round starts after this.
     const PATIENCE: Duration = Duration::from_secs(90);
 
-    /// Runs all contenders in turn; gives back the best turn of each.
+    /// Runs all contenders in turns; returns the best turn of each.
     pub fn run<const N: usize>(self, mut contenders: [Contender<'_>; N]) -> Result<[Turn; N]> {
         let start = Instant::now();
         let mut best = [None; N];
@@ -44,7 +43,7 @@ impl Rounds {
     }
 }
 
-/// Someone who runs when it is their turn.
+/// A contender, which runs once per turn.
 pub type Contender<'a> = &'a mut dyn FnMut() -> Result<Turn>;
 
 fn better(best: Option<Turn>, turn: Turn) -> Result<Turn> {

@@ -1,4 +1,4 @@
-//! The one table: what was measured, against whom, and how far from the target.
+//! The table of results: measurement, peer and target.
 
 use std::fmt;
 
@@ -7,19 +7,19 @@ use std::fmt;
 pub struct Row {
     /// What was done, with sizes.
     pub work: String,
-    /// Our figure, with its unit.
+    /// The figure of lookalike, with its unit.
     pub ours: String,
-    /// Against whom.
+    /// The peer.
     pub peer: String,
-    /// Their figure, with its unit.
+    /// The figure of the peer, with its unit.
     pub theirs: String,
-    /// The figure that is compared with the targets.
+    /// The figure compared with the targets.
     pub value: f64,
     /// The unit of the value: `x` for a ratio.
     pub unit: &'static str,
-    /// What must be reached, and what should.
+    /// The required and the desired value.
     pub goal: Goal,
-    /// What else to know: plan, pairs, how it was checked.
+    /// Further information: plan, pairs, how it was checked.
     pub note: String,
     /// Set if an answer was wrong, or there was none.
     pub failure: Option<String>,
@@ -31,7 +31,7 @@ impl Row {
         Self { work: work.into(), failure: Some(reason.to_string()), ..Self::default() }
     }
 
-    /// A row that was left out, and why.
+    /// A skipped row, with the reason.
     pub fn skipped(work: &str, reason: impl Into<String>) -> Self {
         let note = format!("skipped: {}", reason.into());
         Self { work: work.into(), value: f64::NAN, note, ..Self::default() }
@@ -56,12 +56,12 @@ impl Row {
 /// The targets of a row.
 #[derive(Clone, Copy, Default)]
 pub enum Goal {
-    /// Nothing was promised.
+    /// No target.
     #[default]
     None,
-    /// Must and want, both lower bounds.
+    /// Required and desired lower bounds.
     AtLeast(f64, f64),
-    /// Must and want, both upper bounds.
+    /// Required and desired upper bounds.
     AtMost(f64, f64),
 }
 
@@ -142,7 +142,7 @@ pub fn amount(value: f64, unit: &str) -> String {
     format!("{value:.decimals$}{gap}{unit}")
 }
 
-/// Seconds, or the smaller unit that reads best.
+/// A duration in a suitable unit.
 pub fn seconds(value: f64) -> String {
     match value {
         long if long >= 0.1 => amount(long, "s"),

@@ -1,4 +1,4 @@
-//! Real texts in a file, a zero byte between two; `texts.py` writes such files, too.
+//! Real texts in a file, separated by zero bytes; `texts.py` also writes such files.
 
 use std::{fs, path::Path};
 
@@ -10,7 +10,7 @@ pub fn read(file: &Path) -> Result<Vec<String>> {
     Ok(all.split('\0').map(String::from).collect())
 }
 
-/// Writes texts as [`read`] wants them.
+/// Writes texts in the format of [`read`].
 pub fn write(file: &Path, texts: &[String]) -> Result<()> {
     fs::write(file, texts.join("\0")).with_context(|| format!("writing {}", file.display()))
 }

@@ -1,8 +1,7 @@
-//! How does a peer in its own process take part?
+//! The protocol of a peer in a separate process.
 //!
-//! It loads and prepares, prints one [`Ready`] line, then runs once for every line it reads and
-//! prints one [`Turn`] line each time. So turns interleave, memory is its own, and a peer that
-//! takes too long can be stopped.
+//! The peer prepares, prints one [`Ready`] line, then runs once for every line it reads and prints one
+//! [`Turn`] line each time. So turns interleave, memory is separate, and a slow peer can be stopped.
 
 use std::{
     io::{BufRead, stdin},
@@ -16,17 +15,17 @@ use crate::answer::Answer;
 /// One measured run.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Turn {
-    /// Wall seconds of the work alone; neither loading nor checking.
+    /// Wall-clock seconds of the work, without loading and checking.
     pub seconds: f64,
-    /// What was found; the default where nothing is looked for.
+    /// The answer; the default if the work has none.
     #[serde(flatten)]
     pub answer: Answer,
 }
 
-/// Said once, when everything that is not measured is done.
+/// Printed once, when all preparation is done.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Ready {
-    /// The peer's version, where the lock file does not tell it.
+    /// The version of the peer, if it is not in the lock file.
     #[serde(default)]
     pub version: String,
     /// Resident bytes that preparing added (an index, mostly).
@@ -37,7 +36,7 @@ pub struct Ready {
     pub seconds: f64,
 }
 
-/// Measures `work`, then lets `check` sum up what it found.
+/// Measures `work`, then computes the answer with `check`.
 pub fn measure<T>(work: impl FnOnce() -> T, check: impl FnOnce(T) -> Answer) -> Turn {
     let start = Instant::now();
     let found = work();

@@ -3,7 +3,7 @@
 #[path = "../runner/repair.rs"]
 mod repair;
 
-// With its checksums made to fit: without that, hardly a change would be looked at.
+// Checksums are repaired: otherwise most mutated inputs would be rejected at once.
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let mut data = data.to_vec();
     repair::model(&mut data);

@@ -1,10 +1,11 @@
-//! Do damaged files panic, hang, or take memory without end? Runs every target on mutated seeds.
+//! Runs every fuzz target on mutated seeds, and reports panics, hangs and excessive memory.
 //!
-//! Without arguments: some runs of every target, for `make test`. `make fuzz` asks for many more
-//! and for a bound on the CPU time of each. Run N of a target is the same on every machine.
+//! Without arguments: a few runs of every target, for `make test`. `make fuzz` runs many more, with
+//! a limit on the CPU time of each. Run N of a target is the same on every machine.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program of its own")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
 
+mod collection;
 mod memory;
 mod mutate;
 mod repair;
@@ -27,25 +28,26 @@ use target::{TARGETS, Target};
 use watch::Watch;
 
 /// Runs of each target in `make test`.
-const FEW: u64 = 1_000;
+const DEFAULT_RUNS: u64 = 1_000;
 
-/// A run may allocate this much.
-const MOST_BYTES: usize = 512 << 20;
+/// The memory limit of a run.
+const MAX_BYTES: usize = 512 << 20;
 
-/// In a campaign, a run may take this much time of all processors together.
-const MOST_TIME: Duration = Duration::from_secs(1);
+/// In a campaign, the limit on the CPU time of a run.
+const MAX_TIME: Duration = Duration::from_secs(1);
 
-/// After so many failures a target is given up: most have one cause.
-const MOST_FAILURES: u64 = 20;
+/// A target stops after this many failures: most have the same cause.
+const MAX_FAILURES: u64 = 20;
 
 const USAGE: &str = "\
 usage: fuzz [TARGET...] [--runs N] [--seed S] [--first N] [--campaign] [--corpus FOLDER] [--list]
-  TARGET      only targets whose names contain this
-  --runs N    how many runs of each target (1000)
-  --seed S    another seed makes other inputs (26)
-  --first N   the number of the first run (0); with --runs 1, repeats one run
-  --campaign  also fail runs that take more than a second of CPU time
-  --corpus F  write the seeds to this folder, and run nothing";
+  TARGET           run only targets whose names contain this
+  --runs N         number of runs of each target (1000)
+  --seed S         seed of the mutations (26)
+  --first N        number of the first run (0); with --runs 1, repeats one run
+  --campaign       also fail runs that take more than a second of CPU time
+  --corpus FOLDER  write the seeds to this folder, and run nothing
+  --list           list the targets";
 
 struct Options {
     names: Vec<String>,
@@ -58,11 +60,12 @@ struct Options {
 }
 
 impl Options {
-    /// As libtest does, takes what it does not know as the name of a test. Of libtest's own options,
-    /// which `cargo test` hands to every test, none changes anything here.
-    fn read(mut args: impl Iterator<Item = String>) -> Result<Self, String> {
+    /// Like libtest, takes other arguments as names of targets. The options of libtest, which
+    /// `cargo test` passes to every test, are ignored.
+    fn parse(mut args: impl Iterator<Item = String>) -> Result<Self, String> {
         let (names, campaign, corpus, list) = (Vec::new(), false, None, false);
-        let mut options = Self { names, runs: FEW, seed: 26, first: 0, campaign, corpus, list };
+        let mut options =
+            Self { names, runs: DEFAULT_RUNS, seed: 26, first: 0, campaign, corpus, list };
         while let Some(arg) = args.next() {
             let mut value = || args.next().ok_or_else(|| format!("{arg} takes a value\n{USAGE}"));
             let mut number = || {
@@ -84,12 +87,12 @@ impl Options {
         Ok(options)
     }
 
-    fn wants(&self, target: &Target) -> bool {
+    fn selects(&self, target: &Target) -> bool {
         self.names.is_empty() || self.names.iter().any(|name| target.name.contains(name.as_str()))
     }
 }
 
-/// What a campaign of one target came to.
+/// The result of all runs of one target.
 #[derive(Default)]
 struct Outcome {
     runs: u64,
@@ -102,32 +105,35 @@ struct Outcome {
 }
 
 fn main() -> ExitCode {
-    let options = match Options::read(std::env::args().skip(1)) {
+    let options = match Options::parse(std::env::args().skip(1)) {
         Ok(options) => options,
         Err(message) => {
             eprintln!("{message}");
             return ExitCode::from(2);
         }
     };
-    let wanted = TARGETS.iter().filter(|target| options.wants(target));
+    let targets = TARGETS.iter().filter(|target| options.selects(target));
     if options.list {
-        // As libtest lists its tests.
-        wanted.for_each(|target| println!("{}: test", target.name));
+        // The format of libtest.
+        targets.for_each(|target| println!("{}: test", target.name));
         return ExitCode::SUCCESS;
     }
     if let Some(folder) = &options.corpus {
-        wanted
+        targets
             .for_each(|target| write_seeds(target, folder).expect("the folder can be written to"));
         return ExitCode::SUCCESS;
     }
-    // What runs in parallel runs on this thread, so that a run is the same each time.
+    // Parallel code runs on this thread, so that a run is the same each time.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread();
-    pool.build_global().expect("there is no pool yet");
+    pool.build_global().expect("the global pool is not built yet");
     let watch = Watch::start(artifacts());
-    println!("fuzz: seed {}, runs from {} on, {} each", options.seed, options.first, options.runs);
+    println!(
+        "fuzz: seed {}, first run {}, {} runs of each target",
+        options.seed, options.first, options.runs
+    );
     println!("{HEADER}");
     let mut failures = 0;
-    for target in wanted {
+    for target in targets {
         let outcome = campaign(target, &options, &watch);
         println!("{}", row(target, &outcome));
         failures += outcome.failures;
@@ -136,13 +142,14 @@ fn main() -> ExitCode {
     match failures {
         0 => ExitCode::SUCCESS,
         _ => {
-            println!("fuzz: {failures} runs failed; their inputs are in {}", artifacts().display());
+            let runs = if failures == 1 { "run" } else { "runs" };
+            println!("fuzz: {failures} {runs} failed; see the inputs in {}", artifacts().display());
             ExitCode::FAILURE
         }
     }
 }
 
-/// Where inputs go that fail.
+/// The folder of failed inputs.
 fn artifacts() -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("fuzz")
 }
@@ -175,18 +182,18 @@ fn campaign(target: &Target, options: &Options, watch: &Watch) -> Outcome {
     for run in options.first..options.first + options.runs {
         let mut random = Random::of_run(options.seed, target.name, run);
         let mut input = mutate::mutated(&seeds, &mut random);
-        // Half of the inputs get past their checksums.
+        // Half of the inputs have valid checksums.
         if let (Some(repair), 0) = (target.repair, random.below(2)) {
             repair(&mut input);
         }
         watch.begin(target.name, run);
-        let ran = Ran::of(target, &input);
+        let result = RunResult::of(target, &input);
         watch.end();
-        outcome.add(run, &ran);
-        if let Some(what) = ran.failure(options.campaign) {
+        outcome.add(run, &result);
+        if let Some(what) = result.failure(options.campaign) {
             outcome.failures += 1;
             report(target, options.seed, run, &input, &what);
-            if outcome.failures == MOST_FAILURES {
+            if outcome.failures == MAX_FAILURES {
                 break;
             }
         }
@@ -196,26 +203,26 @@ fn campaign(target: &Target, options: &Options, watch: &Watch) -> Outcome {
 }
 
 impl Outcome {
-    fn add(&mut self, run: u64, ran: &Ran) {
+    fn add(&mut self, run: u64, result: &RunResult) {
         self.runs += 1;
-        if ran.time > self.slowest {
-            (self.slowest, self.slowest_run) = (ran.time, run);
+        if result.time > self.slowest {
+            (self.slowest, self.slowest_run) = (result.time, run);
         }
-        if ran.bytes > self.largest {
-            (self.largest, self.largest_run) = (ran.bytes, run);
+        if result.bytes > self.largest {
+            (self.largest, self.largest_run) = (result.bytes, run);
         }
     }
 }
 
-/// One run, measured.
-struct Ran {
-    /// The message of one, if there was any.
+/// The result of one run.
+struct RunResult {
+    /// The message of a panic.
     panic: Option<String>,
     time: Duration,
     bytes: usize,
 }
 
-impl Ran {
+impl RunResult {
     fn of(target: &Target, input: &[u8]) -> Self {
         watch::forget_panics();
         let before = memory::start();
@@ -223,9 +230,10 @@ impl Ran {
         let escaped = catch_unwind(AssertUnwindSafe(|| (target.entry)(input))).is_err();
         let time = start.elapsed();
         let bytes = memory::peak() - before;
-        // One on another thread may have been swallowed there.
+        // A panic may be caught in the target, or happen on another thread. Our own code must not panic
+        // even there.
         let first = watch::first_panic().filter(|_| escaped || !target.is_guarded);
-        let panic = first.or_else(|| escaped.then(String::new));
+        let panic = watch::first_own_panic().or(first).or_else(|| escaped.then(String::new));
         Self { panic, time, bytes }
     }
 
@@ -233,10 +241,10 @@ impl Ran {
         if let Some(message) = &self.panic {
             return Some(message.replace('\n', " "));
         }
-        if self.bytes > MOST_BYTES {
+        if self.bytes > MAX_BYTES {
             return Some(format!("allocated {} MiB", self.bytes >> 20));
         }
-        let slow = campaign && self.time > MOST_TIME;
+        let slow = campaign && self.time > MAX_TIME;
         slow.then(|| format!("took {:.1} s of CPU time", self.time.as_secs_f64()))
     }
 }
@@ -245,7 +253,7 @@ fn report(target: &Target, seed: u64, run: u64, input: &[u8], what: &str) {
     let name = target.name;
     let path = artifacts().join(format!("{name}-{seed}-{run}"));
     let kept = fs::create_dir_all(artifacts()).and_then(|()| fs::write(&path, input));
-    let place = kept.map_or_else(|error| error.to_string(), |()| path.display().to_string());
-    println!("{name}: run {run} {what}; input: {place}");
-    println!("  again: make fuzz TARGET={name} SEED={seed} FIRST={run} N=1");
+    let location = kept.map_or_else(|error| error.to_string(), |()| path.display().to_string());
+    println!("{name}: run {run} {what}; input: {location}");
+    println!("  repeat with: make fuzz TARGET={name} SEED={seed} FIRST={run} N=1");
 }

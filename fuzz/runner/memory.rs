@@ -1,11 +1,11 @@
-//! How much memory does a run take? An allocator that counts what is asked for.
+//! A global allocator that counts the memory of a run.
 //!
-//! Counts what Rust code allocates, on all threads, as it asks for it: zeroed memory that is never
-//! touched counts too. What C code (zstd, xz, bzip2) allocates by itself is not seen.
+//! Counts what Rust code requests, on all threads, including zeroed memory that is never touched.
+//! Memory that C code (zstd, xz, bzip2) allocates is not counted.
 
 #![expect(
     unsafe_code,
-    reason = "allocators are unsafe; this one hands every call on to the system's"
+    reason = "allocators are unsafe; this one forwards every call to the system allocator"
 )]
 
 use std::{
@@ -19,14 +19,14 @@ static COUNTING: Counting = Counting;
 static CURRENT: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 
-/// From here on, the peak is counted from zero again; returns how much is allocated now.
+/// Resets the peak, and returns the number of bytes allocated now.
 pub fn start() -> usize {
     let current = CURRENT.load(Relaxed);
     PEAK.store(current, Relaxed);
     current
 }
 
-/// The most that was allocated at any time since `start`.
+/// The peak of allocated bytes since `start`.
 pub fn peak() -> usize {
     PEAK.load(Relaxed)
 }
@@ -37,23 +37,23 @@ fn add(bytes: usize) {
     PEAK.fetch_max(CURRENT.fetch_add(bytes, Relaxed) + bytes, Relaxed);
 }
 
-// SAFETY: every call goes to the system's allocator as it came; counting allocates nothing.
+// SAFETY: every call is forwarded unchanged to the system allocator; counting does not allocate.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         add(layout.size());
-        // SAFETY: the caller keeps the contract of `alloc`, which is the same here.
+        // SAFETY: the caller upholds the contract of `alloc`, which is the same here.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         add(layout.size());
-        // SAFETY: as in `alloc`. The system's own: it need not touch the memory.
+        // SAFETY: as in `alloc`. The system allocator need not touch zeroed memory.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         CURRENT.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: `pointer` is of this allocator, and so of the system's.
+        // SAFETY: `pointer` was allocated here, and so by the system allocator.
         unsafe { System.dealloc(pointer, layout) }
     }
 
@@ -62,7 +62,7 @@ unsafe impl GlobalAlloc for Counting {
             Some(more) => add(more),
             None => drop(CURRENT.fetch_sub(layout.size() - size, Relaxed)),
         }
-        // SAFETY: `pointer` is of this allocator, and so of the system's.
+        // SAFETY: `pointer` was allocated here, and so by the system allocator.
         unsafe { System.realloc(pointer, layout, size) }
     }
 }

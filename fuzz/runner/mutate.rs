@@ -1,15 +1,15 @@
-//! What becomes of a seed? A few changes, decided by the number of the run alone.
+//! Mutates a seed: a few changes that depend only on the number of the run.
 
-/// Marsaglia's xorshift64*, so that every run can be made again on any machine.
+/// Marsaglia's xorshift64*, so that every run can be repeated on any machine.
 pub struct Random(u64);
 
 impl Random {
-    /// The numbers of one run. Neighbouring runs have nothing in common.
+    /// The generator of one run. Consecutive runs are unrelated.
     pub fn of_run(seed: u64, target: &str, run: u64) -> Self {
         let named = target.bytes().fold(seed ^ 0xcbf2_9ce4_8422_2325, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         });
-        // The finish of SplitMix64; zero is the one state xorshift never leaves.
+        // The finalizer of SplitMix64; xorshift never leaves the state zero.
         let mut mixed = named.wrapping_add(run.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -23,7 +23,7 @@ impl Random {
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
-    /// A number below `end`; 0 if there is none.
+    /// A number below `end`; 0 if `end` is 0.
     pub fn below(&mut self, end: usize) -> usize {
         ((u128::from(self.next()) * end as u128) >> 64) as usize
     }
@@ -41,14 +41,14 @@ impl Random {
     }
 }
 
-/// No input gets longer than this by mutation, unless its seed is.
-const LONGEST: usize = 1 << 16;
+/// Mutated inputs are cut to this length, or to that of their seed if it is longer.
+const MAX_LENGTH: usize = 1 << 16;
 
-/// Chunks that are inserted, repeated or removed are mostly short, and at most this long.
+/// The maximum length of inserted, repeated or removed chunks, which are mostly shorter.
 const CHUNK: usize = 1 << 10;
 
-/// Values at which arithmetic turns over.
-const INTERESTING: [u64; 20] = [
+/// Values at which arithmetic overflows.
+const BOUNDARY_VALUES: [u64; 20] = [
     0,
     1,
     2,
@@ -71,7 +71,7 @@ const INTERESTING: [u64; 20] = [
     u64::MAX,
 ];
 
-/// What formats written as text stumble over.
+/// Tokens with a meaning in text formats.
 const TOKENS: [&str; 24] = [
     "\"",
     "\"\"",
@@ -99,16 +99,16 @@ const TOKENS: [&str; 24] = [
     "99999999999999999999",
 ];
 
-/// A mutated copy of one of the seeds, which are not empty.
+/// A mutated copy of one of the seeds, none of which is empty.
 pub fn mutated(seeds: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
     let mut bytes = seeds[random.below(seeds.len())].clone();
-    let longest = LONGEST.max(bytes.len());
+    let max_length = MAX_LENGTH.max(bytes.len());
     // Mostly one to four changes, sometimes very many.
     let changes = if random.one_in(16) { 1 + random.below(64) } else { 1 + random.below(4) };
     for _ in 0..changes {
         change(&mut bytes, seeds, random);
     }
-    bytes.truncate(longest);
+    bytes.truncate(max_length);
     bytes
 }
 
@@ -116,8 +116,8 @@ fn change(bytes: &mut Vec<u8>, seeds: &[Vec<u8>], random: &mut Random) {
     let at = random.below(bytes.len());
     match random.below(24) {
         0..=4 => flip_bit(bytes, at, random),
-        5..=7 => set(bytes, at, &[random.byte()]),
-        8..=11 => set_number(bytes, at, random),
+        5..=7 => overwrite(bytes, at, &[random.byte()]),
+        8..=11 => overwrite_number(bytes, at, random),
         12 | 13 => add_to_byte(bytes, at, random),
         14 => bytes.truncate(at),
         15 | 16 => drop(bytes.drain(at..at + chunk_length(bytes, at, random))),
@@ -136,17 +136,17 @@ fn flip_bit(bytes: &mut [u8], at: usize, random: &mut Random) {
     }
 }
 
-/// Writes over what stands at `at`, as far as there is room.
-fn set(bytes: &mut [u8], at: usize, value: &[u8]) {
+/// Overwrites the bytes from `at` on, up to the end.
+fn overwrite(bytes: &mut [u8], at: usize, value: &[u8]) {
     bytes[at..].iter_mut().zip(value).for_each(|(byte, &value)| *byte = value);
 }
 
-fn set_number(bytes: &mut [u8], at: usize, random: &mut Random) {
-    let number = random.choose(&INTERESTING);
+fn overwrite_number(bytes: &mut [u8], at: usize, random: &mut Random) {
+    let number = random.choose(&BOUNDARY_VALUES);
     let width = random.choose(&[1, 2, 4, 8]);
     match random.one_in(2) {
-        true => set(bytes, at, &number.to_le_bytes()[..width]),
-        false => set(bytes, at, &number.to_be_bytes()[8 - width..]),
+        true => overwrite(bytes, at, &number.to_le_bytes()[..width]),
+        false => overwrite(bytes, at, &number.to_be_bytes()[8 - width..]),
     }
 }
 
@@ -157,10 +157,10 @@ fn add_to_byte(bytes: &mut [u8], at: usize, random: &mut Random) {
     }
 }
 
-/// The length of a chunk at `at` that is there.
+/// A random chunk length from `at` on, within the input.
 fn chunk_length(bytes: &[u8], at: usize, random: &mut Random) -> usize {
-    let longest = random.choose(&[4, 32, CHUNK]);
-    random.below(longest.min(bytes.len() - at) + 1)
+    let max_length = random.choose(&[4, 32, CHUNK]);
+    random.below(max_length.min(bytes.len() - at) + 1)
 }
 
 fn insert(bytes: &mut Vec<u8>, at: usize, more: &[u8]) {
@@ -172,7 +172,7 @@ fn insert_random(bytes: &mut Vec<u8>, at: usize, random: &mut Random) {
     insert(bytes, at, &more);
 }
 
-/// A chunk comes once more, or many times.
+/// Repeats a chunk once or many times.
 fn repeat(bytes: &mut Vec<u8>, at: usize, random: &mut Random) {
     let chunk = bytes[at..at + chunk_length(bytes, at, random)].to_vec();
     let times = if random.one_in(4) { 1 + random.below(64) } else { 1 };
@@ -182,19 +182,19 @@ fn repeat(bytes: &mut Vec<u8>, at: usize, random: &mut Random) {
 fn copy_within(bytes: &mut [u8], at: usize, random: &mut Random) {
     let chunk = bytes[at..at + chunk_length(bytes, at, random)].to_vec();
     let to = random.below(bytes.len());
-    set(bytes, to, &chunk);
+    overwrite(bytes, to, &chunk);
 }
 
-/// A number written in digits becomes another one.
+/// Replaces a number written in digits.
 fn change_digits(bytes: &mut Vec<u8>, at: usize, random: &mut Random) {
     let Some(offset) = bytes[at..].iter().position(u8::is_ascii_digit) else { return };
     let start = at + offset;
     let digits = bytes[start..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let number = random.choose(&INTERESTING).to_string();
+    let number = random.choose(&BOUNDARY_VALUES).to_string();
     bytes.splice(start..start + digits, number.bytes());
 }
 
-/// The beginning of one seed, the end of another.
+/// Joins the beginning of this input and the end of another seed.
 fn splice(bytes: &mut Vec<u8>, other: &[u8], random: &mut Random) {
     let (keep, from) = (random.below(bytes.len()), random.below(other.len()));
     bytes.truncate(keep);

@@ -1,17 +1,17 @@
-//! What is fuzzed? Every format that is read, each by its entry in `lookalike_jobs::fuzz`.
+//! The fuzz targets: every input format, with its entry point in `lookalike_jobs::fuzz`.
 
 use lookalike_jobs::fuzz;
 
-use crate::{repair, seeds};
+use crate::{collection, repair, seeds};
 
-/// A format: what reads it, and what its files look like.
+/// A format: its entry point and its seeds.
 pub struct Target {
     pub name: &'static str,
     pub entry: fn(&[u8]),
     pub seeds: fn() -> Vec<Vec<u8>>,
-    /// Makes checksums fit again.
+    /// Repairs the checksums of a mutated input.
     pub repair: Option<fn(&mut [u8])>,
-    /// Whether panics are caught below the entry: foreign code may panic there.
+    /// Whether panics of third-party code are caught below the entry point.
     pub is_guarded: bool,
 }
 
@@ -38,4 +38,5 @@ pub const TARGETS: &[Target] = &[
     target("html", fuzz::html, seeds::archives::html),
     target("compressed", fuzz::lines, seeds::archives::compressed),
     Target { repair: Some(repair::model), ..target("model", fuzz::model, seeds::tables::model) },
+    Target { is_guarded: true, ..target("collection", collection::entry, collection::seeds) },
 ];

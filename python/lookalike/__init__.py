@@ -1,4 +1,4 @@
-"""Near-duplicates: everything within the radius you state, missing nothing.
+"""Find near-duplicates: everything within a radius, missing nothing.
 
 >>> import lookalike
 >>> texts = [
@@ -9,10 +9,10 @@
 >>> lookalike.dedup(texts).kept
 [0, 1]
 
-Start with :func:`dedup` for texts, rows, tables and files; with :func:`fingerprints`,
-:func:`find_all` and :class:`Index` to build something of your own. :mod:`lookalike.compat` has
-drop-in modules for two SimHash packages. NumPy and Arrow are used when they are there; neither is
-needed. Everything is written down in docs/python.md.
+Start with :func:`dedup` for texts, rows, tables and files. Use :func:`fingerprints`,
+:func:`find_all` and :class:`Index` as building blocks. :mod:`lookalike.compat` has drop-in modules
+for two SimHash packages. NumPy and Arrow are used if installed, but not required. docs/python.md has
+the full documentation.
 """
 
 from importlib.metadata import version as _version

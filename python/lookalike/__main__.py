@@ -6,7 +6,7 @@ from . import _native
 
 
 def main() -> None:
-    """Run the command line, and end with its exit code."""
+    """Run the command line and exit with its exit code."""
     sys.exit(_native.run(["lookalike", *sys.argv[1:]]))
 
 

@@ -1,4 +1,4 @@
-"""How do fingerprints and pairs look in Python? NumPy arrays if NumPy is there, else lists."""
+"""Fingerprints and pairs in Python: NumPy arrays if NumPy is installed, otherwise lists."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def installed(name: str) -> Any:
-    """A package, if it is there."""
+    """A package, or ``None`` if it is not installed."""
     try:
         return import_module(name)
     except ImportError:
@@ -28,19 +28,19 @@ def installed(name: str) -> Any:
 
 numpy: Any = installed("numpy")
 
-#: The numbers of words a fingerprint may have.
+#: How many words a fingerprint may have.
 WIDTHS = (1, 2, 4)
 
 
 def is_empty(print: Any) -> bool:
-    """Whether this is no fingerprint, but what stands where there is none."""
+    """Whether this marks a missing fingerprint: ``None`` or masked."""
     if numpy is not None and isinstance(print, numpy.ma.MaskedArray):
         return bool(numpy.ma.getmaskarray(print).any())
     return not isinstance(print, int | str) and bool(_native.is_missing(print))
 
 
 def prints_from(words: bytearray, empty: bytearray, bits: int) -> Prints:
-    """Fingerprints from what the native half hands over."""
+    """Fingerprints from the bytes of the native module."""
     width = max(1, bits // 64)
     if numpy is None:
         cut = (words[at : at + 8 * width] for at in range(0, len(words), 8 * width))
@@ -52,8 +52,8 @@ def prints_from(words: bytearray, empty: bytearray, bits: int) -> Prints:
     if width > 1:
         data = data.reshape(-1, width)
     if mask.any():
-        # Whoever drops the mask, as np.save does, must not get fingerprints that are alike: these
-        # are as far from each other as those of unrelated items. The same input gives the same.
+        # Code that drops the mask, such as np.save, must not get equal fingerprints. Fill with
+        # pseudorandom bits instead, seeded by the input so that results are reproducible.
         seed = int.from_bytes(blake2b(words, digest_size=16).digest(), "little")
         noise = numpy.random.Generator(numpy.random.PCG64(seed))
         shape = (int(mask.sum()), *data.shape[1:])
@@ -65,7 +65,7 @@ def prints_from(words: bytearray, empty: bytearray, bits: int) -> Prints:
 
 
 def triples_from(numbers: bytearray) -> Triples:
-    """Rows of three numbers from what the native half hands over."""
+    """Rows of three numbers from the bytes of the native module."""
     if numpy is None:
         flat = memoryview(numbers).cast("I").tolist()
         listed: Any = list(zip(flat[::3], flat[1::3], flat[2::3], strict=True))
@@ -75,12 +75,12 @@ def triples_from(numbers: bytearray) -> Triples:
 
 
 class Given:
-    """Fingerprints that a caller gave: a buffer of words or a list of ints, without empty ones."""
+    """Fingerprints from the caller: a buffer of words or a list of ints, without missing ones."""
 
     def __init__(self, prints: Any, bits: int | None = None) -> None:
-        #: Where the others stand, if some are empty.
+        #: The positions of the fingerprints, if some are missing.
         self.positions: Any = None
-        #: The words of a fingerprint, if they are an array.
+        #: The number of words of a fingerprint in an array.
         self.words: int | None = None
         if hasattr(prints, "to_numpy") and numpy is not None:
             prints = _of_column(prints)
@@ -95,11 +95,11 @@ class Given:
         width = array.shape[1] if array.ndim == 2 else 1
         if array.ndim not in (1, 2) or width not in WIDTHS:
             raise ValueError(
-                f"fingerprints have the shape (n,) or (n, words) with 1, 2 or 4 words, "
+                f"fingerprints must have the shape (n,) or (n, words) with 1, 2 or 4 words, "
                 f"not {array.shape}"
             )
         if array.dtype.kind not in "ui" or array.dtype.itemsize not in (4, 8):
-            raise TypeError(f"fingerprints are uint64 (or int64, uint32), not {array.dtype}")
+            raise TypeError(f"fingerprints must be uint64 (or int64, uint32), not {array.dtype}")
         if isinstance(array, numpy.ma.MaskedArray):
             mask = numpy.ma.getmaskarray(array)
             mask = mask.any(axis=1) if mask.ndim == 2 else mask
@@ -111,7 +111,7 @@ class Given:
             array = array.view(numpy.uint64)
         elif array.dtype == numpy.int32:
             array = array.view(numpy.uint32)
-        # In C order, in the byte order of the machine: what the native half can copy at once.
+        # In C order and native byte order, so that the native module can copy it at once.
         return numpy.ascontiguousarray(array, dtype=numpy.uint64), width
 
     def _of_list(self, prints: Iterable[Any]) -> list[int]:
@@ -123,7 +123,7 @@ class Given:
         return [listed[at] for at in known]
 
     def restore(self, triples: Triples, columns: Sequence[int]) -> Triples:
-        """Counts the empty ones again, in these columns of rows of three."""
+        """Map these columns back to positions that count missing fingerprints."""
         if self.positions is None:
             return triples
         if numpy is None:
@@ -138,7 +138,7 @@ class Given:
 
 
 def _of_column(column: Any) -> Any:
-    """A column of pandas, polars or Arrow as an array; as a list if some are missing."""
+    """A column of pandas, polars or Arrow as an array, or as a list if values are missing."""
     if not _has_missing(column):
         return column.to_numpy()
     listed = column.to_pylist() if hasattr(column, "to_pylist") else column.to_list()
@@ -153,7 +153,7 @@ def _has_missing(column: Any) -> bool:
 
 
 def _bits_of(prints: list[int]) -> int:
-    """The least of 64, 128 and 256 that holds all; other things are refused elsewhere."""
+    """The smallest width of 64, 128 and 256 that fits all. Invalid values are refused elsewhere."""
     try:
         widest = max((int(print).bit_length() for print in prints), default=0)
     except (TypeError, ValueError):

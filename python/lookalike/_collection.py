@@ -1,4 +1,4 @@
-"""Durable collections: have I seen this before?"""
+"""Durable, searchable collections."""
 
 from __future__ import annotations
 
@@ -17,37 +17,37 @@ from .errors import CollectionError
 #: A text, or a fingerprint.
 Seen: TypeAlias = str | int
 
-#: What may become of an item that is to be stored.
+#: The result of storing an item.
 Status: TypeAlias = Literal["added", "replaced", "present", "conflict", "near", "unfit"]
 
-#: How alike two items are, in words.
+#: How similar two items are.
 Level: TypeAlias = Literal["copy", "near", "similar", "part"]
 
 
 class CollectionMatch(NamedTuple):
-    """An item that is alike a query."""
+    """An item that matches a query."""
 
     id: str
-    #: The bits in which the fingerprints of the two differ, where both have one.
+    #: The number of bits in which the fingerprints differ, if both have one.
     distance: int | None
-    #: How similar the two are, from 0 to 1; ``None`` where only fingerprints are compared.
+    #: From 0 to 1; ``None`` if only fingerprints are compared.
     similarity: float | None = None
-    #: How alike the two are, in words.
+    #: The level of the match.
     level: Level | None = None
 
 
 class Added(NamedTuple):
-    """What became of an item that was to be stored; true if it is stored now."""
+    """The result of storing an item; true if the item was stored."""
 
-    #: Its id; one that came without has an id made of its content.
+    #: Its id; made from the content if none was given.
     id: str
-    #: ``added``, ``replaced``; ``present`` if the same item is there already, ``conflict`` if its id
-    #: is taken by another one, ``near`` if something alike is there, ``unfit`` if it cannot be
-    #: stored: it has no fingerprint, say.
+    #: ``added`` or ``replaced``; ``present`` if the same item exists, ``conflict`` if another item
+    #: has its id, ``near`` if a similar item exists, ``unfit`` if it cannot be stored, for example
+    #: because it has no fingerprint.
     status: Status
-    #: What is near, if that is why it was not stored.
+    #: The similar items, if the status is ``near``.
     matches: list[CollectionMatch]
-    #: Why it was not stored, if it is ``conflict`` or ``unfit``.
+    #: Why it was not stored, if the status is ``conflict`` or ``unfit``.
     reason: str | None
 
     def __bool__(self) -> bool:
@@ -55,23 +55,23 @@ class Added(NamedTuple):
 
 
 class StoredItem(NamedTuple):
-    """An item as it is stored."""
+    """A stored item."""
 
     id: str
-    #: ``None`` if it has none: a text without words, say.
+    #: ``None`` if it has none, such as a text without words.
     fingerprint: int | None
-    #: What was to be remembered with it.
+    #: The data stored with it.
     payload: Any
     inserted: datetime
 
 
 class Collection:
-    """A folder that remembers items by their digests: durable, searchable, exact.
+    """A durable folder of digests with exact search.
 
-    It is opened if it is there, and made if not: of texts by a ``recipe`` (``words``, if nothing is
-    said), or with ``recipe=None`` and ``bits`` of fingerprints that you make. Texts are compared as
-    ``pairs`` compares them. ``distance`` is the widest that can be searched, where fingerprints
-    decide. What was stored survives whatever happens to the process.
+    An existing collection is opened; otherwise a new one is created: for texts with a ``recipe``
+    (``words`` by default), or for your own fingerprints with ``recipe=None`` and ``bits``. Texts are
+    compared as in ``pairs``. ``distance`` is the maximum distance of a search where fingerprints
+    decide. Stored items survive a crash of the process.
 
     >>> import tempfile
     >>> folder = tempfile.mkdtemp() + "/seen"
@@ -85,7 +85,7 @@ class Collection:
     (True, 1, {'page': 7})
     >>> seen.close()
 
-    One process can have it open to change it, several to read it. Close it, or use ``with``.
+    One process can open it for writing, or several for reading. Close it, or use ``with``.
     """
 
     __slots__ = ("_native", "bits", "distance", "maker", "path")
@@ -104,9 +104,7 @@ class Collection:
         if recipe is not None:
             made = recipe_of(recipe, changes | ({} if bits is None else {"bits": bits}))
             if made._own:
-                raise ValueError(
-                    "a collection remembers its recipe; functions cannot be remembered"
-                )
+                raise ValueError("a collection stores its recipe, but functions cannot be stored")
         if read_only or _native.Collection.is_at(path):
             self._native = _native.Collection.open(path, read_only)
             is_asked = recipe != "words" or changes or bits is not None
@@ -119,23 +117,23 @@ class Collection:
                 64 if bits is None else bits,
                 distance,
             )
-        #: The bits of a fingerprint, the widest distance if there is one, how items are taken apart.
+        #: The bits of a fingerprint, the maximum distance if there is one, and the recipe.
         self.bits, self.distance, self.maker = self._native.about()
         self.path = os.fspath(path)
         if bits is not None and bits != self.bits:
-            self._refuse(f"holds fingerprints of {self.bits} bits, not {bits}")
+            self._refuse(f"has {self.bits}-bit fingerprints, not {bits}")
         if distance is not None and self.distance is not None and distance > self.distance:
-            self._refuse(f"can be searched up to a distance of {self.distance}, not {distance}")
+            self._refuse(f"supports distances up to {self.distance}, not {distance}")
 
     def _refuse(self, why: str) -> NoReturn:
         self.close()
-        raise CollectionError(f"{self.path} {why}; leave it out, or make another collection")
+        raise CollectionError(f"{self.path} {why}; omit the argument or create another collection")
 
     def insert(self, id: str | None, item: Seen | None, payload: Any = None) -> Added:
-        """Store an item, unless one of its id is there; say what became of it.
+        """Store an item, unless its id exists, and return the result.
 
-        With ``None`` for an id it goes by its content: equal content is stored once. ``payload`` is
-        anything JSON can hold. A text without features has no fingerprint, and is not stored:
+        If the id is ``None``, it is made from the content, so equal content is stored once. ``payload``
+        is any JSON value. A text without features has no fingerprint and is not stored:
 
         >>> import tempfile
         >>> with Collection(tempfile.mkdtemp() + "/seen") as seen:
@@ -146,18 +144,18 @@ class Collection:
         return self.insert_many([(id, item, payload)])[0]
 
     def insert_many(self, items: Iterable[tuple[Any, ...]]) -> list[Added]:
-        """Store items ``(id, item)`` or ``(id, item, payload)``, in one step.
+        """Store items ``(id, item)`` or ``(id, item, payload)`` atomically.
 
         An item that cannot be stored does not stop the others.
         """
         return _added(self._native.insert(_given(items)))
 
     def upsert(self, id: str | None, item: Seen | None, payload: Any = None) -> Added:
-        """Store an item, in place of the one of its id if there is any."""
+        """Store an item, replacing the one with its id."""
         return self.upsert_many([(id, item, payload)])[0]
 
     def upsert_many(self, items: Iterable[tuple[Any, ...]]) -> list[Added]:
-        """The same for many, in one step."""
+        """Like :meth:`upsert` for many items, atomically."""
         return _added(self._native.upsert(_given(items)))
 
     def check_and_insert(
@@ -170,17 +168,18 @@ class Collection:
         similarity: float | None = None,
         level: Level | None = None,
     ) -> list[CollectionMatch]:
-        """Store an item if nothing is alike it; else say what is. The check and the insertion are atomic.
+        """Store an item if no similar item exists; otherwise return the matches. Check and insertion
+        are atomic.
 
-        An empty list means that it is stored. If the same item is there under its id, it is the
-        match. If the id is taken by another item, or the item has no fingerprint,
-        :class:`~lookalike.errors.CollectionError` says so.
+        An empty list means that the item was stored. If the same item exists under its id, that item
+        is the match. If another item has the id, or the item has no fingerprint, a
+        :class:`~lookalike.errors.CollectionError` is raised.
         """
         added = self.check_and_insert_many(
             [(id, item, payload)], distance=distance, similarity=similarity, level=level
         )[0]
         if added.reason is not None:
-            raise CollectionError(f"{added.id}: {added.reason}; it is not stored")
+            raise CollectionError(f"{added.id}: not stored: {added.reason}")
         if added.status == "present":
             return [CollectionMatch(added.id, 0)]
         return added.matches
@@ -193,12 +192,12 @@ class Collection:
         similarity: float | None = None,
         level: Level | None = None,
     ) -> list[Added]:
-        """The same for many, one after the other, in one step; say of each what became of it."""
+        """Like :meth:`check_and_insert` for many items in order, atomically; returns each result."""
         within = (distance, similarity, level)
         return _added(self._native.check_and_insert(_given(items), within))
 
     def remove(self, id: str) -> bool:
-        """Remove an item; say whether it was there."""
+        """Remove an item and return whether it existed."""
         return self._native.remove([id])[0]
 
     def search(
@@ -210,7 +209,7 @@ class Collection:
         similarity: float | None = None,
         level: Level | None = None,
     ) -> list[CollectionMatch]:
-        """What is alike a text or a fingerprint: closest first, at most ``limit``."""
+        """Up to ``limit`` items that match a text or fingerprint, closest first."""
         found = self.search_many([item], distance, limit, similarity=similarity, level=level)
         return found[0]
 
@@ -224,7 +223,7 @@ class Collection:
         level: Level | None = None,
         threads: int | None = None,
     ) -> list[list[CollectionMatch]]:
-        """The same for many, in parallel."""
+        """Like :meth:`search` for many items, in parallel."""
         within = (distance, similarity, level)
         queries = [None if is_empty(item) else item for item in items]
         found = self._native.search(queries, within, limit, threads)
@@ -252,19 +251,19 @@ class Collection:
         return True
 
     def compact(self) -> None:
-        """Make searches faster after many changes, and give free space back."""
+        """Speed up searches after many changes and release unused space."""
         self._native.compact()
 
     def verify(self) -> None:
-        """Compare everything with its checksum; raises if anything is damaged."""
+        """Verify all checksums; raises an error if anything is damaged."""
         self._native.verify()
 
     def backup(self, path: str | os.PathLike[str]) -> None:
-        """Copy it, as it is now, to a folder that is not there."""
+        """Copy the present state to a new folder."""
         self._native.backup(path)
 
     def close(self) -> None:
-        """Let others open it."""
+        """Close the collection, so that other processes can open it."""
         self._native.close()
 
     def __enter__(self) -> Collection:

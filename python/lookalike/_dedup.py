@@ -1,4 +1,4 @@
-"""What of all this can go, because something alike stays? The command line's ``dedup``."""
+"""Deduplication: ``lookalike dedup`` for Python."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ._images import image_recipes
 from ._recipe import Model, Recipe, is_all_null, objects_of, recipe_of, refuse_unknown
 from .errors import OptionError, RemovalError
 
-#: What an item is called: the id it came with, the name of its file, or the number of its row.
+#: The id of an item: from the data, the path of its file, or the number of its row.
 Id: TypeAlias = int | str
 
 #: A file or folder.
@@ -26,34 +26,34 @@ AnyPath: TypeAlias = str | os.PathLike[str]
 #: The formats of tables and archives.
 Format: TypeAlias = Literal["jsonl", "csv", "tsv", "parquet", "warc", "lines", "text"]
 
-#: The names of a text field, if none is given.
-USUAL = ("text", "content", "body")
+#: Text fields to try if none is named, in this order.
+TEXT_FIELDS = ("text", "content", "body")
 
-#: Options that are numbers. ``True`` is one in Python, but turns on an option here.
+#: Numeric options. ``True`` is a number in Python, but not a valid value here.
 NUMBERS = ("blocks", "distance", "max_remove", "memory", "recall", "similarity", "threads")
 
 
 class Member(NamedTuple):
-    """An item that goes."""
+    """A removed item."""
 
     id: Id
-    #: The item it was compared with: what is kept, or with ``group="connected"`` a neighbour.
+    #: The item it was compared with: the kept one, or with ``group="connected"`` a neighbour.
     alike: Id
     distance: int | None
-    #: From 0 to 1; ``None`` if nothing was verified.
+    #: From 0 to 1; ``None`` if only the distance decided.
     similarity: float | None
 
 
 class Group(NamedTuple):
-    """Items that go together."""
+    """A kept item and its duplicates."""
 
-    #: The one that stays.
+    #: The kept item.
     keep: Id
     members: list[Member]
 
 
 class AlikePair(NamedTuple):
-    """Two items that are alike."""
+    """Two matching items."""
 
     a: Id
     b: Id
@@ -62,19 +62,19 @@ class AlikePair(NamedTuple):
 
 
 class Dedup:
-    """What :func:`dedup` decided. Nothing was changed."""
+    """The result of :func:`dedup`."""
 
     def __init__(self, answer: _native.Answer, data: Any) -> None:
         self._answer = answer
         self._data = data
-        #: The figures of the run, as the command line prints them with ``--json``.
+        #: The figures of the run, as printed by the command line with ``--json``.
         self.summary: dict[str, Any] = json.loads(answer.summary)
-        #: What could not be read, a line each: the first 20, and how many more there are.
+        #: A message for each record that could not be read: the first 20, and the number of others.
         self.skipped: list[str] = answer.skipped
 
     @cached_property
     def groups(self) -> list[Group]:
-        """Who goes, and for whom; in the order of what is kept."""
+        """The groups, in the order of their kept items."""
         return [
             Group(keep, [Member(*member) for member in members])
             for keep, members in self._answer.groups()
@@ -82,40 +82,41 @@ class Dedup:
 
     @cached_property
     def pairs(self) -> list[AlikePair]:
-        """All pairs of every level, in order: also of items that are not alike enough to go."""
+        """All pairs of every level, sorted, also those too dissimilar for removal."""
         return [AlikePair(*pair) for pair in self._answer.pairs()]
 
     @cached_property
     def kept(self) -> list[Any]:
-        """What stays: the numbers of rows, from 0; of files, the ids.
+        """The kept items: row numbers from 0, or ids for files.
 
-        Rows that are no items, such as those without a text, stay, too; they are counted as skipped.
+        Rows that are not items, such as rows without a text, are also kept. They count as skipped.
         """
         if self._data is None:
             return self._answer.kept()
-        gone = set(self.removed)
-        return [row for row in range(len(self._data)) if row not in gone]
+        removed = set(self.removed)
+        return [row for row in range(len(self._data)) if row not in removed]
 
     @cached_property
     def removed(self) -> list[Any]:
-        """What goes: the numbers of rows, from 0; of files, the ids."""
+        """The removed items: row numbers from 0, or ids for files."""
         return self._answer.removed()
 
     @property
     def rows(self) -> Any:
-        """The rows that stay, in the kind they came in: a list, or a table."""
+        """The kept rows, as a list or table of the same type as the data."""
         if self._data is None:
-            raise TypeError("files have no rows here; output= writes what is kept")
+            raise TypeError("rows= is not available for files; use output= to write what is kept")
         return _taken(self._data, self.kept)
 
     @property
     def exact(self) -> bool:
-        """Whether every alike pair was found; if not, ``summary["recall"]`` of them are expected."""
+        """Whether every pair was found; if not, ``summary["recall"]`` is the estimated recall."""
         return bool(self.summary["exact"])
 
     def __repr__(self) -> str:
         items, removed = self._answer.items, self.summary["removed"]
-        return f"<Dedup of {items} items: {removed} can go, in {len(self.groups)} groups>"
+        groups = f"{len(self.groups)} group{'s' * (len(self.groups) != 1)}"
+        return f"<Dedup of {items} items: {removed} removed in {groups}>"
 
 
 def dedup(
@@ -165,10 +166,10 @@ def dedup(
     temp: AnyPath | None = None,
     **changes: Any,
 ) -> Dedup:
-    """Find near-duplicates: of each group of alike items, one is kept.
+    """Find near-duplicates, and keep one item of each group.
 
-    ``data`` is a list of texts, of dicts, or of features; a table of pandas, polars or Arrow; or
-    files: a path, or a list of :class:`pathlib.Path`. (In a list, a ``str`` is a text.)
+    ``data`` is a list of texts, dicts or features; a table of pandas, polars or Arrow; or files: a
+    path or a list of :class:`pathlib.Path`. (In a list, a ``str`` is a text.)
 
     >>> texts = [
     ...     "The ferry to the island leaves at nine in the morning from the north end.",
@@ -177,33 +178,32 @@ def dedup(
     ... ]
     >>> result = dedup(texts)
     >>> result
-    <Dedup of 3 items: 1 can go, in 1 groups>
+    <Dedup of 3 items: 1 removed in 1 group>
     >>> result.kept, result.removed
     ([0, 1], [2])
     >>> result.groups[0].keep, result.groups[0].members[0].id
     (0, 2)
 
-    Options are those of ``lookalike dedup``, with the same defaults: ``field`` and ``id`` name
-    columns, ``keep`` is ``longest`` (the default for texts), ``best`` (for images), ``first``,
-    ``last``, ``largest``, ``newest``, ``oldest``, ``path:PATTERN``, ``FIELD:asc`` or ``FIELD:desc``, or
-    several with commas between. Texts of level ``near`` and images of level ``copy`` go, unless
-    ``level``, ``similarity`` or ``distance`` says otherwise; ``.pairs`` has every level;
-    ``verify=False`` compares fingerprints only; ``exact`` finds every alike pair, however
-    many texts there are, and ``recall`` at least a share of them; ``against`` is other data: what is alike
-    something in it goes, and nothing else. ``report`` writes a page to look at; ``output`` writes
-    what is kept of files; ``skipped`` lists all that could not be read. ``changes`` are what
-    :class:`Recipe` takes, functions of your own included.
+    The options and defaults are those of ``lookalike dedup``. ``field`` and ``id`` name columns.
+    ``keep`` is ``longest`` (the default for texts), ``best`` (for images), ``first``, ``last``,
+    ``largest``, ``newest``, ``oldest``, ``path:PATTERN``, ``FIELD:asc`` or ``FIELD:desc``, or several
+    of them separated by commas. By default, texts of level ``near`` and images of level ``copy`` are
+    removed; ``level``, ``similarity`` or ``distance`` change that. ``.pairs`` has every level.
+    ``verify=False`` compares only fingerprints. ``exact`` finds every pair, however many texts there
+    are; ``recall`` sets the minimum share of pairs to find. With ``against``, only items that match
+    these other data are removed. ``report`` writes a page for review, ``output`` writes the kept items
+    of files, and ``skipped`` lists everything that could not be read. ``changes`` are the arguments of
+    :class:`Recipe`, including custom functions.
 
-    Images are files, too, and ``recipe`` is then ``pdq``, ``phash``, ``colour`` or ``hsv``;
-    ``orientations`` also finds turned and mirrored ones, ``match="partial"`` cropped and framed ones;
-    ``cache`` is the file that remembers their fingerprints, or ``"none"``.
+    For image files, ``recipe`` is ``pdq``, ``phash``, ``colour`` or ``hsv``. ``orientations`` also
+    finds rotated and mirrored images, and ``match="partial"`` cropped and framed ones. ``cache`` is
+    the file that caches their fingerprints, or ``"none"``.
 
-    With files, ``pairs``, ``groups`` and ``removed`` write tables; ``move``, ``link``, ``trash`` and
-    ``delete`` act on the files that are removed, and ``journal`` is where that is noted for
-    ``lookalike undo``.
+    For files, ``pairs``, ``groups`` and ``removed`` write tables. ``move``, ``link``, ``trash`` and
+    ``delete`` act on the removed files, and ``journal`` is the journal for ``lookalike undo``.
 
-    More than ``max_remove`` of all items are not removed: :class:`~lookalike.errors.RemovalError`
-    says which group did it.
+    If more than the fraction ``max_remove`` would be removed, nothing is, and
+    :class:`~lookalike.errors.RemovalError` names the group responsible.
     """
     options = {
         "distance": distance,
@@ -231,7 +231,7 @@ def dedup(
         "cache": cache,
         "output": output,
         "pairs": pairs,
-        # It says how pairs are written, and is refused where they are not.
+        # Only valid if pairs are written.
         "equal": None if pairs is None else equal,
         "groups": groups,
         "removed": removed,
@@ -250,7 +250,7 @@ def dedup(
     }
     for name in NUMBERS:
         if isinstance(options[name], bool):
-            raise TypeError(f"{name} is a number, not {options[name]}")
+            raise TypeError(f"{name} must be a number, not {options[name]}")
     refuse_unknown(changes, [*options, *Recipe()._choices], "dedup has no option")
     images = not changes and recipe in [preset.name for preset in image_recipes()]
     chosen = recipe_of("words" if images else recipe, changes)
@@ -259,25 +259,25 @@ def dedup(
     rows = wanted.given(data, "rows")
     others = _NOTHING if against is None else wanted.given(against, "against")
     if len(others.inputs) > 1:
-        raise OptionError("against: give one path, a folder if there are several files")
+        raise OptionError("against= takes one path; put several files in a folder")
     if output is not None and rows.data is not None:
-        raise OptionError("output= is for files; .rows of the result is what is kept of rows")
+        raise OptionError("output= is only for files; the kept rows are .rows of the result")
     own = chosen._own
-    making = None if own is None else (chosen._native, own, rows.values, others.values)
+    custom = None if own is None else (chosen._native, own, rows.values, others.values)
     with ExitStack() as stack:
         asked = {"recipe": recipe} if images else _recipe_options(chosen, stack)
         held = {"against": others.inputs[0]} if others.inputs else {}
         given = options | asked | held | {"quiet": True}
-        answer = _native.dedup(rows.inputs, given, rows.columns, others.columns, making)
+        answer = _native.dedup(rows.inputs, given, rows.columns, others.columns, custom)
     if answer.refused is not None:
         raise RemovalError(answer.refused)
     return Dedup(answer, rows.data)
 
 
 def report(data: Any, path: str | os.PathLike[str], **options: Any) -> Dedup:
-    """Run :func:`dedup`, and write a page that shows the groups and what differs.
+    """Run :func:`dedup` and write a page that shows the groups and their differences.
 
-    The page is one file that needs nothing else: open it in a browser, or send it to somebody.
+    The page is one self-contained file that opens in any browser.
 
     >>> import tempfile
     >>> page = tempfile.mkdtemp() + "/report.html"
@@ -291,14 +291,14 @@ def report(data: Any, path: str | os.PathLike[str], **options: Any) -> Dedup:
 
 
 def _recipe_options(recipe: Recipe, stack: ExitStack) -> dict[str, Any]:
-    """A recipe as options; what the command line reads from files is written to some."""
+    """A recipe as options. Values that the command line reads from files are written to files."""
     choices = dict(recipe._choices)
-    # Functions are called, not told.
+    # Functions are passed separately.
     del choices["tokenizer"], choices["extractor"]
     if callable(choices["hash"]):
         del choices["hash"]
     name = choices.pop("name")
-    # The default is left to who sees what the data are: images have another one.
+    # Omit the default, because images have another one.
     choices["recipe"] = None if name == "words" else name
     model, words = choices["model"], choices["stop_words"]
     if model is not None or isinstance(words, list):
@@ -313,13 +313,13 @@ def _recipe_options(recipe: Recipe, stack: ExitStack) -> dict[str, Any]:
 
 
 def _fields_of(keep: str | None) -> list[str]:
-    """The fields that rules look at: of ``score:desc,date:asc``, score and date."""
+    """The fields of keep rules: score and date for ``score:desc,date:asc``."""
     rules = [rule.strip().rpartition(":") for rule in (keep or "").split(",")]
     return [field for field, _, order in rules if order in ("asc", "desc")]
 
 
 def _paths(data: Any) -> list[str] | None:
-    """The paths of files; ``None`` if the data are here."""
+    """The paths of files; ``None`` for rows."""
     if isinstance(data, str | os.PathLike):
         return [os.fsdecode(data)]
     listed = data if isinstance(data, list | tuple) else ()
@@ -330,20 +330,20 @@ def _paths(data: Any) -> list[str] | None:
 
 def _is_table(data: Any) -> bool:
     if type(data).__name__ == "LazyFrame":
-        raise TypeError("a LazyFrame has no rows yet; give what collect() returns")
+        raise TypeError("a LazyFrame has no rows yet; pass the result of collect()")
     return hasattr(data, "columns") or hasattr(data, "column_names")
 
 
 class _Given(NamedTuple):
-    """Data as the native half reads them."""
+    """Data in the form of the native module."""
 
-    #: The names of files, or one for the rows.
+    #: The paths of files, or one name for the rows.
     inputs: list[str]
-    #: The rows as they came; ``None`` for files.
+    #: The original rows; ``None`` for files.
     data: Any = None
     #: Their columns: Arrow data, or names and lists.
     columns: Any = None
-    #: What functions of the user's are called with, row by row; ``None`` if that is the text.
+    #: The arguments of custom functions, row by row; ``None`` if that is the text.
     values: list[Any] | None = None
 
 
@@ -358,20 +358,20 @@ class _Table(NamedTuple):
 
 
 class _Wanted:
-    """Which columns are handed over."""
+    """Chooses the columns to pass on."""
 
     def __init__(self, field: str | None, id: str | None, keys: list[str], own: bool) -> None:
         self.field, self.id, self.keys = field, id or "id", keys
-        #: Whether functions of the user's are called with what is in the field.
+        #: Whether custom functions receive the values of the field.
         self.own = own
 
     def given(self, data: Any, name: str) -> _Given:
-        """Files, or rows of that name."""
+        """Files, or rows with this name for messages."""
         paths = _paths(data)
         if paths is not None:
             return _Given(paths)
         if isinstance(data, Mapping):
-            raise TypeError("one dict is one row; give a list of them, or a table")
+            raise TypeError("a dict is one row; pass a list of dicts or a table")
         if _is_table(data):
             return _Given([name], data, *self._of_table(data))
         rows = data if isinstance(data, list) else list(objects_of(data))
@@ -383,7 +383,7 @@ class _Wanted:
         first = next((row for row in rows if row is not None), None)
         if isinstance(first, Mapping):
             return self._of_dicts(rows)
-        field = self.field or USUAL[0]
+        field = self.field or TEXT_FIELDS[0]
         return self._shown([(field, rows)], field)
 
     def _of_table(self, data: Any) -> _Table:
@@ -391,7 +391,7 @@ class _Wanted:
         field = self._field_among(names)
         ours = [name for name in names if self._is_wanted(name, field)]
         if not any(field == name or field.startswith(name + ".") for name in names):
-            # What there is instead is told by who looks for it.
+            # The native module reports which columns exist.
             ours = names
         if self.own:
             return self._shown([(name, list(objects_of(data[name]))) for name in ours], field)
@@ -405,7 +405,7 @@ class _Wanted:
         paths = [field, self.id, *self.keys]
         columns = {path: [_value(row, path) for row in rows] for path in paths}
         if self.own and self.field is None and field not in names:
-            # Functions take rows of any kind.
+            # Custom functions accept rows of any type.
             columns[field] = rows
         elif field not in names and all(value is None for value in columns[field]):
             return _Table([(name, [None] * len(rows)) for name in names or [field]])
@@ -413,8 +413,7 @@ class _Wanted:
         return self._shown(list(used.items()), field)
 
     def _shown(self, columns: list[tuple[str, list[Any]]], field: str) -> _Table:
-        """The columns; if functions are called with the values of the field, it is handed over as
-        people read it."""
+        """The columns. If custom functions receive the values of the field, the column has their text."""
         if not self.own:
             return _Table(columns)
         values = next((values for name, values in columns if name == field), None)
@@ -422,7 +421,7 @@ class _Wanted:
         return _Table(shown, values)
 
     def _field_among(self, names: list[str]) -> str:
-        return self.field or next((name for name in USUAL if name in names), USUAL[0])
+        return self.field or next((name for name in TEXT_FIELDS if name in names), TEXT_FIELDS[0])
 
     def _is_wanted(self, name: str, field: str) -> bool:
         paths = [field, self.id, *self.keys]
@@ -440,7 +439,7 @@ def _value(row: Any, path: str) -> Any:
 
 
 def _is_listed(table: Any, columns: list[str]) -> bool:
-    """Whether a table is handed over value by value: not all make Arrow data with these columns."""
+    """Whether a table is passed value by value, because it cannot export these columns as Arrow."""
     library = type(table).__module__.partition(".")[0]
     if len(table) == 0 or (library == "pandas" and installed("pyarrow") is None):
         return True
@@ -448,7 +447,7 @@ def _is_listed(table: Any, columns: list[str]) -> bool:
 
 
 def _text(value: Any) -> str | None:
-    """A value as people read it; ``None`` if there is none."""
+    """A value as text; ``None`` if it is missing."""
     if isinstance(value, str):
         return value
     return None if _native.is_missing(value) else str(value)
@@ -456,11 +455,13 @@ def _text(value: Any) -> str | None:
 
 def _refuse_images(rows: list[Any]) -> None:
     if any(isinstance(row, bytes) or hasattr(row, "getexif") for row in rows):
-        raise TypeError("images in memory are no rows; give files, or use images() and find_all()")
+        raise TypeError(
+            "images in memory are not supported; pass files, or use images() and find_all()"
+        )
 
 
 def _taken(data: Any, rows: list[int]) -> Any:
-    """These rows, in the kind they came in."""
+    """These rows, in the type of the data."""
     if hasattr(data, "iloc"):
         return data.iloc[rows]
     if hasattr(data, "column_names"):

@@ -1,4 +1,4 @@
-"""Images: what do they look like, in bits?"""
+"""Fingerprints of images."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 class ImagePreset(NamedTuple):
-    """A recipe for images that comes with lookalike."""
+    """A built-in recipe for images."""
 
     name: str
     bits: int
-    #: Within how many bits two images are copies, near, similar.
+    #: The maximum distance of each level.
     copy: int
     near: int
     similar: int
@@ -39,16 +39,16 @@ def image_recipes() -> list[ImagePreset]:
     ]
 
 
-#: A file, the bytes of one, or a PIL image.
+#: A path, the bytes of a file, or a PIL image.
 Image: TypeAlias = str | os.PathLike[str] | bytes | bytearray | Any
 
 
 def image(source: Image, recipe: str = "pdq") -> int | None:
-    """The fingerprint of an image; ``None`` if there is too little to see in it.
+    """The fingerprint of an image; ``None`` if the image has too little detail.
 
     ``source`` is a path, the bytes of a file, or a PIL image. JPEG, PNG, WebP, GIF, BMP and TIFF are
-    read, and turned as their EXIF data say. By ``pdq``, copies are within 31 of 256 bits, near
-    images within 48; :func:`image_recipes` lists the others.
+    read and rotated according to their EXIF data. With ``pdq``, copies differ in at most 31 of 256
+    bits, near images in at most 48. :func:`image_recipes` lists the other recipes.
 
     >>> from PIL import Image
     >>> photo = Image.effect_noise((32, 32), 100).resize((300, 300))
@@ -70,10 +70,10 @@ def images(
     strict: bool = False,
     threads: int | None = None,
 ) -> Prints:
-    """The fingerprints of many images, in parallel: an array as :func:`fingerprints` makes it.
+    """The fingerprints of many images, in parallel, as an array like that of :func:`fingerprints`.
 
-    Masked are images with too little to see, and those that cannot be read. The latter are told by
-    a warning; ``strict=True`` raises at the first.
+    Images with too little detail are masked, and so are images that cannot be read. The latter cause
+    a warning; with ``strict=True``, the first one raises an error.
 
     >>> from PIL import Image
     >>> photo = Image.effect_noise((32, 32), 100).resize((300, 300))
@@ -82,20 +82,23 @@ def images(
     ((3, 4), [[0, 2]])
     """
     if isinstance(sources, str | os.PathLike | bytes):
-        raise TypeError("one image is no list of images; use image(source)")
+        raise TypeError("expected a list of images; for one image, use image(source)")
     words, empty, failed = _native.images(map(_source_of, sources), recipe, threads)
     if failed and strict:
         raise ImageError(failed[0][1])
     if failed:
         shown = "; ".join(f"{at}: {why}" for at, why in failed[:5])
         more = f"; and {len(failed) - 5} more" if len(failed) > 5 else ""
-        warnings.warn(f"{len(failed)} images cannot be read: {shown}{more}", stacklevel=2)
+        warnings.warn(
+            f"{len(failed)} image{'s' * (len(failed) > 1)} cannot be read: {shown}{more}",
+            stacklevel=2,
+        )
     bits = next(preset.bits for preset in image_recipes() if preset.name == recipe)
     return prints_from(words, empty, bits)
 
 
 def _source_of(source: Any) -> Any:
-    """A PIL image as its pixels, as a viewer shows it; anything else as it is."""
+    """The pixels of a PIL image as a viewer shows it; anything else unchanged."""
     if not hasattr(source, "tobytes") or not hasattr(source, "getexif"):
         return source
     from PIL import ImageOps

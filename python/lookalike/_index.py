@@ -1,4 +1,4 @@
-"""An index in memory: what is within k bits of this?"""
+"""A searchable index in memory."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 class Match(NamedTuple):
     """An item near a query."""
 
-    #: The number :meth:`Index.insert` gave it.
+    #: The id that :meth:`Index.insert` returned.
     id: int
-    #: The bits in which it differs from the query.
+    #: The number of bits in which it differs from the query.
     distance: int
 
 
 class Index:
-    """Fingerprints that come and go, searched exactly.
+    """A mutable set of fingerprints with exact search.
 
     >>> index = Index(bits=64, distance=3)
     >>> index.insert(0b0000), index.insert(0b0111), index.insert(0b1111_1111)
@@ -36,8 +36,8 @@ class Index:
     >>> 0b0111 in index, 0 in index, len(index)
     (True, False, 2)
 
-    ``distance`` is the widest that can be searched. Ids are numbers from 0; those of removed items
-    are given again, the lowest first. Other threads may search at the same time.
+    ``distance`` is the maximum distance of a search. Ids are numbers from 0; ids of removed items are
+    reused, the lowest first. Several threads may search at the same time.
     """
 
     __slots__ = ("_native",)
@@ -49,22 +49,22 @@ class Index:
 
     @property
     def bits(self) -> int:
-        """The bits of a fingerprint."""
+        """The number of bits of a fingerprint."""
         return self._native.bits
 
     @property
     def distance(self) -> int:
-        """The widest distance that can be searched."""
+        """The maximum distance of a search."""
         return self._native.distance
 
     def insert(self, print: int) -> int:
-        """Add a fingerprint, and say its id; :class:`ValueError` if it is masked or ``None``."""
+        """Add a fingerprint and return its id; :class:`ValueError` if it is masked or ``None``."""
         if is_empty(print):
-            raise FingerprintError("there is no fingerprint here (it is masked, or None)")
+            raise FingerprintError("the fingerprint is missing (masked or None)")
         return self._native.insert(_int_of(print))
 
     def insert_many(self, prints: Any) -> Any:
-        """Add many, and say their ids: an array, masked where there is no fingerprint.
+        """Add many and return their ids as an array, masked where a fingerprint is missing.
 
         >>> index = Index(bits=128, distance=30)
         >>> index.insert_many(fingerprints(["to be or not to be", "", "the end"])).tolist()
@@ -76,14 +76,14 @@ class Index:
         return _ids(ids, given, count)
 
     def remove(self, id: int) -> int:
-        """Remove an item, and say what it was; :class:`KeyError` if there is none."""
+        """Remove an item and return its fingerprint; :class:`KeyError` if it does not exist."""
         removed = self._native.remove(id)
         if removed is None:
             raise KeyError(id)
         return removed
 
     def search(self, print: int, distance: int | None = None) -> list[Match]:
-        """What is within the distance, nearest first; nothing is near what has no fingerprint."""
+        """All items within the distance, nearest first. A missing fingerprint has no matches."""
         if is_empty(print):
             return []
         within = self.distance if distance is None else distance
@@ -92,9 +92,9 @@ class Index:
     def search_many(
         self, prints: Any, distance: int | None = None, *, threads: int | None = None
     ) -> Triples:
-        """The same for many at once, in parallel: a row for each match.
+        """Search for many fingerprints in parallel, with a row for each match.
 
-        A row is the position of the query, the id of the item, and their distance; nearest first.
+        A row has the position of the query, the id of the item and their distance, nearest first.
 
         >>> index = Index(prints=[0b0000, 0b0111])
         >>> index.search_many([0b0001, 0b1111]).tolist()
@@ -110,19 +110,19 @@ class Index:
         self._native.clear()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to a file, under a temporary name until it is whole."""
+        """Write the index to a file, under a temporary name until it is complete."""
         self._native.save(path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Index:
-        """Read what :meth:`save` wrote. Everything in it is compared with its checksum."""
+        """Read a file written by :meth:`save`, and verify its checksums."""
         index = cls.__new__(cls)
         index._native = _native.Index.load(path)
         return index
 
     @property
     def memory_bytes(self) -> int:
-        """How much memory it takes."""
+        """The memory used, in bytes."""
         return self._native.memory_bytes()
 
     def __contains__(self, print: object) -> bool:
@@ -155,13 +155,13 @@ class Index:
         given = Given(prints, self.bits)
         if given.words is not None and 64 * given.words != max(64, self.bits):
             raise ValueError(
-                f"an index of {self.bits} bits, but fingerprints of {64 * given.words} bits"
+                f"the index has {self.bits} bits, but the fingerprints have {64 * given.words}"
             )
         return given
 
 
 def _index_from(bits: int, distance: int, ids: bytearray, words: bytearray) -> Index:
-    """The same items under the same ids: gaps are filled, then removed."""
+    """Restore items with their ids: gaps are filled, then removed."""
     index = Index(bits, distance)
     taken = memoryview(ids).cast("I").tolist()
     size = 8 * max(1, bits // 64)
@@ -175,7 +175,7 @@ def _index_from(bits: int, distance: int, ids: bytearray, words: bytearray) -> I
 
 
 def _int_of(print: Any) -> Any:
-    """A fingerprint as an int, if it is an array of words."""
+    """Convert a fingerprint that is an array of words to an int."""
     if numpy is not None and isinstance(print, numpy.ndarray) and print.ndim == 1:
         return int.from_bytes(numpy.ascontiguousarray(print, dtype="<u8").tobytes(), "little")
     return print

@@ -28,14 +28,14 @@ _Own: TypeAlias = tuple[
     Callable[[str], Iterable[str]] | None,
     Callable[[Any], Any] | None,
 ]
-# What is called with what: a recipe, the functions, and the values of rows and of others.
-_Making: TypeAlias = tuple[Recipe, _Own, list[Any] | None, list[Any] | None]
+# A recipe, the custom functions, and their arguments for the rows and for those of `against`.
+_Custom: TypeAlias = tuple[Recipe, _Own, list[Any] | None, list[Any] | None]
 _Path = str | PathLike[str]
-# The id of an item that is alike another one, their distance, similarity and level.
+# A match: id, distance, similarity and level.
 _Close: TypeAlias = tuple[str, int | None, float | None, Any]
-# How close items must be: distance, similarity, level.
+# The criteria: distance, similarity, level.
 _Within: TypeAlias = tuple[int | None, float | None, str | None]
-# The id of an item, what became of it, what is near, and why it cannot be stored.
+# The result of storing an item: id, status, matches, and why it cannot be stored.
 _Stored: TypeAlias = tuple[str, Any, list[_Close], str | None]
 
 @final
@@ -186,7 +186,7 @@ def dedup(
     options: dict[str, Any],
     rows: Any = None,
     against: Any = None,
-    making: _Making | None = None,
+    custom: _Custom | None = None,
 ) -> Answer: ...
 def options(command: str) -> list[tuple[str, str, str | None, list[str], bool, bool]]: ...
 def run(args: list[str]) -> int: ...

@@ -1,4 +1,4 @@
-"""Fingerprints that are there already: how far apart are they, and which are near each other?"""
+"""Distances and near pairs of fingerprints."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def distance(a: Any, b: Any) -> Any:
     """The number of bits in which two fingerprints differ.
 
-    A fingerprint is an int, or an array of its 1, 2 or 4 words.
+    A fingerprint is an int or an array of 1, 2 or 4 words.
 
     >>> distance(0b1011, 0b0001)
     2
@@ -23,12 +23,12 @@ def distance(a: Any, b: Any) -> Any:
     >>> distance(prints[0], prints[1]) == distance(simhash("to be or not to be"), prints[1])
     True
 
-    Of many at once, an array of the shape (n, words): the distance of each.
+    For an array of many fingerprints, with the shape (n, words), the result is an array:
 
     >>> distance(prints, prints[0]).tolist()[0]
     0
 
-    Where there is no fingerprint, there is no distance: it is ``None``, or masked among many.
+    The distance of a missing fingerprint is ``None``, or masked in an array:
 
     >>> distance(simhash("..."), simhash("to be or not to be")) is None
     True
@@ -39,11 +39,11 @@ def distance(a: Any, b: Any) -> Any:
         return None if mask is True else numpy.ma.masked_all(mask.shape, dtype=numpy.uint32)
     for side in (a, b):
         if _is_int(side) and not 0 <= int(side) < 1 << 256:
-            raise FingerprintError(f"{int(side)} is no fingerprint: it has up to 256 bits")
+            raise FingerprintError(f"{int(side)} is not a fingerprint of at most 256 bits")
     if _is_int(a) and _is_int(b):
         return (int(a) ^ int(b)).bit_count()
     if numpy is None:
-        raise TypeError("without NumPy, fingerprints are ints")
+        raise TypeError("without NumPy, fingerprints must be ints")
     width = next(_words(side).shape[-1] for side in (a, b) if not _is_int(side))
     one, two = (_words(side, width) for side in (a, b))
     bits = numpy.bitwise_count(one ^ two).sum(axis=-1, dtype=numpy.uint32)
@@ -53,7 +53,7 @@ def distance(a: Any, b: Any) -> Any:
 
 
 def _mask_of(prints: Any) -> Any:
-    """Whether there is no fingerprint; of many, an array that says it of each."""
+    """Whether the fingerprint is missing; for an array, a mask."""
     if numpy is not None and _is_masked(prints) and prints.ndim == 2:
         return numpy.ma.getmaskarray(prints).any(axis=1)
     return is_empty(prints)
@@ -69,11 +69,11 @@ def _words(print: Any, width: int | None = None) -> Any:
         print = numpy.frombuffer(int(print).to_bytes(8 * width, "little"), dtype="<u8")
     words = numpy.asarray(getattr(print, "data", print) if _is_masked(print) else print)
     if words.dtype.kind not in "ui" and words.size:
-        raise TypeError(f"fingerprints are uint64, not {words.dtype}")
+        raise TypeError(f"fingerprints must be uint64, not {words.dtype}")
     if words.ndim not in (1, 2) or words.shape[-1] not in WIDTHS:
         raise ValueError(
-            f"a fingerprint has 1, 2 or 4 words, many have the shape (n, words), not {words.shape}; "
-            "of 64-bit fingerprints in one array, give prints[:, None]"
+            f"a fingerprint has 1, 2 or 4 words, an array of them the shape (n, words), not "
+            f"{words.shape}; for an array of 64-bit fingerprints, use prints[:, None]"
         )
     return words.astype(numpy.uint64, copy=False)
 
@@ -94,20 +94,20 @@ def find_all(
 ) -> Triples:
     """All pairs of fingerprints that differ in at most ``distance`` bits, missing none.
 
-    Fingerprints are an array as :func:`fingerprints` makes it, or ints. The answer has a row for each
-    pair, in order: two positions, the smaller first, and the distance.
+    Fingerprints are ints or an array such as :func:`fingerprints` returns. The result has a sorted
+    row for each pair: two positions, the smaller first, and the distance.
 
     >>> find_all([0b0000, 0b1111_0000, 0b0111, 0b1111_0000]).tolist()
     [[0, 2, 3], [1, 3, 0]]
 
-    The fastest exact plan is chosen; ``blocks`` forces the classic one (more blocks than the
-    distance). The answer is the same. A thousand equal fingerprints make half a million pairs:
-    ``equal="first"`` ties each to the first of its equals only. ``memory`` is a limit, in bytes
-    or as in ``"2GB"``; what does not fit goes to temporary files. Without NumPy the answer is a list
-    of tuples.
+    The search chooses the fastest exact plan; ``blocks`` forces the classic one, with more blocks
+    than the distance. The result is the same. A thousand equal fingerprints have half a million
+    pairs; ``equal="first"`` pairs each only with the first of its equals. ``memory`` is a limit in
+    bytes, or a string such as ``"2GB"``; larger data go to temporary files. Without NumPy the result
+    is a list of tuples.
     """
     if equal not in ("all", "first"):
-        raise ValueError(f'equal is "all" or "first", not {equal!r}')
+        raise ValueError(f'equal must be "all" or "first", not {equal!r}')
     given = Given(hashes, bits)
     found = _native.find_all(
         given.prints,

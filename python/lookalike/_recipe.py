@@ -1,4 +1,4 @@
-"""Recipes: which choices decide the bits of a fingerprint."""
+"""Recipes: the settings that decide the bits of a fingerprint."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from .errors import RecipeError
 if TYPE_CHECKING:
     from ._arrays import Prints
 
-#: A thing that items are made of: text, bytes, or an int that is its hash already.
+#: A feature: a text, bytes, or an int that is already a hash.
 Feature: TypeAlias = str | bytes | int
-#: What an item is made of, with weights or without.
+#: The features of an item, with or without weights.
 Features: TypeAlias = Mapping[Any, float] | Iterable[Feature | tuple[Feature, float]]
-#: Hashes the bytes of a feature; the lowest 64 bits count.
+#: Hashes the bytes of a feature; the lowest 64 bits are used.
 Hash: TypeAlias = Callable[[bytes], int]
-#: Cuts a text into tokens.
+#: Splits a text into tokens.
 Tokenizer: TypeAlias = Callable[[str], Iterable[str]]
-#: Finds the features of an item.
+#: Extracts the features of an item.
 Extractor: TypeAlias = Callable[[Any], Features]
 
 
 class Model:
-    """How rare features are in common texts, for recipes that weigh by it (``tfidf``).
+    """The rarity of features in common texts, for recipes with ``tfidf`` weights.
 
     >>> model = Model.learn(["the cat sat", "the dog sat", "the end"], recipe="words")
     >>> model.texts
@@ -45,16 +45,16 @@ class Model:
     def learn(
         cls, texts: Iterable[str], recipe: str | Recipe = "keywords", **changes: Any
     ) -> Model:
-        """Learn from a sample of texts. The model belongs to the features and the hash of the recipe."""
+        """Learn from a sample of texts. The model fits the features and the hash of the recipe."""
         chosen = recipe_of(recipe, changes)
         if chosen._own:
-            raise RecipeError("a model knows native features; learn it without functions of yours")
+            raise RecipeError("a model supports only built-in features, not custom functions")
         known = (text for text in objects_of(texts) if not _native.is_missing(text))
         return cls(_native.Model.learn(known, chosen._native))
 
     @classmethod
     def open(cls, path: Any) -> Model:
-        """Read a file that :meth:`save` or ``lookalike recipes learn`` wrote."""
+        """Read a file written by :meth:`save` or ``lookalike recipes learn``."""
         return cls(_native.Model.open(path))
 
     def save(self, path: Any) -> None:
@@ -63,12 +63,12 @@ class Model:
 
     @property
     def texts(self) -> int:
-        """How many texts it was learned from."""
+        """The number of texts it was learned from."""
         return self._native.texts
 
     @property
     def features(self) -> str:
-        """What it knows: features and hash, as in ``words:1, mix``."""
+        """Its features and hash, such as ``words:1, mix``."""
         return self._native.features
 
     def __eq__(self, other: object) -> bool:
@@ -91,7 +91,7 @@ def _model_from_bytes(data: bytes) -> Model:
 
 
 class Recipe:
-    """Everything that decides the bits: start from a preset, and change what you like.
+    """Everything that decides the bits: a preset with changes.
 
     >>> Recipe("words")
     Recipe(words: words:1, log, mix, 128 bits, version 1)
@@ -101,13 +101,13 @@ class Recipe:
     ``features`` is ``words:N``, ``chars:N``, ``bytes:N``, ``code:N``, ``blind:N`` or
     ``dictionary:N``; ``weights`` is ``set``, ``tf``, ``log`` or ``tfidf`` (needs a ``model``);
     ``hash`` is ``mix``, ``xxh3``, ``murmur3-64``, ``murmur3-128``, ``jenkins``, ``md5-first8`` or
-    ``md5-last8``; ``bits`` is 32, 64, 128 or 256; ``top`` lets only so many features count, 0 all;
-    ``stop_words`` are languages (``"en,zh"``), words of your own in a list, or ``"none"``.
+    ``md5-last8``; ``bits`` is 32, 64, 128 or 256; ``top`` is the maximum number of features, 0 for
+    all; ``stop_words`` are languages (``"en,zh"``), a list of words, or ``"none"``.
 
-    Three choices can be functions of yours. They run one text after the other, not in parallel:
+    Three settings can be custom functions. They run for one text after another, not in parallel:
 
-    - ``hash`` takes the bytes of a feature and returns an int, of which the lowest 64 bits count.
-    - ``tokenizer`` takes a text and returns its tokens; runs of them are features as ever.
+    - ``hash`` takes the bytes of a feature and returns an int, whose lowest 64 bits are used.
+    - ``tokenizer`` takes a text and returns its tokens; runs of tokens are the features, as usual.
     - ``extractor`` takes any item and returns its features: a dict of weights, a list of
       ``(feature, weight)``, or a list of features.
 
@@ -166,22 +166,22 @@ class Recipe:
 
     @property
     def name(self) -> str:
-        """The preset's name, or ``own`` if anything was changed."""
+        """The name of the preset, or ``own`` if anything was changed."""
         return "own" if self._own else self._native.name
 
     @property
     def features(self) -> str:
-        """What a text is made of."""
+        """The features of a text."""
         return self._native.features
 
     @property
     def weights(self) -> str:
-        """How much a feature counts."""
+        """The weighting of features."""
         return self._native.weights
 
     @property
     def hash(self) -> str | Hash:
-        """How a feature becomes bits: a name, or your function."""
+        """The hash of features: a name or a custom function."""
         return self._hash or self._native.hash
 
     @property
@@ -191,32 +191,32 @@ class Recipe:
 
     @property
     def bits(self) -> int:
-        """How many bits a fingerprint has."""
+        """The number of bits of a fingerprint."""
         return self._native.bits
 
     @property
     def top(self) -> int | None:
-        """Only so many features count; ``None`` for all."""
+        """The maximum number of features; ``None`` for all."""
         return self._native.top
 
     @property
     def version(self) -> int:
-        """Raised whenever the same choices give other bits."""
+        """Incremented whenever the same settings give other bits."""
         return self._native.version
 
     @property
     def distance(self) -> int:
-        """Texts at most this far apart are taken for alike."""
+        """The maximum distance of matching texts."""
         return self._native.distance
 
     @property
     def _own(self) -> tuple[Hash | None, Tokenizer | None, Extractor | None] | None:
-        """Hash, tokenizer and extractor, those that are functions; ``None`` if none is."""
+        """The custom hash, tokenizer and extractor; ``None`` if there is none."""
         own = (self._hash, self.tokenizer, self.extractor)
         return None if own == (None, None, None) else own
 
     def replace(self, **changes: Any) -> Recipe:
-        """The same recipe, but for these choices."""
+        """The same recipe with these changes."""
         refuse_unknown(changes, self._choices, "a recipe has no")
         return Recipe(**(self._choices | changes))
 
@@ -227,9 +227,9 @@ class Recipe:
     def fingerprints(self, items: Any, threads: int | None = None) -> Prints:
         """The fingerprints of many items; see :func:`fingerprints`."""
         if isinstance(items, str):
-            raise TypeError("one text is no list of texts; use simhash(text)")
+            raise TypeError("expected a list of texts; for one text, use simhash(text)")
         if isinstance(items, Mapping):
-            raise TypeError("one dict is one item; use simhash(features)")
+            raise TypeError("expected a list of items; for one dict, use simhash(features)")
         items = column_of(items) if self._own is None else objects_of(items)
         return prints_from(*self._native.fingerprints(items, self._own, threads), self.bits)
 
@@ -258,16 +258,16 @@ def _recipe_from(choices: dict[str, Any]) -> Recipe:
 
 
 def recipe_of(recipe: str | Recipe, changes: Mapping[str, Any]) -> Recipe:
-    """The recipe that was asked for."""
+    """The recipe with changes."""
     if isinstance(recipe, str):
         recipe = _preset(recipe)
     elif not isinstance(recipe, Recipe):
-        raise TypeError(f"a recipe is a name or a Recipe, not {type(recipe).__name__}")
+        raise TypeError(f"a recipe must be a name or a Recipe, not {type(recipe).__name__}")
     return recipe.replace(**changes) if changes else recipe
 
 
 def refuse_unknown(given: Iterable[str], known: Iterable[str], what: str) -> None:
-    """Names that are not known are told, with what may be meant."""
+    """Raise an error for unknown names, with a suggestion."""
     names = list(known)
     for name in given:
         if name not in names:
@@ -282,10 +282,10 @@ def _preset(name: str) -> Recipe:
 
 
 def column_of(items: Any) -> Any:
-    """A column that the native half can read: Arrow data, or anything to go through."""
+    """A column for the native module: Arrow data or an iterable."""
     library = type(items).__module__.partition(".")[0]
     if library in ("pandas", "polars") and hasattr(items, "columns"):
-        raise TypeError("this is a table; give one column of it")
+        raise TypeError("expected a column, not a table; pass one of its columns")
     if library == "numpy":
         return items.tolist()
     if library == "pandas" and not _is_arrow_series(items):
@@ -296,39 +296,39 @@ def column_of(items: Any) -> Any:
 
 
 def _is_arrow_series(series: Any) -> bool:
-    """Whether pandas can hand this over as Arrow data: for that, it needs pyarrow."""
+    """Whether pandas can export this as Arrow data, for which it needs pyarrow."""
     if series.dtype == object or not hasattr(series, "__arrow_c_stream__"):
         return False
     return installed("pyarrow") is not None
 
 
 def is_all_null(series: Any) -> bool:
-    """Whether polars knows no type: what it hands over then is no Arrow data."""
+    """Whether polars knows no type; such a column cannot be exported as Arrow data."""
     return str(series.dtype) == "Null"
 
 
 def objects_of(items: Any) -> Iterable[Any]:
-    """The same, one Python object after the other."""
+    """The items as Python objects, one after another."""
     for way in ("to_pylist", "to_list", "tolist"):
         if hasattr(items, way):
             listed: Iterable[Any] = getattr(items, way)()
             return listed
     if not hasattr(items, "__iter__"):
-        raise TypeError(f"a list, a column or a table is wanted, not {type(items).__name__}")
+        raise TypeError(f"expected a list, a column or a table, not {type(items).__name__}")
     untouched: Iterable[Any] = iter(items)
     return untouched
 
 
 def simhash(item: str | Features, recipe: str | Recipe = "words", **changes: Any) -> int | None:
-    """The fingerprint of a text, or of features; ``None`` if it has none.
+    """The fingerprint of a text or of features; ``None`` if it has no features.
 
     >>> hex(simhash("to be or not to be", recipe="simhash64"))
     '0x247801a025ad981'
     >>> simhash("...") is None
     True
 
-    Features are a dict of weights, a list of ``(feature, weight)``, or a list of features that count
-    once. A feature is a str or bytes, or an int that is its hash already.
+    Features are a dict of weights, a list of ``(feature, weight)``, or a list of features with weight
+    1. A feature is a str, bytes, or an int that is already a hash.
 
     >>> soup = simhash({"water": 5, "salt": 1, "carrot": 3, "leek": 3})
     >>> more = simhash([("water", 5), ("carrot", 3), ("leek", 3)])
@@ -338,7 +338,7 @@ def simhash(item: str | Features, recipe: str | Recipe = "words", **changes: Any
     >>> hex(simhash([0xABCD, 0xBCDE, 0xCDEF], bits=64))
     '0xadcf'
 
-    ``changes`` are what :class:`Recipe` takes: ``simhash(text, features="chars:4", bits=64)``.
+    ``changes`` are arguments of :class:`Recipe`: ``simhash(text, features="chars:4", bits=64)``.
     """
     return recipe_of(recipe, changes).simhash(item)
 
@@ -348,10 +348,10 @@ def fingerprints(
 ) -> Prints:
     """The fingerprints of many texts, in parallel.
 
-    ``items`` is a list, a generator, a NumPy array, an Arrow array, or a column of pandas or polars;
-    of texts, or of features as :func:`simhash` takes them. The answer is a masked array of 64-bit
-    words, of the shape (n,) or (n, words), word 0 the least significant. What has no features is
-    masked: it is like nothing, not like everything else without features.
+    ``items`` is a list, a generator, a NumPy array, an Arrow array, or a column of pandas or polars,
+    with texts or with features as in :func:`simhash`. The result is a masked array of 64-bit words
+    with the shape (n,) or (n, words), least significant word first. Items without features are
+    masked, so they match nothing, not even each other.
 
     >>> prints = fingerprints(["to be or not to be", "", "to be, or NOT to be"], recipe="simhash64")
     >>> prints.shape, prints.mask.tolist()
@@ -361,23 +361,23 @@ def fingerprints(
     >>> fingerprints(["two words", "of 64 bits each"]).shape
     (2, 2)
 
-    Without NumPy it is a list of ints, ``None`` where there is no fingerprint.
+    Without NumPy the result is a list of ints, with ``None`` for a missing fingerprint.
     """
     return recipe_of(recipe, changes).fingerprints(items, threads)
 
 
 class Preset(NamedTuple):
-    """A recipe that comes with lookalike, and what is known of it."""
+    """A built-in recipe."""
 
     name: str
     bits: int
-    #: Texts at most this far apart are taken for alike.
+    #: The maximum distance of matching texts.
     distance: int
     features: str
     weights: str
-    #: What else must be true of two texts; ``None`` if the distance decides alone.
+    #: The verification of candidates; ``None`` if the distance decides alone.
     verify: str | None
-    #: Precision, recall and F1 on labelled texts, where that was measured.
+    #: Precision, recall and F1 on labelled texts, if measured.
     quality: tuple[float, float, float] | None
     description: str
 

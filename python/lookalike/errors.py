@@ -1,6 +1,6 @@
-"""What can go wrong: one class for each kind of error, each a :class:`LookalikeError`.
+"""The exceptions. All of them are a :class:`LookalikeError`.
 
-Messages are those of the command line. What is wrong with a value is a :class:`ValueError`, too.
+Errors about a value are also a :class:`ValueError`.
 """
 
 __all__ = [
@@ -23,23 +23,23 @@ __all__ = [
 
 
 class LookalikeError(Exception):
-    """Anything that lookalike raises itself."""
+    """The base class of all exceptions of lookalike."""
 
 
 class CollectionError(LookalikeError):
-    """A collection cannot be opened, changed or searched like this."""
+    """A collection cannot be opened, changed or searched."""
 
 
 class ExtractError(LookalikeError, ValueError):
-    """There are no such features: ``features="wrods:2"``."""
+    """Unknown features, such as ``features="wrods:2"``."""
 
 
 class FingerprintError(LookalikeError, ValueError):
-    """A number is no fingerprint of this width, or there is no such width."""
+    """A number is not a fingerprint of this width, or the width is invalid."""
 
 
 class HashError(LookalikeError, ValueError):
-    """There is no such hash, or it does not take the seed."""
+    """Unknown hash, or the hash does not accept the seed."""
 
 
 class InputError(LookalikeError, ValueError):
@@ -51,19 +51,19 @@ class ModelError(LookalikeError):
 
 
 class OptionError(LookalikeError, ValueError):
-    """An option has a value it cannot have, or does not go with another one."""
+    """An option has an invalid value, or cannot be combined with another option."""
 
 
 class PairsError(LookalikeError, ValueError):
-    """Pairs cannot be searched like this."""
+    """Invalid options for a search of pairs."""
 
 
 class ImageError(LookalikeError, ValueError):
-    """A file is no image, or it cannot be read."""
+    """A file is not an image, or cannot be read."""
 
 
 class RecipeError(LookalikeError, ValueError):
-    """There is no such recipe, or its choices do not go together."""
+    """Unknown recipe, or invalid combination of its settings."""
 
 
 class RemovalError(LookalikeError):
@@ -75,7 +75,7 @@ class SearchError(LookalikeError):
 
 
 class StopWordsError(LookalikeError, ValueError):
-    """There is no list of stop words for this language."""
+    """No stop words for this language."""
 
 
 class WeightError(LookalikeError, ValueError):

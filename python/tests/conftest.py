@@ -1,4 +1,4 @@
-"""What the tests share: they run against the installed package, never against the source tree."""
+"""Shared fixtures. The tests run against the installed package, never against the source tree."""
 
 from __future__ import annotations
 
@@ -17,6 +17,6 @@ def _is_installed() -> None:
 
 
 def vectors(name: str) -> list[list[str]]:
-    """The lines of a file of golden vectors, cut at tabs."""
+    """The lines of a file of golden vectors, split at tabs."""
     lines = (ROOT / "vectors" / name).read_text(encoding="utf-8").splitlines()
     return [line.split("\t") for line in lines if line and not line.startswith("#")]

@@ -1,4 +1,4 @@
-"""Durable collections: what is stored is there, what is near is found."""
+"""Durable collections: storing and searching."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def compare_all(texts: list[str]) -> Any:
     return pair
 
 
-def test_what_is_near_is_not_stored_again(tmp_path: Path) -> None:
+def test_check_and_insert_does_not_store_near_items(tmp_path: Path) -> None:
     with Collection(tmp_path / "seen", recipe="bare") as seen:
         assert seen.check_and_insert("nine", NINE) == []
         near = seen.check_and_insert("ten", TEN)
@@ -86,7 +86,7 @@ def test_fingerprints_of_yours_are_found_as_by_comparing_with_each(tmp_path: Pat
             near = [((query ^ p).bit_count(), at) for at, p in enumerate(prints)]
             near = sorted(pair for pair in near if pair[0] <= 3)
             assert found == [CollectionMatch(str(at), distance) for distance, at in near]
-        with pytest.raises(ValueError, match="knows no texts"):
+        with pytest.raises(ValueError, match="not of texts"):
             seen.insert("text", NINE)
         with pytest.raises(errors.FingerprintError, match="does not fit into 64 bits"):
             seen.insert("wide", 1 << 64)
@@ -105,23 +105,26 @@ def test_another_recipe_is_refused(tmp_path: Path) -> None:
     seen.close()
     with pytest.raises(ValueError, match="closed"):
         len(seen)
-    with pytest.raises(ValueError, match="functions cannot be remembered"):
+    with pytest.raises(ValueError, match="functions cannot be stored"):
         Collection(tmp_path / "own", tokenizer=str.split)
     with pytest.raises(errors.CollectionError, match="no collection here"):
         Collection(tmp_path / "none", read_only=True)
 
 
-def test_what_a_collection_was_made_for_stays(tmp_path: Path) -> None:
+def test_refuses_to_open_with_other_settings(tmp_path: Path) -> None:
     Collection(tmp_path / "seen", recipe=None, bits=64, distance=5).close()
     with Collection(tmp_path / "seen", recipe=None, distance=3) as seen:
         assert (seen.bits, seen.distance) == (64, 5)
-    for asked, message in [({"bits": 128}, "64 bits, not 128"), ({"distance": 6}, "of 5, not 6")]:
+    for asked, message in [
+        ({"bits": 128}, "64-bit fingerprints, not 128"),
+        ({"distance": 6}, "up to 5, not 6"),
+    ]:
         with pytest.raises(errors.CollectionError, match=message):
             Collection(tmp_path / "seen", recipe=None, **asked)
     Collection(tmp_path / "seen", recipe=None).close()
 
 
-def test_each_item_is_told_what_became_of_it(tmp_path: Path) -> None:
+def test_returns_a_status_for_each_item(tmp_path: Path) -> None:
     items = [
         ("a", NINE),
         ("a", NINE),
@@ -147,11 +150,11 @@ def test_each_item_is_told_what_became_of_it(tmp_path: Path) -> None:
         assert [one.status for one in replaced] == ["replaced", "unfit"]
 
 
-def test_what_is_not_stored_is_never_said_to_be(tmp_path: Path) -> None:
+def test_never_reports_an_item_as_stored_that_is_not(tmp_path: Path) -> None:
     with Collection(tmp_path / "seen", recipe="bare") as seen:
         assert seen.check_and_insert("nine", NINE) == []
         assert seen.check_and_insert("nine", NINE) == [CollectionMatch("nine", 0)]
-        with pytest.raises(errors.CollectionError, match="taken by an item of other content"):
+        with pytest.raises(errors.CollectionError, match="an item with other content has this id"):
             seen.check_and_insert("nine", OTHER)
         with pytest.raises(errors.CollectionError, match="empty"):
             seen.check_and_insert("empty", " ")

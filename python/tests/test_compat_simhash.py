@@ -1,4 +1,4 @@
-"""PyPI ``simhash``: values it published or computes, and everything its users can see."""
+"""PyPI ``simhash``: published and computed values, and the whole public interface."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lookalike.compat.simhash import Simhash, SimhashIndex, bytes_to_int, int_to
 
 
 def naive(features: Iterable[tuple[str, float]], f: int = 64) -> int:
-    """A bit is set if the weights of the digests that have it are more than half of all."""
+    """A bit is set if the digests with this bit have more than half of the total weight."""
     weighted = list(features)
     total = sum(weight for _, weight in weighted)
     digests = [(int.from_bytes(hashlib.md5(t.encode()).digest(), "big"), w) for t, w in weighted]
@@ -59,7 +59,7 @@ def test_other_widths() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_texts_are_what_their_slides_are(seed: int) -> None:
+def test_text_equals_its_slides(seed: int) -> None:
     rng = random.Random(seed)
     alphabet = ["ab_ C9.,-", "äßİ ſΩ-é", "你好世界 ab。", "x"][seed % 4]
     text = "".join(rng.choice(alphabet) for _ in range(rng.randrange(300)))
@@ -231,7 +231,7 @@ def test_an_index_shows_its_buckets() -> None:
         SimhashIndex(iter([]))
 
 
-def test_big_buckets_are_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_warns_about_big_buckets(caplog: pytest.LogCaptureFixture) -> None:
     index = SimhashIndex([(at, Simhash(at)) for at in range(201)])
     with caplog.at_level(logging.WARNING, "simhash"):
         index.get_near_dups(Simhash(0))

@@ -1,4 +1,4 @@
-"""seomoz' ``simhash``: values it published, and everything its users can see."""
+"""seomoz' ``simhash``: published values, and the whole public interface."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_compute_takes_the_majority() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 64, 500])
-def test_compute_is_what_counting_says(count: int) -> None:
+def test_compute_equals_counting(count: int) -> None:
     rng = random.Random(count)
     hashes = [rng.getrandbits(64) for _ in range(count)]
     ones = [sum(hash >> bit & 1 for hash in hashes) for bit in range(64)]
@@ -55,7 +55,7 @@ def test_shingle_is_a_generator_of_lists() -> None:
 
 
 @pytest.mark.parametrize("blocks", range(4, 10))
-def test_find_all_is_what_comparing_each_with_each_says(blocks: int) -> None:
+def test_find_all_equals_exhaustive_comparison(blocks: int) -> None:
     rng = random.Random(blocks)
     hashes = [rng.getrandbits(64) for _ in range(200)]
     hashes += [h ^ sum(1 << bit for bit in rng.sample(range(64), rng.randrange(6))) for h in hashes]
@@ -86,7 +86,7 @@ def test_wrong_blocks_raise(blocks: int, bits: int) -> None:
         simhash.find_all([1, 2], blocks, bits)
 
 
-def test_find_all_refuses_what_is_no_hash() -> None:
+def test_find_all_refuses_values_that_are_not_hashes() -> None:
     for wrong in [-1, 2**64]:
         with pytest.raises(OverflowError):
             simhash.find_all([wrong], 4, 3)

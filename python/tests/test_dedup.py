@@ -1,4 +1,4 @@
-"""Rows, tables and files: the same answer as the command line gives."""
+"""Rows, tables and files give the same results as the command line."""
 
 from __future__ import annotations
 
@@ -65,12 +65,12 @@ def test_tables_of_every_kind_are_rows(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", TABLES)
-def test_a_field_that_is_not_there_is_said(kind: str) -> None:
-    with pytest.raises(errors.InputError, match="no field body; name one with field="):
+def test_names_a_missing_field(kind: str) -> None:
+    with pytest.raises(errors.InputError, match="no field body; choose one with field="):
         dedup(TABLES[kind](), field="body")
 
 
-def test_texts_go_by_their_number() -> None:
+def test_ids_of_texts_are_their_positions() -> None:
     for texts in [
         [NINE, OTHER, TEN],
         (t for t in [NINE, OTHER, TEN]),
@@ -79,7 +79,7 @@ def test_texts_go_by_their_number() -> None:
         result = dedup(texts)
         assert decided(result) == [(2, 0)]
         assert list(result.rows) == [NINE, OTHER]
-    assert repr(result) == "<Dedup of 3 items: 1 can go, in 1 groups>"
+    assert repr(result) == "<Dedup of 3 items: 1 removed in 1 group>"
     assert result.exact and result.summary["items"] == 3
 
 
@@ -88,7 +88,7 @@ def test_rows_without_text_are_skipped_and_counted() -> None:
     assert decided(result) == [(3, 1)]
     assert result.kept == [0, 1, 2, 4] and result.rows[:3] == [None, NINE, None]
     assert len(result.skipped) == 3 and result.summary["skipped"] == 3
-    with pytest.raises(errors.InputError, match="strict=True stops at the first"):
+    with pytest.raises(errors.InputError, match="strict=True stops here"):
         dedup([None, NINE], strict=True)
 
 
@@ -102,7 +102,7 @@ def test_rows_without_text_stay_in_every_kind_of_table() -> None:
     assert dedup(pandas_table).rows["text"].isna().tolist() == [False, True, False]
 
 
-def test_no_rows_are_no_items() -> None:
+def test_accepts_no_rows() -> None:
     for empty in [
         [],
         (),
@@ -120,19 +120,19 @@ def test_no_rows_are_no_items() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (None, "a list, a column or a table is wanted, not NoneType"),
-        (7, "a list, a column or a table is wanted, not int"),
-        ({"text": [NINE, TEN]}, "one dict is one row; give a list of them, or a table"),
+        (None, "expected a list, a column or a table, not NoneType"),
+        (7, "expected a list, a column or a table, not int"),
+        ({"text": [NINE, TEN]}, "a dict is one row; pass a list of dicts or a table"),
         (polars.LazyFrame({"text": [NINE]}), "a LazyFrame has no rows yet"),
-        ([b"\x89PNG"], "images in memory are no rows"),
+        ([b"\x89PNG"], "images in memory are not supported"),
     ],
 )
-def test_what_is_no_data_is_said(data: Any, message: str) -> None:
+def test_refuses_data_of_other_types(data: Any, message: str) -> None:
     with pytest.raises(TypeError, match=message):
         dedup(data)
 
 
-def test_an_option_that_is_not_there_is_said_with_what_may_be_meant() -> None:
+def test_unknown_option_suggests_a_similar_one() -> None:
     with pytest.raises(TypeError, match="dedup has no option levle; did you mean level?"):
         dedup([NINE], levle="copy")
 
@@ -144,7 +144,7 @@ def test_other_data_are_held_against() -> None:
         assert decided(result) == [(1, 0), (2, 0)]
 
 
-def test_what_is_only_similar_is_listed_and_stays_and_the_longest_is_kept() -> None:
+def test_keeps_similar_items_lists_their_pairs_and_keeps_the_longest() -> None:
     words = [f"word{number}" for number in range(10, 80)]
     one, two, other = (" ".join(words[start : start + 50]) for start in (0, 2, 15))
     result = dedup([one, two + " more", other])
@@ -188,7 +188,7 @@ def test_functions_of_yours_make_the_fingerprints_that_are_compared() -> None:
             result = dedup(data, recipe=recipe, similarity=0.3)
             assert decided(result) == [(2, 0)], choice
             assert result.pairs[0].distance == distance(recipe.simhash(NINE), recipe.simhash(TEN))
-    # Who cuts at commas sees nothing in common.
+    # Split at commas, the texts have nothing in common.
     assert dedup(texts, tokenizer=lambda text: text.split(",")).removed == []
     against = dedup([NINE, OTHER], against=[TEN], tokenizer=str.split, level="similar")
     assert against.removed == [0]
@@ -209,7 +209,7 @@ def test_functions_of_yours_take_rows_of_any_kind(tmp_path: Path) -> None:
     assert NINE in page.read_text("utf-8")
 
 
-def test_what_is_wrong_with_a_function_of_yours_is_said_with_the_row(tmp_path: Path) -> None:
+def test_errors_of_custom_functions_name_the_row(tmp_path: Path) -> None:
     def fail(text: str) -> list[str]:
         if text == TEN:
             raise LookupError("mine")
@@ -218,18 +218,18 @@ def test_what_is_wrong_with_a_function_of_yours_is_said_with_the_row(tmp_path: P
     with pytest.raises(LookupError, match="mine") as raised:
         dedup([NINE, OTHER, TEN], tokenizer=fail)
     assert raised.value.__notes__ == ["raised for row 2"]
-    with pytest.raises(TypeError, match="row 0: a hash is an int, not str"):
+    with pytest.raises(TypeError, match="row 0: a hash must be an int, not str"):
         dedup([NINE], hash=lambda data: "text")
-    with pytest.raises(TypeError, match="row 1: a tokenizer returns a list of tokens, not int"):
+    with pytest.raises(TypeError, match="row 1: a tokenizer must return a list of tokens, not int"):
         dedup([None, NINE], tokenizer=len)
-    with pytest.raises(TypeError, match="row 0: an extractor returns .*, not str"):
+    with pytest.raises(TypeError, match="row 0: an extractor must return .*, not str"):
         dedup([NINE], against=[TEN], extractor=str.lower)
     file = tmp_path / "rows.jsonl"
     file.write_text(json.dumps({"id": "nine", "text": NINE}))
-    with pytest.raises(TypeError, match="nine: a feature is a str, bytes or an int"):
+    with pytest.raises(TypeError, match="nine: a feature must be a str, bytes or an int"):
         dedup(file, extractor=lambda text: [2.5])
     file.write_text(json.dumps({"id": "soup", "text": [["water", 5]]}))
-    with pytest.raises(errors.InputError, match="soup: has features; functions of your own take"):
+    with pytest.raises(errors.InputError, match="soup: has features, but custom functions accept"):
         dedup(file, hash=zlib.crc32)
 
 
@@ -254,18 +254,18 @@ def test_options_are_the_command_lines() -> None:
         ({"bits": 65}, errors.FingerprintError, "not 65"),
         ({"weights": "tfidf"}, errors.RecipeError, "needs a corpus model"),
         ({"level": "close"}, errors.OptionError, "invalid value 'close' for 'level='"),
-        ({"similarity": 2}, errors.OptionError, "write a number from 0 to 1"),
+        ({"similarity": 2}, errors.OptionError, "expected a number from 0 to 1"),
         ({"keep": "bets"}, errors.OptionError, "for 'keep='"),
-        ({"distance": -1}, errors.OptionError, "'-1' for 'distance=': write a number"),
-        ({"threads": -2}, errors.OptionError, "'-2' for 'threads=': write a number"),
+        ({"distance": -1}, errors.OptionError, "'-1' for 'distance=': expected a number"),
+        ({"threads": -2}, errors.OptionError, "'-2' for 'threads=': expected a number"),
         ({"threads": 0}, errors.OptionError, "threads=0: use at least 1"),
         ({"memory": -2}, errors.OptionError, "'-2' for 'memory=': write a size"),
         ({"distance": 129}, errors.OptionError, "distance=129 is more than the 128 bits"),
         ({"max_remove": 0.1}, errors.RemovalError, "1 of 2 items would be removed"),
-        ({"output": "kept.jsonl"}, errors.OptionError, "output= is for files"),
+        ({"output": "kept.jsonl"}, errors.OptionError, "output= is only for files"),
     ],
 )
-def test_wrong_options_are_named_as_in_python(
+def test_errors_name_options_as_in_python(
     options: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error) as raised:
@@ -276,9 +276,9 @@ def test_wrong_options_are_named_as_in_python(
 
 @pytest.mark.parametrize("name", ["distance", "max_remove", "memory", "similarity", "threads"])
 @pytest.mark.parametrize("switch", [True, False])
-def test_numbers_are_no_switches(name: str, switch: bool) -> None:
+def test_refuses_booleans_for_numbers(name: str, switch: bool) -> None:
     options: dict[str, Any] = {name: switch}
-    with pytest.raises(TypeError, match=f"{name} is a number, not {switch}"):
+    with pytest.raises(TypeError, match=f"{name} must be a number, not {switch}"):
         dedup([NINE, TEN], **options)
 
 
@@ -320,8 +320,8 @@ def test_a_report_is_one_page(tmp_path: Path) -> None:
     report([NINE, OTHER], page, force=True)
 
 
-def test_a_file_that_is_not_there_is_said() -> None:
+def test_names_a_missing_file() -> None:
     with pytest.raises(errors.InputError, match="no-such-file: no such file"):
         dedup("no-such-file")
-    with pytest.raises(errors.OptionError, match="give one path"):
+    with pytest.raises(errors.OptionError, match="takes one path"):
         dedup([NINE], against=[Path("a"), Path("b")])

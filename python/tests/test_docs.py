@@ -1,4 +1,4 @@
-"""Everything that is written down works: docstrings, and docs/python.md."""
+"""The examples in docstrings and docs/python.md work."""
 
 from __future__ import annotations
 

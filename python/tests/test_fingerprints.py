@@ -1,4 +1,4 @@
-"""Texts from anywhere: lists, generators, columns of every library; the same fingerprints."""
+"""Lists, generators and columns of every library give the same fingerprints."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_many_batches_keep_their_order() -> None:
     assert (prints == fingerprints(pyarrow.array(texts), recipe="simhash64")).all()
 
 
-def test_nothing_has_no_fingerprints() -> None:
+def test_accepts_no_items() -> None:
     assert fingerprints([]).shape == (0, 2)
     assert fingerprints([], bits=64).shape == (0,)
     assert fingerprints(pyarrow.array([], pyarrow.string())).shape == (0, 2)
@@ -84,7 +84,7 @@ def test_columns_of_nothing_but_nulls_are_masked() -> None:
 
 
 def test_a_recipe_is_a_name_or_a_recipe() -> None:
-    with pytest.raises(TypeError, match="a recipe is a name or a Recipe, not int"):
+    with pytest.raises(TypeError, match="a recipe must be a name or a Recipe, not int"):
         simhash("text", 3)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="a recipe has no bit; did you mean bits?"):
         simhash("text", bit=64)
@@ -143,7 +143,7 @@ def test_an_extractor_of_yours_takes_any_item() -> None:
 
 
 @pytest.mark.parametrize("choice", ["hash", "tokenizer", "extractor"])
-def test_what_your_function_raises_is_raised(choice: str) -> None:
+def test_passes_on_exceptions_of_custom_functions(choice: str) -> None:
     def fail(_: Any) -> Any:
         raise LookupError("mine")
 
@@ -158,16 +158,19 @@ def test_what_your_function_raises_is_raised(choice: str) -> None:
 @pytest.mark.parametrize(
     ("choice", "message"),
     [
-        ({"hash": str}, "a hash is an int, not str"),
-        ({"tokenizer": str.lower}, "a tokenizer returns a list of tokens, not str"),
-        ({"tokenizer": len}, "a tokenizer returns a list of tokens, not int"),
-        ({"tokenizer": lambda text: [1.5]}, "a feature is a str, bytes or an int"),
-        ({"extractor": str.lower}, "an extractor returns a dict or a list of features, not str"),
-        ({"extractor": len}, "an item is a text, or features"),
-        ({"extractor": lambda text: {"a": "b"}}, "a weight is a number, not str"),
+        ({"hash": str}, "a hash must be an int, not str"),
+        ({"tokenizer": str.lower}, "a tokenizer must return a list of tokens, not str"),
+        ({"tokenizer": len}, "a tokenizer must return a list of tokens, not int"),
+        ({"tokenizer": lambda text: [1.5]}, "a feature must be a str, bytes or an int"),
+        (
+            {"extractor": str.lower},
+            "an extractor must return a dict or a list of features, not str",
+        ),
+        ({"extractor": len}, "an item must be a text or features"),
+        ({"extractor": lambda text: {"a": "b"}}, "a weight must be a number, not str"),
     ],
 )
-def test_what_your_function_should_not_return_is_said_with_the_row(
+def test_refuses_wrong_results_of_custom_functions_with_their_row(
     choice: dict[str, Any], message: str
 ) -> None:
     recipe = Recipe(**choice)
@@ -175,11 +178,11 @@ def test_what_your_function_should_not_return_is_said_with_the_row(
         recipe.simhash("some text")
     with pytest.raises(TypeError, match="row 2: " + message):
         fingerprints([None, float("nan"), "some text"], recipe)
-    with pytest.raises(TypeError, match="one text is no list of texts"):
+    with pytest.raises(TypeError, match="expected a list of texts"):
         fingerprints("some text", recipe)
 
 
-def test_functions_of_yours_take_columns_of_every_kind() -> None:
+def test_custom_functions_accept_columns_of_every_type() -> None:
     recipe = Recipe("bare", tokenizer=lambda text: text.split())
     expected = fingerprints(TEXTS, recipe).tolist()
     assert expected[0] is not None
@@ -190,24 +193,24 @@ def test_functions_of_yours_take_columns_of_every_kind() -> None:
 @pytest.mark.parametrize(
     ("items", "message"),
     [
-        ("one text", "one text is no list of texts"),
-        (pyarrow.array([1, 2]), "a column of Int64 holds no texts"),
-        (pyarrow.table({"text": ["a"]}), "give one column"),
-        (pandas.DataFrame({"text": ["a"]}), "give one column"),
-        (polars.DataFrame({"text": ["a"]}), "give one column"),
-        ({"water": 5}, "one dict is one item"),
-        ([b"water"], "row 0: an item is a text, or features.* not bytes"),
-        (["a", 3], "row 1: an item is a text, or features"),
-        ([["a", 2.5]], "a feature is a str, bytes or an int"),
-        ([[("a", 1, 2)]], "is no .feature, weight."),
+        ("one text", "expected a list of texts"),
+        (pyarrow.array([1, 2]), "expected a column of texts, not of Int64"),
+        (pyarrow.table({"text": ["a"]}), "pass one of its columns"),
+        (pandas.DataFrame({"text": ["a"]}), "pass one of its columns"),
+        (polars.DataFrame({"text": ["a"]}), "pass one of its columns"),
+        ({"water": 5}, "for one dict, use"),
+        ([b"water"], "row 0: an item must be a text or features.* not bytes"),
+        (["a", 3], "row 1: an item must be a text or features"),
+        ([["a", 2.5]], "a feature must be a str, bytes or an int"),
+        ([[("a", 1, 2)]], "is not a .feature, weight. pair"),
     ],
 )
-def test_what_is_no_text_is_refused_in_words(items: Any, message: str) -> None:
+def test_refuses_items_that_are_not_texts(items: Any, message: str) -> None:
     with pytest.raises(TypeError, match=message):
         fingerprints(items)
 
 
-def test_recipes_are_told_apart_and_travel() -> None:
+def test_recipes_compare_and_pickle() -> None:
     recipe = Recipe("bare", bits=64, stop_words=["the", "a"], top=10)
     assert pickle.loads(pickle.dumps(recipe)) == recipe
     assert recipe != recipe.replace(stop_words=["the"])
@@ -229,7 +232,7 @@ def test_a_model_weighs_by_rarity_and_travels(tmp_path: Any) -> None:
         pandas.Series([*texts, None]),
     ]:
         assert Model.learn(column, recipe="words") == model
-    with pytest.raises(lookalike.errors.RecipeError, match="without functions of yours"):
+    with pytest.raises(lookalike.errors.RecipeError, match="not custom functions"):
         Model.learn(texts, recipe="words", tokenizer=str.split)
     recipe = Recipe("words", weights="tfidf", model=model)
     plain = Recipe("words")
@@ -238,14 +241,14 @@ def test_a_model_weighs_by_rarity_and_travels(tmp_path: Any) -> None:
     assert Model.open(tmp_path / "common.model") == model
     assert pickle.loads(pickle.dumps(recipe)) == recipe
     with pytest.raises(
-        lookalike.errors.RecipeError, match="needs a corpus model; make one with Model"
+        lookalike.errors.RecipeError, match="needs a corpus model; create one with Model"
     ):
         simhash("text", recipe="keywords")
     with pytest.raises(lookalike.errors.RecipeError, match="the corpus model is of"):
         simhash("text", weights="tfidf", features="words:2", model=model)
 
 
-def test_no_fingerprint_is_never_taken_for_one() -> None:
+def test_missing_fingerprint_is_never_used_as_one() -> None:
     texts = ["to be or not to be", "...", "", "to be or not to be"]
     for bits in [32, 64, 128, 256]:
         prints = fingerprints(texts, bits=bits)
@@ -256,10 +259,10 @@ def test_no_fingerprint_is_never_taken_for_one() -> None:
         index = lookalike.Index(bits=bits, distance=3, prints=prints)
         assert len(index) == 2 and empty not in index and index.search(empty) == []
         for nothing in [empty, None, float("nan"), pandas.NA]:
-            with pytest.raises(ValueError, match="no fingerprint"):
+            with pytest.raises(ValueError, match="fingerprint is missing"):
                 index.insert(nothing)
         assert len(index) == 2
-        # Whoever loses the mask, as np.save does, still has no items that are alike.
+        # Code that drops the mask, such as np.save, still gets no matching items.
         saved = io.BytesIO()
         numpy.save(saved, prints)
         saved.seek(0)

@@ -1,4 +1,4 @@
-"""Images as files, bytes and PIL images: the same fingerprints."""
+"""Files, bytes and PIL images give the same fingerprints."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from PIL import Image
 
 
 def hills(seed: int = 0) -> Image.Image:
-    """Noise of every size, the larger the stronger, as in nature; in colour."""
+    """Coloured noise of all frequencies, with higher amplitude at lower frequencies."""
     rng = numpy.random.default_rng(seed)
     total = numpy.zeros((240, 320, 3))
     for cells in (3, 6, 12, 24, 48, 96):
@@ -117,7 +117,7 @@ def test_an_image_is_seen_as_a_viewer_shows_it() -> None:
     assert distance(image(image), image(data.getvalue())) <= 4
 
 
-def test_many_at_once_with_what_cannot_be_read_masked(tmp_path: Path) -> None:
+def test_masks_images_that_cannot_be_read(tmp_path: Path) -> None:
     flat = Image.new("RGB", (300, 300), "blue")
     sources = [hills(), tmp_path / "none.png", flat, b"<html>", png(hills())]
     with pytest.warns(
@@ -135,7 +135,7 @@ def test_many_at_once_with_what_cannot_be_read_masked(tmp_path: Path) -> None:
         image(hills(), recipe="pdp")
     with pytest.raises(TypeError, match="a path, bytes or a PIL image, not"):
         image(3.5)
-    with pytest.raises(TypeError, match="one image is no list of images"):
+    with pytest.raises(TypeError, match="expected a list of images"):
         images("holiday.jpg")
     assert images([]).shape == (0, 4)
 
@@ -161,7 +161,7 @@ def test_turned_and_cropped_images_are_found_when_asked_for(tmp_path: Path) -> N
 
     assert removed() == []
     assert removed(orientations=True) == ["b.png"]
-    # What shows a part of another image is listed, and goes only if it is asked for.
+    # Parts of other images are listed, but removed only on request.
     assert removed(match="partial") == ["b.png"]
     assert removed(match="partial", level="part") == ["b.png", "c.png"]
     assert "c.png" in removed(recipe="colour", level="similar")

@@ -1,4 +1,4 @@
-"""Numbers an argument cannot be: refused by its name, with what is allowed."""
+"""Errors for invalid numbers name the argument and the permitted range."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TEXT = "to be or not to be"
 
 
 def new(folder: str, **options: Any) -> Collection:
-    """A collection that is not there yet."""
+    """The path of a new collection."""
     return Collection(folder, **options)
 
 
@@ -113,9 +113,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @EACH
 @pytest.mark.parametrize("number", [-1, -(2**40), 2**70, numpy.int64(-3)])
-def test_numbers_out_of_range_are_refused_with_what_is_allowed(
-    argument: str, name: str, number: int
-) -> None:
+def test_refuses_numbers_out_of_range(argument: str, name: str, number: int) -> None:
     allowed, error, _ = ALLOWED[argument]
     with pytest.raises(error) as raised:
         CALLS[argument][name](number)
@@ -135,7 +133,7 @@ def test_zero_is_a_number_like_others(argument: str, name: str) -> None:
 
 @EACH
 @pytest.mark.parametrize("other", [2.5, 64.0, "many", b"2", True, False, [1]])
-def test_what_is_no_whole_number_is_refused(argument: str, name: str, other: object) -> None:
+def test_refuses_values_that_are_not_integers(argument: str, name: str, other: object) -> None:
     allowed, error, _ = ALLOWED[argument]
     # A text may be a size.
     kind = error if argument == "memory" and isinstance(other, str) else TypeError

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import lookalike
 from lookalike import Recipe, _native
 
-#: What Python has another way for: input, messages, and the switch that ``verify`` is.
+#: Options that differ in Python: input, messages, and ``verify``.
 ONLY_COMMAND_LINE = {"json", "quiet", "no_verify"}
 
 #: What a command line has another way for.
@@ -31,7 +31,7 @@ def options() -> dict[str, Option]:
 
 
 def parameters() -> dict[str, inspect.Parameter]:
-    """Those of ``dedup``, and those that it hands to ``Recipe``."""
+    """The options of ``dedup`` and those it passes to ``Recipe``."""
     own = inspect.signature(lookalike.dedup).parameters
     changes = inspect.signature(Recipe.__init__).parameters
     recipe = {name: changes[name] for name in ("features", "stop_words", "weights", "model")}
@@ -39,7 +39,7 @@ def parameters() -> dict[str, inspect.Parameter]:
 
 
 def choices(annotation: Any) -> list[str] | None:
-    """The values of a literal, or of one that may be left out."""
+    """The values of a literal or optional literal."""
     kinds = [annotation, *typing.get_args(annotation)]
     found = [typing.get_args(kind) for kind in kinds if typing.get_origin(kind) is Literal]
     return list(found[0]) if found else None
@@ -57,7 +57,7 @@ def test_defaults_are_those_of_the_command_line() -> None:
         if option.is_switch:
             assert default is False, name
         elif name == "recipe":
-            # Images have another one, which is left to who sees the files.
+            # The default for images differs and depends on the files.
             assert (option.default, default) == (None, "words")
         else:
             assert option.default == (None if default is None else str(default)), name
@@ -70,6 +70,6 @@ def test_choices_are_those_of_the_command_line() -> None:
             assert (choices(types[name]) or []) == option.choices, name
 
 
-def test_an_option_says_what_it_does() -> None:
+def test_every_option_has_help() -> None:
     for option in options().values():
         assert option.help, option.name

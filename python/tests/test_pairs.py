@@ -1,4 +1,4 @@
-"""All pairs and searches: each held against comparing each with each."""
+"""All pairs and searches, compared with exhaustive comparison."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lookalike import Index, Match, distance, errors, find_all, fingerprints
 
 
 def some(count: int, bits: int, seed: int) -> list[int]:
-    """Fingerprints of which many are near others, and some equal."""
+    """Fingerprints with many near and some equal ones."""
     rng = random.Random(seed)
     prints = [rng.getrandbits(bits) for _ in range(count)]
     for at in range(0, count, 3):
@@ -43,7 +43,7 @@ def oracle(prints: list[int | None], radius: int) -> list[list[int]]:
 
 @pytest.mark.parametrize("bits", [32, 64, 128, 256])
 @pytest.mark.parametrize("radius", [0, 1, 3, 5])
-def test_find_all_finds_what_comparing_each_with_each_finds(bits: int, radius: int) -> None:
+def test_find_all_equals_exhaustive_comparison(bits: int, radius: int) -> None:
     prints = some(300, bits, seed=bits + radius)
     expected = oracle(prints, radius)
     assert expected
@@ -63,7 +63,7 @@ def test_memory_is_bytes_or_a_size_as_people_write_one(memory: int | str) -> Non
 
 
 @pytest.mark.parametrize("memory", ["", "0", "-1G", "2X", "9007199254740992"])
-def test_what_is_no_size_is_refused(memory: str) -> None:
+def test_refuses_invalid_sizes(memory: str) -> None:
     with pytest.raises(errors.OptionError) as raised:
         find_all([1], memory=memory)
     assert f'or a size such as "512M" or "2GB", not {memory!r}' in str(raised.value)
@@ -119,7 +119,7 @@ def test_equal_ones_can_be_tied_to_the_first() -> None:
     assert len(find_all(same, equal="first")) == 199_999
     with pytest.raises(MemoryError, match='equal="first"'):
         find_all(same)
-    with pytest.raises(ValueError, match="equal is"):
+    with pytest.raises(ValueError, match="equal must be"):
         find_all(prints, equal="none")  # type: ignore[arg-type]
 
 
@@ -135,8 +135,8 @@ def test_equal_ones_can_be_tied_to_the_first() -> None:
         ([-1], {}, errors.FingerprintError, "-1 does not fit"),
         ([2**32], {"bits": 32}, errors.FingerprintError, "does not fit into 32 bits"),
         ([2**300], {}, errors.FingerprintError, "does not fit into 256 bits"),
-        ([1.5], {}, TypeError, "a fingerprint is an int, not float"),
-        (["1"], {}, TypeError, "a fingerprint is an int, not str"),
+        ([1.5], {}, TypeError, "a fingerprint must be an int, not float"),
+        (["1"], {}, TypeError, "a fingerprint must be an int, not str"),
         ([1], {"bits": 100}, errors.FingerprintError, "32, 64, 128 or 256 bits, not 100"),
         ([1], {"distance": 65}, errors.PairsError, "a radius of 65 is wider than the 64 bits"),
         ([1], {"blocks": 3}, errors.PairsError, "3 blocks cannot find pairs within 3"),
@@ -144,7 +144,7 @@ def test_equal_ones_can_be_tied_to_the_first() -> None:
         (numpy.zeros(2), {}, TypeError, "not float64"),
     ],
 )
-def test_what_cannot_be_searched_is_refused_in_words(
+def test_refuses_invalid_searches(
     given: Any, options: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
@@ -152,7 +152,7 @@ def test_what_cannot_be_searched_is_refused_in_words(
 
 
 @pytest.mark.parametrize("bits", [32, 64, 128, 256])
-def test_an_index_finds_what_comparing_with_each_finds(bits: int, tmp_path: Path) -> None:
+def test_index_equals_exhaustive_comparison(bits: int, tmp_path: Path) -> None:
     prints = some(500, bits, seed=bits)
     index = Index(bits, distance=4)
     assert [index.insert(print) for print in prints[:250]] == list(range(250))
@@ -187,7 +187,7 @@ def test_an_index_keeps_ids_beside_empty_texts() -> None:
     assert index[0] == int(prints[0][0]) + (int(prints[0][1]) << 64)
 
 
-def test_an_index_says_what_it_cannot_do(tmp_path: Path) -> None:
+def test_index_errors_are_clear(tmp_path: Path) -> None:
     index = Index(64, distance=3)
     for nobody in [0, 7, -1, 2**70]:
         with pytest.raises(KeyError):
@@ -195,13 +195,13 @@ def test_an_index_says_what_it_cannot_do(tmp_path: Path) -> None:
         with pytest.raises(KeyError):
             index[nobody]
     for other in ["a", 1.5, True]:
-        with pytest.raises(TypeError, match=f"an id is a number, not {other!r}"):
+        with pytest.raises(TypeError, match=f"an id must be a number, not {other!r}"):
             index.remove(other)  # type: ignore[arg-type]
     with pytest.raises(errors.SearchError, match="the index was made for at most 3"):
         index.search(0, 4)
     with pytest.raises(errors.FingerprintError, match="does not fit into 64 bits"):
         index.insert(2**64)
-    with pytest.raises(ValueError, match="an index of 64 bits, but fingerprints of 128 bits"):
+    with pytest.raises(ValueError, match="the index has 64 bits, but the fingerprints have 128"):
         index.insert_many(fingerprints(["a text"]))
     with pytest.raises(errors.PairsError, match="wider than"):
         Index(64, distance=65)
@@ -216,7 +216,7 @@ def test_an_index_says_what_it_cannot_do(tmp_path: Path) -> None:
     assert len(index) == 0 and index.memory_bytes >= 0
 
 
-def test_no_damage_to_an_index_goes_unnoticed(tmp_path: Path) -> None:
+def test_detects_every_damage_to_an_index(tmp_path: Path) -> None:
     index = Index(64, distance=3, prints=[1, 2, 3])
     file = tmp_path / "index"
     index.save(file)
@@ -228,7 +228,7 @@ def test_no_damage_to_an_index_goes_unnoticed(tmp_path: Path) -> None:
         except errors.SearchError as error:
             assert str(file) in str(error)
         else:
-            # Between sections there are bytes that nobody reads.
+            # The padding between sections is never read.
             assert whole[at] == 0 and [loaded[id] for id in loaded] == [1, 2, 3]
     for length in range(len(whole)):
         file.write_bytes(whole[:length])
@@ -247,5 +247,5 @@ def test_distance_counts_bits() -> None:
     with pytest.raises(TypeError, match="uint64"):
         distance(numpy.zeros(2), 1)
     for wrong in [-1, 2**256]:
-        with pytest.raises(errors.FingerprintError, match=f"{wrong} is no fingerprint"):
+        with pytest.raises(errors.FingerprintError, match=f"{wrong} is not a fingerprint"):
             distance(wrong, 0)

@@ -1,4 +1,4 @@
-"""Types: the native half is as its stub says, and a typed program passes a strict checker."""
+"""The native module matches its stub, and a typed program passes a strict checker."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_the_package_and_a_typed_program_pass(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_wrong_types_are_told(tmp_path: Path) -> None:
+def test_type_checker_reports_wrong_types(tmp_path: Path) -> None:
     (tmp_path / "wrong.py").write_text(WRONG)
     done = mypy(
         "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), str(tmp_path / "wrong.py")

@@ -1,4 +1,4 @@
-"""The same bits as everywhere: golden vectors, which every front end reads."""
+"""Golden vectors, which the tests of every front end read."""
 
 from __future__ import annotations
 

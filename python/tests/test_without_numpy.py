@@ -1,4 +1,4 @@
-"""Without NumPy and Arrow, everything works on lists."""
+"""Everything works with lists if NumPy and Arrow are not installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Threads, signals and processes: the interpreter goes on, Ctrl-C stops, children work."""
+"""Other threads continue, Ctrl-C stops work, and forked children work."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 from lookalike import Index, find_all, fingerprints
 
 SLOW_CALLS = {
-    # A quarter of the bits: each is compared with each. Some minutes, if nothing stops it.
+    # A quarter of the bits, so exhaustive comparison. Takes minutes unless stopped.
     "find_all": "lookalike.find_all(rng.integers(0, 2**63, (2_000_000, 2), dtype=numpy.uint64), 32)",
     "fingerprints": "lookalike.fingerprints('some text of a few words' for _ in iter(int, 1))",
     "search_many": (
@@ -29,7 +29,7 @@ SLOW_CALLS = {
     "dedup by a function": (
         "lookalike.dedup([f'{n} {n // 7}' for n in range(300_000)], hash=lambda data: sum(data) ** 99)"
     ),
-    # Few words, many texts: every text shares some with every other, and none is alike. Minutes.
+    # Few words, many texts: all texts share words, and none match. Takes minutes unless stopped.
     "dedup": "lookalike.dedup(texts, exact=True)",
 }
 PREPARED = {
@@ -54,13 +54,13 @@ def test_ctrl_c_stops_the_work(call: str) -> None:
         [sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True
     )
     assert child.stdout is not None and child.stdout.readline() == "ready\n"
-    # It may still be reading its input, in Python: KeyboardInterrupt is right then, too.
+    # It may still be reading its input in Python; then KeyboardInterrupt is also correct.
     time.sleep(1.5)
     child.send_signal(signal.SIGINT)
     assert child.wait(timeout=120) == 77
 
 
-def test_other_threads_go_on() -> None:
+def test_other_threads_continue() -> None:
     steps = 0
     done = threading.Event()
 

@@ -1,4 +1,4 @@
-//! The crate `gaoya`: an index that is filled, then asked about every item.
+//! The crate `gaoya`: an index is filled, then searched for every item.
 //!
 //! It tests `distance < radius`, so pairs at the radius itself are never found.
 

@@ -1,4 +1,4 @@
-//! The crate `gaoya`, from texts to signatures: 3-word shingles, as its users make them.
+//! The crate `gaoya`: signatures of texts from 3-word shingles, its common use.
 
 use std::path::Path;
 
@@ -69,7 +69,7 @@ fn is_alone(c: char) -> bool {
         | '\u{1780}'..='\u{17ff}')
 }
 
-/// The same in every turn; nobody else makes these signatures.
+/// The same in every turn; no other contender computes these signatures.
 fn sum(checksum: u64) -> Answer {
     Answer { pairs: 0, checksum }
 }

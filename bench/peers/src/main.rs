@@ -1,6 +1,6 @@
-//! One peer a process: prepares, then runs once for every line on stdin (see
-//! `lookalike_bench::turn`), or writes the pairs of texts (`texts`) for the table of quality. Built for
-//! this very processor, so that no peer lacks an instruction.
+//! A peer per process: prepares, then runs once for every line on stdin (see
+//! `lookalike_bench::turn`), or writes the pairs of texts (`texts`) for the quality table. Built for
+//! this processor, so that no peer lacks an instruction.
 
 mod chunks;
 mod gaoya_index;

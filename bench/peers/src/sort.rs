@@ -1,4 +1,4 @@
-//! Sorting the fingerprints: what any method that touches each of them a few times costs.
+//! Sorting the fingerprints: the cost of any method that reads each of them a few times.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! Have I seen this before? A durable collection: filling, opening and asking it; and what graph
-//! indexes lose where many items are nearly the same.
+//! Durable collections: inserting, opening and searching; and the recall of graph indexes on many
+//! near-identical items.
 
 use std::{path::Path, time::Instant};
 
@@ -24,7 +24,7 @@ use crate::{
 /// Items that one call inserts.
 const BATCH: usize = 100_000;
 
-/// How many queries ours answers, and how many of the same faiss has the time for.
+/// How many queries lookalike answers, and how many of the same faiss can answer in time.
 const QUERIES: (u64, u64) = (100_000, 2_000);
 
 pub fn ten_million(options: &Options) -> Result<Vec<Row>> {
@@ -133,7 +133,7 @@ pub fn wide(options: &Options) -> Result<Vec<Row>> {
     let [ours, theirs] = Rounds::WARM.run([
         &mut || {
             let mut turn = pool.install(|| search_batch(&collection, &prints[..own], 31))?;
-            // faiss leaves out the item itself, too.
+            // Like faiss, without the item itself.
             turn.answer = without_self(&collection, &prints[..own])?;
             Ok(turn)
         },
@@ -191,7 +191,7 @@ pub fn crowded(options: &Options) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Fills a new collection and closes it; says how long inserting took, and compacting.
+/// Fills a new collection and closes it; returns the time for inserting and compacting.
 fn fill<const WORDS: usize>(
     path: &Path,
     about: About,

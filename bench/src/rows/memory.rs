@@ -1,4 +1,4 @@
-//! The large rows: a process each, whose peak memory is read at its end.
+//! The large rows, each in a separate process to measure its peak memory.
 
 use std::{env, process::Command, time::Instant};
 
@@ -17,17 +17,17 @@ use crate::{
 const RADIUS: u32 = 3;
 const GIB: u64 = 1 << 30;
 
-/// What the process says at its end.
+/// The report of the process.
 #[derive(Serialize, Deserialize)]
 struct Report {
     seconds: f64,
-    /// Everything the process ever held at once, its input included.
+    /// The peak memory of the process, including its input.
     peak_bytes: u64,
     pairs: u64,
-    /// Pairs of a copy and its parent: as many as there are copies, if none is missed.
+    /// Found pairs of a copy and its original; equals the number of copies if none is missed.
     planted_found: u64,
     planted: u64,
-    /// Pairs reported with a distance that is not theirs.
+    /// Pairs reported with a wrong distance.
     wrong: u64,
     plan: String,
 }
@@ -103,7 +103,7 @@ fn found(report: &Report) -> String {
     )
 }
 
-/// Runs this program again, for this one piece of work.
+/// Runs this program again for this work.
 fn spawn(items: u64, threads: usize) -> Result<Report> {
     let output = Command::new(env::current_exe()?)
         .args(["all-pairs", "--items", &items.to_string(), "--threads", &threads.to_string()])
@@ -130,7 +130,7 @@ pub fn child(items: u64, threads: usize) -> Result<()> {
     Ok(())
 }
 
-/// No peer can answer at this size, but who was planted beside whom is known.
+/// No peer can handle this size, but the planted copies are known.
 fn check(planted: Planted, prints: &[Fingerprint<1>], pairs: &Pairs) -> Report {
     let copies = (0..planted.items).filter(|&item| planted.parent(item).is_some()).count();
     let (mut planted_found, mut wrong) = (0, 0);

@@ -17,9 +17,9 @@ use lookalike_bench::turn::Turn;
 
 use crate::{options::Options, table::Row};
 
-/// Something to measure; may fill several lines of the table.
+/// A benchmark, with one or several rows of the table.
 pub struct Work {
-    /// What `--only` knows it by.
+    /// The name for `--only`.
     pub name: &'static str,
     /// What it measures.
     pub about: &'static str,
@@ -27,7 +27,7 @@ pub struct Work {
     pub run: fn(&Options) -> Result<Vec<Row>>,
 }
 
-/// Everything that is measured; the largest work last, when all else is safe.
+/// All benchmarks. The largest come last, so that a failure costs little.
 pub const ROWS: &[Work] = &[
     Work {
         name: "pairs-1m",
@@ -94,7 +94,7 @@ pub const ROWS: &[Work] = &[
     Work { name: "billion", about: "1G pairs, k=3, two threads", run: memory::billion },
 ];
 
-/// `None` if both found the same, else what differs.
+/// `None` if both answers are equal, otherwise the difference.
 fn disagreement(ours: Turn, theirs: Turn) -> Option<String> {
     (ours.answer != theirs.answer)
         .then(|| format!("answers differ: ours {:?}, theirs {:?}", ours.answer, theirs.answer))

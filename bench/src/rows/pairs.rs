@@ -1,4 +1,4 @@
-//! All pairs within a radius, against who else finds them all (or nearly).
+//! All pairs within a radius, compared with peers that find all or almost all of them.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ pub fn radius_six(options: &Options) -> Result<Vec<Row>> {
     against_chunks(options, options.size(1_000_000), 6, &chunkings, Goal::AtLeast(6.0, 10.0))
 }
 
-/// Against all-pairs-hamming with whichever of the chunkings suits it best.
+/// Against all-pairs-hamming with its best chunking.
 fn against_chunks(
     options: &Options,
     items: u64,
@@ -67,7 +67,7 @@ fn against_chunks(
     }])
 }
 
-/// The first chunking takes its time; another one must do it in five times that.
+/// The first chunking is unlimited; any other may take five times as long.
 fn best_chunking<'a>(
     options: &Options,
     file: &str,
@@ -142,7 +142,7 @@ fn enter_below<const RADIUS: u32>(answer: &mut Answer, pair: Pair) {
     }
 }
 
-/// faiss scans everything for each query; a self-join needs each pair once, hence half of that.
+/// faiss scans everything for each query. A self-join needs each pair once, so its time is halved.
 pub fn wide(options: &Options) -> Result<Vec<Row>> {
     const QUERIES: u64 = 2000;
     let items = options.size(1_000_000);
@@ -152,7 +152,7 @@ pub fn wide(options: &Options) -> Result<Vec<Row>> {
     let arguments = ["flat", argument(&file)?, "31", &queries.to_string()];
     let mut peer = Peer::faiss(options, &arguments)?;
     let pool = ours::threads(1)?;
-    // All pairs are found and seen; those that faiss was asked for are compared.
+    // All pairs are found; those of the faiss queries are compared.
     let enter = |answer: &mut Answer, pair| enter_hits(answer, pair, queries);
     let [ours, theirs] = Rounds::WARM
         .run([&mut || ours::all_pairs_as(&pool, &prints, 31, enter), &mut || peer.turn()])?;
@@ -181,7 +181,7 @@ pub fn wide(options: &Options) -> Result<Vec<Row>> {
     }])
 }
 
-/// What searching for the first `queries` items finds of this pair.
+/// The results for this pair of a search for the first `queries` items.
 fn enter_hits(answer: &mut Answer, pair: Pair, queries: u64) {
     let (a, b) = (pair.a.into(), pair.b.into());
     for (query, item) in [(a, b), (b, a)] {

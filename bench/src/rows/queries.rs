@@ -1,4 +1,4 @@
-//! What is near this? A batch of queries to a static index, against faiss.
+//! Batch queries to a static index, against faiss.
 
 use std::time::Instant;
 
@@ -23,7 +23,7 @@ use crate::{
 
 const RADIUS: u32 = 3;
 
-/// How many queries ours answers at once, and how many of the same faiss has the time for.
+/// How many queries lookalike answers at once, and how many of the same faiss can answer in time.
 const QUERIES: (u64, u64) = (200_000, 4_000);
 
 pub fn run(options: &Options) -> Result<Vec<Row>> {

@@ -1,4 +1,4 @@
-//! A radius too wide for any plan: how many pairs a second does comparing everything reach?
+//! Exhaustive comparison, for a radius too wide for any plan.
 
 use anyhow::Result;
 use lookalike_bench::{data::Planted, npy};

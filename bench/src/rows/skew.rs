@@ -1,4 +1,4 @@
-//! The cost of skewed data: ours on skewed fingerprints against ours on even ones.
+//! The cost of skewed data: lookalike on skewed and on even fingerprints.
 //!
 //! Skewed data also have more pairs, and finding them takes time. So there are two rows for each set: one against
 //! random fingerprints, and one against even fingerprints with exactly the same pairs.
@@ -118,7 +118,7 @@ fn against_even(what: &str, prints: &[Fingerprint<1>]) -> Result<[Row; 2]> {
     ])
 }
 
-/// Equal items are found as one group: listing every pair would take time for every pair.
+/// Equal items are found as one group, because listing every pair would take time per pair.
 pub fn equal(options: &Options) -> Result<Vec<Row>> {
     let items = options.size(1_000_000);
     let random = Planted { items, radius: 3 }.prints::<1>();

@@ -1,4 +1,4 @@
-//! All pairs against merely sorting the same array.
+//! All pairs, compared with only sorting the same array.
 
 use anyhow::Result;
 use lookalike_bench::{data::Planted, npy, turn::Turn};

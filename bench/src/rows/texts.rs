@@ -1,9 +1,12 @@
-//! From texts to fingerprints: ours against gaoya, on the same texts.
+//! Texts to fingerprints: lookalike and gaoya on the same texts.
 
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use lookalike::{Kind, Preset, Recipe, kind::{Input, text::TextKind}};
+use lookalike::{
+    Kind, Preset, Recipe,
+    kind::{Input, text::TextKind},
+};
 use lookalike_bench::{
     answer::Answer,
     texts,
@@ -30,7 +33,7 @@ pub fn run(options: &Options) -> Result<Vec<Row>> {
         .status()
         .context("running texts.py")?;
     ensure!(status.success(), "texts.py failed");
-    // In other scripts words are longer, and cut otherwise.
+    // In other scripts, words are longer and split differently.
     let (latin, others) = texts::read(&file)?.into_iter().partition(|text| is_mostly_ascii(text));
     let groups: [(&str, Vec<String>); 2] = [("mostly ASCII", latin), ("other", others)];
     let groups = groups.into_iter().filter(|(_, texts)| !texts.is_empty());
@@ -94,7 +97,7 @@ fn recipe(name: &str) -> &'static Recipe {
     &Preset::named(name).expect("the preset is there").recipe
 }
 
-/// Something that depends on every fingerprint, so that none is left out.
+/// A value that depends on every fingerprint, so that none is optimised away.
 fn sum(prints: impl Iterator<Item = Option<u64>>) -> u64 {
     prints.flatten().fold(0, u64::wrapping_add)
 }

@@ -1,4 +1,4 @@
-//! From features to a fingerprint: our kernels against one vote at a time.
+//! Features to fingerprints: the kernels and a plain loop.
 
 use anyhow::Result;
 use lookalike::simhash::{naive, simhash};
@@ -16,10 +16,10 @@ use crate::{
     table::{Goal, Row, seconds},
 };
 
-/// Features in all items together: few enough to stay in a cache, too many to be learnt by heart.
+/// The number of features in all items: few enough for the cache, too many for the branch predictor.
 const FEATURES: u64 = 1 << 15;
 
-/// Over all items in one turn: one pass is over before the processor has woken up.
+/// Passes over all items per turn, because one pass is too short for the processor's clock to rise.
 const PASSES: usize = 64;
 
 pub fn run(options: &Options) -> Result<Vec<Row>> {

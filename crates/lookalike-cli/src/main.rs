@@ -1,4 +1,4 @@
-//! The program `lookalike`; all of it is in the library.
+//! The `lookalike` binary, a call of the library.
 
 fn main() -> std::process::ExitCode {
     lookalike_cli::run(std::env::args_os())

@@ -1,7 +1,8 @@
-//! Messages of panics. Damaged files may make foreign decoders panic; jobs catch that and name the
-//! file, so the panic itself is not shown.
+//! Panic messages. Damaged files may make third-party decoders panic; jobs catch that and name the
+//! file, so the message of the panic is not shown.
 
 use std::{
+    io::{self, Write},
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind, set_hook},
     sync::{Mutex, PoisonError},
 };
@@ -9,24 +10,20 @@ use std::{
 /// The last panic of this process, on any thread.
 static LAST: Mutex<Option<String>> = Mutex::new(None);
 
-/// From now on, a panic that is caught says nothing.
-pub fn keep_panics_quiet() {
+/// From now on, caught panics print no message.
+pub fn silence_caught_panics() {
     set_hook(Box::new(|panic| {
         *LAST.lock().unwrap_or_else(PoisonError::into_inner) = Some(panic.to_string());
     }));
 }
 
-/// Runs a job; a panic that nobody in it catches is shown, and ends the process as panics do.
-pub fn shown_if_they_escape<T>(job: impl FnOnce() -> T) -> T {
-    keep_panics_quiet();
+/// Runs a job. A panic that the job does not catch is shown, and ends the process as usual.
+pub fn show_if_uncaught<T>(job: impl FnOnce() -> T) -> T {
+    silence_caught_panics();
     catch_unwind(AssertUnwindSafe(job)).unwrap_or_else(|panic| {
-        let last = LAST.lock().unwrap_or_else(PoisonError::into_inner).take();
-        last.iter().for_each(|message| show(message));
+        if let Some(message) = LAST.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            let _ = writeln!(io::stderr().lock(), "{message}");
+        }
         resume_unwind(panic)
     })
-}
-
-fn show(message: &str) {
-    use std::io::Write;
-    let _ = writeln!(std::io::stderr().lock(), "{message}");
 }

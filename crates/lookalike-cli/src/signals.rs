@@ -1,5 +1,5 @@
-//! Ctrl-C and its kin: what is not complete is removed, and what was put aside is put back, before the
-//! process ends.
+//! Signals such as Ctrl-C: before the process ends, incomplete outputs are removed and files that
+//! were set aside are put back.
 
 use lookalike_jobs::Partials;
 
@@ -22,7 +22,7 @@ pub fn clean_up_when_stopped(partials: &Partials) {
     });
 }
 
-/// Whether this process was started to ignore the signal, as `nohup` does. Linux tells.
+/// Whether this process was started to ignore the signal, as `nohup` does; known on Linux only.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

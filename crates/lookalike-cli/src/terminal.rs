@@ -7,14 +7,14 @@ use std::{
 };
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use lookalike_jobs::{Front, Step};
+use lookalike_jobs::{FrontEnd, Step};
 
-/// Steps of the bar; jobs report shares of 1.
+/// Steps of the bar; jobs report fractions of 1.
 const STEPS: f64 = 1000.0;
 
 /// The terminal of this process, or what its streams are redirected to.
 pub struct Terminal {
-    /// While something is under way. Drawn only if stderr is a terminal.
+    /// The current bar, if any. Drawn only if stderr is a terminal.
     bar: Mutex<Option<ProgressBar>>,
 }
 
@@ -24,9 +24,9 @@ impl Terminal {
     }
 }
 
-impl Front for Terminal {
-    fn say(&self, line: &str) {
-        // If nobody listens any more, that is fine.
+impl FrontEnd for Terminal {
+    fn message(&self, line: &str) {
+        // A closed stream is not an error.
         let _ = writeln!(io::stderr().lock(), "{line}");
     }
 
@@ -34,25 +34,27 @@ impl Front for Terminal {
         Box::new(io::stdout())
     }
 
-    fn is_watched(&self) -> bool {
+    fn is_interactive(&self) -> bool {
         io::stdout().is_terminal()
     }
 
     fn progress(&self, step: Step) {
         let mut bar = self.bar.lock().unwrap_or_else(PoisonError::into_inner);
         match step {
-            Step::Done => {
+            Step::Idle => {
                 bar.take().iter().for_each(ProgressBar::finish_and_clear);
             }
             Step::Read(items) => bar.get_or_insert_with(reading).inc(items as u64),
-            Step::Searched(share) => {
+            Step::Searched(fraction) => {
                 let bar = bar.get_or_insert_with(reading);
                 if bar.length().is_none() {
-                    bar.set_style(style("{bar:40} {percent} % searched in {elapsed}, {eta} left"));
+                    bar.set_style(style(
+                        "Searching {bar:40} {percent} %, {elapsed} elapsed, {eta} left",
+                    ));
                     bar.set_length(STEPS as u64);
                     bar.reset();
                 }
-                bar.set_position((share * STEPS) as u64);
+                bar.set_position((fraction * STEPS) as u64);
             }
         }
     }
@@ -60,7 +62,7 @@ impl Front for Terminal {
 
 fn reading() -> ProgressBar {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-    bar.set_style(style("{spinner} {elapsed} {human_pos} items read"));
+    bar.set_style(style("{spinner} Reading {human_pos} items, {elapsed} elapsed"));
     bar.enable_steady_tick(Duration::from_millis(200));
     bar
 }

@@ -1,7 +1,5 @@
-//! What can a user write on the command line?
-//!
-//! Only names, defaults and the reading of single values. What values mean together is checked in
-//! [`config`](crate::config).
+//! The command line: names, defaults and the parsing of single values. How values fit together is
+//! checked in [`config`](crate::config) and [`kinds`](crate::kinds).
 
 mod index;
 
@@ -27,11 +25,11 @@ use lookalike::{
 
 pub use index::{
     IndexAddArgs, IndexBackupArgs, IndexCommand, IndexCreateArgs, IndexExportArgs, IndexFolderArgs,
-    IndexGroupsArgs, IndexImportArgs, IndexMakeArgs, IndexRemoveArgs, IndexSearchArgs,
-    IndexStatsArgs,
+    IndexGroupsArgs, IndexImportArgs, IndexRemoveArgs, IndexSearchArgs, IndexStatsArgs,
+    NewCollectionArgs,
 };
 
-/// Finds near-duplicates: every pair within the radius it states, missing none.
+/// Find near-duplicates among texts, images and fingerprints.
 #[derive(Parser)]
 #[command(name = "lookalike", version, max_term_width = 100)]
 pub struct Args {
@@ -53,13 +51,15 @@ pub enum Command {
     Bench(BenchCommand),
 }
 
-/// List all pairs of alike items: texts, images, or fingerprints that differ in few bits.
+/// List all matching pairs of texts, images or fingerprints.
 ///
-/// Images come in folders and files, told by their content. Texts come in folders, files, tables (.jsonl, .csv, .tsv, .parquet), web archives, or lines
-/// (--lines). Fingerprints come one a line (decimal, 0x hex or 0b binary; a tab and an id may follow),
-/// as NumPy .npy array (uint64, shape (n,) or (n, words), word 0 the least significant; or uint32 for
-/// 32 bits), or as lookalike hash writes them. All may be packed with gzip, zstd, bzip2 or xz. An item
-/// without an id goes by its line or row number, from 1; with several inputs, by file:line.
+/// Images are read from files and folders and recognized by content. Texts are read from folders,
+/// files, tables (.jsonl, .csv, .tsv, .parquet), web archives (.warc) or lines (--lines).
+/// Fingerprints are read from lines (decimal, 0x hex or 0b binary, optionally followed by a tab and
+/// an id), from NumPy .npy arrays (uint64 of shape (n,) or (n, words), word 0 the least
+/// significant; uint32 for 32 bits), or from the output of lookalike hash. Input may be compressed
+/// with gzip, zstd, bzip2 or xz. An item without an id is named by its line or row number, counted
+/// from 1; with several inputs, by file:line.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -69,19 +69,19 @@ Examples:
   zcat hashes.gz | lookalike pairs - --memory 2G > pairs.jsonl
   lookalike hash --lines texts.txt | lookalike pairs - --distance 33")]
 pub struct PairsArgs {
-    /// Folders and files; - is standard input
+    /// Files and folders; - is standard input
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
 
-    /// What the input holds: text, image, vector or hash; guessed if left out
+    /// What the input holds: text, image, vector or hash [default: guessed from the content]
     #[arg(long, value_name = "KIND")]
     pub kind: Option<String>,
 
-    /// How pairs of equal items are listed
+    /// How to list pairs of equal items
     #[arg(long, default_value = "all")]
     pub equal: Equal,
 
-    /// Print how the pairs would be found, and stop
+    /// Print how the pairs would be found, then stop
     #[arg(long)]
     pub plan: bool,
 
@@ -92,39 +92,40 @@ pub struct PairsArgs {
     #[command(flatten)]
     pub rows: RowArgs,
 
-    /// List all that is skipped, each with file, line and reason; the ending decides the format
+    /// List everything skipped, with file, line and reason; the extension sets the format
     #[arg(long, value_name = "FILE")]
     pub skipped: Option<PathBuf>,
 
     #[command(flatten)]
     pub output: OutputArgs,
 
-    #[command(flatten, next_help_heading = "Which texts are alike")]
+    #[command(flatten, next_help_heading = "Comparing texts")]
     pub recipe: RecipeArgs,
 
     #[command(flatten)]
     pub verify: VerifyArgs,
 
-    #[command(flatten, next_help_heading = "Which images are alike")]
+    #[command(flatten, next_help_heading = "Comparing images")]
     pub images: ImageArgs,
 
     #[command(flatten)]
     pub cache: CacheArgs,
 
-    #[command(flatten, next_help_heading = "How to search")]
+    #[command(flatten, next_help_heading = "Searching")]
     pub search: SearchArgs,
 
     #[command(flatten)]
     pub messages: MessageOptions,
 }
 
-/// Remove near-duplicate texts, images or fingerprints: of each group of alike ones, one is kept.
+/// Remove near-duplicate texts, images or fingerprints: keep one item of each group.
 ///
-/// Images come in folders and files, told by their content. Texts come in folders, files, tables (.jsonl, .csv, .tsv, .parquet), web archives, or lines
-/// (--lines), fingerprints as lookalike pairs reads them; each also packed with gzip, zstd, bzip2 or
-/// xz. What is kept has the format it came in; lines pass byte for byte. The input is not changed, unless --move, --link, --trash or --delete
-/// says so. Every removed item was compared with the one kept in its stead (--removed and --report
-/// show both).
+/// Images are read from files and folders and recognized by content. Texts are read from folders,
+/// files, tables (.jsonl, .csv, .tsv, .parquet), web archives (.warc) or lines (--lines).
+/// Fingerprints are read as by lookalike pairs. Input may be compressed with gzip, zstd, bzip2 or
+/// xz. Kept data has the format of the input; lines are copied byte for byte. The input stays
+/// unchanged unless --move, --link, --trash or --delete is given. Every removed item was compared
+/// with the item kept instead; --removed and --report show both.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -136,142 +137,138 @@ Examples:
   lookalike dedup --kind hash hashes.npy --distance 3 -o kept.npy
   lookalike dedup photos/ --keep best --move double/ --report report.html")]
 pub struct DedupArgs {
-    /// Folders and files; - is standard input
+    /// Files and folders; - is standard input
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
 
-    /// Write what is kept to this file (a folder, if the input is one); - is standard output
+    /// Write the kept items to this file, or to this folder if the input is a folder; - is standard
+    /// output
     #[arg(long, short, value_name = "KEPT")]
     pub output: Option<PathBuf>,
 
-    /// Write all pairs, of every level; the ending decides the format (.jsonl, .csv, .tsv, .parquet)
+    /// Write the pairs of every level; the extension sets the format (.jsonl, .csv, .tsv, .parquet)
     #[arg(long, value_name = "FILE")]
     pub pairs: Option<PathBuf>,
 
-    /// How pairs of equal items are listed in --pairs
+    /// How to list pairs of equal items in --pairs
     #[arg(long, default_value = "all", requires = "pairs")]
     pub equal: Equal,
 
-    /// Write the groups: the one that is kept, and the others
+    /// Write the groups, each with its kept item and the others
     #[arg(long, value_name = "FILE")]
     pub groups: Option<PathBuf>,
 
-    /// Write what is removed, and because of what
+    /// Write the removed items, each with the item kept instead
     #[arg(long, value_name = "FILE")]
     pub removed: Option<PathBuf>,
 
-    /// List all that is skipped, each with file, line and reason; the ending decides the format
+    /// List everything skipped, with file, line and reason; the extension sets the format
     #[arg(long, value_name = "FILE")]
     pub skipped: Option<PathBuf>,
 
-    /// Write a page that shows the groups and what differs, with what is less alike and stays
+    /// Write a page that shows the groups, what differs in them, and looser matches that stay
     #[arg(long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
 
-    /// Replace output files that exist
+    /// Overwrite existing output files
     #[arg(long)]
     pub force: bool,
 
-    /// Write nothing; say what would be removed. With --move, --link, --trash or --delete, print what
-    /// would be done to which file
+    /// Write nothing; print what would be removed. With --move, --link, --trash or --delete, print
+    /// what would be done to which file
     #[arg(long)]
     pub dry_run: bool,
 
-    #[command(
-        flatten,
-        next_help_heading = "What is done to the files that go (nothing, unless asked)"
-    )]
+    #[command(flatten, next_help_heading = "Acting on removed files (none by default)")]
     pub act: ActArgs,
 
-    /// Remove what is alike something in OTHER, and nothing else
+    /// Remove only items that match something in OTHER: a file, a folder or a collection
     #[arg(long, value_name = "OTHER")]
     pub against: Option<PathBuf>,
 
-    /// Which one of a group is kept: first, last, longest (text), largest (bytes), newest or oldest
-    /// (EXIF date, else modification time), best (image: an original, then pixels, bytes and the
-    /// plainer name), path:PATTERN (those whose path fits; * is anything), or by a field: FIELD:asc
-    /// (smallest first) or FIELD:desc. Several, with commas between: the next decides between equals,
-    /// and at last the first in the input [default: longest for texts, best for images, first for
-    /// fingerprints]
+    /// Which item of a group to keep: first, last, longest (text), largest (bytes), newest or
+    /// oldest (EXIF date, else modification time), best (image: an original, then pixels, bytes and
+    /// the plainer name), path:PATTERN (paths that match; * stands for anything), FIELD:asc (the
+    /// smallest value) or FIELD:desc (the largest). Separate several rules with commas: each breaks
+    /// the ties of the one before, and the first item in the input wins in the end [default:
+    /// longest for texts, best for images, first for fingerprints]
     #[arg(long, value_name = "RULE", value_parser = parsed::<KeepRules>)]
     pub keep: Option<KeepRules>,
 
-    /// Who goes together: star (each alike the one that is kept) or connected (chains, too)
+    /// How to form groups: star (each item matches the kept one) or connected (chains count, too)
     #[arg(long, value_name = "HOW", default_value = "star")]
     pub group: Grouping,
 
-    /// If more than this part of the items would be removed, stop, and do not write what is kept
-    #[arg(long, value_name = "PART", default_value = "0.9", value_parser = part)]
+    /// Refuse to remove more than this fraction of the items, and write no kept data
+    #[arg(long, value_name = "FRACTION", default_value = "0.9", value_parser = fraction)]
     pub max_remove: f64,
 
-    /// What the input holds: text, image, vector or hash; guessed if left out
+    /// What the input holds: text, image, vector or hash [default: guessed from the content]
     #[arg(long, value_name = "KIND")]
     pub kind: Option<String>,
 
     #[command(flatten)]
     pub rows: RowArgs,
 
-    /// Largest number of bits in which the fingerprints of two alike items may differ [default: the
-    /// recipe's, 3 for fingerprints]
-    #[arg(long, short = 'k', value_name = "K", value_parser = radius, help_heading = "Which texts are alike")]
+    /// Maximum number of differing bits [default: 3 for fingerprints, otherwise the recipe's]
+    #[arg(long, short = 'k', value_name = "K", value_parser = radius)]
+    #[arg(help_heading = "Comparing texts")]
     pub distance: Option<Radius>,
 
-    #[command(flatten, next_help_heading = "Which texts are alike")]
+    #[command(flatten, next_help_heading = "Comparing texts")]
     pub recipe: RecipeArgs,
 
     #[command(flatten)]
     pub verify: VerifyArgs,
 
-    #[command(flatten, next_help_heading = "Which images are alike")]
+    #[command(flatten, next_help_heading = "Comparing images")]
     pub images: ImageArgs,
 
     #[command(flatten)]
     pub cache: CacheArgs,
 
-    /// Fingerprints: cut them into this many blocks (more than the distance) instead of the planner's
-    /// choice
-    #[arg(long, value_name = "M", help_heading = "How to work")]
+    /// Cut fingerprints into M blocks, more than the distance [default: chosen by the planner]
+    #[arg(long, value_name = "M", help_heading = "Resources")]
     pub blocks: Option<u32>,
 
-    #[command(flatten, next_help_heading = "How to work")]
+    #[command(flatten, next_help_heading = "Resources")]
     pub work: WorkArgs,
 
     #[command(flatten)]
     pub messages: MessageOptions,
 }
 
-/// What is done to files that go. Each is checked just before: it must be as it was when it was read,
-/// and so must the one that stays.
+/// What to do with the removed files. Right before acting, the removed and the kept file are
+/// checked: both must be as they were when read.
 #[derive(clap::Args)]
 pub struct ActArgs {
-    /// Move them to this folder, under the paths they had
+    /// Move removed files to this folder, under their original paths
     #[arg(long = "move", value_name = "DIR", group = "act")]
     pub move_to: Option<PathBuf>,
 
-    /// Replace those that are equal to the kept file, byte by byte, by hard links to it; others stay
+    /// Replace files equal to the kept one, byte for byte, by hard links to it; others stay
     #[arg(long, group = "act")]
     pub link: bool,
 
-    /// Put them in the trash
+    /// Move removed files to the trash
     #[arg(long, group = "act")]
     pub trash: bool,
 
-    /// Delete them; this cannot be undone
+    /// Delete removed files; this cannot be undone
     #[arg(long, group = "act")]
     pub delete: bool,
 
-    /// Where to write down what is done, for lookalike undo [default: a new file in
+    /// Where to record the actions for lookalike undo [default: a new file in
     /// ~/.local/state/lookalike/journals]
     #[arg(long, value_name = "FILE", requires = "act")]
     pub journal: Option<PathBuf>,
 }
 
-/// Undo what dedup did to files: bring back what was moved or put in the trash, and make files of
-/// links again.
+/// Undo what dedup did to files: restore moved and trashed files, and turn links back into files.
 ///
-/// JOURNAL is what dedup --move, --link or --trash wrote. Nothing that appeared since is overwritten;
-/// what cannot be brought back is listed, and the exit code is 2. Undoing twice does no harm. Without
-/// JOURNAL, lists the journals kept.
+/// JOURNAL is the file that dedup --move, --link or --trash wrote. Nothing created since is
+/// overwritten; files that cannot be restored are listed, and the exit code is 2. Undoing twice
+/// does no harm. Without JOURNAL, lists the journals.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -282,29 +279,28 @@ pub struct UndoArgs {
     #[arg(value_name = "JOURNAL")]
     pub journal: Option<PathBuf>,
 
-    /// Say what would be brought back, and do nothing
+    /// Print what would be restored, and change nothing
     #[arg(long)]
     pub dry_run: bool,
 
-    /// Errors only
+    /// Print errors only
     #[arg(long, short)]
     pub quiet: bool,
 }
 
-/// Who goes together?
+/// How pairs become groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Grouping {
-    /// Items alike the one that is kept
+    /// Every removed item matches the kept one
     Star,
-    /// All that hangs together by pairs
+    /// Items connected by a chain of pairs
     Connected,
 }
 
-/// Which item of a group is kept? Rules in order: of those equal by the first, the second decides.
+/// Which item of a group is kept: each rule breaks the ties of the one before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeepRules(pub Vec<KeepRule>);
 
-/// One rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeepRule {
     First,
@@ -313,11 +309,11 @@ pub enum KeepRule {
     Largest,
     Newest,
     Oldest,
-    /// Of images, an original; then the one with the most pixels, then bytes, then the plainer name.
+    /// Of images: an original, then the most pixels, the most bytes, the plainer name.
     Best,
-    /// Those whose id fits a pattern.
+    /// Items whose id matches a pattern.
     Path(PathPattern),
-    /// By a field: the smallest value first, or the largest.
+    /// The smallest value of a field, or the largest.
     Field {
         name: String,
         descending: bool,
@@ -333,7 +329,7 @@ impl FromStr for KeepRules {
 }
 
 impl KeepRules {
-    /// The fields that decide, in order.
+    /// The fields that the rules name, in order.
     pub fn fields(&self) -> Vec<String> {
         let field = |rule: &KeepRule| match rule {
             KeepRule::Field { name, .. } => Some(name.clone()),
@@ -370,8 +366,8 @@ impl FromStr for KeepRule {
     }
 }
 
-/// What a path must look like: `*` stands for any characters, `?` for one; without either, it is the
-/// name of a file or of folders on the way to it.
+/// A path pattern: `*` stands for any characters, `?` for one. Without either, it names a file or
+/// the folders above it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathPattern(String);
 
@@ -380,11 +376,11 @@ impl PathPattern {
         Self(pattern.trim_end_matches('/').to_owned())
     }
 
-    pub fn fits(&self, path: &str) -> bool {
+    pub fn matches(&self, path: &str) -> bool {
         let Self(pattern) = self;
         if pattern.contains(['*', '?']) {
             let [pattern, path] = [pattern, path].map(|text| text.chars().collect::<Vec<_>>());
-            return fits(&pattern, &path);
+            return glob_matches(&pattern, &path);
         }
         let path = format!("/{path}/");
         path.contains(&format!("/{}/", pattern.trim_start_matches("./")))
@@ -398,9 +394,9 @@ impl Display for PathPattern {
     }
 }
 
-/// Takes as little as it can for each star, and more when the rest does not fit: only the last star
-/// need ever be tried again, so this takes at most length times length steps.
-fn fits(pattern: &[char], path: &[char]) -> bool {
+/// Each star takes as few characters as possible, and more when the rest does not match. Only the
+/// last star needs backtracking, so the time is at most the product of the lengths.
+fn glob_matches(pattern: &[char], path: &[char]) -> bool {
     let (mut at, mut here) = (0, 0);
     let mut star = None;
     while here < path.len() {
@@ -425,9 +421,9 @@ fn fits(pattern: &[char], path: &[char]) -> bool {
     pattern[at..].iter().all(|&rest| rest == '*')
 }
 
-/// Tell whether two items are alike: exit code 0 if so, 1 if not.
+/// Compare two items; exit code 0 means alike, 1 different.
 ///
-/// A and B are two fingerprints, the names of two files (images or texts), or two texts.
+/// A and B are two fingerprints, the paths of two files (images or texts), or two texts.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -436,25 +432,24 @@ Examples:
   lookalike compare a.jpg b.png --orientations
   paste one.txt other.txt | lookalike compare --stdin --kind text")]
 pub struct CompareArgs {
-    /// The one
+    /// First item
     #[arg(required_unless_present = "stdin")]
     pub a: Option<String>,
 
-    /// The other
+    /// Second item
     #[arg(required_unless_present = "stdin")]
     pub b: Option<String>,
 
-    /// Read pairs from standard input, separated by a tab or, without one, by a space; print distance,
-    /// tab, alike or different for each line; exit code 0 when done
+    /// Read one pair per line from standard input, separated by a tab or else by a space. For each,
+    /// print the distance, a tab, and alike or different; the exit code is 0
     #[arg(long, conflicts_with_all = ["a", "b"])]
     pub stdin: bool,
 
-    /// What A and B are: text, image, vector or hash; guessed if left out
+    /// What A and B are: text, image, vector or hash [default: guessed from the content]
     #[arg(long, value_name = "KIND")]
     pub kind: Option<String>,
 
-    /// Largest number of bits in which two alike items may differ [default: the recipe's, 3 for
-    /// fingerprints]
+    /// Maximum number of differing bits [default: 3 for fingerprints, otherwise the recipe's]
     #[arg(long, short = 'k', value_name = "K", value_parser = radius)]
     pub distance: Option<Radius>,
 
@@ -467,20 +462,20 @@ pub struct CompareArgs {
     #[command(flatten)]
     pub images: ImageArgs,
 
-    /// Files are web pages, whatever their names: take their main text
+    /// Read the files as web pages, whatever their names: compare their main text
     #[arg(long)]
     pub html: bool,
 
-    /// Of web pages, compare all of the markup, not the main text
+    /// Compare all of the markup of web pages, not their main text
     #[arg(long, conflicts_with = "html")]
     pub markup: bool,
 
-    /// With --stdin: stop at the first line that cannot be read; without it, the result of such a line
-    /// is "-", tab, skipped
+    /// With --stdin: stop at the first line that cannot be read, instead of printing "-", a tab and
+    /// skipped for it
     #[arg(long)]
     pub strict: bool,
 
-    /// No notes; errors only
+    /// Print errors only
     #[arg(long, short)]
     pub quiet: bool,
 
@@ -489,12 +484,12 @@ pub struct CompareArgs {
     pub json: bool,
 }
 
-/// Make fingerprints of texts or images: one JSON line {"id":...,"fingerprint":"0x..."} each.
+/// Print fingerprints of texts or images, one JSON line {"id":...,"fingerprint":"0x..."} each.
 ///
-/// INPUT is a folder (every file in it is an image, or a text), an image, a text file, rows (.jsonl .ndjson .csv .tsv
-/// .parquet), a web archive (.warc), or lines (--lines). All may be packed with gzip, zstd, bzip2 or
-/// xz. Files go by their path, rows by their id field or file:row, lines by their number, pages of
-/// a web archive by their address.
+/// Images are read from files and folders and recognized by content. Texts are read from folders,
+/// files, tables (.jsonl, .csv, .tsv, .parquet), web archives (.warc) or lines (--lines). Input may
+/// be compressed with gzip, zstd, bzip2 or xz. Files are named by their path, rows by their id
+/// field or file:row, lines by their number, pages of a web archive by their address.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -503,11 +498,11 @@ Examples:
   lookalike hash pages/ --html --features chars:5 --bits 64
   lookalike hash photos/ --recipe pdq -o prints.jsonl")]
 pub struct HashArgs {
-    /// Folders and files; - is standard input
+    /// Files and folders; - is standard input
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
 
-    /// What the input holds: text, image, vector or hash; guessed if left out
+    /// What the input holds: text, image, vector or hash [default: guessed from the content]
     #[arg(long, value_name = "KIND")]
     pub kind: Option<String>,
 
@@ -520,27 +515,27 @@ pub struct HashArgs {
     #[command(flatten)]
     pub cache: CacheArgs,
 
-    /// List all that is skipped, each with file, line and reason; the ending decides the format
+    /// List everything skipped, with file, line and reason; the extension sets the format
     #[arg(long, value_name = "FILE")]
     pub skipped: Option<PathBuf>,
 
     #[command(flatten)]
     pub output: OutputArgs,
 
-    #[command(flatten, next_help_heading = "How to work")]
+    #[command(flatten, next_help_heading = "Resources")]
     pub work: WorkArgs,
 
     #[command(flatten)]
     pub messages: MessageOptions,
 }
 
-/// List the recipes for fingerprints that come with lookalike.
+/// List the built-in recipes, or learn a corpus model.
 #[derive(clap::Args)]
 pub struct RecipesArgs {
     #[command(subcommand)]
     pub command: Option<RecipesCommand>,
 
-    /// Print the list as JSON, one recipe a line
+    /// Print one recipe per line as JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -550,62 +545,61 @@ pub enum RecipesCommand {
     Learn(LearnArgs),
 }
 
-/// Learn from texts how rare words are, or from images how rare colours are, for recipes that weigh
-/// by it (tfidf, hsv).
+/// Learn how rare words are in texts, or colours in images, for recipes that weight by rarity
+/// (tfidf, hsv).
 ///
-/// A sample of some thousand texts is enough. The model belongs to the features and the hash of the
-/// recipe it is learned with.
+/// A sample of a few thousand texts is enough. The model is valid for the features and the hash of
+/// the recipe it is learned with.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
   lookalike recipes learn --lines sample.txt --recipe keywords -o common.model
   lookalike hash --lines texts.txt --recipe keywords --model common.model")]
 pub struct LearnArgs {
-    /// Files, folders or tables of texts; - is standard input
+    /// Files and folders; - is standard input
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
 
-    /// The file to write
+    /// Write the model to this file
     #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,
 
-    /// Replace the output file if there is one
+    /// Overwrite existing output files
     #[arg(long)]
     pub force: bool,
 
     #[command(flatten)]
     pub recipe: RecipeArgs,
 
-    /// Of images, learn from this share only, chosen by their names
-    #[arg(long, value_name = "PART", default_value = "1", value_parser = part)]
+    /// Learn from this fraction of the images only, chosen by their names
+    #[arg(long, value_name = "FRACTION", default_value = "1", value_parser = fraction)]
     pub sample: f64,
 
     #[command(flatten)]
     pub rows: RowArgs,
 
-    /// No notes; errors only
+    /// Print errors only
     #[arg(long, short)]
     pub quiet: bool,
 }
 
-/// Measure lookalike on made data.
+/// Measure speed and memory on this machine.
 #[derive(Subcommand)]
 pub enum BenchCommand {
     Pairs(BenchPairsArgs),
     Images(BenchImagesArgs),
 }
 
-/// Decode images and make their fingerprints, and tell how long each step takes on one core.
+/// Decode and fingerprint images, and print how long each step takes on one core.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Examples:
+Example:
   lookalike bench images PHOTOS/")]
 pub struct BenchImagesArgs {
-    /// Folders and files
+    /// Files and folders
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
 
-    /// Which fingerprint: pdq, phash, colour or hsv
     #[command(flatten)]
     pub recipe: RecipeArgs,
 
@@ -614,26 +608,26 @@ pub struct BenchImagesArgs {
     pub json: bool,
 }
 
-/// Make fingerprints, 1 % of them neighbours of another one, and find all pairs.
+/// Generate fingerprints, 1 % of them neighbours of another one, and find all pairs.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   lookalike bench pairs --random 1e6
   lookalike bench pairs --random 100M --distance 3 --blocks 5 --threads 1 --json")]
 pub struct BenchPairsArgs {
-    /// How many fingerprints to make: 1000000, 1e6 or 1M
+    /// Number of fingerprints to generate: 1000000, 1e6 or 1M
     #[arg(long, value_name = "N", value_parser = count)]
     pub random: u64,
 
-    /// What the fingerprints look like
+    /// How the fingerprints are distributed
     #[arg(long, default_value = "random")]
-    pub data: Data,
+    pub data: Distribution,
 
     /// Bits of a fingerprint: 32, 64, 128 or 256
     #[arg(long, default_value = "64", value_parser = width)]
     pub bits: Width,
 
-    /// Another seed makes other fingerprints; the same one always the same
+    /// Seed of the generator; the same seed generates the same fingerprints
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
 
@@ -645,41 +639,44 @@ pub struct BenchPairsArgs {
     pub json: bool,
 }
 
-/// How an item becomes a fingerprint: a recipe, and what to change in it.
-#[derive(clap::Args, Clone)]
+/// How an item becomes a fingerprint: a recipe, and changes to it.
+#[derive(clap::Args, Clone, Default, PartialEq, Eq)]
 pub struct RecipeArgs {
-    /// The recipe to start from; see lookalike recipes [default: words for texts, pdq for images]
+    /// Recipe to start from; lookalike recipes lists them [default: words for texts, pdq for
+    /// images]
     #[arg(long, value_name = "NAME")]
     pub recipe: Option<String>,
 
-    /// What a text is made of: runs of N words, chars, bytes, code (with punctuation), blind (code
+    /// Features of a text: runs of N words, chars, bytes, code (with punctuation), blind (code
     /// without names) or dictionary (Chinese words)
-    #[arg(long, value_name = "WHAT:N", value_parser = parsed::<Shingles>)]
+    #[arg(long, value_name = "TYPE:N", value_parser = parsed::<Shingles>)]
     pub features: Option<Shingles>,
 
-    /// Words to leave out: languages (en,zh; see the documentation), a file with a word a line, or
-    /// none
+    /// Words to ignore: those of languages (en,zh; see the documentation), those in a file with one
+    /// word per line, or none
     #[arg(long, value_name = "LIST")]
     pub stop_words: Option<String>,
 
-    /// How much a feature counts: set (once), tf (as often as it is there), log, or tfidf (log, and
-    /// more if it is rare; needs --model)
-    #[arg(long, value_name = "HOW", value_parser = one_of::<Weighting>(Weighting::ALL.map(Weighting::name)))]
+    /// Weight of a feature: set (1), tf (its count), log (the logarithm of its count), or tfidf
+    /// (log, times its rarity; needs --model)
+    #[arg(long, value_name = "HOW")]
+    #[arg(value_parser = one_of::<Weighting>(Weighting::ALL.map(Weighting::name)))]
     pub weights: Option<Weighting>,
 
-    /// How rare features are, as lookalike recipes learn wrote it
+    /// Corpus model with the rarity of features, written by lookalike recipes learn
     #[arg(long, value_name = "FILE")]
     pub model: Option<PathBuf>,
 
-    /// Only the N features that count most; 0 for all
+    /// Use only the N features of the greatest weight; 0 for all
     #[arg(long, value_name = "N")]
     pub top: Option<u32>,
 
-    /// The hash of a feature: mix, xxh3, murmur3-64, murmur3-128, jenkins, md5-first8 or md5-last8
-    #[arg(long, value_name = "NAME", value_parser = one_of::<FeatureHash>(FeatureHash::ALL.map(FeatureHash::name)))]
+    /// Hash of a feature: mix, xxh3, murmur3-64, murmur3-128, jenkins, md5-first8 or md5-last8
+    #[arg(long, value_name = "NAME")]
+    #[arg(value_parser = one_of::<FeatureHash>(FeatureHash::ALL.map(FeatureHash::name)))]
     pub hash: Option<FeatureHash>,
 
-    /// The seed of the hash
+    /// Seed of the hash
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
 
@@ -689,36 +686,27 @@ pub struct RecipeArgs {
 }
 
 impl RecipeArgs {
-    /// The files that are read for it, if they are files.
+    /// The files that it reads.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
-        let lists = self.stop_words.as_deref().map(Path::new);
-        self.model.as_deref().into_iter().chain(lists.filter(|list| list.is_file()))
+        let stop_words = self.stop_words.as_deref().map(Path::new);
+        self.model.as_deref().into_iter().chain(stop_words.filter(|list| list.is_file()))
     }
 
-    /// Whether the user said nothing at all.
+    /// Whether no option was given.
     pub fn is_default(&self) -> bool {
-        let Self { recipe, features, stop_words, weights, model, top, hash, seed, bits } = self;
-        recipe.is_none()
-            && features.is_none()
-            && stop_words.is_none()
-            && weights.is_none()
-            && model.is_none()
-            && top.is_none()
-            && hash.is_none()
-            && seed.is_none()
-            && bits.is_none()
+        *self == Self::default()
     }
 }
 
 /// How images are compared.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
 pub struct ImageArgs {
-    /// Find images that are turned by 90, 180 or 270 degrees or mirrored, too
+    /// Also match images turned by 90, 180 or 270 degrees or mirrored
     #[arg(long)]
     pub orientations: bool,
 
-    /// What may be alike: whole images, or partial: also cropped, framed, captioned or slightly
-    /// tilted ones, found by their parts and in any orientation (takes some six times as long)
+    /// What to match: whole images, or also partial ones: cropped, framed, captioned or slightly
+    /// tilted, in any orientation (takes about six times as long)
     #[arg(long = "match", value_name = "WHAT", default_value = "whole")]
     pub matching: Matching,
 }
@@ -728,68 +716,65 @@ pub enum Matching {
     /// Whole images
     #[default]
     Whole,
-    /// Parts of images, too
+    /// Also parts of images
     Partial,
 }
 
 /// What is remembered of images from run to run.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct CacheArgs {
-    /// Where fingerprints of images are kept for the next run: a file, or none [default:
+    /// Keep fingerprints of images for the next run in this file, or none [default:
     /// ~/.cache/lookalike/images.cache]
     #[arg(long, value_name = "FILE|none")]
     pub cache: Option<PathBuf>,
 }
 
-/// What an item is, and what of it is read.
+/// What an item is, and which part of it is read.
 #[derive(clap::Args)]
 pub struct RowArgs {
-    /// The field of a row that is its text, or a list of [feature, weight]; a.b is field b of the
+    /// Field that holds the text of a row, or a list of [feature, weight]; a.b is field b of the
     /// object a [default: text; content or body if there is no text]
     #[arg(long, value_name = "NAME")]
     pub field: Option<String>,
 
-    /// The field of a row that is its id; the header of a web archive's record [default: id]
+    /// Field that holds the id of a row; in web archives, a header of the record [default: id]
     #[arg(long, value_name = "NAME")]
     pub id: Option<String>,
 
-    /// Take every line as an item of its own; its id is the line number (in collections, it goes by
-    /// its content)
+    /// Read every line as an item, named by its line number (in collections, by its content)
     #[arg(long, conflicts_with = "format")]
     pub lines: bool,
 
-    /// What the inputs are, whatever their endings say
+    /// Read the inputs in this format, whatever their extensions
     #[arg(long)]
     pub format: Option<Format>,
 
-    /// All texts are web pages, fields of rows included: take their main text, without menus, footers
-    /// and the like. HTML files and pages of web archives are read so in any case
+    /// Read all texts as web pages, including fields of rows: compare their main text, without
+    /// menus and footers. HTML files and web archives are always read this way
     #[arg(long)]
     pub html: bool,
 
-    /// Of HTML files and pages of web archives, take all of the markup, not the main text
+    /// Compare all of the markup of HTML files and web archives, not their main text
     #[arg(long, conflicts_with = "html")]
     pub markup: bool,
 
-    /// Follow symbolic links in folders; without it they are left out, and counted
+    /// Follow symbolic links in folders instead of skipping and counting them
     #[arg(long)]
     pub follow_links: bool,
 
-    /// Stop at the first item that cannot be read, instead of skipping it
+    /// Stop at the first item that cannot be read instead of skipping it
     #[arg(long)]
     pub strict: bool,
 }
 
-/// How to search fingerprints. The answer depends on the distance only; the rest is time and memory.
+/// How to search fingerprints. Only the distance changes the answer.
 #[derive(clap::Args)]
 pub struct SearchArgs {
-    /// Largest number of bits in which two alike items may differ [default: 3 for fingerprints, the
-    /// recipe's for texts]
+    /// Maximum number of differing bits [default: 3 for fingerprints, otherwise the recipe's]
     #[arg(long, short = 'k', value_name = "K", value_parser = radius)]
     pub distance: Option<Radius>,
 
-    /// Fingerprints: cut them into this many blocks (more than the distance) instead of the planner's
-    /// choice
+    /// Cut fingerprints into M blocks, more than the distance [default: chosen by the planner]
     #[arg(long, value_name = "M")]
     pub blocks: Option<u32>,
 
@@ -797,14 +782,14 @@ pub struct SearchArgs {
     pub work: WorkArgs,
 }
 
-/// What the work may take. The answer does not depend on it.
+/// What a run works with: threads, memory, folders. They never change the answer.
 #[derive(clap::Args, Clone, Default)]
 pub struct WorkArgs {
-    /// Threads to use [default: all cores]
+    /// Number of threads [default: all cores]
     #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
 
-    /// Memory to stay within (512M, 2G); what does not fit goes to temporary files
+    /// Memory limit, such as 512M or 2G; what does not fit goes to temporary files
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub memory: Option<u64>,
 
@@ -812,51 +797,53 @@ pub struct WorkArgs {
     #[arg(long, value_name = "DIR")]
     pub temp: Option<PathBuf>,
 
-    /// Force the instructions used
+    /// Force the instruction set
     #[arg(long, hide = true, value_parser = kernel)]
     pub kernel: Option<Kernel>,
 }
 
-/// What two texts must have in common, besides fingerprints within the distance.
-#[derive(clap::Args, Default)]
+/// What two items must have in common besides fingerprints within the distance.
+#[derive(clap::Args, Clone, Copy, Default)]
 pub struct VerifyArgs {
-    /// How alike items must be: copy, near or similar; of images also part, with --match partial.
-    /// What removes items takes texts from near up (similarity 0.6) and only copies of images (31 of
-    /// the 256 bits of pdq), unless this, --similarity or --distance says otherwise; pairs of every
-    /// level are listed (texts from 0.47 up, images within 52 bits)
-    #[arg(long, value_name = "NAME", value_parser = one_of::<Level>(Level::ALL.map(Level::name)))]
+    /// Loosest level of a match: copy, near or similar; for images with --match partial also part.
+    /// By default, items are removed at near for texts (similarity 0.6) and copy for images (31 of
+    /// the 256 bits of pdq), unless --similarity or --distance is given; pairs of every level are
+    /// listed (texts from similarity 0.47, images within 52 bits)
+    #[arg(long, value_name = "NAME")]
+    #[arg(value_parser = one_of::<Level>(Level::ALL.map(Level::name)))]
     pub level: Option<Level>,
 
-    /// How alike texts must be, from 0 to 1
+    /// Minimum similarity of texts, from 0 to 1
     #[arg(long, value_name = "S", conflicts_with = "level", value_parser = similarity)]
     pub similarity: Option<Similarity>,
 
-    /// How texts are compared: similarity (what they share of all their words and word pairs),
-    /// containment (what they share of the shorter one), or jaccard (word pairs only)
-    #[arg(long, value_name = "HOW", value_parser = one_of::<Measure>(Measure::ALL.map(Measure::name)))]
+    /// How to compare texts: similarity (shared words and word pairs, of all), containment (shared,
+    /// of the shorter text), or jaccard (word pairs only)
+    #[arg(long, value_name = "HOW")]
+    #[arg(value_parser = one_of::<Measure>(Measure::ALL.map(Measure::name)))]
     pub measure: Option<Measure>,
 
     /// Compare fingerprints only
     #[arg(long, conflicts_with_all = ["level", "similarity", "measure"])]
     pub no_verify: bool,
 
-    /// Find every alike pair of texts, however many texts there are [default: up to a million texts;
-    /// beyond, 99 % of the pairs at the threshold, and more of those above it]
+    /// Find every matching pair of texts, however many texts there are [default: up to a million
+    /// texts; beyond, at least 99 % of the pairs at the threshold, and more of those above it]
     #[arg(long)]
     pub exact: bool,
 
-    /// Find at least this share of the pairs of texts at the threshold, in less time: 0.99
+    /// Find at least this share of the text pairs at the threshold, such as 0.99, in less time
     #[arg(long, value_name = "R", conflicts_with = "exact", value_parser = recall)]
     pub recall: Option<f64>,
 }
 
 #[derive(clap::Args)]
 pub struct OutputArgs {
-    /// Write to this file instead of standard output, which is -; its ending decides the format
+    /// Write to this file instead of standard output (-); the extension sets the format
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
 
-    /// Replace the output file if there is one
+    /// Overwrite existing output files
     #[arg(long)]
     pub force: bool,
 }
@@ -867,26 +854,26 @@ impl OutputArgs {
         self.output.as_deref().filter(|file| *file != Path::new("-"))
     }
 
-    /// Where it goes, as the user names it.
-    pub fn place(&self) -> &Path {
+    /// The file to write, or `-`.
+    pub fn path(&self) -> &Path {
         self.output.as_deref().unwrap_or(Path::new("-"))
     }
 }
 
 #[derive(clap::Args, Clone, Copy)]
 pub struct MessageOptions {
-    /// No progress, notes or summary; errors only
+    /// Print errors only: no progress, notes or summary
     #[arg(long, short)]
     pub quiet: bool,
 
-    /// Print the closing summary as one line of JSON on standard error
+    /// Print the summary as one line of JSON on standard error
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// One JSON object a line
+    /// One JSON object per line
     Jsonl,
     /// Comma-separated values, names in the first row
     Csv,
@@ -894,11 +881,11 @@ pub enum Format {
     Tsv,
     /// Parquet tables
     Parquet,
-    /// Web archives, also WET files
+    /// Web archives, including WET files
     Warc,
-    /// One text a line
+    /// One text per line
     Lines,
-    /// One text a file
+    /// One text per file
     Text,
     /// A NumPy array of vectors, recognised by its content
     #[value(skip)]
@@ -909,7 +896,7 @@ pub enum Format {
 pub enum Equal {
     /// Every pair
     All,
-    /// An item only with the first of its equals, and near pairs only between first items
+    /// Each item only with the first of its equals; near pairs only between first items
     First,
 }
 
@@ -922,95 +909,98 @@ impl From<Equal> for Equals {
     }
 }
 
+/// How synthetic fingerprints are distributed.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Data {
-    /// Every bit by the throw of a coin
+pub enum Distribution {
+    /// Independent random bits
     Random,
-    /// Bits with a bias of their own, as in fingerprints of text
+    /// Each bit with its own bias, as in fingerprints of text
     Skewed,
     /// Families of ten around a common ancestor
     Clustered,
-    /// Only 40 bits differ at all
+    /// All but 40 bits equal
     FewBits,
-    /// All the same
+    /// All equal
     Equal,
 }
 
-impl Data {
+impl Distribution {
     pub fn name(self) -> String {
         self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
     }
 }
 
-/// One of these names, read by its library type.
+/// One of these names, parsed by its library type.
 fn one_of<T>(names: impl IntoIterator<Item = &'static str>) -> impl TypedValueParser<Value = T>
 where
     T: FromStr<Err: Debug> + Clone + Send + Sync + 'static,
 {
     let names = PossibleValuesParser::new(names);
-    names.map(|name| name.parse().expect("the type reads its own names"))
+    names.map(|name| name.parse().expect("the type parses its own names"))
 }
 
-/// A value whose library type reads it and says what is wrong with it.
+/// A value parsed by its library type, which also words the error.
 fn parsed<T: FromStr<Err: Display>>(text: &str) -> Result<T, String> {
     text.parse().map_err(|error: T::Err| error.to_string())
 }
 
 fn width(text: &str) -> Result<Width, String> {
-    let bits = text.parse().map_err(|_| "write 32, 64, 128 or 256".to_owned())?;
+    let bits = text.parse().map_err(|_| "expected 32, 64, 128 or 256".to_owned())?;
     Width::from_bits(bits).map_err(|error| error.to_string())
 }
 
 fn radius(text: &str) -> Result<Radius, String> {
-    text.parse().map(Radius::new).map_err(|_| "write a number of bits, such as 3".to_owned())
+    text.parse().map(Radius::new).map_err(|_| "expected a number of bits, such as 3".to_owned())
 }
 
 fn threads(text: &str) -> Result<usize, String> {
-    text.parse().map_err(|_| "write a number of threads, such as 4".to_owned())
+    text.parse().map_err(|_| "expected a number of threads, such as 4".to_owned())
 }
 
 fn similarity(text: &str) -> Result<Similarity, String> {
     let share = text.parse().ok().and_then(Similarity::new);
-    share.ok_or_else(|| "write a number from 0 to 1, such as 0.8".to_owned())
+    share.ok_or_else(|| "expected a number from 0 to 1, such as 0.8".to_owned())
 }
 
 fn recall(text: &str) -> Result<f64, String> {
     let recall = text.parse().ok().filter(|recall| *recall > 0.0 && *recall < 1.0);
-    recall.ok_or_else(|| "write a number between 0 and 1, such as 0.99; or --exact".to_owned())
+    recall.ok_or_else(|| {
+        "expected a number between 0 and 1, such as 0.99; use --exact for all".to_owned()
+    })
 }
 
-fn part(text: &str) -> Result<f64, String> {
-    let part = text.parse().ok().filter(|part| (0.0..=1.0).contains(part));
-    part.ok_or_else(|| "write a number from 0 to 1, such as 0.9".to_owned())
+fn fraction(text: &str) -> Result<f64, String> {
+    let fraction = text.parse().ok().filter(|fraction| (0.0..=1.0).contains(fraction));
+    fraction.ok_or_else(|| "expected a number from 0 to 1, such as 0.9".to_owned())
 }
 
 fn kernel(text: &str) -> Result<Kernel, String> {
     let available = Kernel::available();
     available.iter().copied().find(|kernel| kernel.name() == text).ok_or_else(|| {
         let names: Vec<_> = available.iter().map(|kernel| kernel.name()).collect();
-        format!("this machine can run: {}", names.join(", "))
+        format!("this machine supports {}", names.join(", "))
     })
 }
 
-/// A size in bytes, as people write one: `512M`, `2G`, `1.5GiB`. Units are powers of 1024.
+/// A size in bytes: `512M`, `2G`, `1.5GiB`. Units are powers of 1024.
 pub fn size(text: &str) -> Result<u64, String> {
     let upper = text.to_ascii_uppercase();
     let upper = upper.strip_suffix("IB").or(upper.strip_suffix('B')).unwrap_or(&upper);
     scaled(upper, &[('K', 1 << 10), ('M', 1 << 20), ('G', 1 << 30), ('T', 1 << 40)])
         .filter(|&bytes| bytes >= 1.0)
         .map(|bytes| bytes as u64)
-        .ok_or_else(|| "write a size such as 512M or 2G".to_owned())
+        .ok_or_else(|| "expected a size such as 512M or 2G".to_owned())
 }
 
-/// A number of items, as people write one: `1000000`, `1e6`, `10M`.
+/// A number of items: `1000000`, `1e6`, `10M`.
 fn count(text: &str) -> Result<u64, String> {
     scaled(&text.to_ascii_uppercase(), &[('K', 1_000), ('M', 1_000_000), ('G', 1_000_000_000)])
         .filter(|number| number.fract() == 0.0)
         .map(|number| number as u64)
-        .ok_or_else(|| "write a number such as 1000000, 1e6 or 1M".to_owned())
+        .ok_or_else(|| "expected a number such as 1000000, 1e6 or 1M".to_owned())
 }
 
-/// A number with an optional unit letter. Below 2^53, so that a float holds it exactly.
+/// A number with an optional unit letter, below 2^53 so that a float holds it exactly.
 fn scaled(text: &str, units: &[(char, u64)]) -> Option<f64> {
     let unit = units.iter().find(|unit| text.ends_with(unit.0));
     let number = if unit.is_some() { &text[..text.len() - 1] } else { text };
@@ -1023,14 +1013,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_arguments_are_consistent() {
+    fn arguments_are_consistent() {
         use clap::CommandFactory;
         Args::command().debug_assert();
     }
 
     #[test]
-    fn patterns_are_folders_and_names_or_have_stars() {
-        for (pattern, path, fit) in [
+    fn patterns_match_folders_names_and_wildcards() {
+        for (pattern, path, matches) in [
             ("originals", "photos/originals/a.jpg", true),
             ("originals/", "originals/a.jpg", true),
             ("originals", "photos/originals-2/a.jpg", false),
@@ -1046,14 +1036,14 @@ mod tests {
             ("*", "", true),
             ("?", "é", true),
         ] {
-            assert_eq!(PathPattern::new(pattern).fits(path), fit, "{pattern} {path}");
+            assert_eq!(PathPattern::new(pattern).matches(path), matches, "{pattern} {path}");
         }
-        // Many stars take no time.
-        assert!(!PathPattern::new(&"*a".repeat(1_000)).fits(&"b".repeat(10_000)));
+        // Backtracking stays quadratic with many stars.
+        assert!(!PathPattern::new(&"*a".repeat(1_000)).matches(&"b".repeat(10_000)));
     }
 
     #[test]
-    fn sizes_are_read_as_people_write_them() {
+    fn parses_sizes_with_units() {
         for (text, bytes) in
             [("1", 1), ("512M", 512 << 20), ("2g", 2 << 30), ("1.5GiB", 3 << 29), ("8KB", 8 << 10)]
         {
@@ -1065,7 +1055,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_are_read_as_people_write_them() {
+    fn parses_counts_with_units_and_exponents() {
         for (text, number) in
             [("0", 0), ("1e6", 1_000_000), ("10M", 10_000_000), ("2.5e3", 2_500), ("1k", 1_000)]
         {

@@ -1,4 +1,4 @@
-//! What the work may take, and how inputs are read.
+//! The resources of a run, and how inputs are read.
 
 use std::{
     ops::ControlFlow,
@@ -12,27 +12,26 @@ use rayon::ThreadPool;
 
 use crate::{
     args::{CacheArgs, RowArgs, WorkArgs},
-    host::{Host, Places},
+    host::{Folders, Host},
     source::{Budget, Cache, FileReading, InputOptions, PrintOptions, RowOptions, Vectors},
 };
 
-/// Nobody.
-pub const UNWATCHED: Watch<'static> = &|_| ControlFlow::Continue(());
+/// Ignores the progress of a search.
+pub const NO_PROGRESS: OnProgress<'static> = &|_| ControlFlow::Continue(());
 
-/// Hears how far a search is, and may stop it.
-pub type Watch<'a> = &'a (dyn Fn(f64) -> ControlFlow<()> + Sync);
+/// Called with the fraction of a search that is done; may stop it.
+pub type OnProgress<'a> = &'a (dyn Fn(f64) -> ControlFlow<()> + Sync);
 
-/// What the work may take.
+/// What a run works with: threads, memory, folders.
 #[derive(Clone)]
 pub struct Work {
     pub memory: Option<u64>,
     pub temp: Option<PathBuf>,
     kernel: Option<Kernel>,
-    /// Where temporary files go unless the user names a folder.
-    usual_temp: PathBuf,
+    /// Where temporary files go unless `temp` is given.
+    default_temp: PathBuf,
     cache: Option<PathBuf>,
     current: PathBuf,
-    /// The threads of the run.
     pool: Arc<ThreadPool>,
 }
 
@@ -40,18 +39,22 @@ impl Work {
     pub fn new(args: WorkArgs, host: &Host) -> Result<Self> {
         let WorkArgs { threads, memory, temp, kernel } = args;
         if let Some(folder) = &temp {
-            ensure!(folder.is_dir(), "--temp {}: no such folder", folder.display());
+            ensure!(
+                folder.is_dir(),
+                "--temp {}: no such folder; create it, or choose another",
+                folder.display()
+            );
         }
-        let Places { cache, temp: usual_temp, current, .. } = host.places.clone();
+        let Folders { cache, temp: default_temp, current, .. } = host.folders.clone();
         let pool = Arc::new(thread_pool(threads)?);
-        Ok(Self { memory, temp, kernel, usual_temp, cache, current, pool })
+        Ok(Self { memory, temp, kernel, default_temp, cache, current, pool })
     }
 
-    /// The library's form of it. `progress` hears how far a search is.
-    pub fn resources<'a>(&self, progress: Watch<'a>) -> Resources<'a> {
-        let mut resources = Resources::new().watch(progress);
+    /// The same as options of the library.
+    pub fn resources<'a>(&self, on_progress: OnProgress<'a>) -> Resources<'a> {
+        let mut resources = Resources::new().watch(on_progress);
         if let Some(bytes) = self.memory {
-            let folder = self.temp.as_ref().unwrap_or(&self.usual_temp).clone();
+            let folder = self.temp.as_ref().unwrap_or(&self.default_temp).clone();
             resources = resources.memory(bytes, folder);
         }
         if let Some(kernel) = self.kernel {
@@ -66,19 +69,19 @@ impl Work {
     }
 }
 
-/// This many threads; one for each core if nothing is said.
+/// This many threads; by default, one per core.
 fn thread_pool(threads: Option<usize>) -> Result<ThreadPool> {
-    ensure!(threads != Some(0), "--threads 0: use at least 1, or leave it out for all cores");
+    ensure!(threads != Some(0), "--threads 0: use at least 1, or omit --threads to use all cores");
     rayon::ThreadPoolBuilder::new()
         .num_threads(threads.unwrap_or(0))
         .build()
-        .context("cannot start the threads; try a smaller --threads")
+        .context("cannot start the threads; use a smaller --threads")
 }
 
-/// How inputs of this form are read.
+/// How inputs of this form are read: which options, which cache, how much memory.
 pub fn input_options(reads: Reads, rows: &RowArgs, cache: &CacheArgs, work: &Work) -> InputOptions {
     let (temp, memory) = (work.temp.clone(), work.memory);
-    // Only files are cached: nothing is created for others.
+    // Only digests of files are cached.
     let cache = match reads {
         Reads::Files => open_cache(cache, work),
         Reads::Records | Reads::Prints | Reads::Vectors => Cache::none(),
@@ -96,10 +99,10 @@ pub fn input_options(reads: Reads, rows: &RowArgs, cache: &CacheArgs, work: &Wor
     }
 }
 
-/// The cache that was asked for, or the usual one.
+/// The cache that `--cache` names, or the default one.
 fn open_cache(cache: &CacheArgs, work: &Work) -> Cache {
-    let usual = || Some(work.cache.as_ref()?.join("images.cache"));
-    match cache.cache.clone().or_else(usual) {
+    let default = || Some(work.cache.as_ref()?.join("images.cache"));
+    match cache.cache.clone().or_else(default) {
         Some(path) if path != Path::new("none") => Cache::open(&path, &work.current),
         _ => Cache::none(),
     }

@@ -1,7 +1,7 @@
-//! One entry for each format that is read: bytes in, nothing out. `fuzz/` feeds them damaged files.
+//! One entry point per input format: bytes in, nothing out. `fuzz/` calls them with damaged files.
 //!
-//! Nothing here is promised to anyone else. Code may move behind these functions; what they reach
-//! must stay: the code below every guard against panics, unless only foreign code can panic there.
+//! Not a stable interface. The entry points call the code below the guards against panics, except
+//! where only third-party code can panic.
 
 use lookalike::{
     Width,
@@ -15,24 +15,24 @@ use crate::{
     source::{Fingerprints, RowOptions, Rows, Skipped},
 };
 
-/// An image of any format: its gray pixels and a fingerprint of them, its colours, and its metadata.
+/// An image of any format: its gray pixels and their fingerprint, its colours, and its metadata.
 pub fn image(bytes: &[u8]) {
     gray_image(bytes);
     decoded_for("colour", None, bytes);
 }
 
-/// An image of which no colours are wanted.
+/// An image decoded without colours.
 pub fn gray_image(bytes: &[u8]) {
     decoded_for("pdq", None, bytes);
 }
 
-/// A RAW file whose content leaves open what it is, but not its extension.
+/// A RAW file that only its extension identifies.
 pub fn raw_image(bytes: &[u8]) {
     decoded_for("pdq", Some("nef"), bytes);
 }
 
-/// Images may be as large as is decoded in less than a second on a slow machine: a file of any size can
-/// rightly claim more pixels. [`image`] decodes everything twice.
+/// The largest image that a slow machine decodes in less than a second; a valid small file can hold
+/// many more pixels. [`image`] decodes everything twice.
 const LIMITS: Limits = Limits { pixels: 1 << 23, bytes: 512 << 20 };
 
 fn decoded_for(preset: &str, extension: Option<&str>, bytes: &[u8]) {
@@ -44,12 +44,12 @@ fn decoded_for(preset: &str, extension: Option<&str>, bytes: &[u8]) {
     }
 }
 
-/// A table whose columns are separated by commas.
+/// A table of comma-separated values.
 pub fn csv(bytes: &[u8]) {
     rows(bytes, Format::Csv, false);
 }
 
-/// A table whose columns are separated by tabs.
+/// A table of tab-separated values.
 pub fn tsv(bytes: &[u8]) {
     rows(bytes, Format::Tsv, false);
 }
@@ -59,7 +59,7 @@ pub fn jsonl(bytes: &[u8]) {
     rows(bytes, Format::Jsonl, false);
 }
 
-/// A Parquet table. The code that decodes it is not ours and may panic; no panic may leave it.
+/// A Parquet table. Its third-party decoder may panic; the panic must not escape.
 pub fn parquet(bytes: &[u8]) {
     rows(bytes, Format::Parquet, false);
 }
@@ -79,7 +79,7 @@ pub fn html(bytes: &[u8]) {
     rows(bytes, Format::Text, true);
 }
 
-/// An array of fingerprints as NumPy saves it.
+/// A NumPy array of fingerprints.
 pub fn npy(bytes: &[u8]) {
     fingerprints(bytes);
 }
@@ -94,7 +94,7 @@ pub fn model(bytes: &[u8]) {
     let _ = Model::read(bytes);
 }
 
-/// Reads rows to their end. What is refused or skipped is fine.
+/// Reads all rows. Rejecting or skipping them is fine.
 fn rows(bytes: &[u8], format: Format, html: bool) {
     let options = RowOptions {
         field: Some("text".to_owned()),
@@ -109,7 +109,7 @@ fn rows(bytes: &[u8], format: Format, html: bool) {
     }
 }
 
-/// Reads fingerprints to their end.
+/// Reads all fingerprints.
 fn fingerprints(bytes: &[u8]) {
     let mut skipped = Skipped::unless(false);
     let Ok(mut prints) = Fingerprints::of_bytes(bytes, &mut skipped) else { return };

@@ -1,8 +1,8 @@
-//! What a front end hands to a job: where messages and data go, whose folders are used, and what must be
-//! cleaned up if the process is stopped.
+//! What a front end provides to jobs: where messages and data go, which folders to use, and what to
+//! clean up if the process is stopped.
 //!
-//! Jobs print nothing and read no environment. A front end makes one [`Host`] for a process; each job
-//! works with a [`Console`], which knows how much of it the user wants to hear.
+//! Jobs print nothing and read no environment. A front end creates one [`Host`] per process; each
+//! job uses it through a [`Console`], which knows whether the user asked for silence.
 
 use std::{
     io::{self, Write},
@@ -13,82 +13,82 @@ use anyhow::{Context, Result};
 
 use crate::{args::MessageOptions, report::Partials};
 
-/// Takes what a job has to say.
-pub trait Front: Send + Sync {
+/// Receives the messages, data and progress of jobs.
+pub trait FrontEnd: Send + Sync {
     /// Shows one line of messages.
-    fn say(&self, line: &str);
+    fn message(&self, line: &str);
 
-    /// Where data goes that goes to no file.
+    /// Where data goes that is not written to a file.
     fn stdout(&self) -> Box<dyn Write + Send>;
 
-    /// Whether people read the data as it is written.
-    fn is_watched(&self) -> bool {
+    /// Whether a person reads the data as it is written.
+    fn is_interactive(&self) -> bool {
         false
     }
 
-    /// Hears how far a run is.
+    /// Shows the progress of a run.
     fn progress(&self, _step: Step) {}
 }
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Step {
-    /// This many more items are read.
+    /// This many more items have been read.
     Read(usize),
-    /// This share of the search is done.
+    /// This fraction of the search is done.
     Searched(f64),
-    /// Nothing is under way: messages may follow.
-    Done,
+    /// Nothing is running: messages may follow.
+    Idle,
 }
 
-/// The folders that are used besides those the user names. Without one, nothing is kept there.
+/// The folders used besides those that the user names. What belongs to a missing one is not stored.
 #[derive(Clone, Debug, Default)]
-pub struct Places {
-    /// For what was done: journals, and locks of acting runs.
+pub struct Folders {
+    /// Journals, and locks of acting runs.
     pub state: Option<PathBuf>,
-    /// For what can be computed again: digests of files.
+    /// What can be computed again: digests of files.
     pub cache: Option<PathBuf>,
-    /// For the user's data: the trash.
+    /// The user's data: the trash.
     pub data: Option<PathBuf>,
-    /// For what does not fit into memory.
+    /// Temporary files.
     pub temp: PathBuf,
-    /// What relative paths start from.
+    /// The base of relative paths.
     pub current: PathBuf,
 }
 
-/// One process.
+/// The process that jobs run in.
 pub struct Host {
-    front: Box<dyn Front>,
-    /// The folders that are used.
-    pub places: Places,
-    /// What is not complete yet.
+    front_end: Box<dyn FrontEnd>,
+    /// The folders that jobs use besides those that the user names.
+    pub folders: Folders,
+    /// Output files that are not complete yet.
     pub partials: Partials,
-    /// How the user called the program, to tell other runs.
+    /// The command line, shown to other runs.
     pub command: String,
 }
 
 impl Host {
-    /// For a front end.
-    pub fn new(front: impl Front + 'static, places: Places, command: String) -> Self {
-        Self { front: Box::new(front), places, partials: Partials::default(), command }
+    /// The host of a front end.
+    pub fn new(front_end: impl FrontEnd + 'static, folders: Folders, command: String) -> Self {
+        Self { front_end: Box::new(front_end), folders, partials: Partials::default(), command }
     }
 
-    /// For programs that show nothing, and keep nothing but what is asked for.
+    /// A host that shows nothing and uses no folders.
     pub fn silent() -> Self {
-        Self::new(Silent, Places::default(), "lookalike".to_owned())
+        Self::new(Silent, Folders::default(), "lookalike".to_owned())
     }
 
-    /// Shows one line whatever the user wants to hear: an error.
-    pub fn say(&self, line: &str) {
-        self.front.say(line);
+    /// Shows one line, even if the user asked for silence: an error.
+    pub fn message(&self, line: &str) {
+        self.front_end.message(line);
     }
 }
 
 /// A front end that shows nothing.
 pub struct Silent;
 
-impl Front for Silent {
-    fn say(&self, _line: &str) {}
+impl FrontEnd for Silent {
+    fn message(&self, _line: &str) {}
 
     fn stdout(&self) -> Box<dyn Write + Send> {
         Box::new(io::sink())
@@ -98,7 +98,7 @@ impl Front for Silent {
 /// A host as one job sees it.
 #[derive(Clone, Copy)]
 pub struct Console<'h> {
-    /// The process the job runs in.
+    /// The process that the job runs in.
     pub host: &'h Host,
     /// Whether only errors are shown.
     pub quiet: bool,
@@ -107,83 +107,83 @@ pub struct Console<'h> {
 }
 
 impl<'h> Console<'h> {
-    /// As the user asked for.
+    /// For a command with a summary.
     pub fn new(host: &'h Host, options: MessageOptions) -> Self {
         let MessageOptions { quiet, json } = options;
         Self { host, quiet, json }
     }
 
-    /// Of a command that has no summary.
+    /// For a command without a summary.
     pub fn plain(host: &'h Host, quiet: bool) -> Self {
         Self { host, quiet, json: false }
     }
 
-    /// Shows one line unless the user wants silence.
+    /// Shows one line unless the user asked for silence.
     pub fn note(self, line: &str) {
         if !self.quiet {
-            self.say(line);
+            self.message(line);
         }
     }
 
-    /// Shows one line in any case.
-    pub fn say(self, line: &str) {
-        self.host.front.say(line);
+    /// Shows one line, even if the user asked for silence.
+    pub fn message(self, line: &str) {
+        self.host.message(line);
     }
 
-    /// Shows several lines unless the user wants silence.
+    /// Shows several lines unless the user asked for silence.
     pub fn notes<'a>(self, lines: impl IntoIterator<Item = &'a String>) {
         lines.into_iter().for_each(|line| self.note(line));
     }
 
-    /// Writes one text where data goes.
+    /// Writes a text to standard output.
     pub fn print(self, text: &str) -> Result<()> {
         let mut stdout = self.stdout();
         let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
         written.context("cannot write to standard output")
     }
 
-    /// Where data goes that goes to no file.
+    /// Where data goes that is not written to a file.
     pub fn stdout(self) -> Box<dyn Write + Send> {
-        self.host.front.stdout()
+        self.host.front_end.stdout()
     }
 
-    /// Whether people read the data as it is written.
-    pub fn is_watched(self) -> bool {
-        self.host.front.is_watched()
+    /// Whether a person reads the data as it is written.
+    pub fn is_interactive(self) -> bool {
+        self.host.front_end.is_interactive()
     }
 
-    /// Shows how far a run is, for as long as it lives.
+    /// Shows the progress of a run until it is dropped.
     pub fn progress(self) -> Progress<'h> {
         Progress { host: self.host, quiet: self.quiet }
     }
 }
 
-/// Shows reading, then searching. Cleared when it is dropped: a bar left on the screen would stand
-/// between the user and an error.
+/// Shows reading, then searching. Cleared when dropped: a bar left on the screen would hide the
+/// error that follows.
 pub struct Progress<'h> {
     host: &'h Host,
     quiet: bool,
 }
 
 impl Progress<'_> {
-    /// This many more items are read.
+    /// This many more items have been read.
     pub fn read(&self, items: usize) {
         self.step(Step::Read(items));
     }
 
-    /// This share of the search is done.
-    pub fn searched(&self, share: f64) {
-        self.step(Step::Searched(share));
+    /// This fraction of the search is done.
+    pub fn searched(&self, fraction: f64) {
+        self.step(Step::Searched(fraction));
     }
 
-    /// Clears what is shown before messages follow.
+    /// Clears the progress before messages follow.
     pub fn clear(&self) {
-        self.step(Step::Done);
+        self.step(Step::Idle);
     }
 
     fn step(&self, step: Step) {
         if !self.quiet {
-            self.host.front.progress(step);
+            self.host.front_end.progress(step);
         }
     }
 }

@@ -1,7 +1,7 @@
-//! What the front ends of lookalike share: typed options in, a job run, its outcome out.
+//! What the front ends of lookalike share: typed options in, a job run, its result out.
 //!
-//! Jobs read inputs, call the library and write outputs. They print nothing and read no environment:
-//! a front end hands them a [`Host`] for that.
+//! Jobs read inputs, call the library and write outputs. They print nothing and read no
+//! environment; a front end provides a [`Host`] for that.
 
 mod act;
 mod args;
@@ -23,47 +23,46 @@ use lookalike::kind::Registry;
 pub use args::size;
 use args::{Args, Command};
 pub use clap::Error as ArgumentError;
-pub use commands::dedup::{Answer, Given, Id};
-pub use host::{Console, Front, Host, Places, Silent, Step};
+pub use commands::dedup::{CallerOptions, DedupResult, Id};
+pub use host::{Console, Folders, FrontEnd, Host, Silent, Step};
 use options::OptionValue;
 pub use report::{Partials, is_closed_pipe, visible};
-pub use source::{Make, RawText};
+pub use source::{CustomDigester, RawText};
 
-/// A job that a command line asks for.
+/// The job of a command line.
 pub struct Job(Command);
 
 impl Job {
-    /// Reads the arguments. The first one is the name of the program.
+    /// Parses the arguments. The first one is the name of the program.
     pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Self, ArgumentError> {
         Args::try_parse_from(args).map(|args| Self(args.command))
     }
 
-    /// Runs it among the kinds there are.
+    /// Runs the job with the built-in kinds.
     pub fn run(self, host: &Host) -> anyhow::Result<ExitCode> {
         self.run_with(host, &Registry::default())
     }
 
-    /// The same with kinds of the caller's own.
+    /// The same with the kinds of a registry.
     pub fn run_with(self, host: &Host, registry: &Registry) -> anyhow::Result<ExitCode> {
         commands::run(self.0, host, registry)
     }
 }
 
-/// Runs `lookalike dedup` with these options, and returns what it decided instead of showing it. Files
-/// that are asked for are written.
+/// Runs `lookalike dedup` with these options and returns the result instead of printing it.
+/// Requested output files are written.
 ///
-/// Values that cannot be read are an [`ArgumentError`].
+/// Options with invalid values are an [`ArgumentError`].
 pub fn dedup(
     inputs: Vec<PathBuf>,
     options: impl IntoIterator<Item = (String, OptionValue)>,
-    given: Given<'_>,
+    caller: CallerOptions<'_>,
     host: &Host,
-) -> anyhow::Result<Answer> {
-    Answer::of(options::dedup_of(inputs, options)?, given, host, &Registry::default())
+) -> anyhow::Result<DedupResult> {
+    DedupResult::run(options::dedup_of(inputs, options)?, caller, host, &Registry::default())
 }
 
-/// What the command line says of an error, without the `error: ` in front of it and the hints at
-/// its help behind it.
+/// The text of an error as the command line prints it, without `error: ` and the hint at `--help`.
 pub fn message(error: &anyhow::Error) -> String {
     let Some(refused) = error.downcast_ref::<ArgumentError>() else { return format!("{error:#}") };
     let text = refused.to_string();

@@ -1,7 +1,8 @@
 //! Options by name, for front ends that have no command line.
 //!
-//! The structs in [`args`](crate::args) say which options a command has. Front ends ask for them here,
-//! and give values by name: names, defaults, choices and messages are those of the command line.
+//! The structs in [`args`](crate::args) define the options of each command. Front ends list them
+//! here and pass values by name; names, defaults, choices and messages are those of the command
+//! line.
 
 use std::{ffi::OsString, path::PathBuf};
 
@@ -11,7 +12,7 @@ use lookalike::kind::UsageError;
 
 use crate::{
     args::{Args, Command, DedupArgs},
-    kinds::usage,
+    kinds::usage_error,
 };
 
 /// An option of a command.
@@ -19,28 +20,28 @@ use crate::{
 pub struct CommandOption {
     /// Its name, with `_` between words: `max_remove`.
     pub name: String,
-    /// What it does, in the words of `--help`.
+    /// What it does, as `--help` says.
     pub help: String,
-    /// The value it has if none is given.
+    /// The default value.
     pub default: Option<String>,
-    /// The only values there are; none if any is read.
+    /// The possible values; none if any value is parsed.
     pub choices: Vec<String>,
-    /// Whether it is on or off, and takes no value.
+    /// Whether it is a switch, which takes no value.
     pub is_switch: bool,
-    /// Whether `--help` does not list it.
+    /// Whether `--help` omits it.
     pub is_hidden: bool,
 }
 
 /// The value of an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OptionValue {
-    /// Of one that is on or off.
+    /// The value of a switch.
     Switch(bool),
-    /// Of any other, as it would be written on a command line.
+    /// The value of any other option, as written on a command line.
     Text(OsString),
 }
 
-/// The options of a command, in the order of its help; none if there is no such command.
+/// The options of a command in the order of its help; empty if the command does not exist.
 pub fn options_of(command: &str) -> Vec<CommandOption> {
     let all = Args::command();
     let Some(command) = all.find_subcommand(command) else { return Vec::new() };
@@ -61,7 +62,7 @@ pub fn options_of(command: &str) -> Vec<CommandOption> {
     command.get_arguments().filter_map(option).collect()
 }
 
-/// The options of `dedup` with these values; the others have their defaults.
+/// The options of `dedup` with these values, and defaults for the others.
 pub fn dedup_of(
     inputs: Vec<PathBuf>,
     values: impl IntoIterator<Item = (String, OptionValue)>,
@@ -69,7 +70,7 @@ pub fn dedup_of(
     let mut words = vec![OsString::from("lookalike"), OsString::from("dedup")];
     let known = options_of("dedup");
     for (name, value) in values {
-        words.extend(word(&known, &name, value).map_err(usage)?);
+        words.extend(argument(&known, &name, value).map_err(usage_error)?);
     }
     words.push("--".into());
     words.extend(inputs.into_iter().map(PathBuf::into_os_string));
@@ -80,33 +81,33 @@ pub fn dedup_of(
     }
 }
 
-/// An option as the parser of the command line takes it; nothing if it is off.
-fn word(
+/// An option as a command-line argument; none for a switch that is off.
+fn argument(
     known: &[CommandOption],
     name: &str,
     value: OptionValue,
 ) -> Result<Option<OsString>, UsageError> {
     let Some(option) = known.iter().find(|option| option.name == name) else {
-        return Err(unknown(known, name));
+        return Err(unknown_option(known, name));
     };
-    let mut word = OsString::from(format!("--{}", name.replace('_', "-")));
+    let mut argument = OsString::from(format!("--{}", name.replace('_', "-")));
     match (value, option.is_switch) {
-        (OptionValue::Switch(is_on), true) => Ok(is_on.then_some(word)),
+        (OptionValue::Switch(is_on), true) => Ok(is_on.then_some(argument)),
         (OptionValue::Text(text), false) => {
-            word.push("=");
-            word.push(text);
-            Ok(Some(word))
+            argument.push("=");
+            argument.push(text);
+            Ok(Some(argument))
         }
         (OptionValue::Switch(_), false) => {
-            Err(UsageError::new("", format!("--{name} takes a value; it is not on or off")))
+            Err(UsageError::new("", format!("--{name} takes a value; it is not a switch")))
         }
         (OptionValue::Text(_), true) => {
-            Err(UsageError::new("", format!("--{name} is on or off; it takes no value")))
+            Err(UsageError::new("", format!("--{name} is a switch; it takes no value")))
         }
     }
 }
 
-fn unknown(known: &[CommandOption], name: &str) -> UsageError {
+fn unknown_option(known: &[CommandOption], name: &str) -> UsageError {
     let names = known.iter().map(|option| option.name.as_str());
     let hint = lookalike::spelling::nearest(name, names);
     let hint = hint.map_or_else(String::new, |name| format!("; did you mean {name}?"));
@@ -122,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_read_as_on_the_command_line() {
+    fn parses_values_like_the_command_line() {
         let given = [
             ("keep", OptionValue::Text("last".into())),
             ("strict", OptionValue::Switch(true)),
@@ -137,22 +138,22 @@ mod tests {
     }
 
     #[test]
-    fn wrong_names_and_values_are_refused() {
-        let refused = |name: &str, value| {
+    fn rejects_unknown_names_and_invalid_values() {
+        let message = |name: &str, value| {
             dedup_of(vec!["in".into()], values(&[(name, value)])).err().unwrap().to_string()
         };
-        let said = refused("simlarity", OptionValue::Text("1".into()));
-        assert_eq!(said, "dedup has no option simlarity; did you mean similarity?");
-        let said = refused("threads", OptionValue::Switch(true));
-        assert_eq!(said, "--threads takes a value; it is not on or off");
-        let said = refused("strict", OptionValue::Text("yes".into()));
-        assert_eq!(said, "--strict is on or off; it takes no value");
-        let said = refused("level", OptionValue::Text("close".into()));
-        assert!(said.contains("possible values: copy, near, similar, part"), "{said}");
+        let text = message("simlarity", OptionValue::Text("1".into()));
+        assert_eq!(text, "dedup has no option simlarity; did you mean similarity?");
+        let text = message("threads", OptionValue::Switch(true));
+        assert_eq!(text, "--threads takes a value; it is not a switch");
+        let text = message("strict", OptionValue::Text("yes".into()));
+        assert_eq!(text, "--strict is a switch; it takes no value");
+        let text = message("level", OptionValue::Text("close".into()));
+        assert!(text.contains("possible values: copy, near, similar, part"), "{text}");
     }
 
     #[test]
-    fn every_command_says_what_its_options_do() {
+    fn every_option_has_a_help_text() {
         for command in ["dedup", "pairs", "compare", "hash"] {
             let options = options_of(command);
             assert!(options.len() > 10, "{command}");

@@ -1,6 +1,6 @@
-//! How does Arrow data cross the border? By the C interface, in capsules: no column is copied.
+//! Reads Arrow data through the C interface, in capsules, without copying columns.
 //!
-//! Anything with `__arrow_c_stream__` or `__arrow_c_array__` is read, whichever library made it.
+//! Any object with `__arrow_c_stream__` or `__arrow_c_array__` is accepted, from any library.
 #![expect(unsafe_code, reason = "the C interface hands over structs behind pointers")]
 
 use std::ffi::CStr;
@@ -20,7 +20,7 @@ use pyo3::{
     types::{PyCapsule, PyTuple},
 };
 
-/// The chunks of a column, or of a table as rows of a struct; `None` if this is no Arrow data.
+/// The chunks of a column, or of a table as a struct array; `None` if this is not Arrow data.
 pub fn chunks(object: &Bound<'_, PyAny>) -> PyResult<Option<Vec<ArrayRef>>> {
     let py = object.py();
     if object.hasattr(intern!(py, "__arrow_c_stream__"))? {
@@ -35,14 +35,14 @@ pub fn chunks(object: &Bound<'_, PyAny>) -> PyResult<Option<Vec<ArrayRef>>> {
     Ok(None)
 }
 
-/// The rows of a table, chunk by chunk; `None` if this is no Arrow data.
+/// The chunks of a table; `None` if this is not Arrow data.
 pub fn batches(object: &Bound<'_, PyAny>) -> PyResult<Option<Vec<RecordBatch>>> {
     let Some(chunks) = chunks(object)? else { return Ok(None) };
     let batch = |chunk: ArrayRef| match chunk.as_any().downcast_ref::<StructArray>() {
         Some(rows) => Ok(RecordBatch::from(rows.clone())),
         None => {
             let what = chunk.data_type();
-            Err(PyTypeError::new_err(format!("a table has columns, this is one of {what}")))
+            Err(PyTypeError::new_err(format!("expected a table, not a column of {what}")))
         }
     };
     chunks.into_iter().map(batch).collect::<PyResult<_>>().map(Some)
@@ -58,8 +58,8 @@ fn read_array(capsules: &Bound<'_, PyTuple>) -> PyResult<ArrayRef> {
     checked(data)
 }
 
-/// An array of data from elsewhere, once it is certain that they are what their type says: texts in
-/// UTF-8, offsets and keys within bounds. Nobody but us checks that, and safe code relies on it.
+/// An array from another library, after validation: texts in UTF-8, offsets and keys within bounds.
+/// Safe code relies on that, and nothing else checks it.
 fn checked(data: Result<ArrayData, ArrowError>) -> PyResult<ArrayRef> {
     let mut data = data.map_err(refused)?;
     data.align_buffers();
@@ -72,7 +72,7 @@ fn read_stream(capsule: &Bound<'_, PyCapsule>) -> PyResult<Vec<ArrayRef>> {
     // SAFETY: a capsule of this name holds such a struct; it is moved out and marked as such.
     let mut stream = unsafe { FFI_ArrowArrayStream::from_raw(stream) };
     let (Some(get_schema), Some(get_next)) = (stream.get_schema, stream.get_next) else {
-        return Err(PyValueError::new_err("this Arrow stream was read before"));
+        return Err(PyValueError::new_err("this Arrow stream has already been read"));
     };
     let mut schema = FFI_ArrowSchema::empty();
     // SAFETY: the stream is not released, and both pointers are to structs of ours.
@@ -94,12 +94,12 @@ fn read_stream(capsule: &Bound<'_, PyCapsule>) -> PyResult<Vec<ArrayRef>> {
     }
 }
 
-/// What a capsule of this name points to.
+/// The pointer in a capsule of this name.
 fn pointer<T>(capsule: &Bound<'_, PyCapsule>, name: &CStr) -> PyResult<*mut T> {
     Ok(capsule.pointer_checked(Some(name))?.as_ptr().cast())
 }
 
-/// Raises what a stream says of an error.
+/// Raises the error of a stream.
 fn check(code: i32, stream: &mut FFI_ArrowArrayStream) -> PyResult<()> {
     if code == 0 {
         return Ok(());

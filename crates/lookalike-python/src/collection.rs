@@ -1,4 +1,4 @@
-//! Have I seen this before? A durable collection in a folder.
+//! Durable collections in a folder.
 
 use std::{
     borrow::Cow,
@@ -24,37 +24,37 @@ use crate::{
     work,
 };
 
-/// A collection, until it is closed.
+/// A collection; none after it is closed.
 #[pyclass(frozen, module = "lookalike._native")]
 pub struct Collection(RwLock<Option<lookalike::Collection>>);
 
-/// What is known of an item while the interpreter's lock is held.
+/// An item as extracted while the interpreter's lock is held.
 enum Unread<'a> {
     Text(Cow<'a, str>),
     Digest(Digest),
 }
 
-/// A thread takes at least so many texts.
+/// The minimum number of texts per thread.
 const SHARE: usize = 16;
 
-/// An item: its id, if it has one; its fingerprint (an int) or text; and JSON to remember with it.
+/// An item: its id, if it has one; its fingerprint (an int) or text; and its payload as JSON.
 type Given<'py> = (Option<String>, Bound<'py, PyAny>, Option<String>);
 
-/// An item that is there: its fingerprint, if it has one, its JSON, and when it came.
+/// A stored item: its fingerprint, if it has one, its payload, and the time of insertion.
 type Item<'py> = (Option<Bound<'py, PyAny>>, Option<String>, u64);
 
-/// What became of an item: its id, in a word, what was near, and why it cannot be stored.
+/// The result of storing an item: id, status, matches, and why it cannot be stored.
 type Stored = (String, &'static str, Vec<Close>, Option<String>);
 
-/// What is alike: its id, distance, similarity and level.
+/// A match: id, distance, similarity and level.
 type Close = (String, Option<u32>, Option<f32>, Option<&'static str>);
 
-/// How close items must be: distance, similarity, level.
+/// The criteria: distance, similarity, level.
 type Within = (Option<Distance>, Option<f32>, Option<String>);
 
 #[pymethods]
 impl Collection {
-    /// Makes a new one: of texts by a recipe, or of fingerprints of so many bits.
+    /// Creates a collection of texts with a recipe, or of fingerprints with this many bits.
     #[staticmethod]
     #[pyo3(signature = (folder, recipe, bits, distance))]
     fn create(
@@ -74,7 +74,7 @@ impl Collection {
         py.detach(|| lookalike::Collection::create(folder, kind, &widest)).or_raise().map(Self::new)
     }
 
-    /// Opens one that is there.
+    /// Opens an existing collection.
     #[staticmethod]
     fn open(py: Python<'_>, folder: PathBuf, read_only: bool) -> PyResult<Self> {
         let open = || match read_only {
@@ -84,19 +84,19 @@ impl Collection {
         py.detach(open).or_raise().map(Self::new)
     }
 
-    /// Whether there is one.
+    /// Whether a collection exists at this path.
     #[staticmethod]
     fn is_at(folder: PathBuf) -> bool {
         lookalike::Collection::is_at(folder)
     }
 
-    /// Refuses to be used with another recipe.
+    /// Fails if the collection has another recipe.
     fn check_recipe(&self, py: Python<'_>, recipe: &Bound<'_, Recipe>) -> PyResult<()> {
         let kind = text_kind(&recipe.get().inner).or_raise()?;
         self.with(py, |inner| inner.check_kind(&kind))?.or_raise()
     }
 
-    /// Bits of a fingerprint, the widest distance, and how items are taken apart.
+    /// The bits of a fingerprint, the maximum distance, and the recipe.
     fn about(&self, py: Python<'_>) -> PyResult<(u32, Option<u32>, String)> {
         self.with(py, |inner| {
             let widest = inner.widest().distance.map(Radius::bits);
@@ -122,7 +122,7 @@ impl Collection {
         self.store(py, &items, AddRule::UnlessAlike(by))
     }
 
-    /// Removes items; says of each whether it was there.
+    /// Removes items; returns for each whether it existed.
     fn remove(&self, py: Python<'_>, ids: Vec<String>) -> PyResult<Vec<bool>> {
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
         self.with(py, |inner| inner.remove_many(&ids))?.or_raise()
@@ -156,7 +156,7 @@ impl Collection {
         Ok(ids)
     }
 
-    /// What is alike each of these fingerprints or texts, closest first.
+    /// The matches of each of these fingerprints or texts, closest first.
     #[pyo3(signature = (queries, within, limit, threads=None))]
     fn search(
         &self,
@@ -187,7 +187,7 @@ impl Collection {
         self.with(py, |inner| inner.backup(folder))?.or_raise()
     }
 
-    /// Lets others open it.
+    /// Closes the collection, so that other processes can open it.
     fn close(&self, py: Python<'_>) {
         py.detach(|| drop(self.0.write().unwrap_or_else(PoisonError::into_inner).take()));
     }
@@ -198,7 +198,7 @@ impl Collection {
         Self(RwLock::new(Some(inner)))
     }
 
-    /// Works on the collection, with the other Python threads going on; not once it is closed.
+    /// Works on the open collection without the interpreter's lock.
     fn with<T: Send>(
         &self,
         py: Python<'_>,
@@ -209,7 +209,7 @@ impl Collection {
         done.ok_or_else(|| PyValueError::new_err("the collection is closed"))
     }
 
-    /// When items are alike.
+    /// The criteria of a match.
     fn criteria(&self, py: Python<'_>, within: Within, purpose: Purpose) -> PyResult<Criteria> {
         let (distance, similarity, level) = within;
         let wrong = |_| PyValueError::new_err("similarity must be a number from 0 to 1");
@@ -225,7 +225,7 @@ impl Collection {
         made.map_err(|error| usage(&error))
     }
 
-    /// The digests of texts, by the recipe of the collection, or of fingerprints that are given.
+    /// The digests of texts, with the recipe of the collection, or of fingerprints.
     fn digests<'a, 'py: 'a>(
         &self,
         py: Python<'py>,
@@ -235,9 +235,9 @@ impl Collection {
         let (is_text, width) = (kind.name() == "text", kind.shape().width);
         let read = |item: &'a Bound<'py, PyAny>| match item.cast::<PyString>() {
             Ok(text) if is_text => Ok(Unread::Text(text.to_string_lossy())),
-            Ok(_) => {
-                Err(PyValueError::new_err("a collection of fingerprints knows no texts; give ints"))
-            }
+            Ok(_) => Err(PyValueError::new_err(
+                "this is a collection of fingerprints, not of texts; pass ints",
+            )),
             Err(_) if item.is_none() => Ok(Unread::Digest(Digest::default())),
             Err(_) => from_int(item, width).map(|print| Unread::Digest(Digest::of_print(print))),
         };
@@ -277,7 +277,7 @@ impl Collection {
     }
 }
 
-/// Texts by a recipe: compared as its preset says, or by words and word pairs.
+/// The kind for texts with a recipe: compared as in its preset, or by words and word pairs.
 fn text_kind(recipe: &lookalike::Recipe) -> Result<TextKind, lookalike::recipe::RecipeError> {
     let preset = Preset::ALL.iter().find(|preset| preset.recipe.name == recipe.name);
     let verify = preset.map_or(Some(Verify::DEFAULT), |preset| preset.verify);
@@ -287,7 +287,7 @@ fn text_kind(recipe: &lookalike::Recipe) -> Result<TextKind, lookalike::recipe::
     TextKind::new(recipe.clone(), verify, radius)
 }
 
-/// What a kind says of options that make no sense, as Python spells them.
+/// A usage error of a kind, with options in Python's spelling.
 fn usage(error: &UsageError) -> PyErr {
     let UsageError { option, message } = error;
     PyValueError::new_err(format!("{option}{message}"))
@@ -297,7 +297,7 @@ fn stored(id: String, added: Added) -> Stored {
     let status = added.status();
     let (matches, reason) = match added {
         Added::Conflict { .. } => {
-            (Vec::new(), Some("this id is taken by an item of other content".to_owned()))
+            (Vec::new(), Some("an item with other content has this id".to_owned()))
         }
         Added::Near { matches } => (named(matches), None),
         Added::Unfit { reason } => (Vec::new(), Some(reason)),

@@ -1,5 +1,5 @@
-//! What do the packages `simhash` and `simhash-py` compute? Their inner loops; everything that their
-//! users can see is in `python/lookalike/compat`.
+//! The inner loops of the packages `simhash` and `simhash-py`. Their public interface is in
+//! `python/lookalike/compat`.
 
 use lookalike::{AllPairs, Radius, Resources, features::Features, hash::short_md5s, simhash};
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyBytes};
@@ -10,14 +10,14 @@ use crate::{
     work::{self, interruptible},
 };
 
-/// The SimHash of 64-bit hashes that count once each; 0 if there are none.
+/// The SimHash of 64-bit hashes with weight 1; 0 if there are none.
 #[pyfunction]
 pub fn compute(hashes: Vec<u64>) -> u64 {
     let features = Features::from_hashes(hashes.into_iter().map(|hash| [hash]).collect());
     simhash(&features).map_or(0, |print| print.0[0])
 }
 
-/// The different values within a distance of each other, the smaller first.
+/// The pairs of different values within a distance, the smaller value first.
 #[pyfunction]
 pub fn near_values(
     py: Python<'_>,
@@ -37,8 +37,8 @@ pub fn near_values(
     Ok(pairs.or_raise()?.near().iter().map(|pair| sorted(value(pair.a), value(pair.b))).collect())
 }
 
-/// PyPI `simhash` of the letters of a text, in lower case: its runs of four characters, each counting
-/// as often as it is there, by the last `bits` (at most 128) bits of their MD5.
+/// PyPI `simhash` of the lower-case letters of a text: all runs of four characters, weighted by their
+/// count, with the last `bits` (at most 128) bits of their MD5.
 #[pyfunction]
 pub fn simhash_text<'py>(
     py: Python<'py>,
@@ -48,7 +48,7 @@ pub fn simhash_text<'py>(
     simhash_letters(py, letters, bits)
 }
 
-/// The same of all the ASCII letters, digits and underscores of a text.
+/// Like `simhash_text`, for all ASCII letters, digits and underscores of a text.
 #[pyfunction]
 pub fn simhash_ascii<'py>(py: Python<'py>, text: &str, bits: usize) -> PyResult<Bound<'py, PyAny>> {
     let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
@@ -72,14 +72,14 @@ fn simhash_letters<'py>(
     Ok((print & (u128::MAX >> (128 - bits))).into_pyobject(py)?.into_any())
 }
 
-/// The words that the runs of a text vote for, each as often as it is there.
+/// The result of the votes of a text's runs, weighted by their count.
 fn vote<const WORDS: usize>(letters: &str, words: impl Fn(u128) -> [u64; WORDS]) -> [u64; WORDS] {
     let mut hashes = Vec::with_capacity(letters.len());
     short_md5s(runs(letters), |digest| hashes.push(words(digest)));
     simhash(&Features::from_hashes(hashes)).unwrap_or_default().0
 }
 
-/// Every four characters that follow each other; all if there are fewer.
+/// All runs of four characters; the whole text if it is shorter.
 fn runs(letters: &str) -> impl Iterator<Item = &[u8]> {
     const WIDTH: usize = 4;
     let starts = || letters.char_indices().map(|(start, _)| start);
@@ -89,8 +89,8 @@ fn runs(letters: &str) -> impl Iterator<Item = &[u8]> {
     runs.chain(is_short.then_some(letters.as_bytes()))
 }
 
-/// PyPI `simhash` of digests, big-endian: a bit is set if the weights of the digests that have it are
-/// more than half of all. A feature is a digest, what it adds to its bits, and what to all.
+/// PyPI `simhash` of big-endian digests: a bit is set if the digests with this bit have more than half
+/// of the total weight. A feature is a digest, its weight for its bits, and its weight in the total.
 #[pyfunction]
 pub fn simhash_weighted<'py>(
     py: Python<'py>,

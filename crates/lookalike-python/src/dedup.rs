@@ -1,10 +1,10 @@
-//! What can go? The command line, and its `dedup` over files or rows in memory.
+//! The command line, and `dedup` over files or rows in memory.
 
 use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 
 use lookalike::{Closeness, kind::Input, search::AlikePair};
 use lookalike_jobs::{
-    Given, Host, Id, Make, RawText, Silent,
+    CallerOptions, CustomDigester, Host, Id, RawText, Silent,
     options::{CommandOption, OptionValue, options_of},
 };
 use pyo3::{
@@ -20,21 +20,23 @@ use crate::{
     work::interruptible,
 };
 
-/// What `dedup` decided.
+/// The result of `dedup`.
 #[pyclass(frozen, module = "lookalike._native")]
 pub struct Answer {
-    inner: lookalike_jobs::Answer,
+    inner: lookalike_jobs::DedupResult,
 }
 
-/// Functions of the user's that make items: a recipe, the functions, and what they are called with
-/// instead of texts, for the rows and for those they are held against.
+/// Custom functions: a recipe, the functions, and their arguments instead of texts, for the rows and
+/// for those of `against`.
 #[derive(FromPyObject)]
-pub struct Making(Py<Recipe>, Own, Option<Py<PyList>>, Option<Py<PyList>>);
+pub struct CustomFunctions(Py<Recipe>, Own, Option<Py<PyList>>, Option<Py<PyList>>);
 
-/// The options of a command: name, help, default, choices, whether it is a switch, whether it is
-/// hidden.
+/// An option: name, help, default, choices, whether it is a switch, whether it is hidden.
+type OptionRow = (String, String, Option<String>, Vec<String>, bool, bool);
+
+/// The options of a command.
 #[pyfunction]
-pub fn options(command: &str) -> Vec<(String, String, Option<String>, Vec<String>, bool, bool)> {
+pub fn options(command: &str) -> Vec<OptionRow> {
     let all = options_of(command).into_iter();
     all.map(|option| {
         let CommandOption { name, help, default, choices, is_switch, is_hidden } = option;
@@ -43,7 +45,7 @@ pub fn options(command: &str) -> Vec<(String, String, Option<String>, Vec<String
     .collect()
 }
 
-/// The values of options: `None` is none, a `bool` a switch.
+/// The values of options: `None` is unset, a `bool` a switch.
 fn values(given: &Bound<'_, PyDict>) -> PyResult<Vec<(String, OptionValue)>> {
     let given = given.iter().filter(|(_, value)| !value.is_none());
     let value = |value: Bound<'_, PyAny>| match value.cast::<PyBool>() {
@@ -59,34 +61,34 @@ fn values(given: &Bound<'_, PyDict>) -> PyResult<Vec<(String, OptionValue)>> {
 
 /// Runs `lookalike dedup` with these options, over files or over rows.
 #[pyfunction]
-#[pyo3(signature = (inputs, options, rows=None, against=None, making=None))]
+#[pyo3(signature = (inputs, options, rows=None, against=None, custom=None))]
 pub fn dedup(
     py: Python<'_>,
     inputs: Vec<PathBuf>,
     options: &Bound<'_, PyDict>,
     rows: Option<&Bound<'_, PyAny>>,
     against: Option<&Bound<'_, PyAny>>,
-    making: Option<Making>,
+    custom: Option<CustomFunctions>,
 ) -> PyResult<Answer> {
     let options = values(options)?;
     let rows = rows.map(table::rows).transpose()?;
     let against = against.map(table::rows).transpose()?;
     let answer = interruptible(py, |stop| {
-        let on_beat = || stop.check();
-        let make = making.as_ref().map(Making::function);
-        let make = make.as_ref().map(|make| make as Make<'_>);
-        let host = Host::new(Silent, lookalike_cli::places(), "python".to_owned());
+        let on_progress = || stop.check();
+        let make = custom.as_ref().map(CustomFunctions::function);
+        let make = make.as_ref().map(|make| make as CustomDigester<'_>);
+        let host = Host::new(Silent, lookalike_cli::folders(), "python".to_owned());
         lookalike_jobs::dedup(
             inputs,
             options,
-            Given { rows, against, on_beat: &on_beat, make },
+            CallerOptions { rows, against, on_progress: &on_progress, custom_digester: make },
             &host,
         )
     })?;
     answer.map(|inner| Answer { inner }).map_err(|failed| raised(py, &failed))
 }
 
-impl Making {
+impl CustomFunctions {
     fn function(&self) -> impl for<'t> Fn(RawText<'t>) -> anyhow::Result<Input<'t>> + Sync {
         |raw| self.item(raw)
     }
@@ -106,7 +108,7 @@ impl Making {
     }
 }
 
-/// What a function of the user's raised, or an error of the command line.
+/// The exception of a custom function, or an error of the command line.
 fn raised(py: Python<'_>, failed: &anyhow::Error) -> PyErr {
     let Some(error) = failed.chain().find_map(|cause| cause.downcast_ref::<PyErr>()) else {
         return error::command_line(failed);
@@ -114,24 +116,24 @@ fn raised(py: Python<'_>, failed: &anyhow::Error) -> PyErr {
     error.clone_ref(py)
 }
 
-/// Runs the command line and says how it ended.
+/// Runs the command line and returns its exit code.
 #[pyfunction]
 pub fn run(py: Python<'_>, args: Vec<OsString>) -> u8 {
     let code = py.detach(|| lookalike_cli::run(args));
-    // What the command line promises: done or alike, different, error.
+    // The exit codes: success or match, no match, error.
     [0, 1].into_iter().find(|&known| ExitCode::from(known) == code).unwrap_or(2)
 }
 
 #[pymethods]
 impl Answer {
-    /// How many items could go.
+    /// The number of items.
     #[getter]
     fn items(&self) -> usize {
         self.inner.items
     }
 
-    /// Each group: the number and id of the keeper, and the members: number, id, number and id of
-    /// what they are alike, distance, similarity.
+    /// Each group: the id of the keeper, and for each member its id, the id of the item it was
+    /// compared with, distance and similarity.
     fn groups<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
         let id = |item: u32| self.id(py, item);
         let group = |group: &lookalike::groups::Group| {
@@ -145,7 +147,7 @@ impl Answer {
         self.inner.groups.iter().map(group).collect()
     }
 
-    /// Every alike pair: two ids, distance, similarity.
+    /// Every pair: two ids, distance, similarity.
     fn pairs<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
         let pair = |pair: AlikePair| {
             let Closeness { distance, similarity, .. } = pair.closeness;
@@ -158,12 +160,12 @@ impl Answer {
         pairs.map_err(|failed| raised(py, &failed))?.into_iter().map(pair).collect()
     }
 
-    /// The rows that stay, from 0, if rows were handed over; else the ids of the items that stay.
+    /// The kept rows, from 0, or the ids of the kept items of files.
     fn kept<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
         self.inner.kept().map(|item| self.row_or_id(py, item)).collect()
     }
 
-    /// The same of what goes.
+    /// Like `kept`, for the removed items.
     fn removed<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let members = self.inner.groups.iter().flat_map(|group| &group.members);
         let mut members: Vec<u32> = members.map(|member| member.item).collect();
@@ -171,19 +173,19 @@ impl Answer {
         members.into_iter().map(|item| self.row_or_id(py, item)).collect()
     }
 
-    /// The closing summary as JSON.
+    /// The summary as JSON.
     #[getter]
     fn summary(&self) -> &str {
         &self.inner.summary
     }
 
-    /// What was skipped, a line each.
+    /// The messages for skipped records.
     #[getter]
     fn skipped(&self) -> Vec<String> {
         self.inner.skipped.clone()
     }
 
-    /// Why so many may not be removed.
+    /// Why nothing may be removed, if more than `max_remove` would be.
     #[getter]
     fn refused(&self) -> Option<String> {
         self.inner.refused.as_ref().map(|error| error::in_python(&lookalike_jobs::message(error)))

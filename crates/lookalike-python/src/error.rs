@@ -1,4 +1,4 @@
-//! What does Python raise? One class for each kind of error, with the message of the command line.
+//! Exceptions: one class for each kind of error, with the message of the command line.
 
 use std::{error::Error, fmt::Display};
 
@@ -10,7 +10,7 @@ use lookalike::{
 use lookalike_jobs::{ArgumentError, options::options_of};
 use pyo3::{prelude::*, types::PyModule};
 
-/// An error of the library, and the class in `lookalike.errors` that stands for it.
+/// Maps an error of the library to its class in `lookalike.errors`.
 pub trait Kind: Error {
     const CLASS: &'static str;
 }
@@ -19,7 +19,7 @@ macro_rules! kinds {
     ($($error:ty => $class:literal),* $(,)?) => {
         $(impl Kind for $error { const CLASS: &'static str = $class; })*
 
-        /// The class of an error of the library; `None` if it is none.
+        /// The class of an error of the library; `None` for other errors.
         fn class_of_cause(cause: &(dyn Error + 'static)) -> Option<&'static str> {
             $(if cause.is::<$error>() { return Some($class); })*
             None
@@ -40,7 +40,7 @@ kinds! {
     WeightError => "WeightError",
 }
 
-/// Turns an error of the library into the exception that stands for it.
+/// Converts an error of the library to its exception.
 pub trait OrRaise<T> {
     fn or_raise(self) -> PyResult<T>;
 }
@@ -51,12 +51,13 @@ impl<T, E: Kind> OrRaise<T> for Result<T, E> {
     }
 }
 
-/// An error of a job, in the words of Python.
+/// An error of a job, with options in Python's spelling.
 pub fn command_line(error: &anyhow::Error) -> PyErr {
     exception(class_of(error), &in_python(&lookalike_jobs::message(error)))
 }
 
-/// Options as Python spells them: `--max-remove 1` is `max_remove=1`, `--strict` is `strict=True`.
+/// Rewrites options in Python's spelling: `--max-remove 1` is `max_remove=1`, `--strict` is
+/// `strict=True`.
 pub fn in_python(message: &str) -> String {
     let options = options_of("dedup");
     let mut words = String::with_capacity(message.len());
@@ -92,7 +93,7 @@ pub fn in_python(message: &str) -> String {
     words + rest
 }
 
-/// A word, and what follows it.
+/// A word, and the text after it.
 fn first_word(text: &str) -> Option<(&str, &str)> {
     let end = text.find([' ', ',', ';', ')', '\'', '\n']).unwrap_or(text.len());
     let word = text[..end].trim_end_matches([':', '.']);
@@ -108,7 +109,7 @@ pub fn exception(class: &str, message: &dyn Display) -> PyErr {
     })
 }
 
-/// The class of the first cause that has one. What the command line says of an option begins with it.
+/// The class of the first cause that has one. Messages about an option start with that option.
 fn class_of(error: &anyhow::Error) -> &'static str {
     if error.is::<ArgumentError>() || error.to_string().starts_with("--") {
         return "OptionError";

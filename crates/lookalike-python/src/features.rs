@@ -1,4 +1,4 @@
-//! Which features does a Python object hold? A dict of weights, a list of them, or of pairs.
+//! Extracts features from Python objects: a dict of weights, a list of features, or of pairs.
 
 use lookalike::{hash::FeatureHash, recipe::Piece};
 use pyo3::{
@@ -7,7 +7,7 @@ use pyo3::{
     types::{PyByteArray, PyBytes, PyDict, PyInt, PyMapping, PyString},
 };
 
-/// A thing that items are made of.
+/// A feature.
 pub enum Feature {
     Bytes(Vec<u8>),
     /// An int: its own hash.
@@ -15,7 +15,7 @@ pub enum Feature {
 }
 
 impl Feature {
-    /// What tells it from others when sets are compared.
+    /// Its identity when sets are compared.
     pub fn identity(&self) -> u64 {
         match self {
             Self::Bytes(bytes) => mix(bytes),
@@ -33,12 +33,12 @@ impl<'a> From<&'a Feature> for Piece<'a> {
     }
 }
 
-/// The hash of bytes that sets are compared by.
+/// The hash by which features of sets are compared.
 pub fn mix(bytes: &[u8]) -> u64 {
     FeatureHash::Mix.hash(0, bytes)
 }
 
-/// The features of an object with their weights; those that are given without one count once.
+/// The features of an object with their weights; 1 if none is given.
 pub fn features(object: &Bound<'_, PyAny>) -> PyResult<Vec<(Feature, f64)>> {
     let mut found = Vec::new();
     each_feature(object, &mut |feature, weight| {
@@ -67,7 +67,9 @@ pub fn bytes_of(object: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
         return Ok(bytes.as_bytes().to_vec());
     }
     let name = type_name(object);
-    Err(PyTypeError::new_err(format!("a feature is a str, bytes or an int (its hash), not {name}")))
+    Err(PyTypeError::new_err(format!(
+        "a feature must be a str, bytes or an int (its hash), not {name}"
+    )))
 }
 
 /// The lowest 64 bits of an int.
@@ -77,12 +79,12 @@ pub fn low_word(number: &Bound<'_, PyAny>) -> PyResult<u64> {
             number.call_method1("__and__", (u64::MAX,))?.extract()
         }
         extracted => extracted.map_err(|_| {
-            PyTypeError::new_err(format!("a hash is an int, not {}", type_name(number)))
+            PyTypeError::new_err(format!("a hash must be an int, not {}", type_name(number)))
         }),
     }
 }
 
-/// What an object is, in words.
+/// The type of an object, for messages.
 pub fn type_name(object: &Bound<'_, PyAny>) -> String {
     object.get_type().name().map_or_else(|_| "that".into(), |name| name.to_string())
 }
@@ -108,11 +110,11 @@ fn each_feature<'py>(
     }
     let wrong = || {
         PyTypeError::new_err(format!(
-            "an item is a text, or features: a dict, a list of them, or of (feature, weight); not {}",
+            "an item must be a text or features (a dict, a list of features, or of (feature, weight)), not {}",
             type_name(object)
         ))
     };
-    // Bytes can be gone through, too, as numbers: hardly what is meant.
+    // Bytes are iterable as numbers, which is hardly intended.
     if object.is_instance_of::<PyBytes>() || object.is_instance_of::<PyByteArray>() {
         return Err(wrong());
     }
@@ -133,17 +135,17 @@ fn pair<'py>(item: &Bound<'py, PyAny>) -> PyResult<Option<(Bound<'py, PyAny>, f6
     if is_one {
         return Ok(None);
     }
-    // What is neither is refused as a feature.
+    // Other objects are refused as features.
     let Ok(items) = item.try_iter() else { return Ok(None) };
     let two: Vec<Bound<'py, PyAny>> = items.collect::<PyResult<_>>()?;
     match two.as_slice() {
         [feature, weight] => Ok(Some((feature.clone(), number(weight)?))),
-        _ => Err(PyTypeError::new_err(format!("{item} is no (feature, weight)"))),
+        _ => Err(PyTypeError::new_err(format!("{item} is not a (feature, weight) pair"))),
     }
 }
 
 fn number(weight: &Bound<'_, PyAny>) -> PyResult<f64> {
     weight.extract().map_err(|_| {
-        PyTypeError::new_err(format!("a weight is a number, not {}", type_name(weight)))
+        PyTypeError::new_err(format!("a weight must be a number, not {}", type_name(weight)))
     })
 }

@@ -1,4 +1,4 @@
-//! What does an image look like, in bits?
+//! Fingerprints of images.
 
 use std::{fs, path::PathBuf};
 
@@ -22,19 +22,19 @@ use crate::{
     work::{self, on_pool},
 };
 
-/// Images that are worked on between two looks at signals.
+/// How many images are processed between two checks for signals.
 const ROUND: usize = 64;
 
-/// An image, where it is.
+/// The source of an image.
 enum Source {
     File(PathBuf),
-    /// What a file holds.
+    /// The content of a file.
     Bytes(PyBackedBytes),
     Pixels(Image),
 }
 
-/// Fingerprints as words, a byte for each that is 1 where there is none, and of each that could not
-/// be read its number and why.
+/// Fingerprints as words; a byte for each that is 1 if it is missing; and the number and error of each
+/// image that could not be read.
 type Many<'py> = (Bound<'py, PyByteArray>, Bound<'py, PyByteArray>, Vec<(usize, String)>);
 
 /// The fingerprints of images: paths, bytes of files, or pixels as (width, height, channels, bytes).
@@ -71,7 +71,7 @@ pub fn images<'py>(
     Ok((words, to_bytes(py, &empty)?, failed))
 }
 
-/// A preset: its name, its bits, the distances of copy, near and similar, what it is good for.
+/// A preset: name, bits, the distances of copy, near and similar, and a description.
 type Listed = (&'static str, u32, (u32, u32, u32), &'static str);
 
 /// Every preset for images.
@@ -97,12 +97,15 @@ impl Source {
                 1 => Pixels::gray(width, height, bytes.to_vec()),
                 _ => Pixels::rgb(width, height, bytes.to_vec()),
             };
-            let wrong = || PyValueError::new_err(format!("{width} x {height}: not so many pixels"));
+            let wrong =
+                || PyValueError::new_err(format!("{width} x {height}: wrong number of pixels"));
             return pixels.ok_or_else(wrong).map(|pixels| Self::Pixels(Image::of_pixels(pixels)));
         }
         let name = source.get_type();
         source.extract().map(Self::File).map_err(|_| {
-            PyTypeError::new_err(format!("an image is a path, bytes or a PIL image, not {name}"))
+            PyTypeError::new_err(format!(
+                "an image must be a path, bytes or a PIL image, not {name}"
+            ))
         })
     }
 

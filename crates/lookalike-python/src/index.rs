@@ -1,4 +1,4 @@
-//! What is within k bits of this?
+//! The index in memory.
 
 use std::{
     path::{Path, PathBuf},
@@ -19,10 +19,10 @@ use crate::{
     work::{self, on_pool},
 };
 
-/// Queries that are answered between two looks at signals.
+/// How many queries are answered between two checks for signals.
 const ROUND: usize = 1 << 16;
 
-/// An index of one of the widths. Many may search at once; one inserts or removes.
+/// An index of one of the widths. Several threads may search at once; only one may change it.
 #[pyclass(frozen, module = "lookalike._native")]
 pub struct Index {
     width: Width,
@@ -36,7 +36,7 @@ enum Items {
     Four(RwLock<MutableIndex<4>>),
 }
 
-/// Runs `$body` on the index, whatever its width, with the other Python threads going on.
+/// Runs `$body` on the index of any width, without the interpreter's lock.
 macro_rules! locked {
     ($self:ident, $py:expr, $lock:ident, $index:ident => $body:expr) => {
         match &$self.items {
@@ -73,7 +73,7 @@ impl Index {
         Ok(Self { width, radius, items })
     }
 
-    /// Reads what `save` wrote.
+    /// Reads a file written by `save`.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let (words, loaded) = py.detach(|| Self::load_any(&path)).or_raise()?;
@@ -91,7 +91,7 @@ impl Index {
         self.radius.bits()
     }
 
-    /// Adds one fingerprint and says its id.
+    /// Adds a fingerprint and returns its id.
     fn insert(&self, py: Python<'_>, print: &Bound<'_, PyAny>) -> PyResult<u32> {
         macro_rules! insert {
             ($items:expr) => {{
@@ -108,7 +108,7 @@ impl Index {
         }
     }
 
-    /// Adds many fingerprints and says their ids, as 32-bit numbers.
+    /// Adds many fingerprints and returns their ids as 32-bit numbers.
     fn insert_many<'py>(
         &self,
         py: Python<'py>,
@@ -122,7 +122,7 @@ impl Index {
         .and_then(|ids| to_bytes(py, &ids))
     }
 
-    /// Removes an item and says what it was.
+    /// Removes an item and returns its fingerprint.
     fn remove<'py>(&self, py: Python<'py>, id: Id) -> PyResult<Option<Bound<'py, PyAny>>> {
         let Id(Some(id)) = id else { return Ok(None) };
         macro_rules! remove {
@@ -183,7 +183,7 @@ impl Index {
         }
     }
 
-    /// The same for many: triples of 32-bit numbers, query, id and distance.
+    /// Searches many: triples of 32-bit numbers (query, id, distance).
     #[pyo3(signature = (prints, distance, threads=None))]
     fn search_many<'py>(
         &self,
@@ -238,7 +238,7 @@ impl Index {
 }
 
 impl Index {
-    /// An index of whatever width the file holds, and its number of words.
+    /// An index of the width in the file, and its number of words.
     fn load_any(path: &Path) -> Result<(u32, (Radius, Items)), IndexError> {
         fn loaded<const WORDS: usize>(
             path: &Path,

@@ -1,23 +1,23 @@
-//! The Python package's native half: `lookalike._native`.
+//! The native module of the Python package: `lookalike._native`.
 //!
-//! It turns Python's objects into the library's and back, lets other Python threads run while the
-//! library works, and stops the work on Ctrl-C. Public names, defaults and documentation are in
-//! `python/lookalike`; logic is in the crates `lookalike` and `lookalike-jobs`.
+//! It converts Python objects to those of the library and back, releases the interpreter's lock while
+//! the library works, and stops the work on Ctrl-C. Public names, defaults and documentation are in
+//! `python/lookalike`; the logic is in the crates `lookalike` and `lookalike-jobs`.
 //!
-//! | file | question |
+//! | file | purpose |
 //! |---|---|
-//! | `recipe.rs` | How do items become fingerprints? |
-//! | `features.rs`, `own.rs` | Which features does an object hold? What do functions of the user's make of it? |
-//! | `texts.rs` | Which texts does a list, an iterator or an Arrow column hold? |
-//! | `images.rs` | What does an image look like, in bits? |
-//! | `pairs.rs`, `index.rs` | Which fingerprints are near each other, or near this one? |
-//! | `collection.rs` | Have I seen this before? |
-//! | `model.rs` | How rare are features elsewhere? |
-//! | `dedup.rs`, `table.rs` | What can go? The command line's `dedup`, over rows in memory or files. |
-//! | `compat.rs` | What do the packages `simhash` and `simhash-py` compute? |
-//! | `prints.rs`, `arrow.rs` | How do fingerprints and Arrow data cross the border? |
-//! | `number.rs` | Which numbers can an argument be? |
-//! | `work.rs`, `error.rs` | How is work run and stopped? What does Python raise? |
+//! | `recipe.rs` | recipes and fingerprints |
+//! | `features.rs`, `own.rs` | features of Python objects; custom functions |
+//! | `texts.rs` | texts of lists, iterators and Arrow columns |
+//! | `images.rs` | fingerprints of images |
+//! | `pairs.rs`, `index.rs` | searching fingerprints |
+//! | `collection.rs` | durable collections |
+//! | `model.rs` | corpus models |
+//! | `dedup.rs`, `table.rs` | `dedup` over files or rows in memory |
+//! | `compat.rs` | the packages `simhash` and `simhash-py` |
+//! | `prints.rs`, `arrow.rs` | conversion of fingerprints and Arrow data |
+//! | `number.rs` | checks of numeric arguments |
+//! | `work.rs`, `error.rs` | threads and cancellation; exceptions |
 
 mod arrow;
 mod collection;
@@ -37,13 +37,13 @@ mod table;
 mod texts;
 mod work;
 
-/// The native half of the package `lookalike`. Use the package.
+/// The native module of the package `lookalike`. Use the package instead.
 #[pyo3::pymodule(name = "_native")]
 mod native {
-    /// Damaged files may make decoders panic; jobs catch that and name the file.
+    /// Decoders may panic on damaged files; jobs catch that and name the file.
     #[pymodule_init]
     fn init(_module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
-        lookalike_cli::keep_panics_quiet();
+        lookalike_cli::silence_caught_panics();
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! How rare are features elsewhere?
+//! Corpus models.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -38,7 +38,7 @@ impl Model {
         lookalike::model::Model::open(&path).or_raise().map(|model| Self { inner: Arc::new(model) })
     }
 
-    /// Reads what `to_bytes` wrote.
+    /// The inverse of `to_bytes`.
     #[staticmethod]
     fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
         lookalike::model::Model::read(bytes).or_raise().map(|model| Self { inner: Arc::new(model) })

@@ -1,5 +1,4 @@
-//! Which numbers can an argument be? All others are refused by its name, with what is allowed; so is
-//! what is no whole number.
+//! Checks numeric arguments. Errors name the argument and the permitted range.
 
 use std::num::NonZeroU16;
 
@@ -30,18 +29,18 @@ macro_rules! numbers {
     };
 }
 
-// What else a number must be, beside others or for some data, is checked where it is used.
+// Further conditions that depend on other arguments or on data are checked where the number is used.
 numbers! {
-    Bits(u32): "bits is 32, 64, 128 or 256", "FingerprintError";
-    Blocks(u32): "blocks is a number from 1 to 256", "PairsError";
-    Distance(u32): "distance is a number from 0 to 256", "PairsError";
-    Limit(usize): "limit is a number from 0 to sys.maxsize", "OptionError";
-    Seed(u64): "seed is a number from 0 to 2**64 - 1", "HashError";
-    Threads(NonZeroU16): "threads is a number from 1 to 65535, or None for all cores", "OptionError";
-    Top(u32): "top is a number from 0 (all) to 2**32 - 1", "RecipeError";
+    Bits(u32): "bits must be 32, 64, 128 or 256", "FingerprintError";
+    Blocks(u32): "blocks must be a number from 1 to 256", "PairsError";
+    Distance(u32): "distance must be a number from 0 to 256", "PairsError";
+    Limit(usize): "limit must be a number from 0 to sys.maxsize", "OptionError";
+    Seed(u64): "seed must be a number from 0 to 2**64 - 1", "HashError";
+    Threads(NonZeroU16): "threads must be a number from 1 to 65535, or None for all cores", "OptionError";
+    Top(u32): "top must be a number from 0 (all) to 2**32 - 1", "RecipeError";
 }
 
-/// Bytes, or a size as the command line takes it.
+/// A number of bytes, or a size in the form of `--memory`.
 #[derive(Clone, Copy)]
 pub struct Memory(pub u64);
 
@@ -50,7 +49,7 @@ impl<'py> FromPyObject<'_, 'py> for Memory {
 
     fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         const ALLOWED: &str =
-            "memory is 1 to 2**53 - 1 bytes, or a size such as \"512M\" or \"2GB\"";
+            "memory must be 1 to 2**53 - 1 bytes, or a size such as \"512M\" or \"2GB\"";
         if !given.is_instance_of::<PyString>() {
             refuse_other(&given, ALLOWED)?;
         }
@@ -59,19 +58,19 @@ impl<'py> FromPyObject<'_, 'py> for Memory {
     }
 }
 
-/// The number of an item in an index; `None` if it is one that no item has.
+/// The id of an item in an index; `None` for a number that cannot be an id.
 pub struct Id(pub Option<u32>);
 
 impl<'py> FromPyObject<'_, 'py> for Id {
     type Error = PyErr;
 
     fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        refuse_other(&given, "an id is a number")?;
+        refuse_other(&given, "an id must be a number")?;
         Ok(Self(given.extract().ok()))
     }
 }
 
-/// Refuses what is no whole number. `True` is one in Python, but hardly what is meant.
+/// Refuses values that are not integers. `True` is an integer in Python, but hardly intended.
 fn refuse_other(given: &Bound<'_, PyAny>, allowed: &str) -> PyResult<()> {
     let is_number = given.hasattr(intern!(given.py(), "__index__"))?;
     if is_number && !given.is_instance_of::<PyBool>() {

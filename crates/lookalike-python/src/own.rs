@@ -1,5 +1,5 @@
-//! How do functions of the user's stand in for parts of a recipe? They are called one item after the
-//! other, while the interpreter's lock is held.
+//! Custom functions that replace parts of a recipe. They are called for one item after another, while
+//! the interpreter's lock is held.
 
 use lookalike::{Fingerprint, hash::spread, kind::Parts};
 use pyo3::{
@@ -11,13 +11,13 @@ use pyo3::{
 
 use crate::features::{Feature, bytes_of, features, low_word, mix, type_name};
 
-/// Functions of the user's: a hash, a tokenizer, an extractor.
+/// Custom functions: a hash, a tokenizer, an extractor.
 #[derive(Default, FromPyObject)]
 pub struct Own(Option<Py<PyAny>>, Option<Py<PyAny>>, Option<Py<PyAny>>);
 
-/// An item as it is taken apart in Python.
+/// An item after the custom functions.
 pub enum Taken<'py> {
-    /// Not at all.
+    /// Unchanged.
     Text(Bound<'py, PyString>),
     Tokens(Vec<Vec<u8>>),
     Features(Vec<(Feature, f64)>),
@@ -29,12 +29,12 @@ impl<'py> Taken<'py> {
         let py = item.py();
         if let Some(extractor) = extractor {
             let found = extractor.bind(py).call1((item,))?;
-            refuse_text(&found, "an extractor returns a dict or a list of features")?;
+            refuse_text(&found, "an extractor must return a dict or a list of features")?;
             return features(&found).map(Self::Features);
         }
         let Ok(text) = item.cast::<PyString>() else { return features(item).map(Self::Features) };
         let Some(tokenizer) = tokenizer else { return Ok(Self::Text(text.clone())) };
-        const LIST: &str = "a tokenizer returns a list of tokens";
+        const LIST: &str = "a tokenizer must return a list of tokens";
         let found = tokenizer.bind(py).call1((item,))?;
         refuse_text(&found, LIST)?;
         let wrong = |_| PyTypeError::new_err(format!("{LIST}, not {}", type_name(&found)));
@@ -42,7 +42,7 @@ impl<'py> Taken<'py> {
         tokens.map(|token| bytes_of(&token?)).collect::<PyResult<_>>().map(Self::Tokens)
     }
 
-    /// What of it is compared with others.
+    /// The features to compare.
     pub fn parts<'t>(&self, text: &'t str) -> Parts<'t> {
         match self {
             Self::Text(_) => Parts::Text(text),
@@ -55,7 +55,7 @@ impl<'py> Taken<'py> {
     }
 }
 
-/// A text can be gone through, too, letter by letter: hardly what is meant.
+/// Refuses a text, which is iterable by letters, but hardly intended.
 fn refuse_text(found: &Bound<'_, PyAny>, instead: &str) -> PyResult<()> {
     if found.is_instance_of::<PyString>() || found.is_instance_of::<PyBytes>() {
         return Err(PyTypeError::new_err(format!("{instead}, not {}", type_name(found))));
@@ -63,7 +63,7 @@ fn refuse_text(found: &Bound<'_, PyAny>, instead: &str) -> PyResult<()> {
     Ok(())
 }
 
-/// Hashes features by a function of the user's; remembers the first thing that went wrong.
+/// Hashes features with a custom function, and keeps the first error.
 pub struct Hasher<'a, 'py> {
     own: Option<&'a Bound<'py, PyAny>>,
     failed: Option<PyErr>,
@@ -74,7 +74,7 @@ impl<'a, 'py> Hasher<'a, 'py> {
         Self { own: own.0.as_ref().map(|hash| hash.bind(py)), failed: None }
     }
 
-    /// Whether there is such a function.
+    /// Whether there is a custom hash.
     pub fn is_own(&self) -> bool {
         self.own.is_some()
     }
@@ -91,14 +91,13 @@ impl<'a, 'py> Hasher<'a, 'py> {
         )
     }
 
-    /// The fingerprint that was made, if nothing went wrong.
+    /// The fingerprint, if there was no error.
     pub fn finish(self, print: Option<Fingerprint<4>>) -> PyResult<Option<Fingerprint<4>>> {
         self.failed.map_or(Ok(print), Err)
     }
 }
 
-/// Says of which item something is wrong. What a function written in Python raised is handed on as it
-/// is, with a note.
+/// Adds the item to an error. The exception of a Python function is passed on with a note.
 pub fn named(py: Python<'_>, error: PyErr, place: &str) -> PyErr {
     let ours = error.is_instance_of::<PyException>(py) && error.traceback(py).is_none();
     if ours && let Ok(named) = error.get_type(py).call1((format!("{place}: {}", error.value(py)),))
@@ -106,7 +105,7 @@ pub fn named(py: Python<'_>, error: PyErr, place: &str) -> PyErr {
         return PyErr::from_value(named);
     }
     let note = format!("raised for {place}");
-    // Every exception takes notes; if this one does not, it is told without.
+    // Every exception accepts notes; if this one does not, it is raised without.
     let _ = error.value(py).call_method1(intern!(py, "add_note"), (note,));
     error
 }

@@ -1,4 +1,4 @@
-//! Which fingerprints differ in at most so many bits?
+//! Pairs of fingerprints within a distance.
 
 use lookalike::{
     AllPairs, Radius, Resources,
@@ -13,12 +13,12 @@ use crate::{
     work::{self, interruptible},
 };
 
-/// More pairs than this are not made: they would take 48 GB.
+/// The maximum number of pairs, which take 48 GB.
 const MOST: u64 = 1 << 32;
 
 /// All pairs as triples of 32-bit numbers: two positions and the distance.
 ///
-/// `first`: items with equal fingerprints are tied to the first of them only.
+/// `first`: items with equal fingerprints are paired only with the first of them.
 #[pyfunction]
 #[pyo3(signature = (prints, bits, distance, blocks=None, *, first=false, memory=None, threads=None))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]

@@ -1,4 +1,4 @@
-//! How do fingerprints cross the border? One as an int, many as 64-bit words in a buffer.
+//! Converts fingerprints: one as an int, many as 64-bit words in a buffer.
 
 use bytemuck::allocation::cast_vec;
 use lookalike::{Fingerprint, Width, fingerprint::FingerprintError};
@@ -52,7 +52,7 @@ pub fn to_int<'py, const WORDS: usize>(
     }
 }
 
-/// A fingerprint from anything that is a whole number.
+/// A fingerprint from any integer.
 pub fn from_int<const WORDS: usize>(
     number: &Bound<'_, PyAny>,
     width: Width,
@@ -93,7 +93,7 @@ pub fn from_int<const WORDS: usize>(
 fn no_fingerprint(object: &Bound<'_, PyAny>) -> PyErr {
     let name = object.get_type().name();
     let name = name.map_or_else(|_| "that".into(), |name| name.to_string());
-    PyTypeError::new_err(format!("a fingerprint is an int, not {name}"))
+    PyTypeError::new_err(format!("a fingerprint must be an int, not {name}"))
 }
 
 /// Many fingerprints: a list of ints, or a buffer of 64-bit words in C order.
@@ -107,12 +107,14 @@ pub fn many<const WORDS: usize>(
     let buffer = PyBuffer::<u64>::get(prints)?;
     if !buffer.item_count().is_multiple_of(WORDS) {
         let (words, count) = (WORDS, buffer.item_count());
-        return Err(PyValueError::new_err(format!("{count} words are no fingerprints of {words}")));
+        return Err(PyValueError::new_err(format!(
+            "{count} words cannot be split into fingerprints of {words}"
+        )));
     }
     Ok(cast_vec(buffer.to_vec(prints.py())?))
 }
 
-/// Numbers as bytes, for NumPy or a memoryview to look at.
+/// Numbers as bytes, for NumPy or a memoryview.
 pub fn to_bytes<'py, T: bytemuck::NoUninit>(
     py: Python<'py>,
     numbers: &[T],

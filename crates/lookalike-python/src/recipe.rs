@@ -1,4 +1,4 @@
-//! How do items become fingerprints?
+//! Recipes and fingerprints.
 
 use std::num::NonZeroU32;
 
@@ -20,7 +20,7 @@ use crate::{
     work,
 };
 
-/// Everything that decides the bits, and the radius texts are alike within.
+/// Everything that decides the bits, and the radius of matching texts.
 #[pyclass(frozen, eq, hash, module = "lookalike._native")]
 #[derive(PartialEq, Eq, Hash)]
 pub struct Recipe {
@@ -28,7 +28,7 @@ pub struct Recipe {
     radius: Radius,
 }
 
-/// Many fingerprints as bytes of words, and a byte for each that is 1 where there is none.
+/// Many fingerprints as bytes of words, and a byte for each that is 1 if it is missing.
 type Many<'py> = (Bound<'py, PyByteArray>, Bound<'py, PyByteArray>);
 
 #[pymethods]
@@ -126,11 +126,11 @@ impl Recipe {
         self.inner.to_string()
     }
 
-    /// Refuses choices that do not go together, with the way out.
+    /// Refuses invalid combinations of settings, with a remedy.
     fn check(&self) -> PyResult<()> {
         match self.inner.check() {
             Err(error @ RecipeError::NoModel { .. }) => {
-                let hint = "make one with Model.learn(texts), and give it as model=";
+                let hint = "create one with Model.learn(texts) and pass it as model=";
                 Err(exception("RecipeError", &format!("{error}; {hint}")))
             }
             Err(error @ RecipeError::OtherModel { .. }) => {
@@ -168,7 +168,7 @@ impl Recipe {
 }
 
 impl Recipe {
-    /// The item that the functions of the user make, for a search; `text` is how it is shown.
+    /// An item made by custom functions, for a search; `text` is its displayed form.
     pub fn item<'t>(
         &self,
         item: &Bound<'_, PyAny>,
@@ -236,7 +236,7 @@ impl Recipe {
     }
 }
 
-/// Every preset: its recipe, and what is known of it.
+/// Every preset: its recipe and its measured quality.
 #[pyfunction]
 pub fn presets(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyTuple>>> {
     Preset::ALL

@@ -1,4 +1,4 @@
-//! Which rows does a program hand over? Arrow tables as they are; lists column by column.
+//! Converts rows in memory: Arrow tables without copying, lists column by column.
 
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ fn texts(values: &[Bound<'_, PyAny>]) -> ArrayRef {
     Arc::new(values.iter().map(text).collect::<LargeStringArray>())
 }
 
-/// Values of several kinds, as they are written.
+/// Values of several types, as text.
 fn strings(values: &[Bound<'_, PyAny>]) -> PyResult<ArrayRef> {
     let text = |value: &Bound<'_, PyAny>| match is_missing(value) {
         true => Ok(None),

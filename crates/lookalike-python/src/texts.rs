@@ -1,5 +1,5 @@
-//! Which texts does a list, an iterator or an Arrow column hold? They are handed on in batches large
-//! enough to keep all threads busy, and small enough to stop between them.
+//! Reads texts from lists, iterators and Arrow columns, in batches large enough for all threads and
+//! small enough to stop between them.
 
 use std::borrow::Cow;
 
@@ -15,26 +15,25 @@ use rayon::prelude::*;
 
 use crate::{arrow, own::named};
 
-/// A batch is handed on when it has so many items, or so many bytes.
+/// The maximum number of items and bytes in a batch.
 const ITEMS: usize = 1 << 14;
 const BYTES: usize = 1 << 23;
 
-/// A thread takes at least so many items.
+/// The minimum number of items per thread.
 const SHARE: usize = 16;
 
-/// Where texts come from.
+/// The source of texts.
 pub enum Texts<'py> {
     Arrow(Vec<ArrayRef>),
     Objects(Bound<'py, PyIterator>),
 }
 
-/// Some items that follow each other.
+/// Consecutive items.
 pub struct Batch<'a>(Vec<Entry<'a>>);
 
 enum Entry<'a> {
     Text(Cow<'a, str>),
-    /// Features, and all that functions of the user's take apart, are fingerprinted while they are
-    /// read.
+    /// Features, and the results of custom functions, are fingerprinted while they are read.
     Made(Option<Fingerprint<4>>),
 }
 
@@ -58,8 +57,7 @@ impl<'py> Texts<'py> {
         }
     }
 
-    /// Calls back with everything there is, in order. `make` makes fingerprints of what is no text,
-    /// or of everything.
+    /// Calls back with all items in order. `make` fingerprints items that are not texts, or all items.
     pub fn each_batch(
         self,
         make_all: bool,
@@ -102,7 +100,7 @@ impl<'py> Texts<'py> {
     }
 }
 
-/// The next objects: as many as make a batch.
+/// The next batch of objects.
 fn next_objects<'py>(iterator: &mut Bound<'py, PyIterator>) -> PyResult<Vec<Bound<'py, PyAny>>> {
     let mut objects = Vec::new();
     let mut bytes = 0;
@@ -115,7 +113,7 @@ fn next_objects<'py>(iterator: &mut Bound<'py, PyIterator>) -> PyResult<Vec<Boun
     Ok(objects)
 }
 
-/// `None`, or what pandas puts in place of it.
+/// `None`, or pandas' markers for a missing value.
 #[pyfunction]
 pub fn is_missing(object: &Bound<'_, PyAny>) -> bool {
     object.is_none()
@@ -149,8 +147,14 @@ fn column(array: &ArrayRef) -> PyResult<Vec<Entry<'_>>> {
             )
         }
         DataType::Struct(_) => {
-            return Err(PyTypeError::new_err("this is a table; give one column of it"));
+            return Err(PyTypeError::new_err(
+                "expected a column, not a table; pass one of its columns",
+            ));
         }
-        other => return Err(PyTypeError::new_err(format!("a column of {other} holds no texts"))),
+        other => {
+            return Err(PyTypeError::new_err(format!(
+                "expected a column of texts, not of {other}"
+            )));
+        }
     })
 }

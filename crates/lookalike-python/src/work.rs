@@ -1,5 +1,4 @@
-//! How is work run, and how is it stopped? On a pool of threads, without the interpreter's lock, and
-//! with an ear for Ctrl-C.
+//! Runs work on a pool of threads without the interpreter's lock, and stops it on Ctrl-C.
 
 use std::{
     any::Any,
@@ -21,13 +20,13 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::{error::exception, number::Threads};
 
-/// How often signals are looked for.
+/// How often signals are checked.
 const LISTEN: Duration = Duration::from_millis(50);
 
-/// Threads of this process. A forked child has none of its parent's: it makes its own.
+/// The threads of this process. A forked child creates its own.
 static POOL: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
 
-/// So many threads; all cores if nothing is said.
+/// This many threads, or one per core.
 pub fn pool(threads: Option<Threads>) -> PyResult<Arc<ThreadPool>> {
     if threads.is_some() {
         return build(threads);
@@ -38,7 +37,7 @@ pub fn pool(threads: Option<Threads>) -> PyResult<Arc<ThreadPool>> {
         Some((of, threads)) if *of == process => Ok(threads.clone()),
         _ => {
             let threads = build(None)?;
-            // Dropping the parent's pool would talk to threads that are not there.
+            // Dropping the parent's pool would wait for threads that do not exist here.
             mem::forget(pool.replace((process, threads.clone())));
             Ok(threads)
         }
@@ -51,34 +50,34 @@ fn build(threads: Option<Threads>) -> PyResult<Arc<ThreadPool>> {
     built.map(Arc::new).map_err(|error| exception("OptionError", &format!("threads: {error}")))
 }
 
-/// Runs something short on the pool, while other Python threads go on.
+/// Runs short work on the pool without the interpreter's lock.
 pub fn on_pool<T: Send>(py: Python<'_>, pool: &ThreadPool, work: impl FnOnce() -> T + Send) -> T {
     py.detach(|| pool.install(work))
 }
 
-/// Whether the user wants to stop; asked by the work itself.
+/// Lets work check whether the user wants to stop.
 pub struct Stop(AtomicBool);
 
-/// What the work unwinds with when it is stopped.
+/// The payload of the unwind that stops work.
 struct Stopped;
 
 impl Stop {
-    /// Comes back if the work shall go on, and unwinds otherwise.
+    /// Returns if the work should continue, and unwinds otherwise.
     pub fn check(&self) {
         if self.0.load(Ordering::Relaxed) {
             resume_unwind(Box::new(Stopped));
         }
     }
 
-    /// The same for a search that is watched.
+    /// Like [`check`](Self::check), as the watcher of a search.
     pub fn watch(&self) -> ControlFlow<()> {
         self.check();
         ControlFlow::Continue(())
     }
 }
 
-/// Runs something long while other Python threads go on, and stops it when a signal says so. It must
-/// look at its [`Stop`] now and then.
+/// Runs long work without the interpreter's lock, and stops it on a signal. The work must check its
+/// [`Stop`] regularly.
 pub fn interruptible<T: Send>(py: Python<'_>, work: impl FnOnce(&Stop) -> T + Send) -> PyResult<T> {
     py.detach(|| {
         let stop = Stop(AtomicBool::new(false));
@@ -93,7 +92,7 @@ pub fn interruptible<T: Send>(py: Python<'_>, work: impl FnOnce(&Stop) -> T + Se
                 match receiver.recv_timeout(LISTEN) {
                     Ok(outcome) => return outcome,
                     Err(RecvTimeoutError::Disconnected) => {
-                        unreachable!("whoever works says how it ended")
+                        unreachable!("the worker always sends its result")
                     }
                     Err(RecvTimeoutError::Timeout) => {
                         if let Err(signal) = Python::attach(|py| py.check_signals()) {

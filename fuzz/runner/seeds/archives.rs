@@ -56,7 +56,7 @@ pub fn warc() -> Vec<Vec<u8>> {
             b"<p>\xcf\xf0\xe8\xe2\xe5\xf2</p>",
         ),
         [info, b"not a record\r\n\r\n".to_vec(), text].concat(),
-        // Each record by itself, as archives are stored.
+        // Each record is compressed separately, as in real archives.
         all.iter().flat_map(|record| gzip(record)).collect(),
     ]
 }
@@ -96,7 +96,7 @@ pub fn compressed() -> Vec<Vec<u8>> {
         gzip(bytes),
         [gzip(bytes), gzip(b"a second member")].concat(),
         zstd.clone(),
-        // A frame to be skipped, and two with content.
+        // A skippable frame, and two with content.
         [b"\x50\x2a\x4d\x18\x04\0\0\0abcd", zstd.as_slice(), &zstd].concat(),
         bzip2.repeat(2),
         xz,

@@ -57,7 +57,7 @@ pub fn png() -> Vec<Vec<u8>> {
     ]
 }
 
-/// What is changed in it is changed in the pixels and their filters.
+/// Uncompressed, so that mutations change the pixels and their filters.
 fn uncompressed_png() -> Vec<u8> {
     let (mut bytes, image) = (Vec::new(), rgb(16, 16));
     PngEncoder::new_with_quality(&mut bytes, CompressionType::Uncompressed, FilterType::Paeth)
@@ -71,7 +71,7 @@ fn chunk(kind: &[u8; 4], content: &[u8]) -> Vec<u8> {
     [&(content.len() as u32).to_be_bytes()[..], &body, &crc(&body).to_be_bytes()].concat()
 }
 
-/// A zlib stream that stores its bytes as they are.
+/// A zlib stream of stored blocks.
 fn stored(bytes: &[u8]) -> Vec<u8> {
     let length = bytes.len() as u16;
     let (mut low, mut high) = (1_u32, 0_u32);
@@ -83,7 +83,7 @@ fn stored(bytes: &[u8]) -> Vec<u8> {
     [b"\x78\x01\x01", &length.to_le_bytes()[..], &(!length).to_le_bytes(), bytes, &sum].concat()
 }
 
-/// Width, height, bits, colour type, interlacing; then what is between the header and the end.
+/// `header`: width, height, bits, colour type, interlacing; `chunks`: those between header and end.
 fn png_of(header: (u32, u32, u8, u8, u8), chunks: &[Vec<u8>]) -> Vec<u8> {
     let (width, height, bits, kind, interlaced) = header;
     let rest = [bits, kind, 0, 0, interlaced];
@@ -92,14 +92,14 @@ fn png_of(header: (u32, u32, u8, u8, u8), chunks: &[Vec<u8>]) -> Vec<u8> {
     [b"\x89PNG\r\n\x1a\n", &start[..], &chunks.concat(), &end].concat()
 }
 
-/// Four colours, one of them transparent, two bits each.
+/// A palette of four colours, one of them transparent, with two bits per pixel.
 fn indexed_png() -> Vec<u8> {
     let rows: Vec<u8> = (0..12_u8).flat_map(|y| [y % 3, 0x1b, 0xe4 ^ y, 0x55]).collect();
     let palette = chunk(b"PLTE", &noise(12, 1));
     png_of((12, 12, 2, 3, 0), &[palette, chunk(b"tRNS", &[255, 0]), chunk(b"IDAT", &stored(&rows))])
 }
 
-/// The seven passes of Adam7 over 8 x 8 gray pixels, in a file with gamma and a text.
+/// The seven Adam7 passes of 8 x 8 gray pixels, with gamma and text chunks.
 fn interlaced_png() -> Vec<u8> {
     let passes = [(1, 1), (1, 1), (2, 1), (2, 2), (4, 2), (4, 4), (8, 4)];
     let rows = passes.iter().flat_map(|&(width, height)| {
@@ -111,7 +111,7 @@ fn interlaced_png() -> Vec<u8> {
     png_of((8, 8, 8, 0, 1), &[gamma, text, chunk(b"IDAT", &stored(&rows))])
 }
 
-/// Two frames, of which the first is the image that stands for the file.
+/// Two frames; the first is the default image.
 fn animated_png() -> Vec<u8> {
     let rows: Vec<u8> = (0..8_u8).flat_map(|y| [vec![0], noise(8, y.into())].concat()).collect();
     let control = |number: u32| {
@@ -143,10 +143,10 @@ pub fn gif() -> Vec<Vec<u8>> {
     vec![encoded(rgba(24, 20, 0), ImageFormat::Gif), frames(3), plain_gif()]
 }
 
-/// The oldest form: no extensions, a global palette, interlaced, three codes.
+/// GIF87a: no extensions, a global palette, interlaced, three codes.
 fn plain_gif() -> Vec<u8> {
     let screen = [b"GIF87a".as_slice(), &[8, 0, 8, 0, 0x80, 0, 0], &noise(6, 3)].concat();
-    // Clear, then one pixel at a time; clear again before codes grow.
+    // A clear code, then one code per pixel; another clear code before codes grow.
     let codes = noise(64, 4).into_iter().flat_map(|pixel| [4, pixel & 1]);
     let (mut bits, mut count, mut data) = (0_u32, 0, Vec::new());
     for code in codes.chain([5]) {
@@ -164,7 +164,7 @@ fn plain_gif() -> Vec<u8> {
 
 pub fn webp() -> Vec<Vec<u8>> {
     let lossless = encoded(rgba(24, 20, 0), ImageFormat::WebP);
-    // Behind the heads of file and chunk.
+    // After the headers of file and chunk.
     let stream = lossless[20..].to_vec();
     let exif = riff(b"EXIF", &super::tiff::orientation(3));
     let extended = |flags: u8| riff(b"VP8X", &[&[flags, 0, 0, 0][..], &sides(24, 20)].concat());
@@ -195,19 +195,19 @@ fn riff(kind: &[u8; 4], content: &[u8]) -> Vec<u8> {
     [&kind[..], &length, content, padding].concat()
 }
 
-/// Sides as an extended file has them: one less, in 24 bits.
+/// A side length as stored in the extended format: minus one, in 24 bits.
 fn sides(width: u32, height: u32) -> Vec<u8> {
     [width - 1, height - 1].iter().flat_map(|side| side.to_le_bytes()[..3].to_vec()).collect()
 }
 
-/// A key frame of VP8. Its arithmetic code has a meaning for any bytes, so these have none.
+/// A key frame of VP8. Any bytes are valid arithmetic code, so these are arbitrary.
 fn vp8(width: u16, height: u16, seed: u32) -> Vec<u8> {
     let pixels = usize::from(width) * usize::from(height);
     let (head, rest) = (noise(400, seed), noise(400 + 3 * pixels, seed + 10));
-    // Key frame, shown; then how long the first partition is.
+    // A visible key frame, and the length of the first partition.
     let tag = 0x10 | (head.len() as u32) << 5;
     let sides = [width, height].map(u16::to_le_bytes).concat();
-    // Colours and clamping as usual, neither segments nor a filter of its own.
+    // Default colour space and clamping, no segments, no loop filter.
     let head = [&[0][..], &head[1..]].concat();
     [&tag.to_le_bytes()[..3], b"\x9d\x01\x2a", &sides, &head, &rest].concat()
 }
@@ -230,7 +230,7 @@ pub fn bmp() -> Vec<Vec<u8>> {
     ]
 }
 
-/// Sixteen by eight pixels of so many bits, compressed in this way; 3 means masks for each colour.
+/// 16 x 8 pixels with this bit depth and compression method; method 3 has a bit mask per colour.
 fn run_length_bmp(bits: u16, compression: u32, data: &[u8]) -> Vec<u8> {
     let table = match compression {
         3 => [0xf800_u32, 0x07e0, 0x001f].map(u32::to_le_bytes).concat(),

@@ -1,7 +1,7 @@
-//! JPEG in the forms that files take: sequential and progressive, interleaved or not.
+//! JPEG seeds: sequential and progressive, interleaved or not.
 //!
-//! Blocks hold a constant and a few frequencies of no meaning. Codes are of one length each, so that
-//! a change of one bit is mostly another value and not the end of the scan.
+//! Blocks hold a constant and a few arbitrary frequencies. All codes of a table have one length, so
+//! that flipping a bit usually changes a value and does not end the scan.
 
 use image::ImageFormat;
 
@@ -24,7 +24,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
     ]
 }
 
-/// Images so large that without colours they are decoded at half their size, a quarter, and an eighth.
+/// Images so large that, without colours, they are decoded at 1/2, 1/4 and 1/8 of their size.
 pub fn large() -> Vec<Vec<u8>> {
     let of_side = |side| Jpeg { width: side, height: side, flat: true, ..Jpeg::default() };
     let plain =
@@ -33,7 +33,7 @@ pub fn large() -> Vec<Vec<u8>> {
     [plain, vec![colour.sequential()]].concat()
 }
 
-/// As small as a preview can be.
+/// A small preview.
 pub fn preview() -> Vec<u8> {
     Jpeg { width: 176, height: 168, flat: true, ..Jpeg::default() }.sequential()
 }
@@ -42,13 +42,13 @@ pub fn preview() -> Vec<u8> {
 struct Jpeg<'a> {
     width: u16,
     height: u16,
-    /// For each component, how many blocks of it a unit has across and down.
+    /// For each component, the number of blocks per unit, horizontally and vertically.
     factors: &'a [u8],
     restart: u16,
     interleaved: bool,
-    /// Blocks differ in nothing.
+    /// All blocks are equal.
     flat: bool,
-    /// A segment in front of all others.
+    /// A segment before all others.
     marker: Option<(u8, &'a [u8])>,
 }
 
@@ -70,7 +70,7 @@ impl Jpeg<'_> {
 
     fn progressive(&self) -> Vec<u8> {
         let all: Vec<_> = (0..self.factors.len()).collect();
-        // The constants but for their last bits, which a scan of their own has.
+        // The constants without their last bits, which have a separate scan.
         let mut scans = vec![self.scan(&all, (0, 0, 0x01), Self::constant)];
         scans.push(self.scan(&all, (0, 0, 0x10), |_, bits, at| bits.push(at as u32 & 1, 1)));
         if !self.flat {
@@ -95,7 +95,7 @@ impl Jpeg<'_> {
             segment(0xdb, &quantisers),
             segment(0xdd, &self.restart.to_be_bytes()),
             segment(frame, &[&[8], sides.as_slice(), &count, &parts].concat()),
-            // Twelve sizes of constants, of four bits each; all runs and sizes, of eight.
+            // Twelve sizes of constants with 4-bit codes; all runs and sizes with 8-bit codes.
             segment(0xc4, &codes(0x00, 4, (0..12).collect())),
             segment(0xc4, &codes(0x10, 8, (0..0xfb).collect())),
             scans.concat(),
@@ -104,7 +104,7 @@ impl Jpeg<'_> {
         .concat()
     }
 
-    /// A scan of these components: from which frequency to which, and which bits of them.
+    /// A scan of these components, with a range of frequencies and a range of bits.
     fn scan(
         &self,
         parts: &[usize],
@@ -128,8 +128,8 @@ impl Jpeg<'_> {
         [segment(0xda, &header), scan].concat()
     }
 
-    /// How many units a scan has, and how many blocks each of them. A component by itself has a block
-    /// a unit, for what there is of it.
+    /// The number of units of a scan, and of blocks per unit. A single component has one block per
+    /// unit, over its own size.
     fn units(&self, parts: &[usize]) -> (usize, usize) {
         let factors = |part: usize| {
             (usize::from(self.factors[part] >> 4), usize::from(self.factors[part] & 15))
@@ -150,14 +150,14 @@ impl Jpeg<'_> {
         self.frequencies(bits, at);
     }
 
-    /// The size of the difference to the block before, and its bits.
+    /// The size and the bits of the difference to the previous block.
     fn constant(&self, bits: &mut Bits, at: usize) {
         let size = if self.flat { 0 } else { (at % 5) as u32 };
         bits.push(size, 4);
         bits.push(at as u32 & ((1 << size) - 1), size);
     }
 
-    /// One frequency, another one behind three zeros, and the end of the block.
+    /// One frequency, another one after three zeros, and the end of the block.
     fn frequencies(&self, bits: &mut Bits, at: usize) {
         if !self.flat {
             bits.push(0x02, 8);
@@ -173,14 +173,14 @@ fn segment(kind: u8, content: &[u8]) -> Vec<u8> {
     [&[0xff, kind], &(content.len() as u16 + 2).to_be_bytes()[..], content].concat()
 }
 
-/// A table of codes that all have one length: the code of a symbol is its place.
+/// A table of codes of equal length: the code of a symbol is its index.
 fn codes(kind: u8, length: usize, symbols: Vec<u8>) -> Vec<u8> {
     let mut counts = [0; 16];
     counts[length - 1] = symbols.len() as u8;
     [&[kind], counts.as_slice(), &symbols].concat()
 }
 
-/// Bits from the most significant one on, with a zero behind each byte of all ones.
+/// A writer of bits, most significant first, with a zero byte after each 0xff.
 #[derive(Default)]
 struct Bits {
     bytes: Vec<u8>,

@@ -1,4 +1,4 @@
-//! What do intact files look like? Small ones of every format and variant, made here.
+//! Seeds: small intact files of every format and variant.
 
 pub mod archives;
 pub mod images;
@@ -7,7 +7,7 @@ pub mod raw;
 pub mod tables;
 pub mod tiff;
 
-/// Texts with what formats must escape.
+/// Texts with characters that formats must escape.
 const TEXTS: [&str; 6] = [
     "The quick brown fox jumps over the lazy dog",
     "with \"quotes\", commas, and a\ttab",
@@ -17,7 +17,7 @@ const TEXTS: [&str; 6] = [
     "12345",
 ];
 
-/// Bytes without any order, the same ones each time.
+/// Pseudo-random bytes, the same each time.
 fn noise(length: usize, seed: u32) -> Vec<u8> {
     let step = |state: &mut u32| {
         *state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

@@ -1,4 +1,4 @@
-//! RAW files: a preview, and where it is written that it is there.
+//! RAW files: a preview, and the metadata that points to it.
 
 use super::{
     jpeg::preview,
@@ -32,7 +32,7 @@ fn iso_box(kind: &[u8; 4], content: &[u8]) -> Vec<u8> {
     [&(content.len() as u32 + 8).to_be_bytes()[..], kind, content].concat()
 }
 
-/// With a preview in a box of its own, and another one as the first sample of a track.
+/// A file with one preview in a separate box, and another as the first sample of a track.
 fn cr3() -> Vec<u8> {
     const CANON: &[u8] = b"\x85\xc0\xb6\x87\x82\x0f\x11\xe0\x81\x11\xf4\xce\x46\x2b\x6a\x48";
     const PREVIEW: &[u8] = b"\xea\xf4\x2b\x5e\x1c\x98\x4b\x88\xb9\xfb\xb7\xdc\x40\x6e\x4d\x16";

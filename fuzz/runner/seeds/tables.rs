@@ -63,7 +63,7 @@ fn separated(separator: char, end: &str) -> String {
     format!("id{separator}text{separator}date{end}{rows}")
 }
 
-/// As Windows programs save it.
+/// As saved by Windows programs.
 fn utf16(text: &str) -> Vec<u8> {
     let units = [0xfeff].into_iter().chain(text.encode_utf16());
     units.flat_map(u16::to_le_bytes).collect()

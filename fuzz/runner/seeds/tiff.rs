@@ -1,4 +1,4 @@
-//! TIFF, and the EXIF blocks of other formats, which are written the same way.
+//! TIFF, and the EXIF blocks of other formats, which have the same structure.
 
 use std::io::Write;
 
@@ -13,7 +13,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
     let mut zlib = ZlibEncoder::new(Vec::new(), Compression::default());
     zlib.write_all(&pixels).expect("memory can be written to");
     let zlib = zlib.finish().expect("memory can be written to");
-    // Runs of equal bytes, and some as they are.
+    // Runs of equal bytes, and some literal bytes.
     let runs: Vec<u8> = (0..12_u8).flat_map(|y| [0xf5, y, 3, y, 1, 2, 3]).collect();
     vec![
         encoded_by_the_crate(),
@@ -34,12 +34,12 @@ fn encoded_by_the_crate() -> Vec<u8> {
     images::encoded(images::rgb(16, 16), ImageFormat::Tiff)
 }
 
-/// An EXIF block that says how an image is turned, and no more.
+/// An EXIF block that holds only the orientation.
 pub fn orientation(value: u16) -> Vec<u8> {
     tiff(&[Page { tags: vec![(274, value.into())], data: Vec::new() }])
 }
 
-/// A directory of numbers, and the pixels in one strip or tile, or a JPEG.
+/// A directory of numbers, and the pixels as one strip, one tile, or a JPEG.
 #[derive(Clone)]
 pub struct Page {
     pub tags: Vec<(u16, u32)>,
@@ -74,10 +74,10 @@ impl Page {
     }
 }
 
-/// Pages one after the other, each with its data in front of its directory.
+/// Several pages, each with its data before its directory.
 pub fn tiff(pages: &[Page]) -> Vec<u8> {
     let mut bytes = b"II*\0\0\0\0\0".to_vec();
-    // Where the place of the next directory is to be written.
+    // The position of the pointer to the next directory.
     let mut link = 4;
     for page in pages {
         let data = bytes.len() as u32;
@@ -98,7 +98,7 @@ pub fn tiff(pages: &[Page]) -> Vec<u8> {
         bytes.extend((tags.len() as u16).to_le_bytes());
         for (tag, value) in tags {
             let [low, high] = tag.to_le_bytes();
-            // One number of 32 bits.
+            // One 32-bit number.
             bytes.extend([low, high, 4, 0, 1, 0, 0, 0]);
             bytes.extend(value.to_le_bytes());
         }
@@ -108,27 +108,27 @@ pub fn tiff(pages: &[Page]) -> Vec<u8> {
     bytes
 }
 
-/// One tile that is larger than the image.
+/// One tile larger than the image.
 fn tiled() -> Vec<u8> {
     let tags = [(256, 10), (257, 10), (258, 8), (259, 1), (262, 1), (277, 1), (322, 16), (323, 16)];
     tiff(&[Page { tags: tags.into(), data: noise(256, 9) }])
 }
 
-/// Bytes as codes of nine bits, cleared before codes would grow.
+/// Bytes as 9-bit codes, cleared before the codes grow.
 fn lzw(bytes: &[u8]) -> Vec<u8> {
     let chunks = bytes
         .chunks(200)
         .flat_map(|chunk| [256].into_iter().chain(chunk.iter().map(|&byte| u32::from(byte))));
-    let (mut bits, mut count, mut packed) = (0_u32, 0, Vec::new());
+    let (mut bits, mut count, mut codes) = (0_u32, 0, Vec::new());
     for code in chunks.chain([257]) {
         bits = bits << 9 | code;
         count += 9;
         while count >= 8 {
-            packed.push((bits >> (count - 8)) as u8);
+            codes.push((bits >> (count - 8)) as u8);
             count -= 8;
         }
         bits &= (1 << count) - 1;
     }
-    packed.push((bits << (8 - count)) as u8);
-    packed
+    codes.push((bits << (8 - count)) as u8);
+    codes
 }

@@ -7,8 +7,8 @@
 >>> index.get_near_dups(Simhash("hello, world!"))
 ['a']
 
-It needs no NumPy, takes weights above 255, and computes the usual case in native code. Subclasses
-that override ``_tokenize`` or ``_slide`` work as ever.
+It does not need NumPy, accepts weights above 255, and computes the default case in native code.
+Subclasses that override ``_tokenize`` or ``_slide`` work as before.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from .. import _native
 
 __all__ = ["Simhash", "SimhashIndex"]
 
-#: What is taken for a letter, if nothing is said.
+#: The default pattern for letters.
 _LETTERS = r"[\w\u4e00-\u9fcc]+"
 
 
 def int_to_bytes(n: int, length: int) -> bytes:
-    """A number as so many bytes, the most significant first."""
+    """A number as big-endian bytes."""
     return n.to_bytes(length, "big")
 
 
 def bytes_to_int(b: bytes) -> int:
-    """The number of bytes, the most significant first."""
+    """The number of big-endian bytes."""
     return int.from_bytes(b, "big")
 
 
@@ -44,7 +44,7 @@ def _hashfunc(x: bytes) -> bytes:
 
 
 class Simhash:
-    """The SimHash of a text, of features, or of a number that is one already.
+    """The SimHash of a text or of features, or a given SimHash.
 
     >>> Simhash(["aaa", "bbb"]).value
     57087923692560392
@@ -52,7 +52,7 @@ class Simhash:
     0
     """
 
-    #: Kept for those who read or set them; they decide nothing.
+    #: Kept for compatibility; they have no effect.
     large_weight_cutoff = 50
     batch_size = 200
 
@@ -91,7 +91,7 @@ class Simhash:
     def __eq__(self, other: Any) -> bool:
         return bool(self.value == other.value)
 
-    # Equal ones may change their value: not to be used as keys.
+    # Values may change, so objects are not hashable.
     __hash__ = None  # type: ignore[assignment]
 
     def _slide(self, content: str, width: int = 4) -> list[str]:
@@ -104,7 +104,7 @@ class Simhash:
         return self._slide(self._letters(content))
 
     def build_by_text(self, content: str) -> None:
-        """Take the value of a text."""
+        """Set the value from a text."""
         kind = type(self)
         usual = (
             kind._tokenize is Simhash._tokenize
@@ -123,24 +123,24 @@ class Simhash:
             self.build_by_features({token: counts[token] for token in sorted(counts)})
 
     def build_by_features(self, features: Any) -> None:
-        """Take the value of features: a list of tokens, of (token, weight), or a dict of weights."""
+        """Set the value from features: a list of tokens or (token, weight), or a dict of weights."""
         if isinstance(features, dict):
             features = features.items()
-        # A bare token weighs as much as the one before it.
+        # A token without a weight has the weight of the previous one, as in the original.
         weight: Any = 1
         votes = []
         for feature in features:
             is_bare = isinstance(feature, str)
             if not is_bare:
                 feature, weight = feature
-            # A negative weight of a bare token, or a whole one, speaks against all bits, and for none.
+            # As in the original, a negative integer weight counts against all bits and for none.
             is_silent = weight < 0 and (is_bare or isinstance(weight, int))
             ones = 0 if is_silent else weight
             votes.append((self._digest(feature), float(ones), float(weight)))
         self.value = bytes_to_int(_native.simhash_weighted(votes, self.f))
 
     def _digest(self, feature: str) -> bytes:
-        """The bytes of a feature's hash; the last ones count."""
+        """The bytes of a feature's hash, of which the last are used."""
         hashed = self.hashfunc(feature.encode("utf-8"))
         if isinstance(hashed, numbers.Integral):
             return int_to_bytes(int(hashed) & ((1 << self.f) - 1), self.f_bytes)
@@ -154,9 +154,9 @@ class Simhash:
 
 
 class SimhashIndex:
-    """Which of these are within ``k`` bits? All that are, by ``k + 1`` blocks.
+    """Finds all items within ``k`` bits, with ``k + 1`` blocks.
 
-    ``objs`` is a list of ``(obj_id, Simhash)``. Answers are ids as ``str``, in no order.
+    ``objs`` is a list of ``(obj_id, Simhash)``. Results are ids as ``str``, in no particular order.
     """
 
     def __init__(
@@ -178,7 +178,7 @@ class SimhashIndex:
             self.add(*entry)
 
     def get_near_dups(self, simhash: Simhash) -> list[str]:
-        """The ids of all within ``k`` bits."""
+        """The ids of all items within ``k`` bits."""
         assert simhash.f == self.f
         near: set[str] = set()
         for key in self.get_keys(simhash):
@@ -193,13 +193,13 @@ class SimhashIndex:
         return list(near)
 
     def add(self, obj_id: Any, simhash: Simhash) -> None:
-        """Add one; again, if you like."""
+        """Add an item; adding it again has no effect."""
         assert simhash.f == self.f
         for key in self.get_keys(simhash):
             self.bucket[key].add(self._entry(obj_id, simhash))
 
     def delete(self, obj_id: Any, simhash: Simhash) -> None:
-        """Remove one, if it is there."""
+        """Remove an item, if it exists."""
         assert simhash.f == self.f
         for key in self.get_keys(simhash):
             self.bucket[key].discard(self._entry(obj_id, simhash))
@@ -210,7 +210,7 @@ class SimhashIndex:
 
     @property
     def offsets(self) -> list[int]:
-        """Where the blocks start, from the lowest bit on. The last one has what is left."""
+        """The first bit of each block. The last block has all remaining bits."""
         return [self.f // (self.k + 1) * block for block in range(self.k + 1)]
 
     def get_keys(self, simhash: Simhash) -> Iterator[str]:
@@ -221,5 +221,5 @@ class SimhashIndex:
             yield f"{chunk:x}:{block:x}"
 
     def bucket_size(self) -> int:
-        """How many buckets there are; those that were asked for, too."""
+        """The number of buckets, including those created by queries."""
         return len(self.bucket)

@@ -6,7 +6,7 @@
 >>> simhash.compute([simhash.unsigned_hash(phrase.encode()) for phrase in phrases])
 2911866054484538127
 
-Arguments that ended the process there raise here.
+Arguments that crash the original raise an exception here.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def unsigned_hash(obj: bytes) -> int:
 
 
 def compute(hashes: Iterable[int]) -> int:
-    """The SimHash of 64-bit hashes: a bit is set if most of them have it.
+    """The SimHash of 64-bit hashes: a bit is set if most hashes have it.
 
     >>> hex(compute([0xABCD, 0xBCDE, 0xCDEF]))
     '0xadcf'
@@ -55,7 +55,7 @@ def num_differing_bits(a: int, b: int) -> int:
     """
     for hash in (a, b):
         if not 0 <= hash < 1 << 64:
-            raise OverflowError(f"{hash} is no 64-bit hash")
+            raise OverflowError(f"{hash} is not a 64-bit hash")
     return (a ^ b).bit_count()
 
 
@@ -66,7 +66,7 @@ def shingle(tokens: Iterable[_Token], window: int = 4) -> Iterator[list[_Token]]
     [['a', 'b', 'c', 'd'], ['b', 'c', 'd', 'e']]
     """
     if window <= 0:
-        raise ValueError(f"a window of {window}; use 1 or more")
+        raise ValueError(f"window must be at least 1, not {window}")
     run: deque[_Token] = deque(maxlen=window)
     for token in tokens:
         run.append(token)
@@ -75,10 +75,10 @@ def shingle(tokens: Iterable[_Token], window: int = 4) -> Iterator[list[_Token]]
 
 
 def find_all(hashes: Any, number_of_blocks: int, different_bits: int) -> list[tuple[int, int]]:
-    """All pairs of different hashes that differ in at most so many bits, the smaller first.
+    """All pairs of different hashes within ``different_bits``, the smaller hash first.
 
-    Equal hashes are one. The number of blocks is checked, but the fastest plan is used; the answer
-    is the same.
+    Equal hashes count once. The number of blocks is checked, but the fastest plan is used; the
+    result is the same.
 
     >>> find_all([0xFF, 0xEF, 0xEE, 0x33, 0xFF], 4, 1)
     [(239, 255), (238, 239)]

@@ -12,7 +12,7 @@ use std::{
     time::{Duration, UNIX_EPOCH},
 };
 
-use crate::run::{Folder, Ran};
+use crate::run::{Folder, Ran, snapshot};
 
 const FERRY: &str = "The ferry to the island leaves at nine in the morning and again at four in the \
                      afternoon, from the north end of the harbour. Tickets are sold on board.";
@@ -37,24 +37,24 @@ fn corpus() -> Folder {
     folder
 }
 
-fn act(folder: &Folder, arguments: &str) -> Ran {
-    folder.run(arguments)
-}
-
 /// Acts, and tells where the journal is.
 #[track_caller]
 fn acts(folder: &Folder, arguments: &str) -> PathBuf {
-    let ran = act(folder, arguments);
-    assert_eq!(ran.exit, 0, "{}", ran.stderr);
+    let ran = folder.run(arguments);
+    assert_eq!(ran.exit, 0, "{ran}");
     let line = ran.stderr.lines().find(|line| line.starts_with("journal")).expect(&ran.stderr);
     let path = line.split_whitespace().find(|word| word.ends_with(".jsonl")).unwrap();
     path.into()
 }
 
+fn undo(folder: &Folder, journal: &Path) -> Ran {
+    folder.run(&format!("undo {}", journal.display()))
+}
+
 #[track_caller]
-fn undo(folder: &Folder, journal: &Path, said: &str) {
-    let ran = act(folder, &format!("undo {}", journal.display()));
-    assert_eq!((ran.exit, ran.stderr.trim()), (0, said));
+fn undoes(folder: &Folder, journal: &Path) {
+    let ran = undo(folder, journal);
+    assert_eq!(ran.exit, 0, "{ran}");
 }
 
 /// Every file below a folder: its content, time and permissions.
@@ -86,26 +86,86 @@ fn names(folder: &Path) -> String {
 fn nothing_is_touched_unless_asked() {
     let folder = corpus();
     let before = files(&folder.path("in"));
-    let ran = act(&folder, "dedup in");
-    assert_eq!(ran.exit, 0, "{}", ran.stderr);
-    let ran = act(&folder, "dedup in --move gone --dry-run");
-    assert_eq!(ran.exit, 0, "{}", ran.stderr);
-    let lines: Vec<_> = ran.stdout.lines().collect();
-    assert_eq!(lines.len(), 3);
-    let first: serde_json::Value = serde_json::from_str(lines[0]).unwrap();
-    let text = |name: &str| first[name].as_str().unwrap().rsplit_once("/in/").unwrap().1.to_owned();
-    assert_eq!(
-        (first["act"].as_str(), text("from"), text("keep")),
-        (Some("move"), "b.txt".into(), "a.txt".into())
-    );
-    assert!(
-        ran.stderr.contains("acted    3 files, 431 B, would be moved to gone"),
-        "{}",
-        ran.stderr
-    );
-    for act_of in ["--trash", "--link", "--delete"] {
-        act(&folder, &format!("dedup in {act_of} --dry-run"));
-    }
+    snapshot!(folder.session([
+        "dedup in",
+        "dedup in --move gone --dry-run",
+        "dedup in --trash --dry-run",
+        "dedup in --link --dry-run",
+        "dedup in --delete --dry-run",
+    ]), @r#"
+    $ lookalike dedup in
+    exit 0
+    --- stderr
+    reading texts, one a file of 6 files
+    items    6
+    groups   2, the largest of 3 items
+    removed  would remove 3 (50.0 %): 3 copy
+    kept     3
+    found    exact
+    time     [TIME]
+    nothing was written: -o KEPT writes what is kept, --report FILE.html shows the groups
+
+    $ lookalike dedup in --move gone --dry-run
+    exit 0
+    {"number":1,"act":"move","from":"[FOLDER]/in/b.txt","to":"[FOLDER]/gone/b.txt","keep":"[FOLDER]/in/a.txt","inode":"[inode]","keep_inode":"[keep_inode]","bytes":151,"modified":"[modified]","sha256":"35b2577c522eccc8ee4c2ed4454311a7b2b200e4c37c02b1c686bb6eb88d7035"}
+    {"number":2,"act":"move","from":"[FOLDER]/in/sub/c.txt","to":"[FOLDER]/gone/sub/c.txt","keep":"[FOLDER]/in/a.txt","inode":"[inode]","keep_inode":"[keep_inode]","bytes":151,"modified":"[modified]","sha256":"57343b38ad78eb8b1faa3a5a1e868a853327e896771eb17a23151bb851598680"}
+    {"number":3,"act":"move","from":"[FOLDER]/in/sub/e.txt","to":"[FOLDER]/gone/sub/e.txt","keep":"[FOLDER]/in/sub/d.txt","inode":"[inode]","keep_inode":"[keep_inode]","bytes":129,"modified":"[modified]","sha256":"29a29cc36ecfbb1d662e00277601607268ae87a514fc444fc3a480e1c299a8bf"}
+    --- stderr
+    reading texts, one a file of 6 files
+    items    6
+    groups   2, the largest of 3 items
+    removed  3 (50.0 %): 3 copy
+    kept     3
+    found    exact
+    acted    3 files, 431 B, would be moved to gone
+    time     [TIME]
+
+    $ lookalike dedup in --trash --dry-run
+    exit 0
+    {"number":1,"act":"trash","from":"[FOLDER]/in/b.txt","to":"[HOME]/.local/share/Trash/files/b.txt","keep":"[FOLDER]/in/a.txt","inode":"[inode]","keep_inode":"[keep_inode]","bytes":151,"modified":"[modified]","sha256":"35b2577c522eccc8ee4c2ed4454311a7b2b200e4c37c02b1c686bb6eb88d7035"}
+    {"number":2,"act":"trash","from":"[FOLDER]/in/sub/c.txt","to":"[HOME]/.local/share/Trash/files/c.txt","keep":"[FOLDER]/in/a.txt","inode":"[inode]","keep_inode":"[keep_inode]","bytes":151,"modified":"[modified]","sha256":"57343b38ad78eb8b1faa3a5a1e868a853327e896771eb17a23151bb851598680"}
+    {"number":3,"act":"trash","from":"[FOLDER]/in/sub/e.txt","to":"[HOME]/.local/share/Trash/files/e.txt","keep":"[FOLDER]/in/sub/d.txt","inode":"[inode]","keep_inode":"[keep_inode]","bytes":129,"modified":"[modified]","sha256":"29a29cc36ecfbb1d662e00277601607268ae87a514fc444fc3a480e1c299a8bf"}
+    --- stderr
+    reading texts, one a file of 6 files
+    items    6
+    groups   2, the largest of 3 items
+    removed  3 (50.0 %): 3 copy
+    kept     3
+    found    exact
+    acted    3 files, 431 B, would be put in the trash
+    time     [TIME]
+
+    $ lookalike dedup in --link --dry-run
+    exit 0
+    {"number":1,"act":"link","from":"[FOLDER]/in/sub/c.txt","keep":"[FOLDER]/in/a.txt","inode":"[inode]","keep_inode":"[keep_inode]","bytes":151,"modified":"[modified]","sha256":"57343b38ad78eb8b1faa3a5a1e868a853327e896771eb17a23151bb851598680","mode":"[mode]","owner":"[owner]"}
+    {"number":2,"act":"link","from":"[FOLDER]/in/sub/e.txt","keep":"[FOLDER]/in/sub/d.txt","inode":"[inode]","keep_inode":"[keep_inode]","bytes":129,"modified":"[modified]","sha256":"29a29cc36ecfbb1d662e00277601607268ae87a514fc444fc3a480e1c299a8bf","mode":"[mode]","owner":"[owner]"}
+    --- stderr
+    reading texts, one a file of 6 files
+    left in/b.txt: is alike in/a.txt, but not equal
+    items    6
+    groups   2, the largest of 3 items
+    removed  3 (50.0 %): 3 copy
+    kept     3
+    found    exact
+    acted    2 files, 280 B, would be linked
+    left     1 file as it is
+    time     [TIME]
+
+    $ lookalike dedup in --delete --dry-run
+    exit 0
+    {"number":1,"act":"delete","from":"[FOLDER]/in/b.txt","keep":"[FOLDER]/in/a.txt","inode":"[inode]","keep_inode":"[keep_inode]","bytes":151,"modified":"[modified]","sha256":"35b2577c522eccc8ee4c2ed4454311a7b2b200e4c37c02b1c686bb6eb88d7035"}
+    {"number":2,"act":"delete","from":"[FOLDER]/in/sub/c.txt","keep":"[FOLDER]/in/a.txt","inode":"[inode]","keep_inode":"[keep_inode]","bytes":151,"modified":"[modified]","sha256":"57343b38ad78eb8b1faa3a5a1e868a853327e896771eb17a23151bb851598680"}
+    {"number":3,"act":"delete","from":"[FOLDER]/in/sub/e.txt","keep":"[FOLDER]/in/sub/d.txt","inode":"[inode]","keep_inode":"[keep_inode]","bytes":129,"modified":"[modified]","sha256":"29a29cc36ecfbb1d662e00277601607268ae87a514fc444fc3a480e1c299a8bf"}
+    --- stderr
+    reading texts, one a file of 6 files
+    items    6
+    groups   2, the largest of 3 items
+    removed  3 (50.0 %): 3 copy
+    kept     3
+    found    exact
+    acted    3 files, 431 B, would be deleted
+    time     [TIME]
+    "#);
     assert_eq!(files(&folder.path("in")), before);
     assert!(!folder.path("gone").exists());
     assert_eq!(names(&folder.home("")), "");
@@ -115,15 +175,34 @@ fn nothing_is_touched_unless_asked() {
 fn what_is_moved_comes_back_as_it_was() {
     let folder = corpus();
     let before = files(&folder.path("in"));
-    let journal = acts(&folder, "dedup in --move gone/deep");
+    snapshot!(folder.run("dedup in --move gone/deep --journal j.jsonl"), @"
+    exit 0
+    --- stderr
+    reading texts, one a file of 6 files
+    items    6
+    groups   2, the largest of 3 items
+    removed  3 (50.0 %): 3 copy
+    kept     3
+    found    exact
+    acted    3 files, 431 B, moved to gone/deep
+    journal  lookalike undo [FOLDER]/j.jsonl takes this back
+    time     [TIME]
+    ");
     assert_eq!(names(&folder.path("in")), "a.txt f.txt sub/d.txt");
     assert_eq!(names(&folder.path("gone/deep")), "b.txt sub/c.txt sub/e.txt");
-    assert!(journal.starts_with(folder.home(".local/state/lookalike/journals")));
-    undo(&folder, &journal, "3 files brought back");
+    snapshot!(folder.session(["undo j.jsonl", "undo j.jsonl"]), @"
+    $ lookalike undo j.jsonl
+    exit 0
+    --- stderr
+    3 files brought back
+
+    $ lookalike undo j.jsonl
+    exit 0
+    --- stderr
+    0 files brought back; 3 as before
+    ");
     assert_eq!(files(&folder.path("in")), before);
     assert!(!folder.path("gone").exists());
-    undo(&folder, &journal, "0 files brought back; 3 as before");
-    assert_eq!(files(&folder.path("in")), before);
 }
 
 #[test]
@@ -135,24 +214,54 @@ fn equal_files_become_links_and_files_of_their_own_again() {
     file.set_permissions(fs::Permissions::from_mode(0o640)).unwrap();
     let before = files(&folder.path("in"));
     let inode = |name: &str| folder.path(name).metadata().unwrap().ino();
-    let ran = act(&folder, "dedup in --link --journal j.jsonl");
-    assert_eq!(ran.exit, 0, "{}", ran.stderr);
-    assert!(
-        ran.stderr.contains("left in/b.txt: is alike in/a.txt, but not equal"),
-        "{}",
-        ran.stderr
-    );
+    // Links are one item each: nothing is left to do for the second run.
+    snapshot!(folder.session(["dedup in --link --journal j.jsonl", "dedup in --link"]), @"
+    $ lookalike dedup in --link --journal j.jsonl
+    exit 0
+    --- stderr
+    reading texts, one a file of 6 files
+    left in/b.txt: is alike in/a.txt, but not equal
+    items    6
+    groups   2, the largest of 3 items
+    removed  3 (50.0 %): 3 copy
+    kept     3
+    found    exact
+    acted    2 files, 280 B, linked
+    left     1 file as it is
+    journal  lookalike undo [FOLDER]/j.jsonl takes this back
+    time     [TIME]
+
+    $ lookalike dedup in --link
+    exit 0
+    --- stderr
+    reading texts, one a file of 4 files
+    note: left out of in: 2 hard links of files listed already
+    left in/b.txt: is alike in/a.txt, but not equal
+    items    4
+    groups   1, the largest of 2 items
+    removed  1 (25.0 %): 1 copy
+    kept     3
+    found    exact
+    acted    0 files, 0 B, linked
+    left     1 file as it is
+    time     [TIME]
+    ");
     assert_eq!(inode("in/a.txt"), inode("in/sub/c.txt"));
     assert_eq!(inode("in/sub/d.txt"), inode("in/sub/e.txt"));
     assert_eq!(names(&folder.path("in")), "a.txt b.txt f.txt sub/c.txt sub/d.txt sub/e.txt");
-    // Links are one item each: nothing is left to do.
-    let ran = act(&folder, "dedup in --link");
-    assert!(ran.stderr.contains("acted    0 files"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("2 hard links of files listed already"), "{}", ran.stderr);
-    undo(&folder, &folder.path("j.jsonl"), "2 files brought back");
+    snapshot!(folder.session(["undo j.jsonl", "undo j.jsonl"]), @"
+    $ lookalike undo j.jsonl
+    exit 0
+    --- stderr
+    2 files brought back
+
+    $ lookalike undo j.jsonl
+    exit 0
+    --- stderr
+    0 files brought back; 2 as before
+    ");
     assert_ne!(inode("in/a.txt"), inode("in/sub/c.txt"));
     assert_eq!(files(&folder.path("in")), before);
-    undo(&folder, &folder.path("j.jsonl"), "0 files brought back; 2 as before");
 }
 
 #[test]
@@ -160,19 +269,17 @@ fn a_link_that_was_written_to_is_not_undone() {
     let folder = corpus();
     let journal = acts(&folder, "dedup in --link");
     fs::write(folder.path("in/a.txt"), "both say this now").unwrap();
-    let ran = act(&folder, &format!("undo {}", journal.display()));
-    assert_eq!(ran.exit, 2);
-    assert!(
-        ran.stderr.contains("in/sub/c.txt: was written to since it was linked"),
-        "{}",
-        ran.stderr
-    );
-    assert!(ran.stderr.contains("1 file brought back"), "{}", ran.stderr);
+    snapshot!(undo(&folder, &journal), @"
+    exit 2
+    --- stderr
+    left [FOLDER]/in/sub/c.txt: was written to since it was linked; what it said before is lost
+    1 file brought back; 1 left as they are
+    ");
     assert_eq!(folder.read("in/sub/c.txt"), "both say this now");
 }
 
 #[test]
-fn the_trash_is_one_that_desktops_know() {
+fn the_trash_is_the_one_that_desktops_use() {
     let folder = corpus();
     let before = files(&folder.path("in"));
     // Every file is called the same: names in the trash must not meet.
@@ -187,7 +294,7 @@ fn the_trash_is_one_that_desktops_know() {
     assert_eq!(names(&trash.join("info")), "e.2.txt.trashinfo e.3.txt.trashinfo e.txt.trashinfo");
     let info = fs::read_to_string(trash.join("info/e.txt.trashinfo")).unwrap();
     assert!(info.starts_with("[Trash Info]\nPath=/") && info.contains("/in/"), "{info}");
-    undo(&folder, &journal, "3 files brought back");
+    undoes(&folder, &journal);
     assert_eq!(files(&folder.path("in")), moved);
     assert_eq!(moved.len(), before.len());
     assert_eq!(names(&trash), "");
@@ -196,12 +303,29 @@ fn the_trash_is_one_that_desktops_know() {
 #[test]
 fn what_is_deleted_is_gone_and_undo_says_so() {
     let folder = corpus();
-    let ran = act(&folder, "dedup in --delete --journal j.jsonl");
-    assert_eq!(ran.exit, 0, "{}", ran.stderr);
+    let delete = folder.run("dedup in --delete --journal j.jsonl");
+    snapshot!(delete, @"
+    exit 0
+    --- stderr
+    reading texts, one a file of 6 files
+    items    6
+    groups   2, the largest of 3 items
+    removed  3 (50.0 %): 3 copy
+    kept     3
+    found    exact
+    acted    3 files, 431 B, deleted
+    journal  [FOLDER]/j.jsonl
+    time     [TIME]
+    ");
     assert_eq!(names(&folder.path("in")), "a.txt f.txt sub/d.txt");
-    let ran = act(&folder, "undo j.jsonl");
-    assert_eq!(ran.exit, 2);
-    assert!(ran.stderr.contains("sub/e.txt: was deleted; that cannot be undone"), "{}", ran.stderr);
+    snapshot!(folder.run("undo j.jsonl"), @"
+    exit 2
+    --- stderr
+    left [FOLDER]/in/sub/e.txt: was deleted; that cannot be undone
+    left [FOLDER]/in/sub/c.txt: was deleted; that cannot be undone
+    left [FOLDER]/in/b.txt: was deleted; that cannot be undone
+    0 files brought back; 3 left as they are
+    ");
 }
 
 #[test]
@@ -210,16 +334,22 @@ fn undo_overwrites_nothing_that_appeared_since() {
     let journal = acts(&folder, "dedup in --move gone");
     fs::write(folder.path("in/b.txt"), "new").unwrap();
     fs::remove_file(folder.path("gone/sub/c.txt")).unwrap();
-    let ran = act(&folder, &format!("undo {}", journal.display()));
-    assert_eq!(ran.exit, 2);
-    assert!(ran.stderr.contains("in/b.txt: there is another file by now"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("in/sub/c.txt: is no longer at"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("1 file brought back; 2 left as they are"), "{}", ran.stderr);
+    snapshot!(undo(&folder, &journal), @"
+    exit 2
+    --- stderr
+    left [FOLDER]/in/sub/c.txt: is no longer at [FOLDER]/gone/sub/c.txt
+    left [FOLDER]/in/b.txt: there is another file by now; what was there is still at [FOLDER]/gone/b.txt
+    1 file brought back; 2 left as they are
+    ");
     assert_eq!(folder.read("in/b.txt"), "new");
     assert_eq!(names(&folder.path("gone")), "b.txt");
     fs::remove_file(folder.path("in/b.txt")).unwrap();
-    let ran = act(&folder, &format!("undo {}", journal.display()));
-    assert!(ran.stderr.contains("1 file brought back; 1 as before; 1 left"), "{}", ran.stderr);
+    snapshot!(undo(&folder, &journal), @"
+    exit 2
+    --- stderr
+    left [FOLDER]/in/sub/c.txt: is no longer at [FOLDER]/gone/sub/c.txt
+    1 file brought back; 1 as before; 1 left as they are
+    ");
 }
 
 #[test]
@@ -246,8 +376,7 @@ fn undo_goes_on_after_a_crash_at_any_entry() {
             let to = Path::new(entry["to"].as_str().unwrap());
             fs::write(to.with_file_name(partial), "half").unwrap();
         }
-        let ran = act(&folder, &format!("undo {}", journal.display()));
-        assert_eq!(ran.exit, 0, "{}", ran.stderr);
+        undoes(&folder, &journal);
         assert_eq!(files(&folder.path("in")), before, "{done}");
         assert!(!folder.path("gone").exists(), "{done}: {}", names(&folder.path("gone")));
     }
@@ -266,28 +395,34 @@ fn another_file_system_is_copied_to_and_never_linked_to() {
     let journal = acts(&folder, &format!("dedup in --move {}", target.display()));
     assert_eq!(names(&folder.path("in")), "a.txt f.txt sub/d.txt");
     assert_eq!(files(&target)[Path::new("sub/e.txt")], before[Path::new("sub/e.txt")]);
-    undo(&folder, &journal, "3 files brought back");
+    undoes(&folder, &journal);
     assert_eq!(files(&folder.path("in")), before);
     let twin = other.path().join("twin.txt");
     fs::write(&twin, POTATOES).unwrap();
-    let ran = act(&folder, &format!("dedup in/sub/d.txt {} --link", twin.display()));
-    assert!(
-        ran.stderr.contains("twin.txt: is on another file system than in/sub/d.txt"),
-        "{}",
-        ran.stderr
-    );
-    assert_eq!(ran.exit, 0);
+    snapshot!(folder.run(&format!("dedup in/sub/d.txt {} --link", twin.display())), @"
+    exit 0
+    --- stderr
+    reading texts, one a file of 2 files
+    left [OTHER]/twin.txt: is on another file system than in/sub/d.txt; hard links cannot go there
+    items    2
+    groups   1, the largest of 2 items
+    removed  1 (50.0 %): 1 copy
+    kept     1
+    found    exact
+    acted    0 files, 0 B, linked
+    left     1 file as it is
+    time     [TIME]
+    ");
     // The trash is on the file system of the file.
-    let ran = act(&folder, &format!("dedup in/sub/d.txt {} --trash --journal j", twin.display()));
-    assert_eq!(ran.exit, 0, "{}", ran.stderr);
-    assert!(!twin.exists(), "{}", ran.stderr);
-    let ran = act(&folder, "undo j");
-    assert!(ran.stderr.contains("1 file brought back"), "{}", ran.stderr);
+    let ran = folder.run(&format!("dedup in/sub/d.txt {} --trash --journal j", twin.display()));
+    assert_eq!(ran.exit, 0, "{ran}");
+    assert!(!twin.exists(), "{ran}");
+    undoes(&folder, Path::new("j"));
     assert!(twin.exists());
 }
 
 #[test]
-fn names_that_are_no_text_do_not_meet_and_can_be_acted_on() {
+fn file_names_that_are_not_text_stay_distinct_and_can_be_acted_on() {
     let folder = Folder::new();
     fs::create_dir(folder.path("in")).unwrap();
     let path = |name: &[u8]| folder.path("in").join(std::ffi::OsStr::from_bytes(name));
@@ -297,7 +432,7 @@ fn names_that_are_no_text_do_not_meet_and_can_be_acted_on() {
         fs::write(path(name), POTATOES).unwrap();
     }
     let before = files(&folder.path("in"));
-    let groups = act(&folder, "dedup in --groups groups.jsonl --report r.html");
+    let groups = folder.run("dedup in --groups groups.jsonl --report r.html");
     assert_eq!(groups.exit, 0, "{}", groups.stderr);
     let group: serde_json::Value = serde_json::from_str(&folder.read("groups.jsonl")).unwrap();
     let mut ids: Vec<_> = group["members"]
@@ -320,12 +455,12 @@ fn names_that_are_no_text_do_not_meet_and_can_be_acted_on() {
     );
     let journal = acts(&folder, "dedup in --move gone");
     assert_eq!((files(&folder.path("in")).len(), files(&folder.path("gone")).len()), (1, 4));
-    undo(&folder, &journal, "4 files brought back");
+    undoes(&folder, &journal);
     assert_eq!(files(&folder.path("in")), before);
 }
 
 #[test]
-fn all_names_of_a_file_go_and_symbolic_links_stay() {
+fn all_hard_links_of_a_file_are_moved_and_symbolic_links_stay() {
     let folder = corpus();
     fs::hard_link(folder.path("in/sub/e.txt"), folder.path("in/sub/g.txt")).unwrap();
     symlink("sub/e.txt", folder.path("in/link.txt")).unwrap();
@@ -333,7 +468,7 @@ fn all_names_of_a_file_go_and_symbolic_links_stay() {
     assert_eq!(names(&folder.path("in")), "a.txt f.txt sub/d.txt");
     assert_eq!(names(&folder.path("gone")), "b.txt g.txt sub/c.txt sub/e.txt");
     assert!(folder.path("in/link.txt").symlink_metadata().unwrap().is_symlink());
-    undo(&folder, &journal, "4 files brought back");
+    undoes(&folder, &journal);
     let inode = |name: &str| folder.path(name).metadata().unwrap().ino();
     assert_eq!(inode("in/sub/e.txt"), inode("in/sub/g.txt"));
 }
@@ -341,21 +476,44 @@ fn all_names_of_a_file_go_and_symbolic_links_stay() {
 #[test]
 fn a_file_given_twice_is_one_file() {
     let folder = corpus();
-    let ran = act(&folder, "dedup in in/sub in/a.txt ./in/a.txt --delete");
-    assert_eq!(ran.exit, 0, "{}", ran.stderr);
+    snapshot!(folder.session([
+        "dedup in in/sub in/a.txt ./in/a.txt --delete --journal j",
+        "dedup in/a.txt in/a.txt --delete",
+    ]), @"
+    $ lookalike dedup in in/sub in/a.txt ./in/a.txt --delete --journal j
+    exit 0
+    --- stderr
+    reading texts, one a file of 6 files
+    note: left out of in/sub: 3 hard links of files listed already
+    note: in/a.txt is listed already, and read once
+    note: ./in/a.txt is listed already, and read once
+    items    6
+    groups   2, the largest of 3 items
+    removed  3 (50.0 %): 3 copy
+    kept     3
+    found    exact
+    acted    3 files, 431 B, deleted
+    journal  [FOLDER]/j
+    time     [TIME]
+
+    $ lookalike dedup in/a.txt in/a.txt --delete
+    exit 0
+    --- stderr
+    reading texts, one a file of in/a.txt
+    note: in/a.txt is listed already, and read once
+    items    1
+    groups   none
+    removed  0 (0.0 %)
+    kept     1
+    found    exact
+    acted    0 files, 0 B, deleted
+    time     [TIME]
+    ");
     assert_eq!(names(&folder.path("in")), "a.txt f.txt sub/d.txt");
-    let ran = act(&folder, "dedup in/a.txt in/a.txt --delete");
-    assert_eq!(ran.exit, 0, "{}", ran.stderr);
-    assert!(
-        ran.stderr.contains("note: in/a.txt is listed already, and read once"),
-        "{}",
-        ran.stderr
-    );
-    assert!(folder.path("in/a.txt").exists());
 }
 
 #[test]
-fn against_other_files_only_what_is_here_goes() {
+fn against_other_files_only_the_input_loses_files() {
     let folder = corpus();
     fs::create_dir(folder.path("other")).unwrap();
     fs::write(folder.path("other/x.txt"), POTATOES).unwrap();
@@ -365,39 +523,82 @@ fn against_other_files_only_what_is_here_goes() {
 }
 
 #[test]
-fn what_cannot_be_done_is_said_before_any_work() {
+fn what_cannot_be_done_is_refused_before_any_work() {
     let folder = corpus().and("rows.jsonl", "{\"text\":\"a\"}\n");
-    act(&folder, "dedup rows.jsonl --trash")
-        .fails("--trash acts on files, and rows.jsonl holds rows; -o KEPT writes what is kept");
-    act(&folder, "dedup in --move in/gone").fails(
-        "--move in/gone: lies within in, where the next run would find what was moved; \
-         choose a folder outside",
-    );
-    act(&folder, "dedup in --move rows.jsonl").fails("--move rows.jsonl: is a file; name a folder");
-    act(&folder, "dedup in --against rows.jsonl --delete").fails(
-        "--delete checks the files that stay, and rows.jsonl is none; give files to --against",
-    );
-    let ran = act(&folder, "dedup in --delete --journal rows.jsonl");
-    assert_eq!(ran.exit, 2);
-    assert!(
-        ran.stderr.contains("the journal cannot be written, so nothing is done"),
-        "{}",
-        ran.stderr
-    );
+    // What was not begun leaves no journal: undo has nothing to list.
+    snapshot!(folder.session([
+        "dedup rows.jsonl --trash",
+        "dedup in --move in/gone",
+        "dedup in --move rows.jsonl",
+        "dedup in --against rows.jsonl --delete",
+        "dedup in --delete --journal rows.jsonl",
+        "dedup in --delete --trash",
+        "dedup in --max-remove 0.1 --delete",
+        "undo rows.jsonl",
+        "undo",
+    ]), @"
+    $ lookalike dedup rows.jsonl --trash
+    exit 2
+    --- stderr
+    error: --trash acts on files, and rows.jsonl holds rows; -o KEPT writes what is kept
+
+    $ lookalike dedup in --move in/gone
+    exit 2
+    --- stderr
+    error: --move in/gone: lies within in, where the next run would find what was moved; choose a folder outside
+
+    $ lookalike dedup in --move rows.jsonl
+    exit 2
+    --- stderr
+    error: --move rows.jsonl: is a file; name a folder
+
+    $ lookalike dedup in --against rows.jsonl --delete
+    exit 2
+    --- stderr
+    error: --delete checks the files that stay, and rows.jsonl is none; give files to --against
+
+    $ lookalike dedup in --delete --journal rows.jsonl
+    exit 2
+    --- stderr
+    error: [FOLDER]/rows.jsonl: the journal cannot be written, so nothing is done; name another with --journal: File exists (os error 17)
+
+    $ lookalike dedup in --delete --trash
+    exit 2
+    --- stderr
+    error: the argument '--delete' cannot be used with '--trash'
+
+    Usage: lookalike dedup --delete <INPUT>...
+
+    For more information, try '--help'.
+
+    $ lookalike dedup in --max-remove 0.1 --delete
+    exit 2
+    --- stderr
+    reading texts, one a file of 6 files
+    items    6
+    groups   2, the largest of 3 items
+    removed  would remove 3 (50.0 %): 3 copy
+    kept     3
+    found    exact
+    time     [TIME]
+    error: 3 of 6 items would be removed, more than the part of 0.1 that --max-remove allows; the largest group has 3 items, kept is in/a.txt; what is kept was not written. Look at it with --report, then ask for more likeness (--level copy) or allow it (--max-remove 1)
+
+    $ lookalike undo rows.jsonl
+    exit 2
+    --- stderr
+    error: rows.jsonl: not a journal of lookalike
+
+    $ lookalike undo
+    exit 0
+    --- stderr
+    there are no journals; dedup --move, --link, --trash and --delete write them
+    ");
     assert_eq!(folder.read("rows.jsonl"), "{\"text\":\"a\"}\n");
-    let ran = act(&folder, "dedup in --delete --trash");
-    assert_eq!(ran.exit, 2);
-    let ran = act(&folder, "dedup in --max-remove 0.1 --delete");
-    assert_eq!(ran.exit, 2);
     assert_eq!(files(&folder.path("in")).len(), 6);
-    act(&folder, "undo rows.jsonl").fails("rows.jsonl: not a journal of lookalike");
-    // What was not begun leaves no journal.
-    let ran = act(&folder, "undo");
-    assert_eq!(ran.stdout, "");
 }
 
 #[test]
-fn texts_in_old_encodings_are_told_apart() {
+fn texts_in_old_encodings_are_recognised() {
     const TEXTS: [&str; 2] = [
         "Паром на остров отходит в девять утра и снова в четыре часа дня, от северного причала. \
          Билеты продают на борту.",
@@ -415,29 +616,72 @@ fn texts_in_old_encodings_are_told_apart() {
         }
         fs::write(folder.path(&format!("in/{number}-utf8.txt")), text).unwrap();
     }
-    let ran = act(&folder, "dedup in --keep last --level copy --move gone");
-    assert_eq!(ran.exit, 0, "{}", ran.stderr);
+    snapshot!(folder.run("dedup in --keep last --level copy --move gone --journal j"), @"
+    exit 0
+    --- stderr
+    reading texts, one a file of 6 files
+    note: not UTF-8, and read by its looks: 4 texts, 2 as KOI8-U, 2 as windows-1251
+    items    6
+    groups   2, the largest of 3 items
+    removed  4 (66.7 %): 4 copy
+    kept     2
+    found    exact
+    acted    4 files, 470 B, moved to gone
+    journal  lookalike undo [FOLDER]/j takes this back
+    time     [TIME]
+    ");
     assert_eq!(names(&folder.path("in")), "0-utf8.txt 1-utf8.txt");
-    let note = "note: not UTF-8, and read by its looks: 4 texts, 2 as KOI8-U, 2 as windows-1251";
-    assert!(ran.stderr.contains(note), "{}", ran.stderr);
     // One a line, in every format that has lines.
     let [one, other] = TEXTS.map(|text| encoding_rs::WINDOWS_1251.encode(text).0.into_owned());
     let lines = |before: &[u8], start: &[u8], end: &[u8]| {
         [before, start, &one, end, start, &other, end, start, &one, end].concat()
     };
-    for (name, content) in [
-        ("a.txt", lines(b"", b"", b"\n")),
-        ("a.jsonl", lines(b"", b"{\"text\":\"", b"\"}\n")),
-        ("a.csv", lines(b"text\n", b"\"", b"\"\n")),
-        ("a.tsv", lines(b"id\ttext\n", b"\t", b"\n")),
-    ] {
-        fs::write(folder.path(name), content).unwrap();
-        let lines = if name == "a.txt" { "--lines" } else { "" };
-        let ran = act(&folder, &format!("pairs {name} {lines}"));
-        assert_eq!(ran.stdout.lines().count(), 1, "{name}: {}{}", ran.stdout, ran.stderr);
-        let note = "note: not UTF-8, and read by its looks: 3 texts, 3 as windows-1251";
-        assert!(ran.stderr.contains(note), "{name}: {}", ran.stderr);
-    }
+    let folder = Folder::with("a.txt", lines(b"", b"", b"\n"))
+        .and("a.jsonl", lines(b"", b"{\"text\":\"", b"\"}\n"))
+        .and("a.csv", lines(b"text\n", b"\"", b"\"\n"))
+        .and("a.tsv", lines(b"id\ttext\n", b"\t", b"\n"));
+    snapshot!(folder.session([
+        "pairs a.txt --lines",
+        "pairs a.jsonl",
+        "pairs a.csv",
+        "pairs a.tsv",
+    ]), @r#"
+    $ lookalike pairs a.txt --lines
+    exit 0
+    {"a":1,"b":3,"distance":0,"similarity":1.0,"level":"copy"}
+    --- stderr
+    reading lines of a.txt
+    note: not UTF-8, and read by its looks: 3 texts, 3 as windows-1251
+    3 items; 1 pair with similarity >= 0.47 (words and word pairs); 1 group of equal items; exact; [TIME]
+    plan: [PLAN]
+
+    $ lookalike pairs a.jsonl
+    exit 0
+    {"a":"a.jsonl:1","b":"a.jsonl:3","distance":0,"similarity":1.0,"level":"copy"}
+    --- stderr
+    reading JSON lines of a.jsonl
+    note: not UTF-8, and read by its looks: 3 texts, 3 as windows-1251
+    3 items; 1 pair with similarity >= 0.47 (words and word pairs); 1 group of equal items; exact; [TIME]
+    plan: [PLAN]
+
+    $ lookalike pairs a.csv
+    exit 0
+    {"a":"a.csv:1","b":"a.csv:3","distance":0,"similarity":1.0,"level":"copy"}
+    --- stderr
+    reading CSV rows of a.csv
+    note: not UTF-8, and read by its looks: 3 texts, 3 as windows-1251
+    3 items; 1 pair with similarity >= 0.47 (words and word pairs); 1 group of equal items; exact; [TIME]
+    plan: [PLAN]
+
+    $ lookalike pairs a.tsv
+    exit 0
+    {"a":"a.tsv:1","b":"a.tsv:3","distance":0,"similarity":1.0,"level":"copy"}
+    --- stderr
+    reading TSV rows of a.tsv
+    note: not UTF-8, and read by its looks: 3 texts, 3 as windows-1251
+    3 items; 1 pair with similarity >= 0.47 (words and word pairs); 1 group of equal items; exact; [TIME]
+    plan: [PLAN]
+    "#);
 }
 
 /// The id of a journal, which is its name.
@@ -453,29 +697,38 @@ fn undo_removes_nothing_that_a_link_leads_to() {
     fs::remove_dir_all(folder.path("in/sub")).unwrap();
     symlink("../gone/sub", folder.path("in/sub")).unwrap();
     let gone = files(&folder.path("gone"));
-    for _ in 0..2 {
-        let ran = act(&folder, &format!("undo {}", journal.display()));
-        assert_eq!(ran.exit, 2);
-        assert!(ran.stderr.contains("in/b.txt is a symbolic link by now"), "{}", ran.stderr);
-        assert!(ran.stderr.contains("in/sub leads to "), "{}", ran.stderr);
-        assert!(ran.stderr.contains("0 files brought back; 3 left as they are"), "{}", ran.stderr);
-        assert_eq!(files(&folder.path("gone")), gone);
-    }
+    let first = undo(&folder, &journal);
+    snapshot!(first, @"
+    exit 2
+    --- stderr
+    left [FOLDER]/in/sub/e.txt: [FOLDER]/in/sub leads to [FOLDER]/gone/sub by now (a symbolic link); remove the link
+    left [FOLDER]/in/sub/c.txt: [FOLDER]/in/sub leads to [FOLDER]/gone/sub by now (a symbolic link); remove the link
+    left [FOLDER]/in/b.txt: [FOLDER]/in/b.txt is a symbolic link by now
+    0 files brought back; 3 left as they are
+    ");
+    assert_eq!(undo(&folder, &journal).to_string(), first.to_string());
+    assert_eq!(files(&folder.path("gone")), gone);
     // The other way round: what was moved has become a link.
     fs::remove_file(folder.path("in/b.txt")).unwrap();
     fs::rename(folder.path("gone/b.txt"), folder.path("b.txt")).unwrap();
     symlink("../b.txt", folder.path("gone/b.txt")).unwrap();
-    let ran = act(&folder, &format!("undo {}", journal.display()));
-    assert!(ran.stderr.contains("gone/b.txt is a symbolic link by now"), "{}", ran.stderr);
+    snapshot!(undo(&folder, &journal), @"
+    exit 2
+    --- stderr
+    left [FOLDER]/in/sub/e.txt: [FOLDER]/in/sub leads to [FOLDER]/gone/sub by now (a symbolic link); remove the link
+    left [FOLDER]/in/sub/c.txt: [FOLDER]/in/sub leads to [FOLDER]/gone/sub by now (a symbolic link); remove the link
+    left [FOLDER]/in/b.txt: [FOLDER]/gone/b.txt is a symbolic link by now
+    0 files brought back; 3 left as they are
+    ");
     assert!(!folder.path("in/b.txt").exists() && folder.path("b.txt").exists());
 }
 
 #[test]
-fn another_name_of_what_was_moved_is_not_taken_for_a_copy_of_it() {
+fn a_hard_link_to_a_moved_file_is_not_taken_for_a_copy_of_it() {
     let folder = corpus();
     let journal = acts(&folder, "dedup in --move gone");
     fs::hard_link(folder.path("gone/b.txt"), folder.path("in/b.txt")).unwrap();
-    undo(&folder, &journal, "3 files brought back");
+    undoes(&folder, &journal);
     assert!(folder.read("in/b.txt").contains("five"));
     assert!(!folder.path("gone").exists());
 }
@@ -487,30 +740,35 @@ fn undo_brings_back_only_what_was_moved() {
     fs::write(folder.path("gone/b.txt"), "something else").unwrap();
     fs::remove_file(folder.path("gone/sub/c.txt")).unwrap();
     fs::write(folder.path("in/sub/c.txt"), "new").unwrap();
-    let ran = act(&folder, &format!("undo {}", journal.display()));
-    assert_eq!(ran.exit, 2);
-    assert!(ran.stderr.contains("gone/b.txt now is not what was moved"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("what was there is no longer at"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("1 file brought back; 2 left as they are"), "{}", ran.stderr);
+    snapshot!(undo(&folder, &journal), @"
+    exit 2
+    --- stderr
+    left [FOLDER]/in/sub/c.txt: there is another file by now, and what was there is no longer at [FOLDER]/gone/sub/c.txt
+    left [FOLDER]/in/b.txt: what is at [FOLDER]/gone/b.txt now is not what was moved; it stays there
+    1 file brought back; 2 left as they are
+    ");
     assert_eq!(folder.read("gone/b.txt"), "something else");
     assert!(!folder.path("in/b.txt").exists());
 }
 
 #[test]
-fn a_link_comes_back_though_its_keeper_was_renamed() {
+fn a_link_is_undone_though_its_keeper_was_renamed() {
     let folder = corpus();
     let journal = acts(&folder, "dedup in --link");
     fs::rename(folder.path("in/a.txt"), folder.path("in/new.txt")).unwrap();
-    undo(&folder, &journal, "2 files brought back");
+    undoes(&folder, &journal);
     let inode = |name: &str| folder.path(name).metadata().unwrap().ino();
     assert_ne!(inode("in/new.txt"), inode("in/sub/c.txt"));
     // Replaced by another file meanwhile: that cannot be undone, and is said.
     let journal = acts(&folder, "dedup in --link");
     fs::remove_file(folder.path("in/sub/c.txt")).unwrap();
     fs::write(folder.path("in/sub/c.txt"), "new").unwrap();
-    let ran = act(&folder, &format!("undo {}", journal.display()));
-    assert_eq!(ran.exit, 2);
-    assert!(ran.stderr.contains("in/sub/c.txt: there is another file by now"), "{}", ran.stderr);
+    snapshot!(undo(&folder, &journal), @"
+    exit 2
+    --- stderr
+    left [FOLDER]/in/sub/c.txt: there is another file by now, which is no link
+    1 file brought back; 1 left as they are
+    ");
 }
 
 /// A run that was stopped while it looked whether a file may go.
@@ -522,12 +780,22 @@ fn what_a_stopped_run_had_put_aside_is_brought_back() {
     fs::create_dir(&aside).unwrap();
     fs::rename(folder.path("in/sub/d.txt"), aside.join("d.txt")).unwrap();
     // A run that only looks leaves it; it is named again by the next that acts, and read.
-    act(&folder, "dedup in");
+    folder.run("dedup in");
     assert!(aside.exists());
-    let ran = act(&folder, "dedup in --move gone");
-    assert_eq!(ran.exit, 0, "{}", ran.stderr);
-    let said = "note: restored in/sub/d.txt, which a stopped run had put aside";
-    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    snapshot!(folder.run("dedup in --move gone"), @"
+    exit 0
+    --- stderr
+    note: restored in/sub/d.txt, which a stopped run had put aside
+    reading texts, one a file of 6 files
+    items    6
+    groups   2, the largest of 3 items
+    removed  3 (50.0 %): 3 copy
+    kept     3
+    found    exact
+    acted    3 files, 431 B, moved to gone
+    journal  lookalike undo [HOME]/.local/state/lookalike/journals/[JOURNAL].jsonl takes this back
+    time     [TIME]
+    ");
     assert_eq!(names(&folder.path("in")), "a.txt f.txt sub/d.txt");
     // Undo brings back what its own run had put aside.
     let journal = fs::read_dir(folder.home(".local/state/lookalike/journals")).unwrap();
@@ -535,15 +803,28 @@ fn what_a_stopped_run_had_put_aside_is_brought_back() {
     let aside = folder.path(&format!("in/.lookalike-{}.claim", id(&journal)));
     fs::create_dir(&aside).unwrap();
     fs::rename(folder.path("gone/b.txt"), aside.join("b.txt")).unwrap();
-    undo(&folder, &journal, "3 files brought back");
+    undoes(&folder, &journal);
     assert_eq!(files(&folder.path("in")), before);
     // A name that is taken: nothing is overwritten, nothing is passed over in silence.
     fs::create_dir(&aside).unwrap();
     fs::write(aside.join("b.txt"), "precious").unwrap();
-    let ran = act(&folder, "dedup in --move gone");
-    assert_eq!(ran.exit, 2);
-    assert!(ran.stderr.contains("left in/b.txt: a stopped run had put aside"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("error: 1 file could not be moved to gone"), "{}", ran.stderr);
+    snapshot!(folder.run("dedup in --move gone"), @"
+    exit 2
+    --- stderr
+    reading texts, one a file of 6 files
+    note: left out of in: 1 hidden
+    left in/b.txt: a stopped run had put aside another file of this name as in/.lookalike-[JOURNAL].claim/b.txt; move it to where it belongs
+    items    6
+    groups   2, the largest of 3 items
+    removed  3 (50.0 %): 3 copy
+    kept     3
+    found    exact
+    acted    3 files, 431 B, moved to gone
+    left     1 file as it is
+    journal  lookalike undo [HOME]/.local/state/lookalike/journals/[JOURNAL].jsonl takes this back
+    time     [TIME]
+    error: 1 file could not be moved to gone; the first, in/b.txt: a stopped run had put aside another file of this name as in/.lookalike-[JOURNAL].claim/b.txt; move it to where it belongs
+    ");
     assert_eq!(fs::read_to_string(aside.join("b.txt")).unwrap(), "precious");
 }
 
@@ -564,33 +845,48 @@ fn a_second_run_on_the_same_files_is_locked_out_until_the_first_has_ended() {
         std::thread::yield_now();
     }
     let before = files(&folder.path("in"));
-    for second in [
-        "in --trash",
-        "alias/sub --delete",
-        "./in/../in/a.txt in/b.txt --link",
-        "other --against in --delete",
-        "other --move in/new",
-    ] {
-        let ran = act(&folder, &format!("dedup {second}"));
-        assert_eq!((ran.exit, ran.stdout.as_str()), (2, ""), "{second}");
-        let said = ran.stderr.lines().last().unwrap();
-        for part in [
-            "another run is at work here, so nothing is done: ",
-            "lookalike dedup in --against pipe --delete (process ",
-            &format!("(process {}, since 20", first.id()),
-            "/in and 1 place more); run again when it has ended",
-        ] {
-            assert!(said.contains(part), "{second}: {said}");
-        }
-    }
+    let second = folder.session([
+        "dedup in --trash",
+        "dedup alias/sub --delete",
+        "dedup ./in/../in/a.txt in/b.txt --link",
+        "dedup other --against in --delete",
+        "dedup other --move in/new",
+    ]);
+    snapshot!(second, @"
+    $ lookalike dedup in --trash
+    exit 2
+    --- stderr
+    error: [FOLDER]/in: another run is at work here, so nothing is done: lookalike dedup in --against pipe --delete (process [PID], since [DATE], in [FOLDER]/in and 1 place more); run again when it has ended
+
+    $ lookalike dedup alias/sub --delete
+    exit 2
+    --- stderr
+    error: [FOLDER]/in/sub: another run is at work here, so nothing is done: lookalike dedup in --against pipe --delete (process [PID], since [DATE], in [FOLDER]/in and 1 place more); run again when it has ended
+
+    $ lookalike dedup ./in/../in/a.txt in/b.txt --link
+    exit 2
+    --- stderr
+    error: [FOLDER]/in/a.txt: another run is at work here, so nothing is done: lookalike dedup in --against pipe --delete (process [PID], since [DATE], in [FOLDER]/in and 1 place more); run again when it has ended
+
+    $ lookalike dedup other --against in --delete
+    exit 2
+    --- stderr
+    error: [FOLDER]/in: another run is at work here, so nothing is done: lookalike dedup in --against pipe --delete (process [PID], since [DATE], in [FOLDER]/in and 1 place more); run again when it has ended
+
+    $ lookalike dedup other --move in/new
+    exit 2
+    --- stderr
+    error: [FOLDER]/in/new: another run is at work here, so nothing is done: lookalike dedup in --against pipe --delete (process [PID], since [DATE], in [FOLDER]/in and 1 place more); run again when it has ended
+    ");
+    assert!(second.to_string().contains(&format!("(process {}, since", first.id())), "{second}");
     assert_eq!(files(&folder.path("in")), before);
     // Elsewhere, and where nothing is done, nobody is kept waiting.
-    assert_eq!(act(&folder, "dedup in --delete --dry-run").exit, 0);
-    assert_eq!(act(&folder, "dedup other --delete").exit, 0);
+    assert_eq!(folder.run("dedup in --delete --dry-run").exit, 0);
+    assert_eq!(folder.run("dedup other --delete").exit, 0);
     first.kill().unwrap();
     first.wait().unwrap();
-    let ran = act(&folder, "dedup in --delete");
-    assert_eq!(ran.exit, 0, "{}", ran.stderr);
+    let ran = folder.run("dedup in --delete");
+    assert_eq!(ran.exit, 0, "{ran}");
     assert_eq!(names(&folder.path("in")), "a.txt f.txt sub/d.txt");
     assert_eq!(fs::read_dir(&state).unwrap().count(), 1);
 }
@@ -601,31 +897,33 @@ fn a_journal_is_not_undone_while_it_is_written() {
     let journal = acts(&folder, "dedup in --move gone");
     let held = File::open(&journal).unwrap();
     held.lock().unwrap();
-    let name = journal.display();
-    act(&folder, &format!("undo {name}")).fails(&format!(
-        "{name}: the run that writes this journal, or one that undoes it, is still at work; run \
-         again when it has ended"
-    ));
+    snapshot!(undo(&folder, &journal), @"
+    exit 2
+    --- stderr
+    error: [HOME]/.local/state/lookalike/journals/[JOURNAL].jsonl: the run that writes this journal, or one that undoes it, is still at work; run again when it has ended
+    ");
     drop(held);
-    undo(&folder, &journal, "3 files brought back");
+    undoes(&folder, &journal);
 }
 
 #[test]
 fn what_could_not_be_done_is_an_error() {
-    let folder = corpus().and("gone", "");
-    fs::remove_file(folder.path("gone")).unwrap();
+    let folder = corpus();
     fs::create_dir(folder.path("gone")).unwrap();
     fs::write(folder.path("gone/sub"), "no folder").unwrap();
     let before = files(&folder.path("in"));
-    let ran = act(&folder, "dedup in --move gone --quiet");
-    assert_eq!((ran.exit, ran.stderr.lines().count()), (2, 1));
-    let said = "error: 2 files could not be moved to gone; the first, ";
-    assert!(ran.stderr.starts_with(said), "{}", ran.stderr);
-    assert!(ran.stderr.contains("/in/sub/c.txt: "), "{}", ran.stderr);
+    snapshot!(folder.run("dedup in --move gone --quiet"), @"
+    exit 2
+    --- stderr
+    error: 2 files could not be moved to gone; the first, [FOLDER]/in/sub/c.txt: File exists (os error 17)
+    ");
     assert_eq!(names(&folder.path("in")), "a.txt f.txt sub/c.txt sub/d.txt sub/e.txt");
-    let journal = act(&folder, "undo").stdout;
-    let journal = journal.split('\t').next().unwrap();
-    undo(&folder, Path::new(journal), "1 file brought back; 2 as before");
+    let journal = folder.run("undo").stdout;
+    snapshot!(undo(&folder, Path::new(journal.split('\t').next().unwrap())), @"
+    exit 0
+    --- stderr
+    1 file brought back; 2 as before
+    ");
     assert_eq!(files(&folder.path("in")), before);
 }
 
@@ -634,7 +932,7 @@ fn a_folder_given_in_two_spellings_is_acted_on_and_undone_once() {
     let folder = corpus();
     let before = files(&folder.path("in"));
     let journal = acts(&folder, "dedup in ./in in/sub/../sub --move gone");
-    undo(&folder, &journal, "3 files brought back");
+    undoes(&folder, &journal);
     assert_eq!(files(&folder.path("in")), before);
 }
 
@@ -663,7 +961,7 @@ fn undo_over_file_systems_can_be_stopped_anywhere() {
         fs::write(copy, &before[Path::new(name)].0[usize::from(!is_whole)..]).unwrap();
         fs::rename(&there, aside.join(there.file_name().unwrap())).unwrap();
     }
-    undo(&folder, &journal, "3 files brought back");
+    undoes(&folder, &journal);
     let content = |files: BTreeMap<PathBuf, (Vec<u8>, i128, u32)>| -> Vec<_> {
         files.into_iter().map(|(name, (content, ..))| (name, content)).collect()
     };
@@ -672,17 +970,22 @@ fn undo_over_file_systems_can_be_stopped_anywhere() {
 }
 
 #[test]
-fn undo_by_itself_lists_the_journals() {
+fn undo_without_a_journal_lists_them() {
     let folder = corpus();
     let journal = acts(&folder, "dedup in --move gone");
-    let line = |what: &str| format!("{}\t{what}\n", journal.display());
-    assert_eq!(act(&folder, "undo").stdout, line("move\t3 files"));
-    undo(&folder, &journal, "3 files brought back");
-    assert_eq!(act(&folder, "undo").stdout, line("undone"));
+    snapshot!(folder.run("undo"), @"
+    exit 0
+    [HOME]/.local/state/lookalike/journals/[JOURNAL].jsonl	move	3 files
+    ");
+    undoes(&folder, &journal);
+    snapshot!(folder.run("undo"), @"
+    exit 0
+    [HOME]/.local/state/lookalike/journals/[JOURNAL].jsonl	undone
+    ");
 }
 
 #[test]
-fn rules_decide_who_stays_one_after_the_other() {
+fn keep_rules_decide_who_stays_one_after_the_other() {
     let folder = corpus();
     let age = |name: &str, seconds: u64| {
         let file = File::options().write(true).open(folder.path(name)).unwrap();
@@ -706,9 +1009,13 @@ fn rules_decide_who_stays_one_after_the_other() {
     ] {
         let journal = acts(&folder, &format!("dedup in --keep {rule} --move gone"));
         assert_eq!(names(&folder.path("gone")), gone, "{rule}");
-        undo(&folder, &journal, "3 files brought back");
+        undoes(&folder, &journal);
         fs::remove_file(journal).unwrap();
     }
-    let ran = act(&folder, "dedup in --keep best");
-    ran.fails("--keep best is for images; use longest or largest");
+    snapshot!(folder.run("dedup in --keep best"), @"
+    exit 2
+    --- stderr
+    reading texts, one a file of 6 files
+    error: --keep best is for images; use longest or largest
+    ");
 }

@@ -1,8 +1,8 @@
-//! `bench pairs`: made data is the same on every run, and its result can be read by programs.
+//! `bench pairs`: synthetic data is the same on every run, and its result can be read by programs.
 
 use serde_json::Value;
 
-use crate::run::Folder;
+use crate::run::{Folder, snapshot};
 
 fn bench(options: &str) -> Value {
     let ran = Folder::new().run(&format!("bench pairs --json {options}"));
@@ -37,27 +37,36 @@ fn another_seed_makes_other_data() {
 }
 
 #[test]
-fn the_result_is_told_to_people_too() {
-    let ran = Folder::new().run("bench pairs --random 1e3 --distance 2 --threads 1");
-    assert_eq!(ran.exit, 0);
-    for line in ["items        1,000 of 64 bits, random\n", "distance     2\n", "threads      1\n"]
-    {
-        assert!(ran.stdout.contains(line), "{}", ran.stdout);
-    }
-    for name in ["seconds ", "pairs ", "peak memory ", "plan "] {
-        assert!(ran.stdout.contains(&format!("\n{name}")), "{}", ran.stdout);
-    }
+fn the_result_is_a_table_for_people_or_json_for_programs() {
+    let command = "bench pairs --random 1e3 --distance 2 --threads 1";
+    snapshot!(Folder::new().session([command, &format!("{command} --json")]), @r#"
+    $ lookalike bench pairs --random 1e3 --distance 2 --threads 1
+    exit 0
+    items        1,000 of 64 bits, random
+    distance     2
+    threads      1
+    seconds      [TIME]
+    pairs        10 in all, 3 groups of equal items
+    peak memory  [MEMORY]
+    plan         [PLAN]
+
+    $ lookalike bench pairs --random 1e3 --distance 2 --threads 1 --json
+    exit 0
+    {"items":1000,"bits":64,"data":"random","seed":1,"distance":2,"threads":"[threads]","seconds":"[seconds]","make_seconds":"[make_seconds]","pairs":10,"equal_groups":3,"peak_bytes":"[peak_bytes]","spilled_bytes":0,"plan":"[PLAN]"}
+    "#);
 }
 
 #[test]
 fn more_items_than_can_be_numbered_are_refused() {
-    Folder::new()
-        .run("bench pairs --random 5e9")
-        .fails("--random 5,000,000,000: the most is 4,294,967,295");
+    snapshot!(Folder::new().run("bench pairs --random 5e9"), @"
+    exit 2
+    --- stderr
+    error: --random 5,000,000,000: the most is 4,294,967,295
+    ");
 }
 
 #[test]
-fn no_items_are_no_trouble() {
+fn no_items_have_no_pairs() {
     assert_eq!(bench("--random 0")["pairs"], 0);
     assert_eq!(bench("--random 1")["pairs"], 0);
 }

@@ -8,7 +8,7 @@ use std::{
 
 use image::{Rgb, RgbImage};
 
-use crate::run::{Folder, Ran};
+use crate::run::{Folder, Ran, snapshot};
 
 /// An image of hills, the same in any size; another `seed` makes other hills.
 fn hills(width: u32, height: u32, seed: u32) -> RgbImage {
@@ -98,16 +98,41 @@ fn the_best_image_stays_and_the_others_are_moved_and_brought_back() {
 #[test]
 fn equal_images_are_linked_though_another_is_kept() {
     let folder = photos();
-    let ran = done(folder.run("dedup in --keep best --link --journal j"));
-    assert!(ran.stderr.contains("acted    1 file, "), "{}", ran.stderr);
-    assert!(ran.stderr.contains("left     2 files as they are"), "{}", ran.stderr);
+    snapshot!(folder.run("dedup in --keep best --link --journal j"), @"
+    exit 0
+    --- stderr
+    reading images of 6 files
+    note: 1 file is no image, and left out
+    left in/a small.png: is alike in/copies/large.png, but not equal
+    left in/copies/large.jpg: is alike in/copies/large.png, but not equal
+    items    5
+    groups   1, the largest of 4 items
+    removed  3 (60.0 %): 3 copy
+    kept     2
+    found    exact
+    acted    1 file, 31.0 KiB, linked
+    left     2 files as they are
+    journal  lookalike undo [FOLDER]/j takes this back
+    time     [TIME]
+    ");
     use std::os::unix::fs::MetadataExt;
     let inode = |name: &str| folder.path("in").join(name).metadata().unwrap().ino();
     assert_eq!(inode("a small.png"), inode("copies/same.png"));
     // Names of one file are one image.
-    let ran = done(folder.run("dedup in"));
-    assert!(ran.stderr.contains("1 hard link of files listed already"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("items    4\n"), "{}", ran.stderr);
+    snapshot!(folder.run("dedup in"), @"
+    exit 0
+    --- stderr
+    reading images of 5 files
+    note: left out of in: 1 hard link of files listed already
+    note: 1 file is no image, and left out
+    items    4
+    groups   1, the largest of 3 items
+    removed  would remove 2 (50.0 %): 2 copy
+    kept     2
+    found    exact
+    time     [TIME]
+    nothing was written: -o KEPT writes what is kept, --report FILE.html shows the groups
+    ");
 }
 
 /// The fingerprints, and what was read from the cache: files that can no longer be decoded.
@@ -159,8 +184,20 @@ fn a_cache_that_is_broken_or_cannot_be_written_stops_nothing() {
     assert_eq!(hashes(&folder, "--cache c"), cold);
     assert_eq!(hashes(&folder, "--cache in/notes.txt"), cold);
     assert_eq!(folder.read("in/notes.txt"), "no image");
-    let ran = done(folder.run("dedup in --cache in/notes.txt/c"));
-    assert!(ran.stderr.contains("note: no cache at in/notes.txt/c: "), "{}", ran.stderr);
+    snapshot!(folder.run("dedup in --cache in/notes.txt/c"), @"
+    exit 0
+    --- stderr
+    reading images of 6 files
+    note: no cache at in/notes.txt/c: File exists (os error 17)
+    note: 1 file is no image, and left out
+    items    5
+    groups   1, the largest of 4 items
+    removed  would remove 3 (60.0 %): 3 copy
+    kept     2
+    found    exact
+    time     [TIME]
+    nothing was written: -o KEPT writes what is kept, --report FILE.html shows the groups
+    ");
 }
 
 #[test]
@@ -179,12 +216,16 @@ fn the_report_shows_the_images_it_has_read() {
 
 #[test]
 fn rules_for_texts_are_refused_for_images() {
-    let folder = photos();
-    folder.run("dedup in --keep longest").fails("--keep longest is for texts; use best or largest");
+    snapshot!(photos().run("dedup in --keep longest"), @"
+    exit 2
+    --- stderr
+    reading images of 6 files
+    error: --keep longest is for texts; use best or largest
+    ");
 }
 
 #[test]
-fn a_collection_knows_images_it_has_seen() {
+fn a_collection_finds_images_it_has_seen() {
     let folder = Folder::new();
     fs::create_dir(folder.path("old")).unwrap();
     fs::create_dir(folder.path("new")).unwrap();
@@ -193,24 +234,69 @@ fn a_collection_knows_images_it_has_seen() {
     hills(320, 240, 1).save(folder.path("new/larger.jpg")).unwrap();
     let turned = image::imageops::rotate90(&hills(160, 120, 1));
     turned.save(folder.path("new/turned.png")).unwrap();
-    let ran = folder.run("index add seen old");
-    assert_eq!(ran.exit, 0, "{}", ran.stderr);
-    let ran = folder.run("index search seen new/larger.jpg");
-    assert!(
-        ran.stdout.starts_with("{\"query\":\"new/larger.jpg\",\"match\":\"old/a.png\","),
-        "{}",
-        ran.stdout
-    );
-    assert!(ran.stdout.ends_with(",\"level\":\"copy\"}\n"), "{}", ran.stdout);
-    assert_eq!(folder.run("index search seen new/turned.png").stdout, "");
-    let ran = folder.run("index search seen new/turned.png --orientations");
-    assert!(ran.stdout.contains("\"match\":\"old/a.png\""), "{}", ran.stdout);
+    snapshot!(folder.session([
+        "index add seen old",
+        "index search seen new/larger.jpg",
+        "index search seen new/turned.png",
+        "index search seen new/turned.png --orientations",
+        "dedup new --against seen --removed - -o kept",
+        "dedup new --against seen --orientations --max-remove 1 -o upright",
+    ]), @r#"
+    $ lookalike index add seen old
+    exit 0
+    {"id":"old/a.png","status":"added","match":null,"reason":null}
+    {"id":"old/b.png","status":"added","match":null,"reason":null}
+    --- stderr
+    seen: a new collection of images (pdq: 256 bits, version 1, orientations), searched by distance <= 52 of 256 bits, in any orientation
+    reading images of 2 files
+    2 items; 2 items added; 2 items in the collection; [TIME]
 
-    let ran = folder.run("dedup new --against seen --removed gone.jsonl -o kept");
-    assert_eq!(ran.exit, 0, "{}", ran.stderr);
-    assert!(folder.read("gone.jsonl").contains("\"keep\":\"old/a.png\""));
+    $ lookalike index search seen new/larger.jpg
+    exit 0
+    {"query":"new/larger.jpg","match":"old/a.png","distance":24,"similarity":null,"level":"copy"}
+    --- stderr
+    reading the image new/larger.jpg
+    1 item; 1 match with distance <= 52 of 256 bits, exact; 0 without any; [TIME]
+
+    $ lookalike index search seen new/turned.png
+    exit 0
+    --- stderr
+    reading the image new/turned.png
+    1 item; 0 matches with distance <= 52 of 256 bits, exact; 1 without any; [TIME]
+
+    $ lookalike index search seen new/turned.png --orientations
+    exit 0
+    {"query":"new/turned.png","match":"old/a.png","distance":0,"similarity":null,"level":"copy"}
+    --- stderr
+    reading the image new/turned.png
+    1 item; 1 match with distance <= 52 of 256 bits, in any orientation, exact; 0 without any; [TIME]
+
+    $ lookalike dedup new --against seen --removed - -o kept
+    exit 0
+    {"id":"new/larger.jpg","keep":"old/a.png","distance":24,"similarity":null,"level":"copy"}
+    --- stderr
+    reading images of 2 files
+    against the collection seen
+    items    2
+    groups   1, the largest of 2 items
+    removed  1 (50.0 %): 1 copy
+    kept     1 to kept
+    found    exact
+    time     [TIME]
+
+    $ lookalike dedup new --against seen --orientations --max-remove 1 -o upright
+    exit 0
+    --- stderr
+    reading images of 2 files
+    against the collection seen
+    items    2
+    groups   1, the largest of 3 items
+    removed  2 (100.0 %): 2 copy
+    kept     0 to upright
+    found    exact
+    time     [TIME]
+    "#);
     assert_eq!(names(&folder, "kept"), "turned.png");
-    done(folder.run("dedup new --against seen --orientations --max-remove 1 -o upright"));
     assert_eq!(names(&folder, "upright"), "");
 }
 
@@ -273,13 +359,32 @@ fn a_collection_that_keeps_parts_finds_crops() {
     image::imageops::flip_horizontal(&hills(240, 180, 3)).save(folder.path("flip.png")).unwrap();
     hills(480, 360, 9).save(folder.path("other.png")).unwrap();
 
-    done(folder.run("index add whole old"));
-    folder.run("index search whole crop.png --match partial").fails(
-        "--match partial: these digests have no parts; create the collection with --match partial",
-    );
-    folder
-        .run("index add whole old --match partial")
-        .fails("--match partial, but the collection was made without it; make a new one");
+    snapshot!(folder.session([
+        "index add whole old",
+        "index search whole crop.png --match partial",
+        "index add whole old --match partial",
+    ]), @r#"
+    $ lookalike index add whole old
+    exit 0
+    {"id":"old/1.png","status":"added","match":null,"reason":null}
+    {"id":"old/2.png","status":"added","match":null,"reason":null}
+    {"id":"old/3.png","status":"added","match":null,"reason":null}
+    {"id":"old/4.png","status":"added","match":null,"reason":null}
+    --- stderr
+    whole: a new collection of images (pdq: 256 bits, version 1, orientations), searched by distance <= 52 of 256 bits, in any orientation
+    reading images of 4 files
+    4 items; 4 items added; 4 items in the collection; [TIME]
+
+    $ lookalike index search whole crop.png --match partial
+    exit 2
+    --- stderr
+    error: --match partial: these digests have no parts; create the collection with --match partial
+
+    $ lookalike index add whole old --match partial
+    exit 2
+    --- stderr
+    error: --match partial, but the collection was made without it; make a new one
+    "#);
 
     done(folder.run("index add seen old --match partial"));
     assert_eq!(found(&folder, "seen crop.png"), "");
@@ -323,13 +428,19 @@ fn images_of_formats_that_are_not_read_are_named() {
         let content = [b"\0\0\0\x18ftyp", brand.as_bytes(), &[0; 64]].concat();
         fs::write(folder.path("in").join(name), content).unwrap();
     }
-    let ran = done(folder.run("dedup in"));
-    for said in [
-        "skipped in/phone.heic: HEIC is not supported; convert it to JPEG, PNG or WebP",
-        "skipped in/web.avif: AVIF is not supported; convert it to JPEG, PNG or WebP",
-        "2 of a format that is not read",
-        "note: 1 file is no image, and left out",
-    ] {
-        assert!(ran.stderr.contains(said), "{said}\n{}", ran.stderr);
-    }
+    snapshot!(folder.run("dedup in"), @"
+    exit 0
+    --- stderr
+    reading images of 8 files
+    note: 1 file is no image, and left out
+    skipped in/phone.heic: HEIC is not supported; convert it to JPEG, PNG or WebP
+    skipped in/web.avif: AVIF is not supported; convert it to JPEG, PNG or WebP
+    items    5 (2 skipped: 2 of a format that is not read)
+    groups   1, the largest of 4 items
+    removed  would remove 3 (60.0 %): 3 copy
+    kept     2
+    found    exact
+    time     [TIME]
+    nothing was written: -o KEPT writes what is kept, --report FILE.html shows the groups
+    ");
 }

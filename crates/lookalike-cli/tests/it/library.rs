@@ -11,7 +11,7 @@ use lookalike::{
     kind::{Input, Parts},
 };
 use lookalike_jobs::{
-    Answer, ArgumentError, Given, Host, Id, RawText, message, options::OptionValue,
+    ArgumentError, CallerOptions, DedupResult, Host, Id, RawText, message, options::OptionValue,
 };
 
 use crate::run::Folder;
@@ -25,7 +25,7 @@ fn args<'a>(args: &[&'a str]) -> Vec<&'a str> {
     args.to_vec()
 }
 
-fn dedup(args: Vec<&str>, given: Given<'_>) -> anyhow::Result<Answer> {
+fn dedup(args: Vec<&str>, given: CallerOptions<'_>) -> anyhow::Result<DedupResult> {
     let options = args[1..].iter().map(|option| match option.split_once('=') {
         Some((name, value)) => (name.to_owned(), OptionValue::Text(value.into())),
         None => ((*option).to_owned(), OptionValue::Switch(true)),
@@ -42,7 +42,7 @@ fn texts(texts: &[Option<&str>]) -> Option<Vec<RecordBatch>> {
 }
 
 /// Who goes, for whom.
-fn removed(answer: &Answer) -> Vec<(Id, Id)> {
+fn removed(answer: &DedupResult) -> Vec<(Id, Id)> {
     let members = answer.groups.iter().flat_map(|group| &group.members);
     members.map(|member| (answer.id(member.item), answer.id(member.alike))).collect()
 }
@@ -54,11 +54,15 @@ fn rows_in_memory_are_answered_as_the_same_rows_in_a_file() {
     let folder = Folder::with("rows.jsonl", lines);
     let file = folder.path("rows.jsonl");
     let in_file =
-        dedup(args(&[file.to_str().unwrap(), "quiet", "keep=last"]), Given::default()).unwrap();
-    let given = Given { rows: texts(&[Some(NINE), Some(OTHER), Some(TEN)]), ..Given::default() };
+        dedup(args(&[file.to_str().unwrap(), "quiet", "keep=last"]), CallerOptions::default())
+            .unwrap();
+    let given = CallerOptions {
+        rows: texts(&[Some(NINE), Some(OTHER), Some(TEN)]),
+        ..CallerOptions::default()
+    };
     let in_memory = dedup(args(&["rows", "quiet", "keep=last"]), given).unwrap();
     assert_eq!(in_memory.groups, in_file.groups);
-    let pairs = |answer: &Answer| answer.pairs(&|| {}).unwrap().into_owned();
+    let pairs = |answer: &DedupResult| answer.pairs(&|| {}).unwrap().into_owned();
     assert_eq!(pairs(&in_memory), pairs(&in_file));
     assert_eq!(removed(&in_memory), [(Id::Row(1), Id::Row(3))]);
     assert_eq!(in_memory.kept().collect::<Vec<_>>(), [1, 2]);
@@ -66,7 +70,10 @@ fn rows_in_memory_are_answered_as_the_same_rows_in_a_file() {
 
 #[test]
 fn rows_that_are_no_items_are_skipped_and_the_others_keep_their_numbers() {
-    let given = Given { rows: texts(&[None, Some(NINE), None, Some(TEN)]), ..Given::default() };
+    let given = CallerOptions {
+        rows: texts(&[None, Some(NINE), None, Some(TEN)]),
+        ..CallerOptions::default()
+    };
     let answer = dedup(args(&["rows", "quiet"]), given).unwrap();
     assert_eq!((answer.items, answer.rows.as_slice()), (2, &[1, 3][..]));
     assert_eq!(removed(&answer), [(Id::Row(4), Id::Row(2))]);
@@ -83,7 +90,7 @@ fn rows_in_memory_have_ids_keys_and_a_page() {
         ("score", Arc::new(UInt64Array::from(vec![1, 2]))),
     ];
     let report = format!("report={}", page.display());
-    let given = Given { rows: rows(columns), ..Given::default() };
+    let given = CallerOptions { rows: rows(columns), ..CallerOptions::default() };
     let answer = dedup(args(&["rows", "quiet", "keep=score:desc", &report]), given).unwrap();
     assert_eq!(removed(&answer), [(Id::Text("nine".into()), Id::Text("ten".into()))]);
     let page = folder.read("page.html");
@@ -92,10 +99,10 @@ fn rows_in_memory_have_ids_keys_and_a_page() {
 
 #[test]
 fn rows_are_held_against_others() {
-    let given = Given {
+    let given = CallerOptions {
         rows: texts(&[Some(OTHER), Some(NINE)]),
         against: texts(&[Some(TEN)]),
-        ..Given::default()
+        ..CallerOptions::default()
     };
     let answer = dedup(args(&["rows", "quiet", "against=others"]), given).unwrap();
     assert_eq!(removed(&answer), [(Id::Row(2), Id::Row(1))]);
@@ -109,11 +116,11 @@ fn a_program_makes_items_of_texts_itself() {
         let hashes = [word, word + 1].map(|hash| hash.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         Input::Made(Some(Fingerprint([word, 0, 0, 0])), Parts::Features(hashes.to_vec()))
     }
-    let given = Given {
+    let given = CallerOptions {
         rows: texts(&[None, Some(OTHER), Some(NINE)]),
         against: texts(&[Some("Four words of something")]),
-        make: Some(&|unmade| Ok(first_word(unmade))),
-        ..Given::default()
+        custom_digester: Some(&|unmade| Ok(first_word(unmade))),
+        ..CallerOptions::default()
     };
     let answer = dedup(args(&["rows", "quiet", "against=others"]), given).unwrap();
     assert_eq!(removed(&answer), [(Id::Row(2), Id::Row(1))]);
@@ -121,7 +128,11 @@ fn a_program_makes_items_of_texts_itself() {
     fn refuse(unmade: RawText<'_>) -> anyhow::Result<Input<'_>> {
         anyhow::bail!("{} {} {}", unmade.name, unmade.row, unmade.is_other)
     }
-    let given = Given { rows: texts(&[None, Some(NINE)]), make: Some(&refuse), ..Given::default() };
+    let given = CallerOptions {
+        rows: texts(&[None, Some(NINE)]),
+        custom_digester: Some(&refuse),
+        ..CallerOptions::default()
+    };
     let error = dedup(args(&["rows", "quiet"]), given).err().unwrap();
     assert_eq!(message(&error), "rows:2 1 false");
 }
@@ -129,14 +140,18 @@ fn a_program_makes_items_of_texts_itself() {
 #[test]
 fn a_caller_stops_the_run_by_unwinding() {
     let stop = || resume_unwind(Box::new("enough"));
-    let given = Given { rows: texts(&[Some(NINE)]), on_beat: &stop, ..Given::default() };
+    let given = CallerOptions {
+        rows: texts(&[Some(NINE)]),
+        on_progress: &stop,
+        ..CallerOptions::default()
+    };
     let run = AssertUnwindSafe(|| dedup(args(&["rows", "quiet"]), given).map(|_| ()));
     assert_eq!(catch_unwind(run).unwrap_err().downcast_ref(), Some(&"enough"));
 }
 
 #[test]
 fn messages_are_those_of_the_command_line() {
-    let refused = |given: &[&str]| dedup(args(given), Given::default()).err().unwrap();
+    let refused = |given: &[&str]| dedup(args(given), CallerOptions::default()).err().unwrap();
     assert_eq!(
         message(&refused(&["rows", "recipe=wrods"])),
         "--recipe wrods: there is no recipe \"wrods\"; did you mean words?"

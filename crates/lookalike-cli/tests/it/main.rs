@@ -1,4 +1,4 @@
-//! Runs the real binary on small data; each test looks at exit code, stdout and stderr together.
+//! Runs the real binary on small data; snapshots have exit code, stdout and stderr together.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
 mod acting;
@@ -9,9 +9,12 @@ mod compare;
 mod dedup;
 mod dedup_prints;
 mod hash;
+mod help;
 mod image_files;
 mod images;
 mod index;
+mod index_damage;
+mod index_images;
 mod laws;
 mod library;
 mod pairs_in;

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use crate::run::Folder;
+use crate::run::{Folder, snapshot};
 
 /// 1 and 2 differ in one bit, 2 and 4 in two, 5 and 1 are equal; 3 is far from all.
 const NUMBERS: [u64; 5] = [0xff, 0xfe, u64::MAX << 32, 0xf2, 0xff];
@@ -44,17 +44,19 @@ pub fn words(numbers: &[u64]) -> Vec<u8> {
 
 #[test]
 fn decimal_lines_give_numbered_pairs_and_a_summary() {
-    Folder::with("hashes.txt", decimal()).run("pairs hashes.txt").is(r#"
-        exit 0
-        {"a":1,"b":2,"distance":1,"similarity":null,"level":null}
-        {"a":1,"b":4,"distance":3,"similarity":null,"level":null}
-        {"a":1,"b":5,"distance":0,"similarity":null,"level":null}
-        {"a":2,"b":4,"distance":2,"similarity":null,"level":null}
-        {"a":2,"b":5,"distance":1,"similarity":null,"level":null}
-        {"a":4,"b":5,"distance":3,"similarity":null,"level":null}
-        --- stderr
-        reading fingerprints of 64 bits
-        5 items; 6 pairs with distance <= 3 of 64 bits; 1 group of equal items; exact ..."#);
+    snapshot!(Folder::with("hashes.txt", decimal()).run("pairs hashes.txt"), @r#"
+    exit 0
+    {"a":1,"b":2,"distance":1,"similarity":null,"level":null}
+    {"a":1,"b":4,"distance":3,"similarity":null,"level":null}
+    {"a":1,"b":5,"distance":0,"similarity":null,"level":null}
+    {"a":2,"b":4,"distance":2,"similarity":null,"level":null}
+    {"a":2,"b":5,"distance":1,"similarity":null,"level":null}
+    {"a":4,"b":5,"distance":3,"similarity":null,"level":null}
+    --- stderr
+    reading fingerprints of 64 bits
+    5 items; 6 pairs with distance <= 3 of 64 bits; 1 group of equal items; exact; [TIME]
+    plan: [PLAN]
+    "#);
 }
 
 #[test]
@@ -75,17 +77,17 @@ fn every_way_to_write_a_number_gives_the_same_pairs() {
 }
 
 #[test]
-fn packed_input_is_told_by_its_bytes_not_by_its_name() {
+fn compressed_input_is_recognised_by_its_bytes_not_by_its_name() {
     let text = decimal();
     let (first, second) = text.split_at(10);
-    let packed = [
+    let compressed = [
         gzip(text.as_bytes()),
         zstd(text.as_bytes()),
         [gzip(first.as_bytes()), gzip(second.as_bytes())].concat(),
         [zstd(first.as_bytes()), zstd(second.as_bytes())].concat(),
         gzip(&npy(1, "<u8", "(5,)", &words(&NUMBERS))),
     ];
-    for bytes in packed {
+    for bytes in compressed {
         let folder = Folder::with("plain-name", &bytes);
         assert_eq!(folder.run("pairs plain-name").pairs(), PAIRS);
         assert_eq!(folder.run_with("pairs -", &bytes).pairs(), PAIRS);
@@ -108,7 +110,11 @@ fn arrays_state_their_width() {
     let array = npy(1, "<u8", "(5, 4)", &wide);
     let ran = Folder::with("a.npy", array).run("pairs a.npy");
     assert_eq!(ran.pairs(), PAIRS);
-    assert!(ran.stderr.starts_with("reading fingerprints of 256 bits\n"), "{}", ran.stderr);
+    snapshot!(ran.stderr, @"
+    reading fingerprints of 256 bits
+    5 items; 6 pairs with distance <= 3 of 256 bits; 1 group of equal items; exact; [TIME]
+    plan: [PLAN]
+    ");
 
     let pair = words(&NUMBERS.map(|number| [number, 0]).concat());
     let ran = Folder::with("a.npy", npy(1, "<u8", "(5, 2)", &pair)).run("pairs a.npy --bits 128");
@@ -132,16 +138,16 @@ fn wide_numbers_are_read_as_the_array_with_the_least_significant_word_first() {
 }
 
 #[test]
-fn ids_behind_a_tab_are_used_and_kept_as_text() {
-    Folder::with("a", "1\tfirst\n2\n3\t3\n3\tsay \"hi\"\tyou\n").run("pairs a -k 1 --quiet").is(
-        r#"exit 0
-        {"a":"first","b":"3","distance":1,"similarity":null,"level":null}
-        {"a":"first","b":"say \"hi\"\tyou","distance":1,"similarity":null,"level":null}
-        {"a":2,"b":"3","distance":1,"similarity":null,"level":null}
-        {"a":2,"b":"say \"hi\"\tyou","distance":1,"similarity":null,"level":null}
-        {"a":"3","b":"say \"hi\"\tyou","distance":0,"similarity":null,"level":null}
-        --- stderr"#,
-    );
+fn ids_after_a_tab_are_used_and_kept_as_text() {
+    let folder = Folder::with("a", "1\tfirst\n2\n3\t3\n3\tsay \"hi\"\tyou\n");
+    snapshot!(folder.run("pairs a -k 1 --quiet"), @r#"
+    exit 0
+    {"a":"first","b":"3","distance":1,"similarity":null,"level":null}
+    {"a":"first","b":"say \"hi\"\tyou","distance":1,"similarity":null,"level":null}
+    {"a":2,"b":"3","distance":1,"similarity":null,"level":null}
+    {"a":2,"b":"say \"hi\"\tyou","distance":1,"similarity":null,"level":null}
+    {"a":"3","b":"say \"hi\"\tyou","distance":0,"similarity":null,"level":null}
+    "#);
 }
 
 #[test]
@@ -191,8 +197,19 @@ fn the_answer_does_not_depend_on_how_it_is_found() {
 }
 
 #[test]
-fn what_is_read_is_said() {
-    let folder = Folder::with("a", "1\n");
-    assert!(folder.run("pairs a").stderr.starts_with("reading fingerprints of 64 bits\n"));
-    assert_eq!(folder.run("pairs a --quiet").stderr, "");
+fn a_quiet_run_prints_pairs_only() {
+    let folder = Folder::with("a", "1\n3\n");
+    snapshot!(folder.session(["pairs a", "pairs a --quiet"]), @r#"
+    $ lookalike pairs a
+    exit 0
+    {"a":1,"b":2,"distance":1,"similarity":null,"level":null}
+    --- stderr
+    reading fingerprints of 64 bits
+    2 items; 1 pair with distance <= 3 of 64 bits; 0 groups of equal items; exact; [TIME]
+    plan: [PLAN]
+
+    $ lookalike pairs a --quiet
+    exit 0
+    {"a":1,"b":2,"distance":1,"similarity":null,"level":null}
+    "#);
 }

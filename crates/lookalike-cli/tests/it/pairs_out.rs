@@ -4,7 +4,7 @@ use std::{io::Read, process::Stdio};
 
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
-use crate::run::{Folder, run};
+use crate::run::{Folder, run, snapshot};
 
 /// Equal: 1, 3 and 5; near them: 2 and 4, which are equal too.
 const EQUALS: &str = "1\n3\n1\n3\n1\n";
@@ -17,10 +17,18 @@ fn equal_all_lists_every_pair() {
 }
 
 #[test]
-fn equal_first_ties_each_item_to_the_first_of_its_equals() {
-    let ran = Folder::with("a", EQUALS).run("pairs a --equal first");
-    assert_eq!(ran.pairs(), "1-2:1 1-3:0 1-5:0 2-4:0");
-    assert!(ran.stderr.contains("2 groups of equal items"), "{}", ran.stderr);
+fn equal_first_pairs_each_item_with_the_first_of_its_equals() {
+    snapshot!(Folder::with("a", EQUALS).run("pairs a --equal first"), @r#"
+    exit 0
+    {"a":1,"b":2,"distance":1,"similarity":null,"level":null}
+    {"a":1,"b":3,"distance":0,"similarity":null,"level":null}
+    {"a":1,"b":5,"distance":0,"similarity":null,"level":null}
+    {"a":2,"b":4,"distance":0,"similarity":null,"level":null}
+    --- stderr
+    reading fingerprints of 64 bits
+    5 items; 4 pairs with distance <= 3 of 64 bits; 2 groups of equal items; exact; [TIME]
+    plan: [PLAN]
+    "#);
 }
 
 #[test]
@@ -35,25 +43,32 @@ fn every_pair_of_equal_items_is_listed_however_many_they_are() {
 }
 
 #[test]
-fn the_ending_of_the_file_decides_the_format() {
+fn the_extension_decides_the_format() {
     let folder = Folder::with("a", "1\t\"x\", y\n3\n0\tz\tz\n");
-    for name in ["p.jsonl", "p.ndjson", "p.json"] {
-        folder.run(&format!("pairs a -k 1 --quiet -o {name}")).is("exit 0\n--- stderr");
-        let expected = "{\"a\":\"\\\"x\\\", y\",\"b\":2,\"distance\":1,\"similarity\":null,\"level\":null}\n\
-                        {\"a\":\"\\\"x\\\", y\",\"b\":\"z\\tz\",\"distance\":1,\"similarity\":null,\"level\":null}\n";
-        assert_eq!(folder.read(name), expected);
-    }
-    folder.run("pairs a -k 1 -o p.csv");
-    let table =
-        "a,b,distance,similarity,level\n\"\"\"x\"\", y\",2,1,,\n\"\"\"x\"\", y\",z\tz,1,,\n";
-    assert_eq!(folder.read("p.csv"), table);
-    folder.run("pairs a -k 1 -o p.tsv");
-    let table = "a\tb\tdistance\tsimilarity\tlevel\n\"\"\"x\"\", y\"\t2\t1\t\t\n\"\"\"x\"\", y\"\t\"z\tz\"\t1\t\t\n";
-    assert_eq!(folder.read("p.tsv"), table);
+    let written = |name: &str| {
+        let ran = folder.run(&format!("pairs a -k 1 --quiet -o {name}"));
+        assert_eq!(ran.to_string(), "exit 0\n");
+        folder.read(name)
+    };
+    let rows = written("p.jsonl");
+    snapshot!(rows, @r#"
+    {"a":"\"x\", y","b":2,"distance":1,"similarity":null,"level":null}
+    {"a":"\"x\", y","b":"z\tz","distance":1,"similarity":null,"level":null}
+    "#);
+    assert_eq!([written("p.ndjson"), written("p.json")], [rows.clone(), rows]);
+    snapshot!(written("p.csv"), @r#"
+    a,b,distance,similarity,level
+    """x"", y",2,1,,
+    """x"", y",z	z,1,,
+    "#);
+    assert_eq!(
+        written("p.tsv"),
+        "a\tb\tdistance\tsimilarity\tlevel\n\"\"\"x\"\", y\"\t2\t1\t\t\n\"\"\"x\"\", y\"\t\"z\tz\"\t1\t\t\n"
+    );
 }
 
 #[test]
-fn tables_are_packed_as_their_name_says() {
+fn tables_are_compressed_as_their_extension_says() {
     let folder = Folder::with("a", "1\n3\n");
     let plain = "a,b,distance,similarity,level\n1,2,1,,\n";
     folder.run("pairs a -o p.csv.gz");
@@ -87,27 +102,64 @@ fn parquet_has_the_same_columns_and_numbers_where_all_ids_are_numbers() {
 #[test]
 fn formats_that_cannot_be_written_are_refused_before_the_input_is_read() {
     let folder = Folder::with("a", "no number\n");
-    let run = |file| folder.run(&format!("pairs a --kind hash -o {file}"));
-    let possible = "use .jsonl, .csv, .tsv (each also .gz or .zst) or .parquet";
-    for name in ["p.txt", "pairs", "p.gz", "p.txt.zst"] {
-        run(name).fails(&format!("{name}: the ending decides the format; {possible}"));
-    }
-    run("p.csv.xz").fails("p.csv.xz: .xz is read, but not written; use .gz or .zst");
-    run("p.parquet.gz").fails("p.parquet.gz: Parquet is packed already; use .parquet");
-    run("none/p.csv").fails("none/p.csv: there is no folder none; make it first");
+    snapshot!(folder.session([
+        "pairs a --kind hash -o p.txt",
+        "pairs a --kind hash -o pairs",
+        "pairs a --kind hash -o p.gz",
+        "pairs a --kind hash -o p.txt.zst",
+        "pairs a --kind hash -o p.csv.xz",
+        "pairs a --kind hash -o p.parquet.gz",
+        "pairs a --kind hash -o none/p.csv",
+    ]), @"
+    $ lookalike pairs a --kind hash -o p.txt
+    exit 2
+    --- stderr
+    error: p.txt: the ending decides the format; use .jsonl, .csv, .tsv (each also .gz or .zst) or .parquet
+
+    $ lookalike pairs a --kind hash -o pairs
+    exit 2
+    --- stderr
+    error: pairs: the ending decides the format; use .jsonl, .csv, .tsv (each also .gz or .zst) or .parquet
+
+    $ lookalike pairs a --kind hash -o p.gz
+    exit 2
+    --- stderr
+    error: p.gz: the ending decides the format; use .jsonl, .csv, .tsv (each also .gz or .zst) or .parquet
+
+    $ lookalike pairs a --kind hash -o p.txt.zst
+    exit 2
+    --- stderr
+    error: p.txt.zst: the ending decides the format; use .jsonl, .csv, .tsv (each also .gz or .zst) or .parquet
+
+    $ lookalike pairs a --kind hash -o p.csv.xz
+    exit 2
+    --- stderr
+    error: p.csv.xz: .xz is read, but not written; use .gz or .zst
+
+    $ lookalike pairs a --kind hash -o p.parquet.gz
+    exit 2
+    --- stderr
+    error: p.parquet.gz: Parquet is packed already; use .parquet
+
+    $ lookalike pairs a --kind hash -o none/p.csv
+    exit 2
+    --- stderr
+    error: none/p.csv: there is no folder none; make it first
+    ");
     assert_eq!(folder.names(), ["a"]);
 }
 
 #[test]
-fn a_file_is_replaced_only_if_the_user_says_so() {
+fn a_file_is_overwritten_only_if_asked_for() {
     let folder = Folder::with("a", "1\n3\n").and("p.jsonl", "mine");
-    folder.run("pairs a -o p.jsonl").fails("p.jsonl: already exists (use --force to overwrite)");
+    snapshot!(folder.run("pairs a -o p.jsonl"), @"
+    exit 2
+    --- stderr
+    error: p.jsonl: already exists (use --force to overwrite)
+    ");
     assert_eq!(folder.read("p.jsonl"), "mine");
     assert_eq!(folder.run("pairs a -o p.jsonl --force").exit, 0);
-    assert_eq!(
-        folder.read("p.jsonl"),
-        "{\"a\":1,\"b\":2,\"distance\":1,\"similarity\":null,\"level\":null}\n"
-    );
+    snapshot!(folder.read("p.jsonl"), @r#"{"a":1,"b":2,"distance":1,"similarity":null,"level":null}"#);
     assert_eq!(folder.names(), ["a", "p.jsonl"]);
 }
 
@@ -151,7 +203,7 @@ fn a_written_file_may_be_read_as_any_new_file() {
 #[cfg(unix)]
 #[test]
 fn devices_are_written_in_place() {
-    Folder::with("a", "1\n3\n").run("pairs a -o /dev/null --quiet").is("exit 0\n--- stderr");
+    snapshot!(Folder::with("a", "1\n3\n").run("pairs a -o /dev/null --quiet"), @"exit 0");
 }
 
 #[test]
@@ -173,28 +225,25 @@ fn a_closed_pipe_ends_the_run_quietly() {
 #[test]
 fn the_summary_is_one_line_of_json_if_asked_for() {
     let ran = Folder::with("a", "1\n1\nx\n").run("pairs a --kind hash --json --quiet");
-    let summary: serde_json::Value = serde_json::from_str(&ran.stderr).unwrap();
-    assert_eq!(summary["items"], 2);
-    assert_eq!(summary["skipped"], 1);
-    assert_eq!(summary["skipped_by_reason"]["not a number"], 1);
-    assert_eq!(summary["pairs"], 1);
-    assert_eq!(summary["equal_groups"], 1);
-    assert_eq!(summary["bits"], 64);
-    assert_eq!(summary["distance"], 3);
-    assert_eq!(summary["exact"], true);
-    assert!(summary["seconds"].is_f64() && summary["plan"].is_string());
+    snapshot!(ran, @r#"
+    exit 0
+    {"a":1,"b":2,"distance":0,"similarity":null,"level":null}
+    --- stderr
+    {"items":2,"skipped":1,"skipped_by_reason":{"not a number":1},"pairs":1,"duplicate_ids":0,"equal_groups":1,"recipe":"hash: 64 bits","alike":"distance <= 3 of 64 bits","bits":64,"distance":3,"similarity":null,"short":0,"empty":0,"recall":1.0,"found":"[PLAN]","verified":0,"spilled_bytes":0,"search_seconds":"[search_seconds]","exact":true,"seconds":"[seconds]","items_per_second":"[items_per_second]","plan":"[PLAN]"}
+    "#);
+    assert!(serde_json::from_str::<serde_json::Value>(&ran.stderr).is_ok(), "{ran}");
 }
 
 #[test]
-fn a_plan_is_told_without_looking_for_pairs() {
-    let ran = Folder::with("a", "1\n1\n").run("pairs a --plan");
-    assert_eq!(ran.exit, 0);
-    assert!(
-        ran.stdout.starts_with("items     2 items of 64 bits\ndistance  3\nplan      "),
-        "{}",
-        ran.stdout
-    );
-    assert!(!ran.stdout.contains("distance\":"), "{}", ran.stdout);
+fn a_plan_is_printed_without_searching_for_pairs() {
+    snapshot!(Folder::with("a", "1\n1\n").run("pairs a --plan"), @"
+    exit 0
+    items     2 items of 64 bits
+    distance  3
+    plan      [PLAN]
+    --- stderr
+    reading fingerprints of 64 bits
+    ");
 }
 
 #[test]

@@ -7,8 +7,9 @@ use std::{
 };
 
 use image::{DynamicImage, Rgb, RgbImage, codecs::jpeg::JpegEncoder, imageops::FilterType};
+use libm::sinf;
 
-use crate::run::{Folder, Ran};
+use crate::run::{Folder, Ran, snapshot};
 
 /// A scene, the same in any size; another `seed` makes another.
 fn scene(width: u32, height: u32, seed: u32) -> RgbImage {
@@ -23,7 +24,7 @@ fn scene(width: u32, height: u32, seed: u32) -> RgbImage {
     RgbImage::from_fn(width, height, |x, y| {
         let [x, y] = [(x, width), (y, height)].map(|(at, of)| at as f32 / of as f32);
         let wave =
-            |[a, b, c]: &[f32; 3]| (6.3 * (8.0 * a * x + (16.0 * b - 8.0) * y + c)).sin() * 12.0;
+            |[a, b, c]: &[f32; 3]| sinf(6.3 * (8.0 * a * x + (16.0 * b - 8.0) * y + c)) * 12.0;
         let light = 128.0 + waves.iter().map(wave).sum::<f32>();
         Rgb([light, 0.9 * light, 250.0 - 0.9 * light].map(|value| value.clamp(0.0, 255.0) as u8))
     })
@@ -169,15 +170,21 @@ fn raw_and_export() -> Folder {
 }
 
 #[test]
-fn a_raw_file_stays_before_what_was_made_of_it() {
+fn a_raw_file_is_kept_before_what_was_made_of_it() {
     let folder = raw_and_export();
     assert_eq!(removed(&folder, ""), ["a/export.jpg < b/P1.NEF"]);
-    let pairs = done(folder.run("pairs in")).stdout;
-    assert!(pairs.starts_with("{\"a\":\"in/a/export.jpg\",\"b\":\"in/b/P1.NEF\","), "{pairs}");
+    snapshot!(folder.run("pairs in"), @r#"
+    exit 0
+    {"a":"in/a/export.jpg","b":"in/b/P1.NEF","distance":2,"similarity":null,"level":"copy"}
+    --- stderr
+    reading images of 2 files
+    2 items; 1 pair with distance <= 52 of 256 bits; 0 groups of equal items; exact; [TIME]
+    plan: [PLAN]
+    "#);
 }
 
 #[test]
-fn a_raw_file_never_goes_for_one_that_is_none_whatever_the_rule() {
+fn a_raw_file_is_never_removed_for_another_format_whatever_the_rule() {
     let folder = raw_and_export();
     let rules = ["first", "largest", "newest", "path:a", "path:a,best"];
     for rule in rules {
@@ -186,12 +193,19 @@ fn a_raw_file_never_goes_for_one_that_is_none_whatever_the_rule() {
             assert_eq!(removed(&folder, &options), [""; 0], "{options}");
         }
     }
-    let ran = done(folder.run("dedup in --keep first --delete"));
-    assert!(
-        ran.stderr.contains("1 RAW file, though alike a kept image that is not RAW"),
-        "{}",
-        ran.stderr
-    );
+    snapshot!(folder.run("dedup in --keep first --delete"), @"
+    exit 0
+    --- stderr
+    reading images of 2 files
+    items    2
+    groups   none
+    removed  0 (0.0 %)
+    kept     2
+    raw      1 RAW file, though alike a kept image that is not RAW stay
+    found    exact
+    acted    0 files, 0 B, deleted
+    time     [TIME]
+    ");
     assert!(folder.path("in/b/P1.NEF").exists() && folder.path("in/a/export.jpg").exists());
     // Nor for one of another set; another RAW file is as good.
     fs::create_dir(folder.path("other")).unwrap();
@@ -215,12 +229,33 @@ fn a_raw_file_and_the_jpeg_beside_it_are_listed_but_never_grouped() {
         ("copies/P1 copy.JPG", &camera),
         ("small.jpg", &small),
     ]);
-    let pairs = done(folder.run("pairs in")).stdout;
-    assert!(pairs.contains("\"a\":\"in/P1.JPG\",\"b\":\"in/P1.nef\""), "{pairs}");
-    assert_eq!(pairs.lines().count(), 6);
-    let ran = done(folder.run("dedup in"));
-    let said = "1 RAW file and the image of the same name beside it stay";
-    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    snapshot!(folder.session(["pairs in", "dedup in"]), @r#"
+    $ lookalike pairs in
+    exit 0
+    {"a":"in/P1.JPG","b":"in/P1.nef","distance":0,"similarity":null,"level":"copy"}
+    {"a":"in/P1.JPG","b":"in/copies/P1 copy.JPG","distance":0,"similarity":null,"level":"copy"}
+    {"a":"in/P1.JPG","b":"in/small.jpg","distance":2,"similarity":null,"level":"copy"}
+    {"a":"in/P1.nef","b":"in/copies/P1 copy.JPG","distance":0,"similarity":null,"level":"copy"}
+    {"a":"in/P1.nef","b":"in/small.jpg","distance":2,"similarity":null,"level":"copy"}
+    {"a":"in/copies/P1 copy.JPG","b":"in/small.jpg","distance":2,"similarity":null,"level":"copy"}
+    --- stderr
+    reading images of 4 files
+    4 items; 6 pairs with distance <= 52 of 256 bits; 1 group of equal items; exact; [TIME]
+    plan: [PLAN]
+
+    $ lookalike dedup in
+    exit 0
+    --- stderr
+    reading images of 4 files
+    items    4
+    groups   2, the largest of 2 items
+    removed  would remove 2 (50.0 %): 2 copy
+    kept     2
+    raw      1 RAW file and the image of the same name beside it stay
+    found    exact
+    time     [TIME]
+    nothing was written: -o KEPT writes what is kept, --report FILE.html shows the groups
+    "#);
     let stays = |gone: &[String]| gone.iter().all(|line| !line.starts_with("P1."));
     for options in ["", "--keep first", "--keep last", "--group connected", "--keep path:small.jpg"]
     {
@@ -241,14 +276,15 @@ fn a_raw_file_without_a_usable_preview_is_skipped_and_named() {
         ("cut.nef", &cut[..3 * cut.len() / 4]),
         ("photo.jpg", &photo),
     ]);
-    let ran = done(folder.run("pairs in"));
-    assert_eq!(ran.stdout, "");
-    for said in [
-        "skipped in/bare.nef: NEF without a preview large enough to compare",
-        "skipped in/cut.nef: cut off: the NEF ends too early",
-    ] {
-        assert!(ran.stderr.contains(said), "{}", ran.stderr);
-    }
+    snapshot!(folder.run("pairs in"), @"
+    exit 0
+    --- stderr
+    reading images of 3 files
+    skipped in/bare.nef: NEF without a preview large enough to compare; convert it to DNG with a preview
+    skipped in/cut.nef: cut off: the NEF ends too early
+    1 item (2 skipped: 2 broken); 0 pairs with distance <= 52 of 256 bits; 0 groups of equal items; exact; [TIME]
+    plan: [PLAN]
+    ");
 }
 
 #[test]
@@ -332,8 +368,7 @@ fn sidecars_follow_their_image_and_come_back_with_it() {
     let there = || all.map(|(name, _)| folder.path("in").join(name).exists());
     let after = [true, true, false, false, false, false, true, true];
     for act in ["--move gone", "--trash"] {
-        let ran = done(folder.run(&format!("dedup in --max-remove 1 {act} --journal j")));
-        assert!(ran.stderr.contains("acted    4 files"), "{}", ran.stderr);
+        done(folder.run(&format!("dedup in --max-remove 1 {act} --journal j")));
         assert_eq!(there(), after, "{act}");
         assert!(act == "--trash" || folder.read("gone/sub/small.xmp") == "of the small one");
         done(folder.run("undo j"));
@@ -347,6 +382,19 @@ fn sidecars_follow_their_image_and_come_back_with_it() {
     done(folder.run("dedup in/large.jpg in/sub/small.jpg --max-remove 1 -o named"));
     assert_eq!(folder.read("named/large.xmp"), "of the large one");
     assert!(!folder.path("named/small.xmp").exists());
-    done(folder.run("dedup in --max-remove 1 --delete"));
+    snapshot!(folder.run("dedup in --max-remove 1 --delete"), @"
+    exit 0
+    --- stderr
+    reading images of 8 files
+    note: 5 files are no images, and left out
+    items    3
+    groups   1, the largest of 3 items
+    removed  2 (66.7 %): 2 copy
+    kept     1
+    found    exact
+    acted    4 files, 43.3 KiB, deleted
+    journal  [HOME]/.local/state/lookalike/journals/[JOURNAL].jsonl
+    time     [TIME]
+    ");
     assert_eq!(there(), after);
 }

@@ -1,13 +1,65 @@
-//! A folder of small files, the binary run in it, and what came out as one text.
+//! A folder of small files, the binary run in it, and all that came out as one text.
+//!
+//! `snapshot!` compares that text: as it stands beside the call (`@"..."`), or as it stands in a file of
+//! the folder `snapshots`. `cargo insta test --accept` writes what is printed now.
 
 use std::{
+    fmt::{self, Display, Formatter},
     fs,
     io::Write,
     path::PathBuf,
     process::{Command, Stdio},
 };
 
+use insta::Settings;
 use tempfile::TempDir;
+
+/// Fails unless a run, a session of several runs, or a file reads as expected.
+macro_rules! snapshot {
+    ($left:expr, @$expected:literal) => {{
+        let left = $left.to_string();
+        crate::run::settings().bind(|| insta::assert_snapshot!(left, @$expected));
+    }};
+    ($name:expr, $left:expr) => {{
+        let left = $left.to_string();
+        crate::run::settings().bind(|| insta::assert_snapshot!($name, left));
+    }};
+}
+pub(crate) use snapshot;
+
+/// What differs from run to run or from machine to machine, and what stands for it in snapshots.
+const FILTERS: [(&str, &str); 21] = [
+    (r#"(/[^/\s":]+)*/test-home-\w+"#, "[HOME]"),
+    (r#"(/[^/\s":]+)*/test-folder-\w+"#, "[FOLDER]"),
+    (r#"(/[^/\s":]+)*/\.tmp\w+"#, "[OTHER]"),
+    (r"\d{8}-\d{6}-\d+-\w+", "[JOURNAL]"),
+    (r"\d+\.\d\d s, [\d.]+( [kMG])? items/s", "[TIME]"),
+    (r#""((?:\w+_)?seconds|items_per_second|peak_bytes|threads)":[\d.e+-]+"#, r#""$1":"[$1]""#),
+    (r#""(inode|keep_inode|modified|mode|inserted)":\d+"#, r#""$1":"[$1]""#),
+    (r#""owner":\[\d+,\d+\]"#, r#""owner":"[owner]""#),
+    (r#""(plan|found)":"[^"]*comparisons?,[^"]*""#, r#""$1":"[PLAN]""#),
+    (r"\([^()]*comparisons?,[^()]*\)", "([PLAN])"),
+    (r"[\d.]+ KiB instead of [\d.]+ KiB", "[SIZE] instead of [SIZE]"),
+    (r"file_len=\d+, layout_len=\d+", "file_len=[SIZE], layout_len=[SIZE]"),
+    (r"(?m)^plan(: | +)\S.*$", "plan$1[PLAN]"),
+    (r"(?m)^seconds( +).*$", "seconds$1[TIME]"),
+    (r"(?m)^peak memory( +).*$", "peak memory$1[MEMORY]"),
+    (r"\S+/lookalike ", "lookalike "),
+    (r"\(process \d+", "(process [PID]"),
+    (r"\b\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?", "[DATE]"),
+    (r"can run: [\w-]+(, [\w-]+)*", "can run: [KERNELS]"),
+    (r"\[possible values: portable[^\]]*\]", "[possible values: [KERNELS]]"),
+    (r"lookalike \d+\.\d+\.\d+", "lookalike [VERSION]"),
+];
+
+/// How snapshots are compared.
+pub fn settings() -> Settings {
+    let mut settings = Settings::clone_current();
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    FILTERS.iter().for_each(|(pattern, name)| settings.add_filter(pattern, *name));
+    settings
+}
 
 /// A folder of its own for one test.
 pub struct Folder {
@@ -18,7 +70,8 @@ pub struct Folder {
 
 impl Folder {
     pub fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap(), home: tempfile::tempdir().unwrap() }
+        let folder = |prefix| tempfile::Builder::new().prefix(prefix).tempdir().unwrap();
+        Self { folder: folder("test-folder-"), home: folder("test-home-") }
     }
 
     /// A folder with one file.
@@ -60,7 +113,7 @@ impl Folder {
         for variable in ["XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"] {
             command.env_remove(variable);
         }
-        command.env("HOME", self.home.path());
+        command.env("HOME", self.home.path()).env("COLUMNS", "100");
         command
     }
 
@@ -72,6 +125,13 @@ impl Folder {
     /// Runs with this on standard input.
     pub fn run_with(&self, arguments: &str, stdin: impl AsRef<[u8]>) -> Ran {
         run(self.command(arguments), stdin.as_ref())
+    }
+
+    /// Runs one command after the other, as in a terminal.
+    pub fn session(&self, commands: impl IntoIterator<Item: AsRef<str>>) -> Session {
+        let title = |command: &str| format!("$ lookalike {command}").trim_end().to_owned();
+        let run = |command: &str| (title(command), self.run(command));
+        commands.into_iter().map(|command| run(command.as_ref())).collect()
     }
 }
 
@@ -97,32 +157,34 @@ pub struct Ran {
     pub stderr: String,
 }
 
+/// Exit code, stdout and stderr.
+impl Display for Ran {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        write!(out, "exit {}\n{}", self.exit, self.stdout)?;
+        if !self.stderr.is_empty() {
+            write!(out, "--- stderr\n{}", self.stderr)?;
+        }
+        Ok(())
+    }
+}
+
+/// Several runs, each under what was run or what it was given.
+pub struct Session(Vec<(String, Ran)>);
+
+impl<Title: Into<String>> FromIterator<(Title, Ran)> for Session {
+    fn from_iter<Runs: IntoIterator<Item = (Title, Ran)>>(runs: Runs) -> Self {
+        Self(runs.into_iter().map(|(title, ran)| (title.into(), ran)).collect())
+    }
+}
+
+impl Display for Session {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        let mut runs = self.0.iter();
+        runs.try_for_each(|(title, ran)| writeln!(out, "{title}\n{ran}"))
+    }
+}
+
 impl Ran {
-    /// Exit code, stdout and stderr as one text; times and plans differ from run to run.
-    pub fn all(&self) -> String {
-        let lines = self.stderr.lines().filter(|line| !line.starts_with("plan: "));
-        let lines = lines.map(without_time).collect::<Vec<_>>().join("\n");
-        format!("exit {}\n{}--- stderr\n{lines}", self.exit, self.stdout)
-    }
-
-    /// Fails unless everything is as expected. Indentation and outer blank lines do not count.
-    #[track_caller]
-    pub fn is(&self, expected: &str) {
-        let trim = |text: &str| {
-            let lines = text.trim().lines().map(str::trim);
-            lines.collect::<Vec<_>>().join("\n")
-        };
-        assert_eq!(trim(&self.all()), trim(expected), "\nreally:\n{}", self.stderr);
-    }
-
-    /// Fails unless the run stopped with exactly this message and wrote no data.
-    #[track_caller]
-    pub fn fails(&self, message: &str) {
-        let said = self.stderr.lines().last().unwrap_or_default();
-        assert_eq!((self.exit, said), (2, format!("error: {message}").as_str()));
-        assert_eq!(self.stdout, "");
-    }
-
     /// Pairs on stdout in short: `a-b:distance`.
     pub fn pairs(&self) -> String {
         assert_eq!(self.exit, 0, "{}", self.stderr);
@@ -132,12 +194,5 @@ impl Ran {
             format!("{}-{}:{}", text("a"), text("b"), text("distance"))
         };
         self.stdout.lines().map(pair).collect::<Vec<_>>().join(" ")
-    }
-}
-
-fn without_time(line: &str) -> String {
-    match line.find("; exact; ") {
-        Some(end) => format!("{}; exact ...", &line[..end]),
-        None => line.to_owned(),
     }
 }

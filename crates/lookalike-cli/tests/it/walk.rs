@@ -1,4 +1,4 @@
-//! Folders with all that can be in one: nothing stops a run, everything left out is told.
+//! Folders with all that can be in one: nothing stops a run, everything left out is reported.
 #![cfg(unix)]
 
 use std::{
@@ -11,7 +11,7 @@ use std::{
     },
 };
 
-use crate::run::{Folder, run};
+use crate::run::{Folder, run, snapshot};
 
 /// A folder with everything but usual files in it, and one of those.
 fn odd() -> Folder {
@@ -47,7 +47,7 @@ fn run_as_nobody(folder: &Folder, arguments: &str) -> crate::run::Ran {
 }
 
 #[test]
-fn everything_odd_in_a_folder_is_told_and_the_run_goes_on() {
+fn everything_odd_in_a_folder_is_reported_and_the_run_goes_on() {
     let folder = odd();
     fs::set_permissions(folder.path(""), fs::Permissions::from_mode(0o755)).unwrap();
     for name in ["in/closed", "in/secret.txt"] {
@@ -55,43 +55,49 @@ fn everything_odd_in_a_folder_is_told_and_the_run_goes_on() {
     }
     let ran = run_as_nobody(&folder, "dedup in");
     fs::set_permissions(folder.path("in/closed"), fs::Permissions::from_mode(0o755)).unwrap();
-    let lines = ran.stderr.lines().map(|line| line.split("; lookalike reads").next().unwrap());
-    let said: Vec<_> = lines.take(6).collect();
-    assert_eq!(
-        said,
-        [
-            "reading texts, one a file of 3 files",
-            "note: left out of in: 1 hidden, 3 symbolic links, 2 special files, 1 hard link of files \
-             listed already",
-            "skipped in/closed: cannot be opened: Permission denied (os error 13)",
-            "skipped in/secret.txt: cannot be opened: Permission denied (os error 13)",
-            "skipped in/\\xff\\u{1b}[2J\\n.bin: is not text: it has zero bytes",
-            "items    1 (3 skipped: 1 not text, 2 unreadable input)",
-        ],
-        "{}",
-        ran.stderr
-    );
-    assert_eq!(ran.exit, 0);
+    snapshot!(ran, @r"
+    exit 0
+    --- stderr
+    reading texts, one a file of 3 files
+    note: left out of in: 1 hidden, 3 symbolic links, 2 special files, 1 hard link of files listed already
+    skipped in/closed: cannot be opened: Permission denied (os error 13)
+    skipped in/secret.txt: cannot be opened: Permission denied (os error 13)
+    skipped in/\xff\u{1b}[2J\n.bin: is not text: it has zero bytes; lookalike reads text and HTML files, .jsonl .ndjson .csv .tsv .parquet .warc, plain lines (--lines), each also packed with gzip, zstd, bzip2 or xz
+    items    1 (3 skipped: 1 not text, 2 unreadable input)
+    groups   none
+    removed  would remove 0 (0.0 %)
+    kept     1
+    found    exact
+    time     [TIME]
+    nothing was written: -o KEPT writes what is kept, --report FILE.html shows the groups
+    ");
 }
 
 #[test]
 fn links_are_followed_on_demand_and_lead_to_no_file_twice() {
-    let folder = odd();
-    let ran = folder.run("dedup in --follow-links");
-    assert_eq!(ran.exit, 0, "{}", ran.stderr);
-    assert!(
-        ran.stderr.contains("skipped in/circle: is a link that leads back to in"),
-        "{}",
-        ran.stderr
-    );
-    assert!(ran.stderr.contains("skipped in/void: cannot be opened: "), "{}", ran.stderr);
-    assert!(ran.stderr.contains("2 hard links of files listed already"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("groups   none"), "{}", ran.stderr);
+    snapshot!(odd().run("dedup in --follow-links"), @r"
+    exit 0
+    --- stderr
+    reading texts, one a file of 4 files
+    note: left out of in: 1 hidden, 2 special files, 2 hard links of files listed already
+    skipped in/circle: is a link that leads back to in
+    skipped in/void: cannot be opened: No such file or directory (os error 2)
+    skipped in/\xff\u{1b}[2J\n.bin: is not text: it has zero bytes; lookalike reads text and HTML files, .jsonl .ndjson .csv .tsv .parquet .warc, plain lines (--lines), each also packed with gzip, zstd, bzip2 or xz
+    items    3 (3 skipped: 1 not text, 2 unreadable input)
+    groups   none
+    removed  would remove 0 (0.0 %)
+    kept     3
+    found    exact; 1 text with too little to compare, compared by content
+    time     [TIME]
+    nothing was written: -o KEPT writes what is kept, --report FILE.html shows the groups
+    ");
 }
 
 #[test]
 fn a_folder_that_cannot_be_read_stops_a_strict_run() {
-    let folder = odd();
-    let ran = folder.run("dedup in --strict --follow-links");
-    assert_eq!(ran.exit, 2);
+    snapshot!(odd().run("dedup in --strict --follow-links"), @"
+    exit 2
+    --- stderr
+    error: in/circle: is a link that leads back to in (--strict stops at the first; without it, it is skipped)
+    ");
 }

@@ -1,15 +1,14 @@
-//! How does a file leave its place so that no other run, and no crash, can lose it? It is put aside
-//! first: one rename takes it into a folder of this run's own beside it. Only then is its keeper
-//! looked at, and only if that is in place is anything done; otherwise the file goes back.
+//! Sets a file aside before it is acted on, so that neither another run nor a crash can lose it. One
+//! rename moves it into a folder of this run, next to the file. Only then is its keeper checked. If
+//! the keeper is missing or has changed, the file is put back.
 //!
-//! Two runs that each want to remove the other's keeper cannot both succeed: a run that finds a keeper
-//! in place has put its own file aside before, so the other run, which puts that keeper aside later
-//! and then looks, finds nothing and gives it back. The same holds around any circle of runs. This
-//! needs nothing shared but the folder: it holds between users, and between machines on a network
-//! share.
+//! Two runs that each want to remove the other's keeper cannot both succeed. A run that finds a keeper
+//! in place has already set its own file aside. The other run sets that keeper aside later, then looks
+//! for its own keeper, does not find it and puts the file back. The same holds for any cycle of runs.
+//! Only the folder is shared, so this holds between users and between machines on a network share.
 //!
-//! A run that is killed leaves the folder behind. It holds the file under its own name, so the next
-//! acting run and `undo` can put it back without knowing more.
+//! A run that is killed leaves the folder behind. The folder contains the file under its own name, so
+//! the next acting run and `undo` can restore it.
 
 use std::{
     collections::BTreeSet,
@@ -33,15 +32,15 @@ const SUFFIX: &str = ".claim";
 /// How often a folder is created again if another run removes it while it is still empty.
 const TRIES: usize = 8;
 
-/// Puts files aside in the name of a run. The folder last used is kept for the next file: to make and
-/// remove one costs far more than to rename a file.
+/// Sets files aside for one run. The last folder is kept for the next file, because creating and
+/// removing a folder costs far more than renaming a file.
 pub struct Claims<'p> {
     id: String,
     partials: &'p Partials,
     last: Option<Rc<Folder>>,
 }
 
-/// A file that was put aside.
+/// A file that is set aside.
 pub struct Claim {
     file: PathBuf,
     home: PathBuf,
@@ -49,30 +48,30 @@ pub struct Claim {
     _held: Partial,
 }
 
-/// A folder for files that are put aside, for as long as it is used.
+/// A folder for files that are set aside. It is removed with the last of them.
 struct Folder {
     path: PathBuf,
-    /// Locked for as long as this run lives, where folders can be locked.
+    /// Locked while this run is alive, where folders can be locked.
     _alive: Option<File>,
     _held: Partial,
 }
 
-/// What became of a file that a stopped run had put aside.
+/// What happened to a file that a stopped run had set aside.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Settled {
-    /// It is in its place again.
-    Back,
-    /// What the run was about was all but done: the same content is in its place.
-    Done,
-    /// Another file has its name: it stays where it is.
-    Taken,
+pub enum Restored {
+    /// It was moved back.
+    MovedBack,
+    /// The same content already exists at its path, so the copy was removed.
+    AlreadyInPlace,
+    /// Another file has its name, so it stays where it is.
+    NameTaken,
 }
 
-/// A file of a stopped run, and what became of it.
+/// A file of a stopped run, and what happened to it.
 pub struct Recovered {
     pub claimed: PathBuf,
     pub home: PathBuf,
-    pub settled: io::Result<Settled>,
+    pub result: io::Result<Restored>,
 }
 
 impl<'p> Claims<'p> {
@@ -80,7 +79,7 @@ impl<'p> Claims<'p> {
         Self { id: id.to_owned(), partials, last: None }
     }
 
-    /// What a file of this run is called until it is complete.
+    /// The name of a file of this run until it is complete.
     pub fn partial(&self, number: u64) -> PartialName<'p> {
         let name = format!(".lookalike-{}-{number}.partial", self.id);
         PartialName { partials: self.partials, name }
@@ -90,10 +89,10 @@ impl<'p> Claims<'p> {
         &self.id
     }
 
-    /// Puts a file aside.
+    /// Sets a file aside.
     pub fn take(&mut self, home: &Path) -> io::Result<Claim> {
         match self.folder_for(home)?.take(home, self.partials) {
-            // Where folders cannot be locked, another run may have removed it, as it was empty.
+            // Where folders cannot be locked, another run may have removed the empty folder.
             Err(error) if error.kind() == io::ErrorKind::NotFound && files::exists(home) => {
                 self.last = None;
                 self.folder_for(home)?.take(home, self.partials)
@@ -108,24 +107,23 @@ impl<'p> Claims<'p> {
             return Ok(Rc::clone(last));
         }
         self.last = None;
-        let made = Rc::new(Folder::open(path, self.partials)?);
-        self.last = Some(Rc::clone(&made));
-        Ok(made)
+        let folder = Rc::new(Folder::open(path, self.partials)?);
+        self.last = Some(Rc::clone(&folder));
+        Ok(folder)
     }
 }
 
 impl Folder {
     fn open(path: PathBuf, partials: &Partials) -> io::Result<Self> {
-        let make = || open_own(&path);
-        let (alive, held) = partials.of_folder(make, &path)?;
+        let (alive, held) = partials.folder(|| create_and_lock(&path), &path)?;
         Ok(Self { path, _alive: alive, _held: held })
     }
 
     fn take(self: Rc<Self>, home: &Path, partials: &Partials) -> io::Result<Claim> {
         let file = self.path.join(home.file_name().unwrap_or_default());
-        // Nobody else puts anything there, so nobody can come in between.
+        // Only this run writes to this folder, so the check and the rename do not race.
         if files::exists(&file) {
-            return Err(io::Error::other(format!("{} is in the way", file.display())));
+            return Err(io::Error::other(format!("{} already exists", file.display())));
         }
         let held = partials.aside(home, &file)?;
         Ok(Claim { file, home: home.to_owned(), _folder: self, _held: held })
@@ -138,34 +136,34 @@ impl Claim {
         &self.file
     }
 
-    /// Puts it back in its place, unless somebody took its name, and tells why; and where it is, if
-    /// it cannot go back.
-    pub fn give_back_because(self, why: String) -> String {
+    /// Puts the file back, unless its name is taken by now. Returns the reason, followed by the
+    /// present path of the file if it cannot be put back.
+    pub fn restore(self, reason: String) -> String {
         match files::rename_new(&self.file, &self.home) {
             // Where folders cannot be locked, another run may have put it back.
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                format!("{why}; it is now {}: {error}", path_text(&self.file))
+                format!("{reason}; the file is now {}: {error}", path_text(&self.file))
             }
-            _ => why,
+            _ => reason,
         }
     }
 }
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // It stays if there is something in it.
+        // A folder that is not empty stays.
         let _ = fs::remove_dir(&self.path);
     }
 }
 
-/// Where this run puts the files of a folder.
+/// The folder for files that this run sets aside.
 fn folder_beside(file: &Path, id: &str) -> PathBuf {
     files::folder_of(file).join(format!("{PREFIX}{id}{SUFFIX}"))
 }
 
-/// Makes and locks a folder of our own. The lock tells others that its run is alive; where there are
-/// no such locks, they may put a file back that is being worked on, which is then left as it is.
-fn open_own(folder: &Path) -> io::Result<Option<File>> {
+/// Creates and locks the folder of this run. The lock shows other runs that this one is alive. Where
+/// folders cannot be locked, another run may restore a file in use; that file is then left unchanged.
+fn create_and_lock(folder: &Path) -> io::Result<Option<File>> {
     for _ in 0..TRIES {
         match fs::create_dir(folder) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
@@ -180,49 +178,52 @@ fn open_own(folder: &Path) -> io::Result<Option<File>> {
         if handle.lock().is_err() {
             return Ok(None);
         }
-        if is_still(&handle, folder) {
+        if is_same_file(&handle, folder) {
             return Ok(Some(handle));
         }
     }
-    Err(io::Error::other(format!("{} vanishes again and again", folder.display())))
+    Err(io::Error::other(format!(
+        "{} was removed by another process {TRIES} times in a row",
+        folder.display()
+    )))
 }
 
-/// Whether what was opened is what has this name now.
-fn is_still(handle: &File, path: &Path) -> bool {
+/// Whether the opened file still has this path.
+fn is_same_file(handle: &File, path: &Path) -> bool {
     let [opened, named] = [handle.metadata(), path.symlink_metadata()]
         .map(|data| data.ok().map(|data| crate::source::Stamp::of(&data).file));
     named.is_some() && opened == named
 }
 
-/// The file that this run put aside and never put back, if there is one.
+/// The file that this run set aside and did not put back, if any.
 pub fn left_behind(home: &Path, id: &str) -> Option<PathBuf> {
     let file = folder_beside(home, id).join(home.file_name()?);
     files::exists(&file).then_some(file)
 }
 
-/// Removes the folder in which this run put files aside, if there is nothing in it.
-pub fn tidy(home: &Path, id: &str) {
+/// Removes the folder in which this run set files aside, if it is empty.
+pub fn remove_empty_folder(home: &Path, id: &str) {
     let _ = fs::remove_dir(folder_beside(home, id));
 }
 
-/// Brings a file that was put aside back to its place. One whose content is there already is the
-/// rest of an act that was all but done, and is removed.
-pub fn settle(claimed: &Path, home: &Path) -> io::Result<Settled> {
+/// Moves a file that was set aside back to its path. If the same content is already there, the action
+/// was almost complete, and the file is removed.
+pub fn restore(claimed: &Path, home: &Path) -> io::Result<Restored> {
     match files::rename_new(claimed, home) {
-        Ok(()) => Ok(Settled::Back),
+        Ok(()) => Ok(Restored::MovedBack),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             if files::stamp(home).is_ok() && files::same_content(claimed, home)? {
                 fs::remove_file(claimed)?;
-                return Ok(Settled::Done);
+                return Ok(Restored::AlreadyInPlace);
             }
-            Ok(Settled::Taken)
+            Ok(Restored::NameTaken)
         }
         Err(error) => Err(error),
     }
 }
 
-/// Brings back what stopped runs had put aside in these folders, and in the folders of these files.
-/// What a run that is alive has put aside is left to it.
+/// Restores what stopped runs had set aside in these folders and in the folders of these files. Files
+/// that a live run has set aside are left alone.
 pub fn recover(trees: &[PathBuf], follow_links: bool) -> Vec<Recovered> {
     let mut recovered = Vec::new();
     let (folders, files): (Vec<&Path>, Vec<&Path>) =
@@ -238,7 +239,7 @@ pub fn recover(trees: &[PathBuf], follow_links: bool) -> Vec<Recovered> {
             }
         }
     }
-    // Many files may be of one folder.
+    // Many files may share a folder.
     let parents: BTreeSet<_> = files.into_iter().map(files::folder_of).collect();
     let entries = parents.into_iter().filter_map(|folder| folder.read_dir().ok()).flatten();
     for entry in entries.flatten() {
@@ -247,7 +248,7 @@ pub fn recover(trees: &[PathBuf], follow_links: bool) -> Vec<Recovered> {
     recovered
 }
 
-/// Does nothing to a folder that is not one of stopped runs.
+/// Ignores folders that do not belong to a stopped run.
 fn recover_folder(folder: &Path, recovered: &mut Vec<Recovered>) {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     let is_ours = name.starts_with(PREFIX) && name.ends_with(SUFFIX);
@@ -263,10 +264,10 @@ fn recover_folder(folder: &Path, recovered: &mut Vec<Recovered>) {
     for entry in folder.read_dir().into_iter().flatten().flatten() {
         let claimed = entry.path();
         let home = files::folder_of(folder).join(entry.file_name());
-        match settle(&claimed, &home) {
-            // Whoever else tidies up was faster.
+        match restore(&claimed, &home) {
+            // Another run restored it first.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            settled => recovered.push(Recovered { claimed, home, settled }),
+            result => recovered.push(Recovered { claimed, home, result }),
         }
     }
     let _ = fs::remove_dir(folder);
@@ -283,52 +284,53 @@ mod tests {
         (folder, home)
     }
 
-    fn settled(recovered: &[Recovered]) -> Vec<&Settled> {
-        recovered.iter().map(|found| found.settled.as_ref().unwrap()).collect()
+    fn results(recovered: &[Recovered]) -> Vec<&Restored> {
+        recovered.iter().map(|file| file.result.as_ref().unwrap()).collect()
     }
 
     #[test]
-    fn a_file_that_is_put_aside_goes_back_unless_its_name_is_taken() {
+    fn restores_a_file_unless_its_name_is_taken() {
         let (_folder, home) = folder();
         let claim = Claims::new("1", &Partials::default()).take(&home).unwrap();
         assert!(!home.exists() && claim.file().exists());
-        assert_eq!(claim.give_back_because("why".into()), "why");
+        assert_eq!(claim.restore("why".into()), "why");
         assert_eq!(fs::read_to_string(&home).unwrap(), "one");
         let claim = Claims::new("1", &Partials::default()).take(&home).unwrap();
         let aside = claim.file().to_owned();
         fs::write(&home, "two").unwrap();
-        assert!(claim.give_back_because("why".into()).starts_with("why; it is now "));
+        assert!(claim.restore("why".into()).starts_with("why; the file is now "));
         assert_eq!(fs::read_to_string(&home).unwrap(), "two");
         assert_eq!(fs::read_to_string(&aside).unwrap(), "one");
-        // What is there already is not replaced.
+        // An existing file is not replaced.
         assert!(Claims::new("1", &Partials::default()).take(&home).is_err());
         assert_eq!(fs::read_to_string(&aside).unwrap(), "one");
     }
 
     #[test]
     #[cfg(unix)]
-    fn what_a_stopped_run_had_put_aside_is_brought_back_and_what_a_living_one_has_is_not() {
+    fn recovers_files_of_stopped_runs_but_not_of_live_ones() {
         let (folder, home) = folder();
         let trees = [folder.path().to_owned()];
         let claim = Claims::new("1", &Partials::default()).take(&home).unwrap();
         assert!(recover(&trees, false).is_empty());
         let aside = claim.file().to_owned();
         drop(claim);
-        // Given as a folder, or as the file that is not there.
-        assert_eq!(settled(&recover(&trees, false)), [&Settled::Back]);
+        // Given as a folder, or as the file that is missing.
+        assert_eq!(results(&recover(&trees, false)), [&Restored::MovedBack]);
         drop(Claims::new("1", &Partials::default()).take(&home).unwrap());
-        assert_eq!(settled(&recover(std::slice::from_ref(&home), false)), [&Settled::Back]);
+        assert_eq!(results(&recover(std::slice::from_ref(&home), false)), [&Restored::MovedBack]);
         assert_eq!(fs::read_to_string(&home).unwrap(), "one");
         assert!(!files::folder_of(&aside).exists());
-        // The name is taken: by another file, and by its equal.
-        for (content, expected) in [("two", Settled::Taken), ("one", Settled::Done)] {
+        // The name is taken by another file, or by one with equal content.
+        for (content, expected) in [("two", Restored::NameTaken), ("one", Restored::AlreadyInPlace)]
+        {
             if !aside.exists() {
                 drop(Claims::new("1", &Partials::default()).take(&home).unwrap());
             }
             fs::write(&home, content).unwrap();
-            assert_eq!(settled(&recover(&trees, false)), [&expected]);
+            assert_eq!(results(&recover(&trees, false)), [&expected]);
             assert_eq!(fs::read_to_string(&home).unwrap(), content);
-            assert_eq!(aside.exists(), expected == Settled::Taken);
+            assert_eq!(aside.exists(), expected == Restored::NameTaken);
         }
     }
 }

@@ -1,5 +1,4 @@
-//! How does a file get another place without anything being lost? Nothing here replaces a file that
-//! is there.
+//! Moves and copies files without losing data. Nothing here replaces an existing file.
 
 use std::{
     fs::{self, File},
@@ -11,14 +10,14 @@ use sha2::{Digest, Sha256};
 
 use crate::{report::PartialName, source::Stamp};
 
-/// Moves a file to a name that is not taken; over the end of a file system, too. `partial` is a name
-/// to copy to before the copy is complete. A file that somebody writes to while it is copied stays.
+/// Moves a file to a free name, also across file systems. `partial` names the copy until it is
+/// complete. A file that is written to while it is copied stays where it is.
 pub fn move_file(from: &Path, to: &Path, partial: &PartialName<'_>) -> io::Result<()> {
     match rename_new(from, to) {
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
             let copied = copy_new(from, to, partial)?;
-            // To bring a copy to the disk may take long: one more look, as late as can be.
-            if Moment::of(from)? != copied {
+            // Syncing the copy can take long, so check again as late as possible.
+            if FileState::of(from)? != copied {
                 fs::remove_file(to)?;
                 return Err(io::Error::other(WRITTEN_TO));
             }
@@ -28,17 +27,17 @@ pub fn move_file(from: &Path, to: &Path, partial: &PartialName<'_>) -> io::Resul
     }
 }
 
-const WRITTEN_TO: &str = "was written to while it was copied";
+const WRITTEN_TO: &str = "was modified while it was being copied";
 
-/// What tells that nobody wrote to a file or changed its names.
+/// The state of a file. It changes when the file is written to or its links change.
 #[derive(PartialEq, Eq)]
-struct Moment {
+struct FileState {
     stamp: Stamp,
-    /// When its content or attributes were last changed, which nobody can set.
+    /// The status change time, which programs cannot set.
     changed: Option<(i64, i64)>,
 }
 
-impl Moment {
+impl FileState {
     fn of(path: &Path) -> io::Result<Self> {
         let data = path.symlink_metadata()?;
         #[cfg(unix)]
@@ -52,7 +51,7 @@ impl Moment {
     }
 }
 
-/// Renames a file, but never over another one.
+/// Renames a file, but never over an existing one.
 pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     {
@@ -61,15 +60,15 @@ pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
             io::Errno,
         };
         match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-            // File systems that cannot do this say so.
+            // Not supported by this file system.
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
-            done => return Ok(done?),
+            renamed => return Ok(renamed?),
         }
     }
     rename_by_link(from, to)
 }
 
-/// A link takes no name that is taken. Where there are no links, it is looked before.
+/// A hard link never replaces a file. Without hard links, check that the name is free, then rename.
 fn rename_by_link(from: &Path, to: &Path) -> io::Result<()> {
     match fs::hard_link(from, to) {
         Ok(()) => fs::remove_file(from),
@@ -87,29 +86,29 @@ fn is_refused(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported)
 }
 
-/// Copies a file to a name that is not taken, and tells how it was meanwhile. When the copy has its
-/// name, it is whole, and on the disk.
-fn copy_new(from: &Path, to: &Path, partial: &PartialName<'_>) -> io::Result<Moment> {
-    copy_while(from, to, partial, &|| ())
+/// Copies a file to a free name and returns the state of the original. A copy under its final name is
+/// complete and on disk.
+fn copy_new(from: &Path, to: &Path, partial: &PartialName<'_>) -> io::Result<FileState> {
+    copy_with_hook(from, to, partial, &|| ())
 }
 
-/// As [`copy_new`], while somebody else does something.
-fn copy_while(
+/// Like [`copy_new`]; tests modify the original in `before_last_check`.
+fn copy_with_hook(
     from: &Path,
     to: &Path,
     partial: &PartialName<'_>,
-    meanwhile: &dyn Fn(),
-) -> io::Result<Moment> {
+    before_last_check: &dyn Fn(),
+) -> io::Result<FileState> {
     let folder = folder_of(to);
     let (copy, _partial) = partial.create_in(folder)?;
-    let before = Moment::of(from)?;
+    let before = FileState::of(from)?;
     let data = from.metadata()?;
     io::copy(&mut File::open(from)?, &mut copy.as_file())?;
-    keep_attributes(copy.as_file(), &data);
+    copy_attributes(copy.as_file(), &data);
     copy.as_file().sync_all()?;
     let is_same = same_content(from, copy.path())?;
-    meanwhile();
-    if !is_same || Moment::of(from)? != before {
+    before_last_check();
+    if !is_same || FileState::of(from)? != before {
         return Err(io::Error::other(WRITTEN_TO));
     }
     copy.persist_noclobber(to).map_err(|failed| failed.error)?;
@@ -117,8 +116,8 @@ fn copy_while(
     Ok(before)
 }
 
-/// Time, permissions and owner, as far as the system lets us.
-pub fn keep_attributes(file: &File, data: &fs::Metadata) {
+/// Copies times, permissions and owner, as far as the system permits.
+pub fn copy_attributes(file: &File, data: &fs::Metadata) {
     let times = fs::FileTimes::new();
     let times = data.modified().map_or(times, |time| times.set_modified(time));
     let times = data.accessed().map_or(times, |time| times.set_accessed(time));
@@ -131,26 +130,26 @@ pub fn keep_attributes(file: &File, data: &fs::Metadata) {
     let _ = file.set_times(times);
 }
 
-/// Whether two files hold the same bytes.
-pub fn same_content(one: &Path, other: &Path) -> io::Result<bool> {
-    let [mut one, mut other] = [File::open(one)?, File::open(other)?];
-    if one.metadata()?.len() != other.metadata()?.len() {
+/// Whether two files contain the same bytes.
+pub fn same_content(a: &Path, b: &Path) -> io::Result<bool> {
+    let [mut a, mut b] = [File::open(a)?, File::open(b)?];
+    if a.metadata()?.len() != b.metadata()?.len() {
         return Ok(false);
     }
     let mut buffers = [vec![0; 1 << 17], vec![0; 1 << 17]];
     loop {
-        let [ones, others] = &mut buffers;
-        let (count, same) = (fill(&mut one, ones)?, fill(&mut other, others)?);
-        if ones[..count] != others[..same] {
+        let [buffer_a, buffer_b] = &mut buffers;
+        let (length_a, length_b) = (fill(&mut a, buffer_a)?, fill(&mut b, buffer_b)?);
+        if buffer_a[..length_a] != buffer_b[..length_b] {
             return Ok(false);
         }
-        if count == 0 {
+        if length_a == 0 {
             return Ok(true);
         }
     }
 }
 
-/// As much as fits, less only at the end.
+/// Fills the buffer; returns less than its length only at the end of the file.
 fn fill(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {
@@ -162,19 +161,19 @@ fn fill(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
     Ok(filled)
 }
 
-/// What the file system says of a plain file; a link or anything else is none.
+/// The stamp of a regular file; an error for links and everything else.
 pub fn stamp(path: &Path) -> io::Result<Stamp> {
     let data = path.symlink_metadata()?;
     if data.is_symlink() {
         return Err(io::Error::other("is a symbolic link"));
     }
     if !data.is_file() {
-        return Err(io::Error::other("is no file"));
+        return Err(io::Error::other("is not a regular file"));
     }
     Ok(Stamp::of(&data))
 }
 
-/// The SHA-256 of what a file holds, as hexadecimal digits.
+/// The SHA-256 of a file's content in hexadecimal digits.
 pub fn sha256(path: &Path) -> io::Result<String> {
     let mut file = File::open(path)?;
     let mut hash = Sha256::new();
@@ -188,19 +187,19 @@ pub fn sha256(path: &Path) -> io::Result<String> {
     Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// The path without links, though its end need not be there yet.
+/// The absolute path without links. Its last components need not exist.
 pub fn resolve(path: &Path) -> io::Result<PathBuf> {
     let path = std::path::absolute(path)?;
-    let there = path.ancestors().find_map(|folder| Some((folder, folder.canonicalize().ok()?)));
-    Ok(match there {
+    let existing = path.ancestors().find_map(|folder| Some((folder, folder.canonicalize().ok()?)));
+    Ok(match existing {
         Some((folder, real)) if folder == path => real,
         Some((folder, real)) => real.join(path.strip_prefix(folder).unwrap_or(Path::new(""))),
         None => path,
     })
 }
 
-/// The one path of a file: its folder without links, and its name, which may be a link.
-pub fn place_of(path: &Path) -> io::Result<PathBuf> {
+/// The absolute path of a file: its folder without links, and its name, which may be a link.
+pub fn resolve_folder(path: &Path) -> io::Result<PathBuf> {
     match path.file_name() {
         Some(name) => Ok(resolve(folder_of(path))?.join(name)),
         None => resolve(path),
@@ -216,7 +215,7 @@ pub fn folder_of(path: &Path) -> &Path {
     folder.unwrap_or(Path::new("."))
 }
 
-/// Names are on the disk when their folder is. Where folders cannot be synced, they sync themselves.
+/// Makes the names in a folder durable. Systems that cannot sync folders need no such call.
 pub fn sync_folder(folder: &Path) {
     let _ = File::open(folder).and_then(|folder| folder.sync_all());
 }
@@ -231,27 +230,27 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_moved_or_copied_over_a_file() {
+    fn never_moves_or_copies_over_a_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
-        for how in [rename_new, rename_by_link, |from: &Path, to: &Path| {
+        for operation in [rename_new, rename_by_link, |from: &Path, to: &Path| {
             copy_new(from, to, &part(&Partials::default())).map(drop)
         }] {
             fs::write(path("a"), "a").unwrap();
             fs::write(path("b"), "b").unwrap();
-            let error = how(&path("a"), &path("b")).unwrap_err();
+            let error = operation(&path("a"), &path("b")).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
             assert_eq!(fs::read_to_string(path("a")).unwrap(), "a");
             assert_eq!(fs::read_to_string(path("b")).unwrap(), "b");
             assert!(!path(".part").exists());
-            how(&path("a"), &path("c")).unwrap();
+            operation(&path("a"), &path("c")).unwrap();
             assert_eq!(fs::read_to_string(path("c")).unwrap(), "a");
             fs::remove_file(path("c")).unwrap();
         }
     }
 
     #[test]
-    fn what_is_saved_while_a_file_is_copied_is_not_lost() {
+    fn keeps_an_edit_that_is_saved_while_the_file_is_copied() {
         use std::{io::Write, time::UNIX_EPOCH};
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
@@ -260,20 +259,20 @@ mod tests {
         let editor = File::options().write(true).open(path("a")).unwrap();
         editor.set_modified(UNIX_EPOCH).unwrap();
         let save = || (&editor).write_all(b"EDIT").unwrap();
-        let failed = copy_while(&path("a"), &path("b"), &part(&Partials::default()), &save)
+        let failed = copy_with_hook(&path("a"), &path("b"), &part(&Partials::default()), &save)
             .map(drop)
             .unwrap_err();
         assert_eq!(failed.to_string(), WRITTEN_TO);
         assert_eq!(fs::read_to_string(path("a")).unwrap(), "EDIT text");
         assert!(!path("b").exists() && !path(".part").exists());
         let copied = copy_new(&path("a"), &path("b"), &part(&Partials::default())).unwrap();
-        assert!(copied == Moment::of(&path("a")).unwrap());
+        assert!(copied == FileState::of(&path("a")).unwrap());
         editor.set_modified(UNIX_EPOCH).unwrap();
-        assert!(copied != Moment::of(&path("a")).unwrap());
+        assert!(copied != FileState::of(&path("a")).unwrap());
     }
 
     #[test]
-    fn a_copy_is_as_old_as_its_original() {
+    fn copy_keeps_the_modification_time() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         fs::write(path("a"), "a").unwrap();
@@ -285,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn contents_are_compared_to_their_ends() {
+    fn compares_contents_to_the_end() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         let long = vec![7; (1 << 17) + 3];

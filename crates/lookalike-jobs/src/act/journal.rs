@@ -1,8 +1,8 @@
-//! What was done to files, written down before it is done? One JSON object a line, on the disk before
-//! the first file of a batch is touched: what the journal does not know was not done.
+//! The write-ahead log of actions on files: one JSON object per line, on disk before the first file of
+//! a batch is touched. What is not in the journal was not done.
 //!
-//! A line tells what is *meant*. Whether it was done is seen by looking at the files, so a journal
-//! that ends in the middle of a run is as good as any. Whoever writes to a journal holds a lock on it.
+//! A line states what is *intended*. The files show whether it was done, so a journal that ends in the
+//! middle of a run is as good as any other. A process that writes to a journal holds a lock on it.
 
 use std::{
     collections::HashSet,
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::files::{folder_of, sync_folder};
 use crate::{
-    host::{Host, Places},
+    host::{Folders, Host},
     report::{Partial, json_line},
     source::{path_of_text, path_text},
 };
@@ -28,26 +28,26 @@ pub struct Journal {
     file: File,
     path: PathBuf,
     pub id: String,
-    /// Lines that are not written yet.
+    /// Lines not written yet.
     lines: String,
-    /// For as long as it tells of nothing, it goes when the run does.
+    /// A journal without entries is removed when the run ends.
     empty: Option<Partial>,
 }
 
-/// What is meant to be done to one file.
+/// The intended action on one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     pub number: u64,
     pub act: Act,
-    /// Its path, from the root, without links.
+    /// The absolute path of the file, without links.
     pub from: PathBuf,
-    /// What stays for it.
+    /// The keeper.
     pub keep: PathBuf,
-    /// The number of the file in its file system, and that of the one that stays, if there are such.
+    /// The inode numbers of the file and its keeper, where the file system has them.
     pub inode: Option<u64>,
     pub keep_inode: Option<u64>,
     pub bytes: u64,
-    /// When it was last changed, in nanoseconds since 1970.
+    /// The modification time in nanoseconds since 1970.
     pub modified: i64,
     pub sha256: String,
 }
@@ -60,7 +60,7 @@ pub enum Act {
     Trash {
         to: PathBuf,
     },
-    /// What must be known to make it a file of its own again.
+    /// With the attributes needed to turn the link back into a separate file.
     Link {
         mode: Option<u32>,
         owner: Option<(u32, u32)>,
@@ -68,40 +68,41 @@ pub enum Act {
     Delete,
 }
 
-/// A journal that was read.
+/// A journal read from disk.
 #[derive(Default)]
-pub struct Read {
+pub struct LoadedJournal {
     pub id: String,
     pub entries: Vec<Entry>,
-    /// Folders that were made, in this order.
-    pub made: Vec<PathBuf>,
-    /// What was looked at and acted on.
+    /// Folders that were created, in this order.
+    pub folders: Vec<PathBuf>,
+    /// The folders and files that were searched and acted on.
     pub trees: Vec<PathBuf>,
-    /// Numbers of entries that were undone already.
+    /// Numbers of entries already undone.
     pub undone: HashSet<u64>,
-    /// Numbers of entries that were not carried out: everything is as it was.
-    pub left: HashSet<u64>,
+    /// Numbers of entries not carried out, so that nothing changed.
+    pub not_done: HashSet<u64>,
 }
 
 impl Journal {
-    /// Begins a journal of acts on these trees: at this path, or where journals are kept. There must
-    /// not be a file yet.
+    /// Creates a journal of actions on these trees at this path, or in the default folder. The file
+    /// must not exist.
     pub fn create(path: Option<&Path>, act: &str, trees: &[PathBuf], host: &Host) -> Result<Self> {
         let now = jiff::Timestamp::now();
-        let id = format!("{}-{}-{}", now.strftime("%Y%m%d-%H%M%S"), std::process::id(), anything());
+        let id =
+            format!("{}-{}-{}", now.strftime("%Y%m%d-%H%M%S"), std::process::id(), random_suffix());
         let path = match path {
             Some(path) => std::path::absolute(path)?,
-            None => usual_folder(&host.places)?.join(format!("{id}.jsonl")),
+            None => default_folder(&host.folders)?.join(format!("{id}.jsonl")),
         };
-        let make = || Ok((File::create_new(&path)?, path.clone()));
-        let made = host.partials.create(make, |(_, path): &(File, PathBuf)| path);
-        let ((file, _), partial) = made.with_context(|| {
+        let create = || Ok((File::create_new(&path)?, path.clone()));
+        let created = host.partials.create(create, |(_, path): &(File, PathBuf)| path);
+        let ((file, _), partial) = created.with_context(|| {
             format!(
-                "{}: the journal cannot be written, so nothing is done; name another with --journal",
+                "{}: cannot write the journal; nothing was changed; name another file with --journal",
                 path_text(&path)
             )
         })?;
-        // Nobody undoes what is still being done.
+        // Keeps `undo` out while the run is in progress.
         let _ = file.try_lock();
         sync_folder(folder_of(&path));
         let version = env!("CARGO_PKG_VERSION");
@@ -118,37 +119,36 @@ impl Journal {
         Ok(Self { file, path, id, lines, empty: Some(partial) })
     }
 
-    /// Notes what will be done. It must not be done before [`sync`](Self::sync).
-    pub fn will(&mut self, entry: &Entry) {
+    /// Records an intended action. It must not start before [`sync`](Self::sync).
+    pub fn record(&mut self, entry: &Entry) {
         self.empty = None;
         self.lines.push_str(&entry.json());
         self.lines.push('\n');
     }
 
-    /// Notes that this folder will be made.
-    pub fn will_make(&mut self, folder: &Path) {
+    /// Records that this folder will be created.
+    pub fn record_folder(&mut self, folder: &Path) {
         self.lines.push_str(&json_line(&[("made", json!(path_text(folder)))]));
         self.lines.push('\n');
     }
 
-    /// Notes that something noted was not done after all, for readers; it is written with what
-    /// follows.
-    pub fn did_not(&mut self, number: u64, why: &str) {
-        let line = json_line(&[("left", json!(number)), ("why", json!(why))]);
+    /// Records that an entry was not carried out. It is written with the next batch.
+    pub fn record_not_done(&mut self, number: u64, reason: &str) {
+        let line = json_line(&[("left", json!(number)), ("why", json!(reason))]);
         self.lines.push_str(&line);
         self.lines.push('\n');
     }
 
-    /// Everything noted so far is on the disk when this returns.
+    /// When this returns, everything recorded so far is on disk.
     pub fn sync(&mut self) -> Result<()> {
         let lines = std::mem::take(&mut self.lines);
         self.file
             .write_all(lines.as_bytes())
             .and_then(|()| self.file.sync_data())
-            .with_context(|| format!("{}: the journal cannot be written", path_text(&self.path)))
+            .with_context(|| format!("{}: cannot write the journal", path_text(&self.path)))
     }
 
-    /// Ends the journal; one that tells nothing is removed.
+    /// Completes the journal and returns its path. A journal without entries is removed.
     pub fn finish(mut self) -> Result<Option<PathBuf>> {
         if self.empty.is_some() {
             return Ok(None);
@@ -166,27 +166,27 @@ impl Drop for Journal {
     }
 }
 
-/// Journals are kept with what the user's programs remember.
-fn usual_folder(places: &Places) -> Result<PathBuf> {
-    let folder = journals(places).ok_or_else(|| {
-        anyhow!("there is no HOME to keep the journal in; name a file with --journal")
+/// The folder for journals, in the user's state folder. It is created if missing.
+fn default_folder(folders: &Folders) -> Result<PathBuf> {
+    let folder = journals(folders).ok_or_else(|| {
+        anyhow!("no folder for the journal: HOME is not set; name a file with --journal")
     })?;
     fs::create_dir_all(&folder).with_context(|| {
         format!(
-            "{}: cannot be made for the journal; name a file with --journal",
+            "{}: cannot create this folder for the journal; name a file with --journal",
             path_text(&folder)
         )
     })?;
     Ok(folder)
 }
 
-fn journals(places: &Places) -> Option<PathBuf> {
-    Some(places.state.as_ref()?.join("journals"))
+fn journals(folders: &Folders) -> Option<PathBuf> {
+    Some(folders.state.as_ref()?.join("journals"))
 }
 
-/// The journals in the usual place, oldest first.
-pub fn kept(places: &Places) -> Vec<PathBuf> {
-    let entries = journals(places).and_then(|folder| folder.read_dir().ok());
+/// The journals in the default folder, oldest first.
+pub fn list_journals(folders: &Folders) -> Vec<PathBuf> {
+    let entries = journals(folders).and_then(|folder| folder.read_dir().ok());
     let paths = entries.into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
     let mut paths: Vec<_> =
         paths.filter(|path| path.extension() == Some("jsonl".as_ref())).collect();
@@ -194,14 +194,14 @@ pub fn kept(places: &Places) -> Vec<PathBuf> {
     paths
 }
 
-/// Tells two runs apart that have the same number on two machines.
-fn anything() -> String {
+/// Distinguishes runs with the same process id on different machines.
+fn random_suffix() -> String {
     use std::hash::{BuildHasher, Hasher, RandomState};
     format!("{:04x}", RandomState::new().build_hasher().finish() & 0xffff)
 }
 
 impl Entry {
-    /// One line, without its end.
+    /// One line, without the line end.
     pub fn json(&self) -> String {
         let mut fields = vec![
             ("number", json!(self.number)),
@@ -262,12 +262,12 @@ impl Act {
     }
 }
 
-impl Read {
-    /// Reads a journal. A last line that is cut off was never acted on, and is left out.
+impl LoadedJournal {
+    /// Reads a journal. An incomplete last line was never acted on, and is ignored.
     pub fn open(path: &Path) -> Result<Self> {
         let name = path_text(path);
         let file = File::open(path).with_context(|| format!("{name}: cannot be opened"))?;
-        let mut read = Self::default();
+        let mut journal = Self::default();
         let mut reader = BufReader::new(file);
         let mut line = Vec::new();
         for number in 1.. {
@@ -279,52 +279,52 @@ impl Read {
                 break;
             }
             let value: Value = serde_json::from_slice(&line)
-                .with_context(|| format!("{name}:{number}: not a line of a journal"))?;
+                .with_context(|| format!("{name}:{number}: not a valid line of a journal"))?;
             if number == 1 {
-                read.head(&value).with_context(|| name.clone())?;
+                journal.read_header(&value).with_context(|| name.clone())?;
             } else {
-                read.take(&value).with_context(|| format!("{name}:{number}"))?;
+                journal.read_line(&value).with_context(|| format!("{name}:{number}"))?;
             }
         }
-        ensure!(!read.id.is_empty(), "{name}: not a journal of lookalike: it is empty");
-        Ok(read)
+        ensure!(!journal.id.is_empty(), "{name}: not a journal of lookalike: the file is empty");
+        Ok(journal)
     }
 
-    fn head(&mut self, value: &Value) -> Result<()> {
+    fn read_header(&mut self, value: &Value) -> Result<()> {
         ensure!(value["journal"] == "lookalike", "not a journal of lookalike");
         ensure!(
             value["version"] == VERSION,
-            "a journal of version {}; this lookalike knows version {VERSION}",
+            "the journal has version {}; this lookalike reads version {VERSION}",
             value["version"]
         );
-        self.id = value["id"].as_str().context("a journal without its id")?.to_owned();
+        self.id = value["id"].as_str().context("the journal has no id")?.to_owned();
         let trees = value["trees"].as_array().into_iter().flatten();
         self.trees = trees.filter_map(|tree| Some(path_of_text(tree.as_str()?))).collect();
         Ok(())
     }
 
-    fn take(&mut self, value: &Value) -> Result<()> {
+    fn read_line(&mut self, value: &Value) -> Result<()> {
         if let Some(made) = value["made"].as_str() {
-            self.made.push(path_of_text(made));
+            self.folders.push(path_of_text(made));
         } else if let Some(number) = value["undone"].as_u64() {
             self.undone.insert(number);
         } else if let Some(number) = value["left"].as_u64() {
-            self.left.insert(number);
+            self.not_done.insert(number);
         } else {
-            self.entries.push(Entry::of(value).context("not an entry of a journal")?);
+            self.entries.push(Entry::of(value).context("not a valid entry of a journal")?);
         }
         Ok(())
     }
 }
 
-/// Notes what was undone in a journal that is there.
-pub struct Notes {
+/// Appends to an existing journal which entries were undone.
+pub struct UndoLog {
     file: File,
 }
 
-impl Notes {
-    /// None if the journal can be read only: files tell what is to be done. Fails if a run is at work
-    /// with it.
+impl UndoLog {
+    /// None if the journal is read-only; the files then show what is still to be undone. Fails while
+    /// another run uses the journal.
     pub fn open(path: &Path) -> Result<Option<Self>> {
         let opened = File::options().read(true).append(true).open(path);
         let can_write = opened.is_ok();
@@ -334,11 +334,11 @@ impl Notes {
             .with_context(|| format!("{name}: cannot be opened"))?;
         if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
             bail!(
-                "{name}: the run that writes this journal, or one that undoes it, is still at work; \
-                 run again when it has ended"
+                "{name}: another process is writing or undoing this journal; run this command again when \
+                 it has finished"
             );
         }
-        let can_write = can_write && cut_torn_line(&mut file).is_ok();
+        let can_write = can_write && cut_incomplete_line(&mut file).is_ok();
         Ok(can_write.then_some(Self { file }))
     }
 
@@ -348,9 +348,9 @@ impl Notes {
     }
 }
 
-/// So that what is appended begins a line.
-fn cut_torn_line(file: &mut File) -> io::Result<()> {
-    let mut whole = 0;
+/// Removes an incomplete last line, so that what is appended starts a line.
+fn cut_incomplete_line(file: &mut File) -> io::Result<()> {
+    let mut length = 0;
     let mut reader = BufReader::new(&mut *file);
     let mut line = Vec::new();
     loop {
@@ -359,9 +359,9 @@ fn cut_torn_line(file: &mut File) -> io::Result<()> {
         if line.last() != Some(&b'\n') {
             break;
         }
-        whole += line.len() as u64;
+        length += line.len() as u64;
     }
-    file.set_len(whole)
+    file.set_len(length)
 }
 
 #[cfg(test)]
@@ -386,34 +386,34 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back_and_a_torn_line_is_not() {
+    fn reads_back_all_complete_lines() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("j");
         let mut journal =
             Journal::create(Some(&path), "move", &["/photos".into()], &Host::silent()).unwrap();
-        journal.will_make(Path::new("/gone"));
-        entries().iter().for_each(|entry| journal.will(entry));
-        journal.did_not(2, "it was changed");
+        journal.record_folder(Path::new("/gone"));
+        entries().iter().for_each(|entry| journal.record(entry));
+        journal.record_not_done(2, "it was changed");
         assert_eq!(journal.finish().unwrap(), Some(path.clone()));
         let whole = fs::read(&path).unwrap();
         for cut in 0..=whole.len() {
             fs::write(&path, &whole[..cut]).unwrap();
             let lines = whole[..cut].iter().filter(|&&byte| byte == b'\n').count();
-            let read = Read::open(&path);
+            let read = LoadedJournal::open(&path);
             assert_eq!(read.is_ok(), lines > 0);
             let Ok(read) = read else { continue };
             assert_eq!(read.entries, entries()[..lines.saturating_sub(2).min(4)]);
-            assert_eq!(read.left, (lines == 7).then_some(2).into_iter().collect());
+            assert_eq!(read.not_done, (lines == 7).then_some(2).into_iter().collect());
             assert_eq!(read.trees, [Path::new("/photos")]);
-            let mut notes = Notes::open(&path).unwrap().unwrap();
-            assert!(Notes::open(&path).is_err());
-            notes.undone(1).unwrap();
-            assert_eq!(Read::open(&path).unwrap().undone, HashSet::from([1]));
+            let mut log = UndoLog::open(&path).unwrap().unwrap();
+            assert!(UndoLog::open(&path).is_err());
+            log.undone(1).unwrap();
+            assert_eq!(LoadedJournal::open(&path).unwrap().undone, HashSet::from([1]));
         }
     }
 
     #[test]
-    fn a_journal_of_nothing_is_removed_and_none_is_replaced() {
+    fn removes_an_empty_journal_and_replaces_none() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("j");
         let journal = Journal::create(Some(&path), "move", &[], &Host::silent()).unwrap();

@@ -1,10 +1,9 @@
-//! Which other run acts on the same files? Every acting run says so in a file of its own, in the place
-//! where this user's programs keep their state, and holds a lock on that file for as long as it lives.
-//! The lock is the system's: it ends with the process, however that ends, so a stopped run keeps nobody
-//! out.
+//! Keeps two runs from acting on the same files. Every acting run lists its folders in a file of its
+//! own, in the user's state folder, and holds a lock on that file while it is alive. The system
+//! releases the lock when the process ends, so a stopped run blocks nobody.
 //!
-//! This is a courtesy that saves work: what protects files is that they are put aside first
-//! ([`Claim`](super::claim::Claims)), between users and machines, too.
+//! The lock only saves work. Files are safe because they are set aside first
+//! ([`Claims`](super::claim::Claims)), which also works between users and machines.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -22,55 +21,55 @@ use crate::{
     source::{path_of_text, path_text},
 };
 
-/// Held until it is dropped.
+/// Locks the trees of a run until it is dropped.
 pub struct RunLock {
-    /// None where locks cannot be had.
-    _held: Option<Held>,
+    /// None where files cannot be locked.
+    _file: Option<LockFile>,
 }
 
-struct Held {
+struct LockFile {
     path: PathBuf,
     _file: File,
 }
 
-/// Something that a run may look at and act on: a folder with all in it, or a file.
+/// A folder with everything in it, or a file, that a run may read and act on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Tree {
     path: PathBuf,
-    /// It and the folders above it, as the file system knows them: one tree may have several paths.
+    /// Device and inode of the path and of all folders above it. One tree may have several paths.
     chain: Vec<String>,
-    /// Whether it is there, and so the first of the chain.
-    is_there: bool,
+    /// Whether the path exists. If so, it is the first of the chain.
+    exists: bool,
 }
 
 impl RunLock {
-    /// Says that this run acts on these trees; fails if another one acts on any of them, or on
-    /// something within or around it.
+    /// Locks these trees. Fails if another run acts on any of them, or on something inside or around
+    /// them.
     pub fn take(paths: &[PathBuf], host: &Host) -> Result<Self> {
         let trees: Vec<_> = paths.iter().map(|path| Tree::of(path)).collect();
-        let Some(folder) = host.places.state.as_ref().map(|state| state.join("acting")) else {
-            return Ok(Self { _held: None });
+        let Some(folder) = host.folders.state.as_ref().map(|state| state.join("acting")) else {
+            return Ok(Self { _file: None });
         };
-        // A place that cannot be written or locked keeps nobody from acting.
-        let Ok(gate) = open_gate(&folder) else { return Ok(Self { _held: None }) };
-        for other in others(&folder) {
-            if let Some((own, theirs)) = other.meets(&trees) {
-                bail!("{}", other.words(own, theirs));
+        // A state folder that cannot be written or locked does not prevent a run.
+        let Ok(gate) = open_gate(&folder) else { return Ok(Self { _file: None }) };
+        for other in live_runs(&folder) {
+            if let Some((own, theirs)) = other.overlap(&trees) {
+                bail!("{}", other.message(own, theirs));
             }
         }
-        let held = Held::create(&folder, &trees, &host.command).ok();
+        let file = LockFile::create(&folder, &trees, &host.command).ok();
         drop(gate);
-        Ok(Self { _held: held })
+        Ok(Self { _file: file })
     }
 }
 
-impl Drop for Held {
+impl Drop for LockFile {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
     }
 }
 
-impl Held {
+impl LockFile {
     fn create(folder: &Path, trees: &[Tree], command: &str) -> io::Result<Self> {
         let now = jiff::Zoned::now();
         let trees: Vec<_> = trees.iter().map(Tree::json).collect();
@@ -80,27 +79,27 @@ impl Held {
             ("since", json!(now.strftime("%Y-%m-%d %H:%M:%S").to_string())),
             ("trees", json!(trees)),
         ]);
-        // One process may run several at a time.
+        // One process may run several jobs at a time.
         let names = (1..).map(|number| format!("{}-{number}.run", std::process::id()));
         for name in names {
             let path = folder.join(name);
             let mut file = match File::create_new(&path) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
-                made => made?,
+                created => created?,
             };
-            let held = file.try_lock().map_err(io::Error::from);
-            let written = held.and_then(|()| writeln!(file, "{line}"));
+            let locked = file.try_lock().map_err(io::Error::from);
+            let written = locked.and_then(|()| writeln!(file, "{line}"));
             if let Err(error) = written {
                 let _ = fs::remove_file(&path);
                 return Err(error);
             }
             return Ok(Self { path, _file: file });
         }
-        unreachable!("numbers do not end")
+        unreachable!("there is always another number")
     }
 }
 
-/// Only one run at a time looks who else is there. Held for a moment.
+/// Lets only one run at a time read the lock files and write its own.
 fn open_gate(folder: &Path) -> io::Result<File> {
     fs::create_dir_all(folder)?;
     let path = folder.join("gate");
@@ -110,14 +109,14 @@ fn open_gate(folder: &Path) -> io::Result<File> {
 }
 
 /// A run that is alive.
-struct Other {
+struct LiveRun {
     about: Value,
     trees: Vec<Tree>,
 }
 
-/// The runs that are alive. What others left behind is removed.
-fn others(folder: &Path) -> Vec<Other> {
-    let mut others = Vec::new();
+/// The runs that are alive. Removes the files of those that are not.
+fn live_runs(folder: &Path) -> Vec<LiveRun> {
+    let mut runs = Vec::new();
     for entry in folder.read_dir().into_iter().flatten().flatten() {
         let path = entry.path();
         if path.extension() != Some("run".as_ref()) {
@@ -131,33 +130,33 @@ fn others(folder: &Path) -> Vec<Other> {
                 let _ = file.read_to_string(&mut text);
                 let about: Value = serde_json::from_str(&text).unwrap_or_default();
                 let trees = about["trees"].as_array().into_iter().flatten().filter_map(Tree::read);
-                others.push(Other { trees: trees.collect(), about });
+                runs.push(LiveRun { trees: trees.collect(), about });
             }
             Err(TryLockError::Error(_)) => {}
         }
     }
-    others
+    runs
 }
 
-impl Other {
-    /// The first of our trees that this run acts on, too, and which of its own that is.
-    fn meets<'a>(&'a self, trees: &'a [Tree]) -> Option<(&'a Tree, &'a Tree)> {
+impl LiveRun {
+    /// The first of our trees that overlaps a tree of this run, and that tree.
+    fn overlap<'a>(&'a self, trees: &'a [Tree]) -> Option<(&'a Tree, &'a Tree)> {
         trees
             .iter()
             .find_map(|own| Some((own, self.trees.iter().find(|theirs| own.overlaps(theirs))?)))
     }
 
-    fn words(&self, own: &Tree, theirs: &Tree) -> String {
+    fn message(&self, own: &Tree, theirs: &Tree) -> String {
         let text = |name: &str| self.about[name].as_str().unwrap_or("?").to_owned();
         let others = self.trees.len() as u64 - 1;
         let more = if others > 0 {
-            format!(" and {} more", counted(others, "place"))
+            format!(" and {} more", counted(others, "folder"))
         } else {
             String::new()
         };
         format!(
-            "{}: another run is at work here, so nothing is done: {} (process {}, since {}, in {}{more}); \
-             run again when it has ended",
+            "{}: another run is acting here; nothing was changed: {} (process {}, since {}, in {}{more}); \
+             run this command again when it has finished",
             path_text(&own.path),
             text("command"),
             self.about["pid"],
@@ -170,15 +169,15 @@ impl Other {
 impl Tree {
     fn of(path: &Path) -> Self {
         let path = files::resolve(path).unwrap_or_else(|_| path.to_owned());
-        let is_there = files::exists(&path);
+        let exists = files::exists(&path);
         let chain = path.ancestors().filter_map(identity).collect();
-        Self { path, chain, is_there }
+        Self { path, chain, exists }
     }
 
-    /// Whether one lies within the other, or is the same.
+    /// Whether one contains the other, or both are the same.
     fn overlaps(&self, other: &Self) -> bool {
         let within = |inner: &Self, outer: &Self| {
-            let is_known = outer.is_there
+            let is_known = outer.exists
                 && outer.chain.first().is_some_and(|outer| inner.chain.contains(outer));
             is_known || inner.path.starts_with(&outer.path)
         };
@@ -186,7 +185,7 @@ impl Tree {
     }
 
     fn json(&self) -> Value {
-        json!({ "path": path_text(&self.path), "is_there": self.is_there, "chain": self.chain })
+        json!({ "path": path_text(&self.path), "is_there": self.exists, "chain": self.chain })
     }
 
     fn read(value: &Value) -> Option<Self> {
@@ -194,12 +193,12 @@ impl Tree {
         Some(Self {
             path: path_of_text(value["path"].as_str()?),
             chain: chain.filter_map(|id| Some(id.as_str()?.to_owned())).collect(),
-            is_there: value["is_there"].as_bool()?,
+            exists: value["is_there"].as_bool()?,
         })
     }
 }
 
-/// A file or folder, whatever its path.
+/// Identifies a file or folder independently of its path.
 #[cfg(unix)]
 fn identity(path: &Path) -> Option<String> {
     use std::os::unix::fs::MetadataExt;
@@ -218,18 +217,18 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn trees_overlap_if_one_is_within_the_other_whatever_their_paths() {
+    fn trees_overlap_if_one_contains_the_other_under_any_path() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         fs::create_dir_all(path("a/b")).unwrap();
         fs::create_dir(path("ab")).unwrap();
         fs::write(path("a/b/file"), "").unwrap();
         std::os::unix::fs::symlink(path("a"), path("link")).unwrap();
-        let overlap = |one: &str, other: &str| {
-            let [one, other] = [one, other].map(|name| Tree::of(&path(name)));
-            assert_eq!(one.overlaps(&other), other.overlaps(&one));
-            assert_eq!(Tree::read(&one.json()), Some(one.clone()));
-            one.overlaps(&other)
+        let overlap = |a: &str, b: &str| {
+            let [a, b] = [a, b].map(|name| Tree::of(&path(name)));
+            assert_eq!(a.overlaps(&b), b.overlaps(&a));
+            assert_eq!(Tree::read(&a.json()), Some(a.clone()));
+            a.overlaps(&b)
         };
         for (one, other) in [
             ("a", "a"),

@@ -1,9 +1,8 @@
-//! What is done to the files that go? Moved, linked, put in the trash or deleted: never without a
-//! line about it in the [`Journal`] first, never to a file that changed since it was read, and never
-//! unless the file that stays for it is there, unchanged.
+//! Moves, links, trashes or deletes duplicate files. An action is first recorded in the [`Journal`].
+//! It is carried out only if neither the file nor its keeper has changed since it was read.
 //!
-//! A file is put aside before its last check ([`claim`]), so that all this holds while other runs act
-//! on the same files; [`lock`] keeps them out where it can.
+//! A file is set aside before its last check ([`claim`]), so this holds even while other runs act on
+//! the same files. [`lock`] keeps other runs out where it can.
 
 mod claim;
 mod files;
@@ -22,76 +21,75 @@ use anyhow::Result;
 
 use crate::host::Host;
 use crate::report::{PartialName, Partials};
-use crate::source::{Digest, FileId, SeenFile, Stamp, path_text};
+use crate::source::{ContentHash, FileId, SeenFile, Stamp, path_text};
 use claim::Claims;
-pub use claim::{Recovered, Settled, recover};
+pub use claim::{Recovered, Restored, recover};
 pub use files::resolve;
 use journal::Act;
-pub use journal::{Entry, Journal, kept as kept_journals};
+pub use journal::{Entry, Journal, list_journals};
 pub use lock::RunLock;
 use trash::Trash;
 pub use undo::{Undo, Undone};
 
-/// How many files are noted in the journal before the first of them is touched.
+/// How many files are recorded in the journal before the first of them is touched.
 const BATCH: usize = 64;
 
-/// What to do with a file that goes.
+/// What to do with a duplicate file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Deed {
-    /// To this folder, under the path it had in the folder searched.
+pub enum Action {
+    /// Move it to this folder, under its path within the searched folder.
     Move(PathBuf),
-    /// Make it another name of the file that stays, if they are equal.
+    /// Replace it by a hard link to its keeper, if both are equal.
     Link,
     Trash,
     Delete,
 }
 
-/// A file that goes, and the one that stays in its stead.
+/// A file to act on, and its keeper.
 #[derive(Clone, Copy)]
-pub struct Going<'a> {
+pub struct PlannedAction<'a> {
     pub file: SeenFile<'a>,
     pub keep: SeenFile<'a>,
-    /// The image that a sidecar goes with: if that is left, the sidecar is, too.
+    /// For a sidecar, its image: if nothing is done to the image, nothing is done to the sidecar.
     pub with: Option<&'a Path>,
 }
 
-/// What was done.
+/// The result of acting on many files.
 #[derive(Default)]
-pub struct Acted {
-    /// Names that were acted on, and the bytes of their files.
+pub struct ActionResult {
+    /// How many names were acted on, and the bytes of their files.
     pub names: u64,
     pub bytes: u64,
-    /// Files that were left as they are, and why.
-    pub left: Vec<Left>,
+    pub not_done: Vec<NotDone>,
 }
 
-pub struct Left {
+/// A file that was left unchanged.
+pub struct NotDone {
     pub path: PathBuf,
-    pub why: String,
-    /// Whether it should have been acted on, and could not be.
+    pub reason: String,
+    /// Whether the action failed; otherwise it does not apply to the file.
     pub failed: bool,
 }
 
-/// Why a file is left as it is.
-enum Why {
-    /// The action does not apply to such a file.
-    NotFor(String),
+/// Why a file is left unchanged.
+enum Cause {
+    NotApplicable(String),
     Failed(String),
 }
 
-impl From<String> for Why {
-    fn from(why: String) -> Self {
-        Self::Failed(why)
+impl From<String> for Cause {
+    fn from(reason: String) -> Self {
+        Self::Failed(reason)
     }
 }
 
-impl From<io::Error> for Why {
+impl From<io::Error> for Cause {
     fn from(error: io::Error) -> Self {
         Self::Failed(error.to_string())
     }
 }
 
-impl Deed {
+impl Action {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Move(_) => "move",
@@ -101,257 +99,266 @@ impl Deed {
         }
     }
 
-    /// What was done, in words.
-    pub fn past(&self) -> String {
+    /// The past participle, for messages.
+    pub fn participle(&self) -> String {
         match self {
             Self::Move(to) => format!("moved to {}", path_text(to)),
             Self::Link => "linked".to_owned(),
-            Self::Trash => "put in the trash".to_owned(),
+            Self::Trash => "moved to the trash".to_owned(),
             Self::Delete => "deleted".to_owned(),
         }
     }
 }
 
-/// How a file is read again, to see whether it still says what it said.
-pub type Reread<'a> = &'a dyn Fn(&Path) -> Result<Digest>;
+/// Reads a file again, to check whether its content has changed.
+pub type Reread<'a> = &'a dyn Fn(&Path) -> Result<ContentHash>;
 
 /// Acts on files.
 pub struct Actor<'a> {
-    deed: &'a Deed,
+    action: &'a Action,
     reread: Reread<'a>,
     partials: &'a Partials,
     trash: Option<Trash>,
-    /// Names in the folder of moved files that are given away.
-    promised: HashSet<PathBuf>,
-    made: HashSet<PathBuf>,
-    /// Names that were looked at already: one may be given in several spellings.
-    met: HashSet<PathBuf>,
+    /// Names already assigned in the target folder of `--move`.
+    reserved: HashSet<PathBuf>,
+    /// Folders already recorded in the journal.
+    recorded_folders: HashSet<PathBuf>,
+    /// Names already planned. The same file may be given under several spellings.
+    planned: HashSet<PathBuf>,
     number: u64,
-    acted: Acted,
+    result: ActionResult,
 }
 
 /// A name that passed the first check.
 struct Intent<'a> {
     entry: Entry,
-    going: Going<'a>,
-    trash: Option<trash::Place>,
-    /// Whether it is the first name of its file.
+    planned: PlannedAction<'a>,
+    trash: Option<trash::Reservation>,
+    /// Whether this is the first name of its file.
     is_first: bool,
 }
 
 impl<'a> Actor<'a> {
-    pub fn new(deed: &'a Deed, reread: Reread<'a>, host: &'a Host) -> Result<Self> {
-        let trash = match deed {
-            Deed::Trash => Some(Trash::open(&host.places)?),
+    pub fn new(action: &'a Action, reread: Reread<'a>, host: &'a Host) -> Result<Self> {
+        let trash = match action {
+            Action::Trash => Some(Trash::open(&host.folders)?),
             _ => None,
         };
         Ok(Self {
-            deed,
+            action,
             reread,
             partials: &host.partials,
             trash,
-            promised: HashSet::new(),
-            made: HashSet::new(),
-            met: HashSet::new(),
+            reserved: HashSet::new(),
+            recorded_folders: HashSet::new(),
+            planned: HashSet::new(),
             number: 0,
-            acted: Acted::default(),
+            result: ActionResult::default(),
         })
     }
 
     /// Acts on all these files.
-    pub fn act(mut self, going: &[Going<'_>], journal: &mut Journal) -> Result<Acted> {
-        let staying = Staying::new(going);
+    pub fn act(
+        mut self,
+        planned: &[PlannedAction<'_>],
+        journal: &mut Journal,
+    ) -> Result<ActionResult> {
+        let targets = Targets::new(planned);
         let mut claims = Claims::new(&journal.id, self.partials);
-        for batch in going.chunks(BATCH) {
-            let intents = self.intend(batch, &staying);
+        for batch in planned.chunks(BATCH) {
+            let intents = self.first_checks(batch, &targets);
             for intent in &intents {
-                self.note(&intent.entry, journal);
+                self.record(&intent.entry, journal);
             }
             journal.sync()?;
             for intent in intents {
-                let stays = self.stays_with(&intent.going);
-                match stays.and_then(|()| intent.carry_out(&mut claims, self.reread)) {
+                let image = self.check_image(&intent.planned);
+                match image.and_then(|()| intent.carry_out(&mut claims, self.reread)) {
                     Ok(()) => self.count(&intent),
-                    Err(why) => {
-                        journal.did_not(intent.entry.number, &why);
-                        self.leave(&intent.entry.from, why.into());
+                    Err(reason) => {
+                        journal.record_not_done(intent.entry.number, &reason);
+                        self.refuse(&intent.entry.from, reason.into());
                     }
                 }
             }
         }
-        Ok(self.acted)
+        Ok(self.result)
     }
 
-    /// What would be done, after the same checks.
-    pub fn rehearse(
+    /// Makes the same checks as [`act`](Self::act), and reports what would be done.
+    pub fn dry_run(
         mut self,
-        going: &[Going<'_>],
+        planned: &[PlannedAction<'_>],
         on_entry: &mut dyn FnMut(&Entry) -> Result<()>,
-    ) -> Result<Acted> {
-        let staying = Staying::new(going);
-        for batch in going.chunks(BATCH) {
-            for intent in self.intend(batch, &staying) {
-                let stays = self.stays_with(&intent.going);
-                match stays.and_then(|()| intent.check(&intent.entry.from, self.reread)) {
+    ) -> Result<ActionResult> {
+        let targets = Targets::new(planned);
+        for batch in planned.chunks(BATCH) {
+            for intent in self.first_checks(batch, &targets) {
+                let image = self.check_image(&intent.planned);
+                match image.and_then(|()| intent.check(&intent.entry.from, self.reread)) {
                     Ok(()) => {
                         on_entry(&intent.entry)?;
                         self.count(&intent);
                     }
-                    Err(why) => self.leave(&intent.entry.from, why.into()),
+                    Err(reason) => self.refuse(&intent.entry.from, reason.into()),
                 }
             }
         }
-        Ok(self.acted)
+        Ok(self.result)
     }
 
-    /// An error for a sidecar whose image was left.
-    fn stays_with(&self, going: &Going<'_>) -> Result<(), String> {
-        let Some(image) = going.with else { return Ok(()) };
-        let place = files::place_of(image).unwrap_or_default();
-        let is_left = |left: &Left| left.path == image || left.path == place;
-        match self.acted.left.iter().any(is_left) {
-            true => Err(format!("stays with {}", path_text(image))),
+    /// An error for a sidecar whose image is left unchanged.
+    fn check_image(&self, planned: &PlannedAction<'_>) -> Result<(), String> {
+        let Some(image) = planned.with else { return Ok(()) };
+        let resolved = files::resolve_folder(image).unwrap_or_default();
+        let is_image = |file: &NotDone| file.path == image || file.path == resolved;
+        match self.result.not_done.iter().any(is_image) {
+            true => Err(format!("is a sidecar of {}, which is left unchanged", path_text(image))),
             false => Ok(()),
         }
     }
 
     fn count(&mut self, intent: &Intent<'_>) {
-        self.acted.names += 1;
-        self.acted.bytes += if intent.is_first { intent.entry.bytes } else { 0 };
+        self.result.names += 1;
+        self.result.bytes += if intent.is_first { intent.entry.bytes } else { 0 };
     }
 
-    fn leave(&mut self, path: &Path, why: Why) {
-        let (why, failed) = match why {
-            Why::NotFor(why) => (why, false),
-            Why::Failed(why) => (why, true),
+    fn refuse(&mut self, path: &Path, cause: Cause) {
+        let (reason, failed) = match cause {
+            Cause::NotApplicable(reason) => (reason, false),
+            Cause::Failed(reason) => (reason, true),
         };
-        self.acted.left.push(Left { path: path.to_owned(), why, failed });
+        self.result.not_done.push(NotDone { path: path.to_owned(), reason, failed });
     }
 
-    /// What is to be done, name by name, as far as it passes the first check; the rest is left. Every
-    /// path that goes with a file becomes an intent of its own here.
-    fn intend<'b>(&mut self, batch: &[Going<'b>], staying: &Staying) -> Vec<Intent<'b>> {
+    /// The files of a batch that pass the first check, with an intent for each name of a file. The
+    /// others are added to the result as not done.
+    fn first_checks<'b>(
+        &mut self,
+        batch: &[PlannedAction<'b>],
+        targets: &Targets,
+    ) -> Vec<Intent<'b>> {
         let mut intents = Vec::new();
-        for going in batch {
-            let sha256 = match first_look(going, staying) {
+        for planned in batch {
+            let sha256 = match first_check(planned, targets) {
                 Ok(sha256) => sha256,
-                Err(why) => {
-                    self.leave(going.file.path, why.into());
+                Err(reason) => {
+                    self.refuse(planned.file.path, reason.into());
                     continue;
                 }
             };
-            let names = [going.file.path].into_iter();
-            let names = names.chain(going.file.links.iter().map(PathBuf::as_path));
+            let names = [planned.file.path].into_iter();
+            let names = names.chain(planned.file.links.iter().map(PathBuf::as_path));
             for (position, name) in names.enumerate() {
-                match self.intent(*going, name, &sha256, position == 0) {
+                match self.intent(*planned, name, &sha256, position == 0) {
                     Ok(intent) => intents.extend(intent),
-                    Err(why) => self.leave(name, why),
+                    Err(cause) => self.refuse(name, cause),
                 }
             }
         }
         intents
     }
 
-    /// None for a name that was met before.
+    /// None for a name that is already planned.
     fn intent<'b>(
         &mut self,
-        going: Going<'b>,
+        planned: PlannedAction<'b>,
         name: &Path,
         sha256: &str,
         is_first: bool,
-    ) -> Result<Option<Intent<'b>>, Why> {
-        let from = files::place_of(name)?;
-        if !self.met.insert(from.clone()) {
+    ) -> Result<Option<Intent<'b>>, Cause> {
+        let from = files::resolve_folder(name)?;
+        if !self.planned.insert(from.clone()) {
             return Ok(None);
         }
-        let keep = files::place_of(going.keep.path)?;
-        let (act, trash) = self.plan(&going, name, &from, is_first)?;
+        let keep = files::resolve_folder(planned.keep.path)?;
+        let (act, trash) = self.plan(&planned, name, &from, is_first)?;
         self.number += 1;
-        let Stamp { bytes, modified, .. } = going.file.stamp;
+        let Stamp { bytes, modified, .. } = planned.file.stamp;
         let [inode, keep_inode] =
-            [going.file, going.keep].map(|file| file.stamp.file.map(|file| file.inode));
+            [planned.file, planned.keep].map(|file| file.stamp.file.map(|file| file.inode));
         let (number, sha256) = (self.number, sha256.to_owned());
         let entry = Entry { number, act, from, keep, inode, keep_inode, bytes, modified, sha256 };
-        Ok(Some(Intent { entry, going, trash, is_first }))
+        Ok(Some(Intent { entry, planned, trash, is_first }))
     }
 
-    /// What is done to a name, and which place in the trash is for it.
+    /// The journal's form of the action on a name, and the path reserved for it in the trash.
     fn plan(
         &mut self,
-        going: &Going<'_>,
+        planned: &PlannedAction<'_>,
         name: &Path,
         from: &Path,
         is_first: bool,
-    ) -> Result<(Act, Option<trash::Place>), Why> {
-        match self.deed {
-            Deed::Move(folder) => {
+    ) -> Result<(Act, Option<trash::Reservation>), Cause> {
+        match self.action {
+            Action::Move(folder) => {
                 let relative = if is_first {
-                    going.file.relative
+                    planned.file.relative
                 } else {
                     Path::new(name.file_name().unwrap_or_default())
                 };
                 let to = self.free_name(&resolve(folder)?.join(relative));
                 Ok((Act::Move { to }, None))
             }
-            Deed::Trash => {
+            Action::Trash => {
                 let trash = self.trash.as_mut().ok_or("there is no trash".to_owned())?;
-                let place = trash.place(from)?;
-                Ok((Act::Trash { to: place.file.clone() }, Some(place)))
+                let reservation = trash.reserve(from)?;
+                Ok((Act::Trash { to: reservation.file.clone() }, Some(reservation)))
             }
-            Deed::Link => Ok((link(name, &going.keep)?, None)),
-            Deed::Delete => Ok((Act::Delete, None)),
+            Action::Link => Ok((link(name, &planned.keep)?, None)),
+            Action::Delete => Ok((Act::Delete, None)),
         }
     }
 
-    /// The name itself if it is free, else with a number.
+    /// The wanted path if it is free, otherwise one with a number.
     fn free_name(&mut self, wanted: &Path) -> PathBuf {
         let name = wanted.file_name().unwrap_or_default();
         let mut number = 1;
         loop {
             let path = wanted.with_file_name(trash::numbered(name, number));
-            if !files::exists(&path) && self.promised.insert(path.clone()) {
+            if !files::exists(&path) && self.reserved.insert(path.clone()) {
                 return path;
             }
             number += 1;
         }
     }
 
-    /// Notes what will be done, and the folders that will be made for it.
-    fn note(&mut self, entry: &Entry, journal: &mut Journal) {
+    /// Records an action, and the folders that it will create.
+    fn record(&mut self, entry: &Entry, journal: &mut Journal) {
         if let Act::Move { to } = &entry.act {
             let above = files::folder_of(to).ancestors();
             let missing: Vec<_> = above.take_while(|folder| !files::exists(folder)).collect();
             for folder in missing.into_iter().rev() {
-                if self.made.insert(folder.to_owned()) {
-                    journal.will_make(folder);
+                if self.recorded_folders.insert(folder.to_owned()) {
+                    journal.record_folder(folder);
                 }
             }
         }
-        journal.will(entry);
+        journal.record(entry);
     }
 }
 
-/// The first check, before anything is noted: both files are there, as they were. What the file holds,
-/// as SHA-256.
-fn first_look(going: &Going<'_>, staying: &Staying) -> Result<String, String> {
-    let Going { file, keep, .. } = going;
-    staying.check(keep)?;
-    is_unchanged(keep.path, keep.stamp).map_err(|why| of_keeper(keep, &why))?;
-    is_unchanged(file.path, file.stamp)?;
+/// The check before anything is recorded: both files exist and are unchanged. Returns the SHA-256 of
+/// the file.
+fn first_check(planned: &PlannedAction<'_>, targets: &Targets) -> Result<String, String> {
+    let PlannedAction { file, keep, .. } = planned;
+    targets.check_keeper(keep)?;
+    check_unchanged(keep.path, keep.stamp).map_err(|reason| about_keeper(keep, &reason))?;
+    check_unchanged(file.path, file.stamp)?;
     files::sha256(file.path).map_err(|error| format!("cannot be read again: {error}"))
 }
 
-/// A link loses nothing only if the two are equal, byte by byte.
-fn link(name: &Path, keep: &SeenFile<'_>) -> Result<Act, Why> {
+/// A link loses nothing only if both files are equal byte for byte.
+fn link(name: &Path, keep: &SeenFile<'_>) -> Result<Act, Cause> {
     let data = name.symlink_metadata()?;
     let devices = [Stamp::of(&data), keep.stamp].map(|stamp| stamp.file.map(|file| file.device));
     let keep_name = path_text(keep.path);
     if devices[0] != devices[1] {
-        let why = format!("is on another file system than {keep_name}; hard links cannot go there");
-        return Err(Why::NotFor(why));
+        let reason = format!("is on another file system than {keep_name}; hard links cannot cross");
+        return Err(Cause::NotApplicable(reason));
     }
     if !files::same_content(name, keep.path)? {
-        return Err(Why::NotFor(format!("is alike {keep_name}, but not equal")));
+        return Err(Cause::NotApplicable(format!("is similar to {keep_name}, but not equal")));
     }
     #[cfg(unix)]
     {
@@ -364,32 +371,33 @@ fn link(name: &Path, keep: &SeenFile<'_>) -> Result<Act, Why> {
 }
 
 impl Intent<'_> {
-    /// Puts the file aside, checks it and its keeper, and acts; or leaves everything as it was.
+    /// Sets the file aside, checks it and its keeper, and acts. On failure everything is as before.
     fn carry_out(&self, claims: &mut Claims<'_>, reread: Reread<'_>) -> Result<(), String> {
         let from = &self.entry.from;
-        is_unchanged(from, self.going.file.stamp)?;
+        check_unchanged(from, self.planned.file.stamp)?;
         let claim = claims.take(from).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => GONE.to_owned(),
-            _ => format!("cannot be put aside to be checked: {error}"),
+            io::ErrorKind::NotFound => MISSING.to_owned(),
+            _ => format!("cannot be set aside for its last check: {error}"),
         })?;
         let partial = claims.partial(self.entry.number);
         let acted = self
             .check(claim.file(), reread)
-            .and_then(|()| self.act(claim.file(), &partial).map_err(|error| in_words(&error)));
-        acted.map_err(|why| claim.give_back_because(why))
+            .and_then(|()| self.act(claim.file(), &partial).map_err(|error| error_text(&error)));
+        acted.map_err(|reason| claim.restore(reason))
     }
 
-    /// The last check, of the file where it is now, and of its keeper in its place: both are the files
-    /// that were read, and say what they said.
+    /// The last check, of the file at its present path and of its keeper: both are the files that were
+    /// read, with the same content.
     fn check(&self, now: &Path, reread: Reread<'_>) -> Result<(), String> {
-        let Going { file, keep, .. } = self.going;
+        let PlannedAction { file, keep, .. } = self.planned;
         if self.entry.from == self.entry.keep
             || file.stamp.file.is_some_and(|file| Some(file) == keep.stamp.file)
         {
-            return Err(SAME.to_owned());
+            return Err(LAST_COPY.to_owned());
         }
-        is_as_read(now, &file, reread)?;
-        is_as_read(&self.entry.keep, &keep, reread).map_err(|why| of_keeper(&keep, &why))?;
+        check_content(now, &file, reread)?;
+        check_content(&self.entry.keep, &keep, reread)
+            .map_err(|reason| about_keeper(&keep, &reason))?;
         if matches!(self.entry.act, Act::Link { .. }) {
             let same = files::same_content(now, &self.entry.keep);
             if !same.map_err(|error| error.to_string())? {
@@ -399,7 +407,7 @@ impl Intent<'_> {
         Ok(())
     }
 
-    /// Acts on the file, which is put aside.
+    /// Acts on the file that is set aside.
     fn act(&self, aside: &Path, partial: &PartialName<'_>) -> io::Result<()> {
         let Entry { act, from, keep, .. } = &self.entry;
         match (act, &self.trash) {
@@ -407,7 +415,7 @@ impl Intent<'_> {
                 fs::create_dir_all(files::folder_of(to))?;
                 files::move_file(aside, to, partial)
             }
-            (Act::Trash { .. }, Some(place)) => place.take(aside),
+            (Act::Trash { .. }, Some(reservation)) => reservation.fill(aside),
             (Act::Trash { .. }, None) => Err(io::Error::other("there is no trash")),
             (Act::Link { .. }, _) => {
                 fs::hard_link(keep, from)?;
@@ -418,62 +426,64 @@ impl Intent<'_> {
     }
 }
 
-/// The first look at the last copy: no file that stays for others goes itself.
-struct Staying {
-    going: HashSet<FileId>,
+/// All files to act on. None of them may be the keeper of another.
+struct Targets {
+    files: HashSet<FileId>,
 }
 
-impl Staying {
-    fn new(going: &[Going<'_>]) -> Self {
-        Self { going: going.iter().filter_map(|going| going.file.stamp.file).collect() }
+impl Targets {
+    fn new(planned: &[PlannedAction<'_>]) -> Self {
+        Self { files: planned.iter().filter_map(|planned| planned.file.stamp.file).collect() }
     }
 
-    fn check(&self, keep: &SeenFile<'_>) -> Result<(), String> {
+    fn check_keeper(&self, keep: &SeenFile<'_>) -> Result<(), String> {
         match keep.stamp.file {
-            Some(file) if self.going.contains(&file) => Err(SAME.to_owned()),
+            Some(file) if self.files.contains(&file) => Err(LAST_COPY.to_owned()),
             _ => Ok(()),
         }
     }
 }
 
 const CHANGED: &str = "changed since it was read";
-const GONE: &str = "is not there any more";
-const SAME: &str = "is the last copy: what should stay for it is the same file, or goes, too";
+const MISSING: &str = "no longer exists";
+const LAST_COPY: &str = "is the last copy: its keeper is the same file or is also being removed";
 
-fn of_keeper(keep: &SeenFile<'_>, why: &str) -> String {
-    format!("what stays for it, {}, {why}", path_text(keep.path))
+fn about_keeper(keep: &SeenFile<'_>, reason: &str) -> String {
+    format!("its keeper {} {reason}", path_text(keep.path))
 }
 
-fn in_words(error: &io::Error) -> String {
+fn error_text(error: &io::Error) -> String {
     match error.kind() {
-        io::ErrorKind::TooManyLinks => "the kept file cannot have more names".to_owned(),
-        io::ErrorKind::NotFound => "it or what stays for it was taken away just now".to_owned(),
+        io::ErrorKind::TooManyLinks => "its keeper cannot have more hard links".to_owned(),
+        io::ErrorKind::NotFound => {
+            "it or its keeper was just removed by another program".to_owned()
+        }
         _ => error.to_string(),
     }
 }
 
-/// Whether the file of this name is the one that was read, and says what it said.
-fn is_as_read(path: &Path, file: &SeenFile<'_>, reread: Reread<'_>) -> Result<(), String> {
-    is_unchanged(path, file.stamp)?;
-    let digest = reread(path).map_err(|error| format!("cannot be read again: {error:#}"))?;
-    if digest != file.digest {
+/// Checks that this is the file that was read, with the same content.
+fn check_content(path: &Path, file: &SeenFile<'_>, reread: Reread<'_>) -> Result<(), String> {
+    check_unchanged(path, file.stamp)?;
+    let content = reread(path).map_err(|error| format!("cannot be read again: {error:#}"))?;
+    if content != file.content {
         return Err(CHANGED.to_owned());
     }
-    // And it was that file which was read.
-    is_unchanged(path, file.stamp)
+    // The file was not replaced while it was read.
+    check_unchanged(path, file.stamp)
 }
 
-/// Whether the file of this name is the one that was seen, and nobody has written to it.
-fn is_unchanged(path: &Path, seen: Stamp) -> Result<(), String> {
+/// Checks that the file of this name is the one that was read, and has not been written to since.
+fn check_unchanged(path: &Path, seen: Stamp) -> Result<(), String> {
     match files::stamp(path) {
         Ok(now) if now == seen => Ok(()),
         Ok(_) => Err(CHANGED.to_owned()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(GONE.to_owned()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(MISSING.to_owned()),
         Err(error) => Err(error.to_string()),
     }
 }
 
-/// Puts a file that was put aside back in its place, when the run is stopped.
+/// Moves a file that was set aside back to its path, when the run is stopped.
 pub fn put_back(aside: &Path, home: &Path) -> io::Result<()> {
     files::rename_new(aside, home)
 }

@@ -1,8 +1,8 @@
-//! Where is the trash, and how does a file get there so that desktops show it and bring it back?
+//! Moves files to the trash, where desktops list and restore them.
 //!
-//! After the freedesktop.org trash specification 1.0: a file of the file system of the user's home
-//! goes to the home trash, any other to the trash at the top of its own file system. The place is
-//! known before anything is done: it must be in the journal by then.
+//! This implements the freedesktop.org trash specification 1.0: a file on the file system of the
+//! user's home goes to the home trash, any other to the trash at the top of its own file system. The
+//! path in the trash is reserved first, because the journal must contain it before the file is moved.
 
 use std::{
     collections::HashSet,
@@ -12,7 +12,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::host::Places;
+use crate::host::Folders;
 
 use super::files::{exists, folder_of, rename_new};
 
@@ -22,65 +22,65 @@ pub struct Trash {
     /// The device of the home trash.
     device: u64,
     user: u32,
-    /// Places given away, and not used yet.
-    promised: HashSet<PathBuf>,
+    reserved: HashSet<PathBuf>,
 }
 
-/// One place in the trash.
+/// A reserved path in the trash.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// Where the file goes.
+pub struct Reservation {
     pub file: PathBuf,
-    /// The note about it.
+    /// The `.trashinfo` file.
     info: PathBuf,
-    /// What the note says of where the file was: from the top of its file system, or from the root.
-    was: PathBuf,
+    /// The original path for the info file, relative to the top of its file system or absolute.
+    original: PathBuf,
 }
 
 #[cfg(unix)]
 impl Trash {
-    /// The trash of this user. It is made when something is put there.
-    pub fn open(places: &Places) -> io::Result<Self> {
-        let data = places.data.as_ref();
+    /// The trash of this user. Its folders are created with the first file.
+    pub fn open(folders: &Folders) -> io::Result<Self> {
+        let data = folders.data.as_ref();
         let home =
-            data.ok_or_else(|| io::Error::other("there is no HOME for the trash to be in"))?;
+            data.ok_or_else(|| io::Error::other("no trash folder: HOME is not set; use --move"))?;
         Self::at(home.join("Trash"))
     }
 
     fn at(home: PathBuf) -> io::Result<Self> {
-        let there = home.ancestors().find(|folder| exists(folder)).unwrap_or(Path::new("/"));
-        let device = device_of(there)?;
+        let existing = home.ancestors().find(|folder| exists(folder)).unwrap_or(Path::new("/"));
+        let device = device_of(existing)?;
         let user = rustix::process::getuid().as_raw();
-        Ok(Self { home, device, user, promised: HashSet::new() })
+        Ok(Self { home, device, user, reserved: HashSet::new() })
     }
 
-    /// A free place for a file. Its path must be absolute.
-    pub fn place(&mut self, path: &Path) -> io::Result<Place> {
-        let (trash, was) = if device_of(path)? == self.device {
+    /// Reserves a free path in the trash for a file, whose own path must be absolute.
+    pub fn reserve(&mut self, path: &Path) -> io::Result<Reservation> {
+        let (trash, original) = if device_of(path)? == self.device {
             (self.home.clone(), path.to_owned())
         } else {
             let top = top_of(path)?;
             (self.on_device(&top), path.strip_prefix(&top).unwrap_or(path).to_owned())
         };
         let name = path.file_name().unwrap_or(OsStr::new("file"));
-        let places = (1..).map(|number| {
+        let candidates = (1..).map(|number| {
             let name = numbered(name, number);
             let file = trash.join("files").join(&name);
             let mut info = name;
             info.push(".trashinfo");
-            Place { file, info: trash.join("info").join(info), was: was.clone() }
+            Reservation { file, info: trash.join("info").join(info), original: original.clone() }
         });
-        let free = |place: &Place| {
-            !exists(&place.file) && !exists(&place.info) && !self.promised.contains(&place.file)
+        let is_free = |candidate: &Reservation| {
+            !exists(&candidate.file)
+                && !exists(&candidate.info)
+                && !self.reserved.contains(&candidate.file)
         };
-        let place = places.into_iter().find(free);
-        let place = place.ok_or_else(|| io::Error::other("the trash is full"))?;
-        self.promised.insert(place.file.clone());
-        Ok(place)
+        let reservation = candidates.into_iter().find(is_free);
+        let reservation = reservation.ok_or_else(|| io::Error::other("the trash is full"))?;
+        self.reserved.insert(reservation.file.clone());
+        Ok(reservation)
     }
 
-    /// The trash at the top of another file system: `.Trash/UID` if its owner provides for it, else
-    /// `.Trash-UID`.
+    /// The trash at the top of another file system: `.Trash/UID` if the administrator has created
+    /// `.Trash`, otherwise `.Trash-UID`.
     fn on_device(&self, top: &Path) -> PathBuf {
         use std::os::unix::fs::PermissionsExt;
         const STICKY: u32 = 0o1000;
@@ -98,24 +98,24 @@ impl Trash {
 
 #[cfg(not(unix))]
 impl Trash {
-    pub fn open() -> io::Result<Self> {
-        Err(io::Error::other("this system has a trash of another kind; use --move"))
+    pub fn open(_: &Folders) -> io::Result<Self> {
+        Err(io::Error::other("the trash of this system is not supported; use --move"))
     }
 
-    pub fn place(&mut self, _: &Path) -> io::Result<Place> {
+    pub fn reserve(&mut self, _: &Path) -> io::Result<Reservation> {
         Err(io::ErrorKind::Unsupported.into())
     }
 }
 
-impl Place {
-    /// Puts a file there: first the note, then the file.
-    pub fn take(&self, path: &Path) -> io::Result<()> {
+impl Reservation {
+    /// Moves a file to the reserved path, after writing its info file.
+    pub fn fill(&self, path: &Path) -> io::Result<()> {
         let date = jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S").to_string();
-        let note = format!("[Trash Info]\nPath={}\nDeletionDate={date}\n", percent(&self.was));
+        let note = format!("[Trash Info]\nPath={}\nDeletionDate={date}\n", percent(&self.original));
         for folder in [&self.file, &self.info].map(|path| folder_of(path)) {
-            make_private(folder).map_err(|error| {
-                let what = format!("there can be no trash at {}: {error}", folder.display());
-                io::Error::new(error.kind(), what)
+            create_private(folder).map_err(|error| {
+                let message = format!("cannot create the trash {}: {error}", folder.display());
+                io::Error::new(error.kind(), message)
             })?;
         }
         let mut info = fs::File::create_new(&self.info)?;
@@ -126,7 +126,7 @@ impl Place {
     }
 }
 
-/// The note about a file in the trash.
+/// The info file of a file in the trash.
 pub fn info_of(file: &Path) -> PathBuf {
     let mut name = file.file_name().unwrap_or_default().to_owned();
     name.push(".trashinfo");
@@ -141,14 +141,14 @@ pub fn numbered(name: &OsStr, number: u32) -> OsString {
     let name = Path::new(name);
     let mut numbered = name.file_stem().unwrap_or_default().to_owned();
     numbered.push(format!(".{number}"));
-    if let Some(ending) = name.extension() {
+    if let Some(extension) = name.extension() {
         numbered.push(".");
-        numbered.push(ending);
+        numbered.push(extension);
     }
     numbered
 }
 
-/// As in the path of an address: bytes that are no letters, digits or `-_.~/` by number.
+/// Percent-encodes all bytes except letters, digits and `-_.~/`, as in a URL.
 fn percent(path: &Path) -> String {
     let mut text = String::new();
     for &byte in path.as_os_str().as_encoded_bytes() {
@@ -162,8 +162,8 @@ fn percent(path: &Path) -> String {
     text
 }
 
-/// The trash is its user's alone.
-fn make_private(folder: &Path) -> io::Result<()> {
+/// Creates a folder that only the user can open, as the specification demands.
+fn create_private(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
@@ -176,7 +176,7 @@ fn device_of(path: &Path) -> io::Result<u64> {
     Ok(path.symlink_metadata()?.dev())
 }
 
-/// The highest folder of the file system that a file is on.
+/// The top folder of the file system of a file.
 #[cfg(unix)]
 fn top_of(path: &Path) -> io::Result<PathBuf> {
     let device = device_of(path)?;
@@ -194,16 +194,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_note_says_where_the_file_was_and_names_do_not_meet() {
+    fn info_file_has_the_original_path_and_names_do_not_collide() {
         let folder = tempfile::tempdir().unwrap();
         let mut trash = Trash::at(folder.path().join("Trash")).unwrap();
         let path = folder.path().join("été 100%\n.jpg");
         fs::write(&path, "one").unwrap();
-        let first = trash.place(&path).unwrap();
-        // Promised, though nothing is there yet.
-        let second = trash.place(&path).unwrap();
+        let first = trash.reserve(&path).unwrap();
+        // The first path is reserved, although no file exists there yet.
+        let second = trash.reserve(&path).unwrap();
         assert_eq!(second.file, folder.path().join("Trash/files/été 100%\n.2.jpg"));
-        first.take(&path).unwrap();
+        first.fill(&path).unwrap();
         assert_eq!(fs::read_to_string(&first.file).unwrap(), "one");
         assert_eq!(info_of(&first.file), first.info);
         let note = fs::read_to_string(&first.info).unwrap();
@@ -217,19 +217,19 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_go_leaves_no_note() {
+    fn failed_move_leaves_no_info_file() {
         let folder = tempfile::tempdir().unwrap();
         let mut trash = Trash::at(folder.path().join("Trash")).unwrap();
         let path = folder.path().join("a");
         fs::write(&path, "one").unwrap();
-        let place = trash.place(&path).unwrap();
+        let reservation = trash.reserve(&path).unwrap();
         fs::remove_file(&path).unwrap();
-        place.take(&path).unwrap_err();
-        assert!(!exists(&place.info));
+        reservation.fill(&path).unwrap_err();
+        assert!(!exists(&reservation.info));
     }
 
     #[test]
-    fn numbers_go_before_the_ending() {
+    fn number_goes_before_the_extension() {
         let name = |name: &str| numbered(OsStr::new(name), 2).into_string().unwrap();
         assert_eq!(
             ["a.jpg", "a", ".b", "a.tar.gz"].map(name),

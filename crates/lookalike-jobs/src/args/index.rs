@@ -1,4 +1,4 @@
-//! What can a user write after `lookalike index`?
+//! The command line of `lookalike index`.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use super::{
     one_of, radius, similarity,
 };
 
-/// Remember items in a folder, and ask it what was seen before.
+/// Keep a durable, searchable collection of items in a folder.
 #[derive(Subcommand)]
 pub enum IndexCommand {
     Create(IndexCreateArgs),
@@ -19,10 +19,10 @@ pub enum IndexCommand {
     Search(IndexSearchArgs),
     Groups(IndexGroupsArgs),
     Stats(IndexStatsArgs),
-    /// Compare every byte with its checksum, and the search tables with the records; also where
-    /// nothing can be written
+    /// Check every byte against its checksum, and the search tables against the records; also works
+    /// on read-only folders
     Verify(IndexFolderArgs),
-    /// Merge the search tables, which makes searches faster after many changes, and give space back
+    /// Merge the search tables, which speeds up searches after many changes, and free unused space
     Compact(IndexFolderArgs),
     /// Rebuild the search tables from the records
     Repair(IndexFolderArgs),
@@ -31,37 +31,37 @@ pub enum IndexCommand {
     Backup(IndexBackupArgs),
 }
 
-/// What a new collection is of.
+/// What a new collection holds.
 #[derive(clap::Args)]
-pub struct IndexMakeArgs {
-    /// What the items are; guessed from the input if left out
+pub struct NewCollectionArgs {
+    /// What the collection holds: text, image or hash [default: guessed from the content]
     #[arg(long)]
     pub kind: Option<String>,
 
-    /// Of a new collection: the widest distance it can be searched within [default: the recipe's, 3
-    /// for fingerprints]
+    /// New collection: greatest distance it can be searched within [default: 3 for fingerprints,
+    /// otherwise the recipe's]
     #[arg(long, value_name = "K", value_parser = radius)]
     pub max_distance: Option<Radius>,
 
-    /// Of a new collection of images: partial keeps their parts, too, so that index search --match
-    /// partial finds crops and framed copies (some 14 KB an image)
+    /// New collection of images: partial also stores their parts, so that index search --match
+    /// partial finds cropped and framed copies (about 14 KB per image)
     #[arg(long = "match", value_name = "WHAT", default_value = "whole")]
     pub matching: Matching,
 
-    /// Of a new collection of texts: keep and compare fingerprints only, which takes a tenth of the
-    /// space and finds less
+    /// New collection of texts: store and compare fingerprints only, which takes a tenth of the
+    /// space and finds fewer matches
     #[arg(long)]
     pub no_verify: bool,
 
-    /// Of a new collection; one that is there knows its own
-    #[command(flatten, next_help_heading = "How items become fingerprints")]
+    /// The recipe of a new collection; an existing one keeps its own.
+    #[command(flatten, next_help_heading = "Fingerprints of a new collection")]
     pub recipe: RecipeArgs,
 }
 
-/// Make a new, empty collection.
+/// Create an empty collection.
 ///
-/// It remembers the recipe it is made with; everything added or searched is read by it. Items are kept
-/// as digests, so that a search compares them as pairs does.
+/// The collection stores its recipe and applies it to everything added or searched. Items are
+/// stored as digests, so a search compares them exactly as pairs does.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -69,21 +69,21 @@ Examples:
   lookalike index create seen --recipe simhash64 --max-distance 3
   lookalike index create hashes --kind hash --bits 256 --max-distance 31")]
 pub struct IndexCreateArgs {
-    /// The folder of the collection: a new one
+    /// Folder of the new collection
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
 
     #[command(flatten)]
-    pub make: IndexMakeArgs,
+    pub new: NewCollectionArgs,
 }
 
-/// Add items to a collection; it is made if it is not there.
+/// Add items to a collection; create it if it does not exist.
 ///
-/// INPUT is all that the other commands read. Items without an id go by their content. For each item a
-/// JSON line says what became of it: {"id","status","match","reason"}, the status being added,
-/// replaced, present (the same is there), conflict (the id is taken by other content; exit code 2),
-/// near (with --skip-near: something alike is there) or unfit. With --skip-near only what is new is
-/// added: a dedup that remembers.
+/// INPUT is anything that the other commands read. Items without an id are named by their content.
+/// Prints a JSON line {"id","status","match","reason"} for each item. The status is added,
+/// replaced, present (stored already), conflict (the id belongs to other content; exit code 2),
+/// near (with --skip-near: a stored item matches) or unfit. With --skip-near, only new items are
+/// added: dedup across runs.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -92,34 +92,39 @@ Examples:
   lookalike index add photos PHOTOS/ --match partial
   lookalike index add hashes hashes.txt --kind hash --max-distance 3")]
 pub struct IndexAddArgs {
-    /// The folder of the collection
+    /// Folder of the collection
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
 
-    /// Folders and files; - is standard input
+    /// Files and folders; - is standard input
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
 
-    /// Add only what is alike nothing that is there, as dedup --keep first would
+    /// Add only items that match no stored one, as dedup --keep first would keep them
     #[arg(long, conflicts_with = "update")]
     pub skip_near: bool,
 
-    /// Replace items whose id is there
+    /// Replace stored items that have the same id
     #[arg(long)]
     pub update: bool,
 
-    /// With --skip-near: largest number of bits in which alike items differ
+    /// With --skip-near: maximum number of differing bits
     #[arg(long, short = 'k', value_name = "K", value_parser = radius, requires = "skip_near")]
     pub distance: Option<Radius>,
 
-    /// With --skip-near: the loosest level at which an item is left out [default: near for texts, copy
-    /// for images]
-    #[arg(long, value_name = "NAME", value_parser = one_of::<Level>(Level::ALL.map(Level::name)), requires = "skip_near")]
+    /// With --skip-near: loosest level of a match [default: near for texts, copy for images]
+    #[arg(long, value_name = "NAME", requires = "skip_near")]
+    #[arg(value_parser = one_of::<Level>(Level::ALL.map(Level::name)))]
     pub level: Option<Level>,
 
-    /// With --skip-near: how alike texts must be, from 0 to 1
-    #[arg(long, value_name = "S", value_parser = similarity, requires = "skip_near", conflicts_with = "level")]
+    /// With --skip-near: minimum similarity of texts, from 0 to 1
+    #[arg(long, value_name = "S", value_parser = similarity)]
+    #[arg(requires = "skip_near", conflicts_with = "level")]
     pub similarity: Option<Similarity>,
+
+    /// With --skip-near: also compare images that are rotated by 90, 180 or 270 degrees or mirrored
+    #[arg(long, requires = "skip_near")]
+    pub orientations: bool,
 
     #[command(flatten)]
     pub output: OutputArgs,
@@ -128,31 +133,31 @@ pub struct IndexAddArgs {
     pub rows: RowArgs,
 
     #[command(flatten)]
-    pub make: IndexMakeArgs,
+    pub new: NewCollectionArgs,
 
-    #[command(flatten, next_help_heading = "How to work")]
+    #[command(flatten, next_help_heading = "Resources")]
     pub work: WorkArgs,
 
     #[command(flatten)]
     pub messages: MessageOptions,
 }
 
-/// Remove items from a collection, by their ids.
+/// Remove items from a collection by id.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   lookalike index remove seen article-17 article-18
   lookalike index remove seen --ids gone.txt")]
 pub struct IndexRemoveArgs {
-    /// The folder of the collection
+    /// Folder of the collection
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
 
-    /// Ids
+    /// Ids of the items to remove
     #[arg(value_name = "ID", required_unless_present = "ids")]
     pub items: Vec<String>,
 
-    /// A file with an id a line; - is standard input
+    /// File with one id per line; - is standard input
     #[arg(long, value_name = "FILE")]
     pub ids: Option<PathBuf>,
 
@@ -160,11 +165,11 @@ pub struct IndexRemoveArgs {
     pub messages: MessageOptions,
 }
 
-/// Find what of a collection is near the items of INPUT, nearest first.
+/// Find stored items that match the items of INPUT, nearest first.
 ///
-/// On a terminal a table, else a JSON line {"query","match","distance","similarity","level"} for each
-/// match, with the figures that pairs and compare give. Matches without an id have "file" and "line",
-/// too.
+/// Prints a table on a terminal, otherwise a JSON line
+/// {"query","match","distance","similarity","level"} for each match, with the same figures as pairs
+/// and compare. Matches without an id also have "file" and "line".
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -173,11 +178,11 @@ Examples:
   lookalike index search photos query.jpg --match partial
   lookalike index search hashes --fingerprint 0xff --limit 3")]
 pub struct IndexSearchArgs {
-    /// The folder of the collection
+    /// Folder of the collection
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
 
-    /// Folders and files; - is standard input
+    /// Files and folders; - is standard input
     #[arg(value_name = "INPUT", required_unless_present_any = ["text", "fingerprint"])]
     pub inputs: Vec<PathBuf>,
 
@@ -189,7 +194,7 @@ pub struct IndexSearchArgs {
     #[arg(long, value_name = "BITS", conflicts_with = "inputs")]
     pub fingerprint: Option<String>,
 
-    /// Largest number of bits in which a match may differ
+    /// Maximum number of differing bits [default: 3 for fingerprints, otherwise the recipe's]
     #[arg(long, short = 'k', value_name = "K", value_parser = radius)]
     pub distance: Option<Radius>,
 
@@ -199,7 +204,7 @@ pub struct IndexSearchArgs {
     #[command(flatten)]
     pub images: ImageArgs,
 
-    /// List at most N matches of each item, the nearest [default: all]
+    /// List only the N nearest matches of each item [default: all]
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
 
@@ -209,61 +214,62 @@ pub struct IndexSearchArgs {
     #[command(flatten)]
     pub rows: RowArgs,
 
-    #[command(flatten, next_help_heading = "How to work")]
+    #[command(flatten, next_help_heading = "Resources")]
     pub work: WorkArgs,
 
     #[command(flatten)]
     pub messages: MessageOptions,
 }
 
-/// List groups of items that are near the first of them, as JSON lines.
+/// List groups of items that match the first of each group, as JSON lines.
 #[derive(clap::Args)]
 pub struct IndexGroupsArgs {
-    /// The folder of the collection
+    /// Folder of the collection
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
 
-    /// Largest number of bits in which items of a group may differ from its first [default: as search]
+    /// Maximum number of differing bits between a member and the first of its group [default: as in
+    /// search]
     #[arg(long, short = 'k', value_name = "K", value_parser = radius)]
     pub distance: Option<Radius>,
 
     #[command(flatten)]
     pub output: OutputArgs,
 
-    #[command(flatten, next_help_heading = "How to work")]
+    #[command(flatten, next_help_heading = "Resources")]
     pub work: WorkArgs,
 }
 
-/// Tell what is in a collection, and what it takes.
+/// Print what a collection holds, and how much space it takes.
 #[derive(clap::Args)]
 pub struct IndexStatsArgs {
-    /// The folder of the collection
+    /// Folder of the collection
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
 
-    /// Print it as one line of JSON
+    /// Print the result as one line of JSON
     #[arg(long)]
     pub json: bool,
 }
 
-/// A whole collection.
+/// A command on a whole collection.
 #[derive(clap::Args)]
 pub struct IndexFolderArgs {
-    /// The folder of the collection
+    /// Folder of the collection
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
 
-    /// No notes; errors only
+    /// Print errors only
     #[arg(long, short)]
     pub quiet: bool,
 }
 
-/// Write all items as JSON lines, which import, pairs and others read.
+/// Write all items as JSON lines, which import, pairs and other commands read.
 ///
-/// A damaged record is named and left out, and the exit code is 2.
+/// Damaged records are named and skipped, and the exit code is 2.
 #[derive(clap::Args)]
 pub struct IndexExportArgs {
-    /// The folder of the collection
+    /// Folder of the collection
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
 
@@ -271,14 +277,14 @@ pub struct IndexExportArgs {
     pub output: OutputArgs,
 }
 
-/// Add the items of an export to a collection.
+/// Add exported items to a collection.
 #[derive(clap::Args)]
 pub struct IndexImportArgs {
-    /// The folder of the collection
+    /// Folder of the collection
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
 
-    /// Files that export wrote, also packed; - is standard input
+    /// Files that export wrote, optionally compressed; - is standard input
     #[arg(required = true, value_name = "FILE")]
     pub inputs: Vec<PathBuf>,
 
@@ -286,18 +292,18 @@ pub struct IndexImportArgs {
     pub messages: MessageOptions,
 }
 
-/// Copy a collection to a new folder, ready to be opened.
+/// Copy a collection to a new folder.
 #[derive(clap::Args)]
 pub struct IndexBackupArgs {
-    /// The folder of the collection
+    /// Folder of the collection
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
 
-    /// The folder of the copy: a new one
+    /// Folder of the copy, which must not exist
     #[arg(value_name = "TO")]
     pub to: PathBuf,
 
-    /// No notes; errors only
+    /// Print errors only
     #[arg(long, short)]
     pub quiet: bool,
 }

@@ -1,4 +1,4 @@
-//! `lookalike compare`: are these two alike?
+//! `lookalike compare`: compares two items.
 
 use std::{io::Write, path::Path, process::ExitCode};
 
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::{
     args::{CompareArgs, OutputArgs},
     host::{Console, Host},
-    kinds::{Choice, Chosen},
+    kinds::{CompareOptions, SelectedKind},
     report::{Output, counted, json_line, share_value},
     source::{
         Bad, LineText, LineTexts, Reason, Refusal, Skipped, are_images, are_vectors,
@@ -31,42 +31,42 @@ pub fn run(args: CompareArgs, host: &Host, registry: &Registry) -> Result<ExitCo
     }
 }
 
-/// How two items are compared, and what is alike.
+/// How two items are compared.
 struct Comparison {
-    chosen: Chosen,
+    selected: SelectedKind,
     by: Criteria,
     resources: Resources<'static>,
 }
 
 impl Comparison {
     fn new(kind: &str, args: &CompareArgs, registry: &Registry) -> Result<Self> {
-        let choice = Choice {
+        let compare = CompareOptions {
             recipe: &args.recipe,
-            verify: &args.verify,
+            verify: args.verify,
             images: args.images,
             distance: args.distance,
             blocks: None,
         };
         let others = [("html", args.html), ("markup", args.markup)];
-        let chosen = Chosen::new(registry, kind, choice, &others)?;
+        let selected = SelectedKind::new(registry, kind, compare, &others)?;
         let binary = || common_binary_width(args.a.as_deref().into_iter().chain(args.b.as_deref()));
-        let width = match chosen.registration.reads {
+        let width = match selected.registration.reads {
             Reads::Prints => args.recipe.bits.or_else(binary),
             _ => None,
         };
-        let chosen = chosen.of_width(width)?;
-        let by = chosen.criteria(Purpose::List)?;
-        Ok(Self { chosen, by, resources: Resources::new() })
+        let selected = selected.of_width(width)?;
+        let by = selected.criteria(Purpose::List)?;
+        Ok(Self { selected, by, resources: Resources::new() })
     }
 
     fn search(&self) -> Search<'_> {
-        Search::new(&*self.chosen.kind, &self.by, &self.resources)
+        Search::new(&*self.selected.kind, &self.by, &self.resources)
     }
 
-    /// What is kept of an item that is written out.
+    /// The digest of an item given as text, not as a file.
     fn digest(&self, item: &str, digester: &mut dyn Digester) -> Result<Digest, Refusal> {
-        let input = match self.chosen.registration.reads {
-            Reads::Prints => Input::Print(parse_within(item, self.chosen.kind.shape().width)?),
+        let input = match self.selected.registration.reads {
+            Reads::Prints => Input::Print(parse_within(item, self.selected.kind.shape().width)?),
             Reads::Records | Reads::Files | Reads::Vectors => Input::Text(item),
         };
         let (digest, _) = digester
@@ -79,13 +79,13 @@ impl Comparison {
     }
 
     fn compare(&self, a: &str, b: &str) -> Result<Compared, Refusal> {
-        let mut digester = self.chosen.kind.digester();
+        let mut digester = self.selected.kind.digester();
         let (a, b) = (self.digest(a, &mut *digester)?, self.digest(b, &mut *digester)?);
         Ok(self.search().compare(&a, &b))
     }
 
     fn bits(&self) -> u32 {
-        self.chosen.kind.shape().width.bits()
+        self.selected.kind.shape().width.bits()
     }
 }
 
@@ -93,16 +93,16 @@ const fn verdict(compared: Compared) -> &'static str {
     if compared.alike { "alike" } else { "different" }
 }
 
-/// Two files, two fingerprints, or two texts.
+/// Compares two files, two fingerprints, or two texts.
 fn compare_two(
     [a, b]: [&str; 2],
     args: &CompareArgs,
     console: Console<'_>,
     registry: &Registry,
 ) -> Result<ExitCode> {
-    let are_some_there = [a, b].iter().any(|name| Path::new(name).exists());
-    if args.kind.as_deref() != Some("hash") && !are_some_there {
-        [a, b].into_iter().try_for_each(check_there)?;
+    let any_exists = [a, b].iter().any(|name| Path::new(name).exists());
+    if args.kind.as_deref() != Some("hash") && !any_exists {
+        [a, b].into_iter().try_for_each(check_is_text)?;
     }
     let paths = [a.into(), b.into()];
     let kind = args.kind.clone().unwrap_or_else(|| match are_images(&paths) {
@@ -111,14 +111,14 @@ fn compare_two(
         false => guess([a, b].into_iter()).to_owned(),
     });
     let comparison = Comparison::new(&kind, args, registry)?;
-    let reads = comparison.chosen.registration.reads;
+    let reads = comparison.selected.registration.reads;
     let files = match reads {
         Reads::Files => true,
         Reads::Records | Reads::Vectors => are_files(a, b)?,
         Reads::Prints => false,
     };
     if args.kind.is_none() {
-        let items = comparison.chosen.registration.items;
+        let items = comparison.selected.registration.items;
         match reads {
             Reads::Files => console.note(&format!("comparing two {items}")),
             _ if files => console.note(&format!("comparing the {items} of two files")),
@@ -133,7 +133,7 @@ fn compare_two(
     Ok(if compared.alike { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// What else is to be said of two items, by name.
+/// Further lines of the result, by name.
 type Details = Vec<(&'static str, String)>;
 
 impl Comparison {
@@ -143,12 +143,12 @@ impl Comparison {
         files: bool,
         args: &CompareArgs,
     ) -> Result<(Compared, Details)> {
-        let mut digester = self.chosen.kind.digester();
+        let mut digester = self.selected.kind.digester();
         let mut digest = |name: &str| -> Result<Digest> {
             let path = Path::new(name);
-            match self.chosen.registration.reads {
-                Reads::Files => Ok(read_file(path, &*self.chosen.kind).map_err(Bad::error)?.1),
-                Reads::Vectors if files => read_vector(path, &*self.chosen.kind),
+            match self.selected.registration.reads {
+                Reads::Files => Ok(read_file(path, &*self.selected.kind).map_err(Bad::error)?.1),
+                Reads::Vectors if files => read_vector(path, &*self.selected.kind),
                 Reads::Records if files => {
                     let text = read_text(path, args.html, args.markup).map_err(Bad::error)?;
                     self.digest(&text, &mut *digester).map_err(|(_, what)| anyhow!(what))
@@ -168,7 +168,7 @@ impl Comparison {
             });
         let line = |(name, value): (&str, String)| format!("{name:<12}{value}\n");
         // Where only contents are kept, there are no bits to differ.
-        let has_distance = self.chosen.kind.shape().prints > 0;
+        let has_distance = self.selected.kind.shape().prints > 0;
         let similarity = match closeness.similarity {
             None if !has_distance => {
                 Some(("similarity", "none: they cannot be compared".to_owned()))
@@ -177,16 +177,16 @@ impl Comparison {
         };
         let level = closeness.level.map(|level| ("level", level.name().to_owned()));
         let details = details.iter().map(|(name, value)| (*name, value.clone()));
-        let rule = self.chosen.kind.words(&self.by);
-        let verdict = ("verdict", format!("{}; alike means {rule}", verdict(compared)));
+        let verdict = ("verdict", verdict(compared).to_owned());
+        let criterion = ("criterion", self.selected.kind.words(&self.by));
         let distance = has_distance.then_some(("distance", distance));
         let lines = distance.into_iter().chain(similarity).chain(level);
-        lines.chain(details).chain([verdict]).map(line).collect()
+        lines.chain(details).chain([verdict, criterion]).map(line).collect()
     }
 
     fn json(&self, compared: Compared, details: &Details) -> String {
         let closeness = compared.closeness.unwrap_or_default();
-        let verify = self.by.similarity.map(|_| self.chosen.kind.words(&self.by));
+        let verify = self.by.similarity.map(|_| self.selected.kind.words(&self.by));
         let mut fields = vec![
             ("distance", json!(closeness.distance)),
             ("similarity", share_value(closeness.similarity)),
@@ -202,7 +202,7 @@ impl Comparison {
     }
 }
 
-/// Compares the two columns of every line; each line gets its answer.
+/// Compares the two fields of every line, and prints one result per line.
 fn compare_lines(
     args: &CompareArgs,
     console: Console<'_>,
@@ -214,27 +214,27 @@ fn compare_lines(
     let mut piece = lines.next_piece();
     let kind = args.kind.clone().unwrap_or_else(|| guess(columns(&piece)).to_owned());
     let comparison = Comparison::new(&kind, args, registry)?;
-    let registration = &comparison.chosen.registration;
+    let registration = &comparison.selected.registration;
     ensure!(
         registration.reads != Reads::Files,
-        "--stdin is for texts and fingerprints; name two {}",
+        "--stdin compares texts and fingerprints; name two {} instead",
         registration.items
     );
     if args.kind.is_none() && !piece.is_empty() {
         console.note(&format!("comparing {}", registration.items));
     }
     while !piece.is_empty() {
-        let answers: Vec<_> =
+        let results: Vec<_> =
             piece.par_iter().map(|item| compare_line(item, &comparison)).collect();
-        for (LineText { number, text }, answer) in piece.into_iter().zip(answers) {
-            let line = match (text, answer) {
-                (Err(bad), _) => skipped.add(bad).map(|()| skipped_line()),
+        for (LineText { number, text }, result) in piece.into_iter().zip(results) {
+            let line = match (text, result) {
+                (Err(bad), _) => skipped.add(bad).map(|()| SKIPPED_LINE.to_owned()),
                 (Ok(_), Err((reason, what))) => {
-                    skipped.add(lines.bad(number, reason, what)).map(|()| skipped_line())
+                    skipped.add(lines.bad(number, reason, what)).map(|()| SKIPPED_LINE.to_owned())
                 }
                 (Ok(_), Ok(line)) => Ok(line),
             };
-            output.write_all(line?.as_bytes()).context("cannot write the answers")?;
+            output.write_all(line?.as_bytes()).context("cannot write the results")?;
         }
         piece = lines.next_piece();
     }
@@ -246,10 +246,8 @@ fn compare_lines(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Keeps the answers in step with the lines.
-fn skipped_line() -> String {
-    "-\tskipped\n".to_owned()
-}
+/// The result of a line that cannot be read, so that every line has one.
+const SKIPPED_LINE: &str = "-\tskipped\n";
 
 fn compare_line(line: &LineText, comparison: &Comparison) -> Result<String, Refusal> {
     let line = line.text.as_ref().map_or("", |text| text);
@@ -272,33 +270,33 @@ fn columns(piece: &[LineText]) -> impl Iterator<Item = &str> {
     lines.flat_map(|line| fields(line))
 }
 
-/// The fields of a line: between tabs, if there are any, otherwise between spaces.
+/// The fields of a line, separated by tabs if it has any, otherwise by spaces.
 fn fields(line: &str) -> impl Iterator<Item = &str> {
     let separator = if line.contains('\t') { '\t' } else { ' ' };
     line.split(separator)
 }
 
-/// Fingerprints if most items can be read as such.
+/// Fingerprints if most items can be parsed as numbers.
 fn guess<'a>(items: impl Iterator<Item = &'a str>) -> &'static str {
     let (numbers, others): (Vec<_>, Vec<_>) = items.partition(|item| is_number(item));
     if numbers.len() > others.len() { "hash" } else { "text" }
 }
 
-/// Refuses the name of a file that is not there: it is no text.
-fn check_there(name: &str) -> Result<()> {
+/// Fails for the path of a missing file, which is not meant as a text.
+fn check_is_text(name: &str) -> Result<()> {
     ensure!(
         !looks_like_path(name),
-        "{name}: no such file; check the name, or compare it as a text with --stdin"
+        "{name}: no such file; check the path, or use --stdin to compare it as text"
     );
     Ok(())
 }
 
-/// Whether two texts are given by file names. One file and one text is more likely a slip.
+/// Whether both texts are files. A file and a text are more likely a mistake.
 fn are_files(a: &str, b: &str) -> Result<bool> {
     let [is_a, is_b] = [a, b].map(|name| Path::new(name).is_file());
     ensure!(
         is_a == is_b,
-        "{} is a file, but there is no file {}; name two files, or give two texts",
+        "{} is a file, but {} is not; name two files or two texts",
         if is_a { a } else { b },
         if is_a { b } else { a },
     );

@@ -19,14 +19,14 @@ use crate::{
 const THRESHOLDS: [f32; 7] = [0.8, 0.85, 0.9, 0.92, 0.95, 0.97, 0.99];
 
 /// What is searched for: everything from the loosest threshold on.
-pub fn loosest(verify: &VerifyArgs, kind: &Registration) -> Result<VerifyArgs> {
+pub fn loosest(verify: VerifyArgs, kind: &Registration) -> Result<VerifyArgs> {
     ensure!(
         kind.options.contains(&"count"),
         "--count does not apply to {}; it counts pairs of vectors",
         kind.items
     );
     let similarity = verify.similarity.or(Similarity::new(THRESHOLDS[0]));
-    Ok(VerifyArgs { similarity, level: None, ..*verify })
+    Ok(VerifyArgs { similarity, level: None, ..verify })
 }
 
 /// Pairs and removed items at one threshold.

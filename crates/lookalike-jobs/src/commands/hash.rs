@@ -1,4 +1,4 @@
-//! `lookalike hash`: what is the fingerprint of each of these items?
+//! `lookalike hash`: prints the fingerprints of items.
 
 use std::{
     io::Write,
@@ -8,15 +8,15 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail, ensure};
-use lookalike::kind::{Purpose, Reads, Registry};
+use lookalike::kind::{Reads, Registry};
 use serde_json::json;
 
-use super::found::figure;
+use super::figures::figure;
 use crate::{
-    args::{HashArgs, ImageArgs, VerifyArgs},
+    args::HashArgs,
     config::{Work, input_options},
     host::{Console, Host},
-    kinds::{Choice, Chosen},
+    kinds::{CompareOptions, SelectedKind},
     report::{Output, Summary, check_places, json_id},
     source::{Bad, Id, Inputs, Items, Reading, Reason, Skipped, guess_kind},
 };
@@ -29,99 +29,88 @@ pub fn run(args: HashArgs, host: &Host, registry: &Registry) -> Result<ExitCode>
         "hash" => "text".to_owned(),
         guess => guess.to_owned(),
     });
-    let choice = Choice {
-        recipe: &args.recipe,
-        verify: &VerifyArgs::default(),
-        images: ImageArgs::default(),
-        distance: None,
-        blocks: None,
-    };
-    let chosen = Chosen::new(registry, &name, choice, &[("cache", args.cache.cache.is_some())])?;
+    let compare = CompareOptions::from(&args.recipe);
+    let others = [("cache", args.cache.cache.is_some())];
+    let selected = SelectedKind::new(registry, &name, compare, &others)?;
     ensure!(
-        chosen.registration.reads != Reads::Prints,
-        "these are fingerprints already; pairs finds the near ones"
+        selected.registration.reads != Reads::Prints,
+        "the input already holds fingerprints; use lookalike pairs to find the near ones"
     );
     check_extension(args.output.file())?;
-    let mut skipped = skipped(&args, console)?;
+    let mut skipped = open_skipped(&args, console)?;
     let work = Work::new(args.work.clone(), host)?;
-    let reads = chosen.registration.reads;
+    let reads = selected.registration.reads;
     let options = input_options(reads, &args.rows, &args.cache, &work);
     let mut inputs = Inputs::open(&args.inputs, reads, &options, &mut skipped)?;
-    let chosen = chosen.of_dimensions(inputs.dimensions())?;
+    let selected = selected.of_dimensions(inputs.dimensions())?;
     let mut output = Output::create(&args.output, console)?;
     console.note(&format!("reading {}", inputs.what()));
     let progress = console.progress();
-    let mut writing = Writing { chosen: &chosen, output: &mut output, written: 0, without: vec![] };
-    let how = Reading {
-        kind: &*chosen.kind,
+    let mut writer =
+        FingerprintWriter { selected: &selected, output: &mut output, written: 0, unfit: vec![] };
+    let reading = Reading {
+        kind: &*selected.kind,
         make: None,
         is_other: false,
-        on_beat: &|| {},
+        on_progress: &|| {},
         progress: &progress,
     };
-    work.on_threads(|| inputs.read(&how, &mut skipped, &mut |items| writing.take(&items)))?;
-    let Writing { written, without, .. } = writing;
-    for name in &without {
-        let what = format!("an {} without anything to see in it", chosen.kind.name());
-        let what = match reads {
-            Reads::Records => "no features in it, so it has no fingerprint".to_owned(),
-            Reads::Vectors => {
-                "kept as it is, so it has no fingerprint; --recipe hyperplanes makes bits"
-                    .to_owned()
-            }
-            _ => what + ", so it has no fingerprint",
-        };
-        skipped.note(Bad::item(name, Reason::NoFeatures, what), 1);
+    work.on_threads(|| inputs.read(&reading, &mut skipped, &mut |items| writer.write(&items)))?;
+    let FingerprintWriter { written, unfit, .. } = writer;
+    let why = match reads {
+        Reads::Records => "no features, so it has no fingerprint".to_owned(),
+        Reads::Vectors => "no fingerprint; --recipe hyperplanes makes one".to_owned(),
+        _ => format!("a featureless {}, so it has no fingerprint", selected.kind.name()),
+    };
+    for name in &unfit {
+        skipped.note(Bad::item(name, Reason::NoFeatures, why.clone()), 1);
     }
     output.finish()?;
     skipped.finish_list()?;
     progress.clear();
     console.notes(inputs.notes());
-    summary(&chosen, written, &skipped, start, console)?;
+    print_summary(&selected, written, &skipped, start, console);
     Ok(ExitCode::SUCCESS)
 }
 
-fn skipped(args: &HashArgs, console: Console<'_>) -> Result<Skipped> {
+fn open_skipped(args: &HashArgs, console: Console<'_>) -> Result<Skipped> {
     let inputs = args.inputs.iter().map(PathBuf::as_path).chain(args.recipe.files());
-    check_places([args.output.place()].into_iter().chain(args.skipped.as_deref()), inputs)?;
+    check_places([args.output.path()].into_iter().chain(args.skipped.as_deref()), inputs)?;
     Skipped::unless(args.rows.strict).listed_in(args.skipped.as_deref(), args.output.force, console)
 }
 
-fn summary(
-    chosen: &Chosen,
+fn print_summary(
+    selected: &SelectedKind,
     items: u64,
     skipped: &Skipped,
     start: Instant,
     console: Console<'_>,
-) -> Result<()> {
-    let recipe = chosen.kind.recipe();
-    let made = figure("recipe", json!(recipe), recipe.clone());
-    let radius = chosen.kind.usual_distance();
-    let alike = figure(
+) {
+    let recipe = selected.kind.recipe();
+    let recipe = figure("recipe", json!(recipe), recipe.clone());
+    let radius = selected.kind.usual_distance();
+    let radius = figure(
         "radius",
         json!(radius.bits()),
-        format!("alike within {radius} bits: use pairs --distance {radius}"),
+        format!("alike within {radius} bits: search with pairs --distance {radius}"),
     );
     let seconds = start.elapsed().as_secs_f64();
-    let summary = Summary { items, skipped, seconds, figures: vec![made, alike], plan: None };
-    chosen.criteria(Purpose::List)?;
+    let summary = Summary { items, skipped, seconds, figures: vec![recipe, radius], plan: None };
     summary.say(console);
-    Ok(())
 }
 
-/// Fingerprints on their way out.
-struct Writing<'a> {
-    chosen: &'a Chosen,
+struct FingerprintWriter<'a> {
+    selected: &'a SelectedKind,
     output: &'a mut Output,
     written: u64,
-    /// Items that have none.
-    without: Vec<String>,
+    /// Names of items without a fingerprint.
+    unfit: Vec<String>,
 }
 
-impl Writing<'_> {
+impl FingerprintWriter<'_> {
     /// Writes a line for each item that has a fingerprint.
-    fn take(&mut self, items: &Items<'_>) -> Result<()> {
-        let width = self.chosen.kind.shape().width;
+    fn write(&mut self, items: &Items<'_>) -> Result<()> {
+        let width = self.selected.kind.shape().width;
         let mut lines = Vec::new();
         for (number, item) in (items.first..).zip(&items.items) {
             let id = items.ids.at(number);
@@ -130,7 +119,7 @@ impl Writing<'_> {
                     self.written += 1;
                     write_line(&mut lines, id, &print.to_hex(width));
                 }
-                None => self.without.push(items.name(number, item)),
+                None => self.unfit.push(items.name(number, item)),
             }
         }
         self.output.write_all(&lines).context("cannot write the fingerprints")
@@ -150,7 +139,10 @@ fn check_extension(file: Option<&Path>) -> Result<()> {
     let extension = file.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
     let is_device = file.exists() && !file.is_file() && !file.is_dir();
     if !is_device && !matches!(extension.as_str(), "jsonl" | "ndjson" | "json") {
-        bail!("{}: fingerprints are written as JSON lines; use .jsonl", file.display());
+        bail!(
+            "{}: fingerprints are written as JSON lines; use the extension .jsonl",
+            file.display()
+        );
     }
     Ok(())
 }

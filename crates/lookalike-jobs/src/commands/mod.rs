@@ -1,10 +1,10 @@
-//! The commands, one file each. A command reads as the line it runs: source, search, report.
+//! The commands, one module each: read the input, search, write the result.
 
 mod bench;
 mod compare;
 mod count;
 pub mod dedup;
-mod found;
+mod figures;
 mod hash;
 mod index;
 mod pairs;
@@ -37,22 +37,22 @@ pub fn run(command: Command, host: &Host, registry: &Registry) -> Result<ExitCod
     }
 }
 
-/// Searches: shows how far it is, and lets `on_beat` stop it by unwinding. Also returns the seconds it
-/// took.
+/// Runs a search, shows its progress, and returns the seconds it took. `on_progress` may unwind to
+/// stop it.
 fn search<T>(
     work: &Work,
     console: Console<'_>,
-    on_beat: &(dyn Fn() + Sync),
+    on_progress: &(dyn Fn() + Sync),
     run: impl FnOnce(&Resources<'_>) -> Result<T, PairsError>,
 ) -> Result<(T, f64)> {
     let start = Instant::now();
     let progress = console.progress();
-    let watch = |part| {
-        on_beat();
-        progress.searched(part);
+    let watch = |fraction| {
+        on_progress();
+        progress.searched(fraction);
         ControlFlow::Continue(())
     };
-    let found = run(&work.resources(&watch))?;
+    let result = run(&work.resources(&watch))?;
     progress.clear();
-    Ok((found, start.elapsed().as_secs_f64()))
+    Ok((result, start.elapsed().as_secs_f64()))
 }

@@ -1,4 +1,4 @@
-//! `lookalike pairs`: which items of these inputs are alike?
+//! `lookalike pairs`: lists the matching pairs of the inputs.
 
 use std::{path::PathBuf, process::ExitCode, time::Instant};
 
@@ -15,14 +15,14 @@ use serde_json::json;
 
 use super::{
     count,
-    found::{figure, how_words, search_figures, silent},
-    read::{ReadItems, Sources, left},
+    figures::{completeness, figure, hidden, search_figures},
+    read::{ReadItems, Sources, remaining},
 };
 use crate::{
-    args::{OutputArgs, PairsArgs, VerifyArgs},
-    config::{UNWATCHED, Work, input_options},
+    args::{OutputArgs, PairsArgs},
+    config::{NO_PROGRESS, Work, input_options},
     host::{Console, Host},
-    kinds::{Choice, Chosen, usage},
+    kinds::{CompareOptions, SelectedKind, usage_error},
     report::{Figure, Output, PairWriter, Summary, TableFile, check_places, counted, json_line},
     source::{Ids, Inputs, Skipped, guess_kind},
 };
@@ -33,31 +33,31 @@ pub fn run(args: PairsArgs, host: &Host, registry: &Registry) -> Result<ExitCode
     let name = args.kind.clone();
     let name = name.unwrap_or_else(|| guess_kind(&args.inputs, &args.rows, "hash").to_owned());
     let verify = match args.count {
-        true => count::loosest(&args.verify, registry.named(&name).map_err(usage)?)?,
-        false => VerifyArgs { ..args.verify },
+        true => count::loosest(args.verify, registry.named(&name).map_err(usage_error)?)?,
+        false => args.verify,
     };
-    let choice = Choice {
+    let compare = CompareOptions {
         recipe: &args.recipe,
-        verify: &verify,
+        verify,
         images: args.images,
         distance: args.search.distance,
         blocks: args.search.blocks,
     };
     let others = [("plan", args.plan), ("cache", args.cache.cache.is_some())];
-    let chosen = Chosen::new(registry, &name, choice, &others)?;
-    chosen.criteria(Purpose::List)?;
-    let mut skipped = listed(&args, console)?;
+    let selected = SelectedKind::new(registry, &name, compare, &others)?;
+    selected.criteria(Purpose::List)?;
+    let mut skipped = open_skipped(&args, console)?;
     let work = Work::new(args.search.work, host)?;
-    let reads = chosen.registration.reads;
+    let reads = selected.registration.reads;
     let mut options = input_options(reads, &args.rows, &args.cache, &work);
     options.prints.kind = args.kind.clone();
     options.prints.bits = args.recipe.bits;
     let mut inputs = Inputs::open(&args.inputs, reads, &options, &mut skipped)?;
-    let chosen = chosen.of_width(inputs.width())?.of_dimensions(inputs.dimensions())?;
-    let by = chosen.criteria(Purpose::List)?;
-    let report = match args.plan || args.count {
+    let selected = selected.of_width(inputs.width())?.of_dimensions(inputs.dimensions())?;
+    let by = selected.criteria(Purpose::List)?;
+    let output = match args.plan || args.count {
         true => None,
-        false => Some(Report::open(args.output, args.equal.into(), console)?),
+        false => Some(PairOutput::open(args.output, args.equal.into(), console)?),
     };
     let sources = Sources {
         own: &mut inputs,
@@ -65,70 +65,69 @@ pub fn run(args: PairsArgs, host: &Host, registry: &Registry) -> Result<ExitCode
         collection: None,
         skipped: &mut skipped,
         console,
-        on_beat: &|| {},
-        make: None,
+        on_progress: &|| {},
+        custom_digester: None,
     };
-    let resources = work.resources(UNWATCHED);
-    let found = work.on_threads(|| {
-        let read = sources.read(&chosen, &by, &resources, &work, &mut |_| Ok(()))?;
-        match report {
+    let resources = work.resources(NO_PROGRESS);
+    let result = work.on_threads(|| {
+        let read = sources.read(&selected, &by, &resources, &work, &mut |_| Ok(()))?;
+        match output {
             None if args.count => {
                 let items = read.digests.len();
-                let found = find(&chosen, &by, read, &work, console)?;
+                let found = find(&selected, &by, read, &work, console)?;
                 let loosest = by.similarity.map_or(0.0, Similarity::get);
                 console.print(&count::table(&found.pairs, items, loosest, console.json)?)?;
                 Ok(None)
             }
-            None => plan(&chosen, &by, &read, &work, console).map(|()| None),
-            Some(report) => find(&chosen, &by, read, &work, console).map(|it| Some((it, report))),
+            None => print_plan(&selected, &by, &read, &work, console).map(|()| None),
+            Some(output) => find(&selected, &by, read, &work, console).map(|it| Some((it, output))),
         }
     })?;
-    if let Some((found, report)) = found {
-        report.write(&found, &mut skipped, start)?;
+    if let Some((result, output)) = result {
+        output.write(&result, &mut skipped, start)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Checks where everything goes. What is skipped is listed where the user says.
-fn listed(args: &PairsArgs, console: Console<'_>) -> Result<Skipped> {
+/// Checks the paths of all outputs, and opens the list of skipped records.
+fn open_skipped(args: &PairsArgs, console: Console<'_>) -> Result<Skipped> {
     let PairsArgs { inputs, skipped, output, rows, recipe, .. } = args;
     let inputs = inputs.iter().map(PathBuf::as_path).chain(recipe.files());
-    check_places([output.place()].into_iter().chain(skipped.as_deref()), inputs)?;
+    check_places([output.path()].into_iter().chain(skipped.as_deref()), inputs)?;
     Skipped::unless(rows.strict).listed_in(skipped.as_deref(), output.force, console)
 }
 
-/// Every pair, what the items are called, and what else there is to say.
-struct FoundPairs {
+struct PairsResult {
     pairs: AlikePairs,
     ids: Ids,
     figures: Vec<Figure>,
     plan: String,
-    /// When two items are alike.
-    within: String,
+    /// When two items match.
+    criteria: String,
 }
 
 fn find(
-    chosen: &Chosen,
+    selected: &SelectedKind,
     by: &Criteria,
     read: ReadItems,
     work: &Work,
     console: Console<'_>,
-) -> Result<FoundPairs> {
+) -> Result<PairsResult> {
     let ReadItems { digests, ids, .. } = read;
-    let work = left(work, &digests);
-    announce(chosen, by, &digests, &work, console)?;
-    let (Pairs { pairs, found, .. }, seconds) =
+    let work = remaining(work, &digests);
+    note_expected_pairs(selected, by, &digests, &work, console)?;
+    let (Pairs { pairs, found: stats, .. }, seconds) =
         super::search(&work, console, &|| {}, |resources| {
-            Search::new(&*chosen.kind, by, resources).pairs(&digests)
+            Search::new(&*selected.kind, by, resources).pairs(&digests)
         })?;
-    let mut figures = search_figures(chosen, by, &found, seconds);
-    figures.push(figure("exact", json!(found.is_exact()), how_words(chosen, &found)));
-    Ok(FoundPairs { pairs, ids, figures, plan: found.plan, within: chosen.kind.words(by) })
+    let mut figures = search_figures(selected, by, &stats, seconds);
+    figures.push(figure("exact", json!(stats.is_exact()), completeness(selected, &stats)));
+    Ok(PairsResult { pairs, ids, figures, plan: stats.plan, criteria: selected.kind.words(by) })
 }
 
-/// Says how many pairs to expect, if they are many, before they are looked for.
-fn announce(
-    chosen: &Chosen,
+/// Before the search, notes how many pairs to expect if they are many.
+fn note_expected_pairs(
+    selected: &SelectedKind,
     by: &Criteria,
     digests: &Digests,
     work: &Work,
@@ -137,33 +136,33 @@ fn announce(
     if console.quiet {
         return Ok(());
     }
-    let resources = work.resources(UNWATCHED);
-    let expected = Search::new(&*chosen.kind, by, &resources).expected_pairs(digests)?;
+    let resources = work.resources(NO_PROGRESS);
+    let expected = Search::new(&*selected.kind, by, &resources).expected_pairs(digests)?;
     if let Some(pairs) = expected.filter(|&pairs| pairs >= MANY_PAIRS) {
-        // Two digits: more would claim too much.
+        // Two significant digits: the estimate is not more precise.
         let unit = 10u64.pow(pairs.ilog10() - 1);
         console.note(&format!("expecting about {}", counted(pairs / unit * unit, "pair")));
     }
     Ok(())
 }
 
-/// From this many pairs on, the user hears of them before they are listed.
+/// From this number of expected pairs on, the user is told before the search.
 const MANY_PAIRS: u64 = 10_000;
 
-/// Says how pairs would be found.
-fn plan(
-    chosen: &Chosen,
+/// Prints how the pairs would be found.
+fn print_plan(
+    selected: &SelectedKind,
     by: &Criteria,
     read: &ReadItems,
     work: &Work,
     console: Console<'_>,
 ) -> Result<()> {
-    let resources = work.resources(UNWATCHED);
-    let plan: Option<Plan> = Search::new(&*chosen.kind, by, &resources).plan(&read.digests)?;
+    let resources = work.resources(NO_PROGRESS);
+    let plan: Option<Plan> = Search::new(&*selected.kind, by, &resources).plan(&read.digests)?;
     let Some(plan) = plan else {
-        bail!("--plan: the fingerprints do not fit into --memory; leave it out");
+        bail!("--plan: the fingerprints do not fit into --memory; omit --memory");
     };
-    let (items, bits) = (u64::from(read.digests.len()), chosen.kind.shape().width.bits());
+    let (items, bits) = (u64::from(read.digests.len()), selected.kind.shape().width.bits());
     let radius = by.distance.context("fingerprints are compared by distance")?;
     console.print(&if console.json {
         let fields = [
@@ -181,41 +180,40 @@ fn plan(
     })
 }
 
-/// Where and how pairs are written.
-struct Report<'h> {
+struct PairOutput<'h> {
     output: Output,
     file: TableFile,
     equals: Equals,
     console: Console<'h>,
 }
 
-impl<'h> Report<'h> {
+impl<'h> PairOutput<'h> {
     fn open(args: OutputArgs, equals: Equals, console: Console<'h>) -> Result<Self> {
         let file = TableFile::of(args.file())?;
         Ok(Self { output: Output::create(&args, console)?, file, equals, console })
     }
 
-    fn write(self, found: &FoundPairs, skipped: &mut Skipped, start: Instant) -> Result<()> {
-        let FoundPairs { pairs, ids, within, .. } = found;
+    fn write(self, result: &PairsResult, skipped: &mut Skipped, start: Instant) -> Result<()> {
+        let PairsResult { pairs, ids, criteria, .. } = result;
         let mut writer = PairWriter::new(self.output, self.file, ids)?;
         pairs.list(self.equals, |pair| writer.write(pair))?;
         let written = writer.written();
         writer.finish()?;
         skipped.finish_list()?;
         let groups = pairs.equal_groups().count() as u64;
-        let words = format!("{} with {within}", counted(written, "pair"));
+        let words = format!("{} with {criteria}", counted(written, "pair"));
         let mut figures = vec![
             figure("pairs", json!(written), words),
-            silent("duplicate_ids", json!(ids.repeated().0)),
+            hidden("duplicate_ids", json!(ids.repeated().0)),
             figure("equal_groups", json!(groups), counted(groups, "group") + " of equal items"),
         ];
-        figures.extend(found.figures.iter().cloned());
+        figures.extend(result.figures.iter().cloned());
         let summary = Summary {
             items: ids.len(),
             skipped,
             seconds: start.elapsed().as_secs_f64(),
             figures,
-            plan: Some(found.plan.clone()),
+            plan: Some(result.plan.clone()),
         };
         summary.say(self.console);
         Ok(())

@@ -1,5 +1,5 @@
-//! `lookalike recipes`: which presets are there, and what is each good for? `learn` makes the
-//! corpus model that some of them need.
+//! `lookalike recipes`: lists the presets; `recipes learn` writes the corpus model that some of
+//! them need.
 
 use std::{path::PathBuf, process::ExitCode, sync::Arc};
 
@@ -14,9 +14,9 @@ use lookalike::{
 use serde_json::json;
 
 use crate::{
-    args::{ImageArgs, LearnArgs, OutputArgs, RecipesArgs, RecipesCommand, VerifyArgs},
+    args::{LearnArgs, OutputArgs, RecipesArgs, RecipesCommand},
     host::{Console, Host},
-    kinds::{Choice, usage},
+    kinds::{CompareOptions, usage_error},
     report::{Output, check_places, counted, json_line},
     source::{Cache, FileReading, Files, RowOptions, Rows, Skipped},
 };
@@ -27,16 +27,16 @@ pub fn run(args: RecipesArgs, host: &Host) -> Result<ExitCode> {
         Some(RecipesCommand::Learn(args)) => learn(args, console)?,
         None if args.json => {
             let images = ImagePreset::ALL.iter().map(image_json);
-            console.print(&Preset::ALL.iter().map(json).chain(images).collect::<String>())?;
+            console.print(&Preset::ALL.iter().map(text_json).chain(images).collect::<String>())?;
         }
-        None => console.print(&(table() + &image_table()))?,
+        None => console.print(&(text_table() + &image_table()))?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn table() -> String {
+fn text_table() -> String {
     let head = ["NAME", "BITS", "DISTANCE", "FEATURES", "WEIGHTS", "VERIFIED BY", "P / R / F1"];
-    let mut table = row(head.map(str::to_owned), "WHAT FOR");
+    let mut table = text_row(head.map(str::to_owned), "USE");
     let mut sources = Vec::new();
     for Preset { recipe, radius, verify, quality, description, .. } in Preset::ALL {
         sources.extend(quality.map(|quality| format!("{}: {}", recipe.name, quality.source)));
@@ -54,15 +54,16 @@ fn table() -> String {
                 figures.map(|figure| format!("{figure:.2}")).join(" ")
             }),
         ];
-        table += &row(cells, description);
+        table += &text_row(cells, description);
     }
     let sources = sources.join("; ");
-    table +=
-        &format!("\nP, R, F1: precision, recall and their mean on labelled texts ({sources}).\n");
+    table += &format!(
+        "\nP, R, F1: precision, recall and their harmonic mean on labelled texts ({sources}).\n"
+    );
     table
 }
 
-fn row(cells: [String; 7], description: &str) -> String {
+fn text_row(cells: [String; 7], description: &str) -> String {
     let [name, bits, distance, features, weights, verified, quality] = cells;
     format!(
         "{name:<10} {bits:>4} {distance:>8}  {features:<12} {weights:<7} {verified:<18} \
@@ -72,7 +73,7 @@ fn row(cells: [String; 7], description: &str) -> String {
 
 fn image_table() -> String {
     let mut table =
-        "\nIMAGES   BITS  DISTANCE: COPY, NEAR, SIMILAR  FOUND  FALSE  WHAT FOR\n".to_owned();
+        "\nIMAGES   BITS  DISTANCE: COPY, NEAR, SIMILAR  FOUND  FALSE  USE\n".to_owned();
     for ImagePreset { recipe, levels, quality, description, .. } in ImagePreset::ALL {
         let levels = levels.map(|radius| radius.to_string()).join(", ");
         let ImageQuality { recall, false_pairs } = quality;
@@ -82,8 +83,8 @@ fn image_table() -> String {
         );
     }
     table
-        + "\nFOUND: the share of copies (other format, size, quality, tone) that are found; FALSE: \
-           pairs of strangers in a million that are, too. Measured on 92 photographs.\n"
+        + "\nFOUND: fraction of copies found (other format, size, quality or tone); FALSE: false matches \
+           per million unrelated pairs. Measured on 92 photographs.\n"
 }
 
 fn image_json(preset: &ImagePreset) -> String {
@@ -103,7 +104,7 @@ fn image_json(preset: &ImagePreset) -> String {
     json_line(&fields) + "\n"
 }
 
-fn json(preset: &Preset) -> String {
+fn text_json(preset: &Preset) -> String {
     let Preset { recipe, radius, verify, quality, description, .. } = preset;
     let quality = quality.map(|quality| {
         json!({
@@ -126,12 +127,11 @@ fn json(preset: &Preset) -> String {
     json_line(&fields) + "\n"
 }
 
-/// Learns how rare colours are.
 fn learn_images(args: &LearnArgs, preset: &ImagePreset, console: Console<'_>) -> Result<()> {
     let Some(name) = preset.recipe.model_name() else {
-        bail!("--recipe {} needs no model; hsv takes one", preset.recipe.name())
+        bail!("--recipe {} uses no model; --recipe hsv does", preset.recipe.name())
     };
-    let mut output = output(args, console)?;
+    let mut output = create_model_file(args, console)?;
     let mut skipped = Skipped::unless(args.rows.strict);
     let (cache, memory) = (Arc::new(Cache::none()), Arc::default());
     let reading = FileReading { follow_links: args.rows.follow_links, cache, memory };
@@ -149,8 +149,8 @@ fn learn_images(args: &LearnArgs, preset: &ImagePreset, console: Console<'_>) ->
     Ok(())
 }
 
-/// Opens the place of the model, which must be no input.
-fn output(args: &LearnArgs, console: Console<'_>) -> Result<Output> {
+/// Creates the model file, which must not be an input.
+fn create_model_file(args: &LearnArgs, console: Console<'_>) -> Result<Output> {
     let inputs = args.inputs.iter().map(PathBuf::as_path).chain(args.recipe.files());
     check_places([args.output.as_path()], inputs)?;
     Output::create(&OutputArgs { output: Some(args.output.clone()), force: args.force }, console)
@@ -163,15 +163,9 @@ fn learn(args: LearnArgs, console: Console<'_>) -> Result<()> {
         return learn_images(&args, preset, console);
     }
     let preset = Preset::named(name.unwrap_or("words")).context("--recipe")?;
-    let choice = Choice {
-        recipe: &args.recipe,
-        verify: &VerifyArgs::default(),
-        images: ImageArgs::default(),
-        distance: None,
-        blocks: None,
-    };
-    let recipe = text::recipe_of(preset, &choice.settings()?).map_err(usage)?;
-    let mut output = output(&args, console)?;
+    let settings = CompareOptions::from(&args.recipe).settings()?;
+    let recipe = text::recipe_of(preset, &settings).map_err(usage_error)?;
+    let mut output = create_model_file(&args, console)?;
     let mut learner = Learner::new(&recipe);
     let mut skipped = Skipped::unless(args.rows.strict);
     let mut rows = Rows::open(&args.inputs, RowOptions::from(&args.rows), &mut skipped)?;

@@ -1,11 +1,11 @@
-//! `lookalike undo`: can what was done to files be taken back?
+//! `lookalike undo`: restores files that dedup acted on.
 
 use std::process::ExitCode;
 
 use anyhow::Result;
 
 use crate::{
-    act::{Undo, Undone, kept_journals},
+    act::{Undo, Undone, list_journals},
     args::UndoArgs,
     host::{Console, Host},
     report::{counted, grouped, visible},
@@ -15,34 +15,33 @@ use crate::{
 pub fn run(args: UndoArgs, host: &Host) -> Result<ExitCode> {
     let console = Console::plain(host, args.quiet);
     let Some(path) = &args.journal else { return list(console) };
-    let Undone { back, as_it_was, left } = Undo::open(path, host)?.run(args.dry_run);
-    for what in &left {
-        console.say(&format!("left {}", visible(what)));
+    let Undone { restored, unchanged, failed } = Undo::open(path, host)?.run(args.dry_run);
+    for what in &failed {
+        console.message(&format!("not restored: {}", visible(what)));
     }
     if !console.quiet {
         let would = if args.dry_run { "would be " } else { "" };
-        let mut words = vec![format!("{} {would}brought back", counted(back, "file"))];
-        if as_it_was > 0 {
-            words.push(format!("{} as before", grouped(as_it_was)));
+        let mut words = vec![format!("{} {would}restored", counted(restored, "file"))];
+        if unchanged > 0 {
+            words.push(format!("{} already in place", grouped(unchanged)));
         }
-        if !left.is_empty() {
-            words.push(format!("{} left as they are", grouped(left.len() as u64)));
+        if !failed.is_empty() {
+            words.push(format!("{} not restored", grouped(failed.len() as u64)));
         }
-        console.say(&words.join("; "));
+        console.message(&words.join("; "));
     }
-    Ok(if left.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(2) })
+    Ok(if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(2) })
 }
 
-/// The journals in the usual place, one a line: path, what was done, to how many files.
+/// Prints the journals in the default folder, one per line: path, action, number of files.
 fn list(console: Console<'_>) -> Result<ExitCode> {
-    let paths = kept_journals(&console.host.places);
+    let paths = list_journals(&console.host.folders);
     if paths.is_empty() {
-        console
-            .note("there are no journals; dedup --move, --link, --trash and --delete write them");
+        console.note("no journals found; dedup --move, --link, --trash and --delete write them");
     }
     let mut lines = String::new();
     for path in &paths {
-        let what = match Undo::about(path) {
+        let what = match Undo::describe(path) {
             Ok((_, 0)) => "undone".to_owned(),
             Ok((act, files)) => format!("{act}\t{}", counted(files, "file")),
             Err(error) => format!("cannot be read\t{error:#}"),

@@ -1,6 +1,7 @@
-//! How are groups written? `{"group":1,"keep":ID,"members":[{"id":ID,"distance":2,"similarity":0.9,"level":"copy"}]}`,
-//! or a table with a row for each member. Of chains, `alike` names the item that a member's figures are
-//! of, which need not be the one that is kept.
+//! Writes groups as
+//! `{"group":1,"keep":ID,"members":[{"id":ID,"distance":2,"similarity":0.9,"level":"copy"}]}`, or as a
+//! table with a row per member. In chains, `alike` is the item that the figures of a member refer to,
+//! which need not be the keeper.
 
 use anyhow::Result;
 use lookalike::groups::Member;
@@ -34,14 +35,14 @@ pub struct GroupWriter<'a> {
 }
 
 impl<'a> GroupWriter<'a> {
-    /// `chained`: members may have been compared with others than the one that is kept.
+    /// `chained`: members may have been compared with other items than the keeper.
     pub fn new(output: Output, file: TableFile, ids: &'a Ids, chained: bool) -> Result<Self> {
         let columns = if chained { CHAINED } else { COLUMNS };
         let table = TableWriter::new(output, file, columns, ids)?;
         Ok(Self { table, is_json: file.is_json(), chained, ids, written: 0 })
     }
 
-    /// Writes the next group: the item that is kept, and all others.
+    /// Writes the next group: the keeper, and the other members.
     pub fn write(&mut self, keep: u32, members: &[Member]) -> Result<()> {
         self.written += 1;
         let (group, keep) = (Cell::Number(self.written), Cell::Id(self.ids.at(keep)));
@@ -56,13 +57,13 @@ impl<'a> GroupWriter<'a> {
         })
     }
 
-    /// Writes what is left and gives a file its name.
+    /// Completes the output.
     pub fn finish(self) -> Result<()> {
         self.table.finish()
     }
 }
 
-/// What is told of a member, by column.
+/// The name and value of each column for a member.
 fn cells<'a>(
     member: &Member,
     columns: &'static [(&'static str, Kind)],

@@ -1,4 +1,4 @@
-//! How are ids written? Numbers as numbers, names as text, each by the rules of its format.
+//! Writes ids as numbers or strings in the syntax of each format.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ pub fn json_id(line: &mut Vec<u8>, id: Id<'_>) {
     match id {
         Id::Number(number) => decimal(line, number),
         Id::Given(text) => json_string(line, text),
-        Id::Numeral(digits) => line.extend_from_slice(digits.as_bytes()),
+        Id::OtherNumber(digits) => line.extend_from_slice(digits.as_bytes()),
         Id::Line { input, number } => {
             json_string(line, input);
             line.pop();
@@ -22,11 +22,11 @@ pub fn json_id(line: &mut Vec<u8>, id: Id<'_>) {
     }
 }
 
-/// Appends an id as a field of a table, in quotes if the delimiter, a quote or a line end is in it.
+/// Appends an id as a field of a table, quoted if it contains the delimiter, a quote or a line end.
 pub fn field_id(line: &mut Vec<u8>, id: Id<'_>, delimiter: u8) {
     match id {
         Id::Number(number) => decimal(line, number),
-        Id::Given(text) | Id::Numeral(text) => field(line, text, delimiter),
+        Id::Given(text) | Id::OtherNumber(text) => field(line, text, delimiter),
         Id::Line { input, number } => field(line, &format!("{input}:{number}"), delimiter),
     }
 }
@@ -35,12 +35,12 @@ pub fn field_id(line: &mut Vec<u8>, id: Id<'_>, delimiter: u8) {
 pub fn id_text(id: Id<'_>) -> Cow<'_, str> {
     match id {
         Id::Number(number) => number.to_string().into(),
-        Id::Given(text) | Id::Numeral(text) => text.into(),
+        Id::Given(text) | Id::OtherNumber(text) => text.into(),
         Id::Line { input, number } => format!("{input}:{number}").into(),
     }
 }
 
-/// An id as a JSON value of its own; digits that do not fit one are text.
+/// An id as a JSON value. Numbers that do not fit `u64` are strings.
 pub fn id_value(id: Id<'_>) -> Value {
     match id {
         Id::Number(number) => number.into(),
@@ -48,7 +48,7 @@ pub fn id_value(id: Id<'_>) -> Value {
     }
 }
 
-/// Appends a number. A run may write hundreds of millions of them: two digits at a time, in place.
+/// Appends a number, two digits at a time. A run may write hundreds of millions of numbers.
 pub fn decimal(line: &mut Vec<u8>, mut number: u64) {
     let digits = number.checked_ilog10().map_or(1, |log| log as usize + 1);
     let start = line.len();
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_every_length_are_written_as_the_standard_library_does() {
+    fn writes_numbers_like_the_standard_library() {
         let tens = (0..20).map(|power| 10u64.pow(power));
         let numbers = tens.flat_map(|ten| [ten - 1, ten, ten + 1, ten.wrapping_mul(7)]);
         for number in numbers.chain([u64::MAX]) {
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_quoted_only_if_they_must_be() {
+    fn quotes_fields_only_if_necessary() {
         for (text, expected) in [("a b", "a b"), ("a,b", "\"a,b\""), ("a\"b", "\"a\"\"b\"")] {
             let mut line = Vec::new();
             field_id(&mut line, Id::Given(text), b',');

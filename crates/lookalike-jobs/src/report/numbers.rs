@@ -1,4 +1,4 @@
-//! Numbers as people like to read them.
+//! Numbers and sizes in messages.
 
 /// `1234567` as `1,234,567`.
 pub fn grouped(number: u64) -> String {
@@ -13,7 +13,7 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
-/// A number of things: `1 pair`, `2,000 pairs`.
+/// A number with a noun: `1 pair`, `2,000 pairs`.
 pub fn counted(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{} {noun}{plural}", grouped(number))
@@ -44,19 +44,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn digits_are_grouped_by_three() {
+    fn groups_digits_by_three() {
         let texts = [0, 999, 1_000, 1_234_567].map(grouped);
         assert_eq!(texts, ["0", "999", "1,000", "1,234,567"]);
     }
 
     #[test]
-    fn only_one_is_singular() {
+    fn one_is_singular() {
         let texts = [0, 1, 1_000].map(|number| counted(number, "pair"));
         assert_eq!(texts, ["0 pairs", "1 pair", "1,000 pairs"]);
     }
 
     #[test]
-    fn sizes_and_rates_get_a_unit() {
+    fn sizes_and_rates_have_units() {
         assert_eq!(
             [0, 1_023, 1_536, 17 << 30].map(bytes),
             ["0 B", "1023 B", "1.5 KiB", "17.0 GiB"]

@@ -1,4 +1,4 @@
-//! Where does data go? Standard output, or a file that appears only when it is complete.
+//! Outputs: standard output, or a file that appears only when it is complete.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -12,14 +12,14 @@ use tempfile::{NamedTempFile, TempDir};
 use super::partial::{PREFIX, Partial, Partials, RANDOM, SUFFIX};
 use crate::{args::OutputArgs, host::Console, source::Stamp};
 
-/// An open place for data. A file is written under another name until [`finish`](Self::finish).
+/// An open output. A file has a temporary name until [`finish`](Self::finish).
 pub struct Output {
-    place: Place,
+    target: OpenTarget,
 }
 
-enum Place {
+enum OpenTarget {
     Stdout(Box<dyn Write + Send>),
-    /// A pipe or device: nothing to rename.
+    /// A pipe or device, which needs no renaming.
     Device(File),
     File {
         file: NamedTempFile,
@@ -29,7 +29,7 @@ enum Place {
     },
 }
 
-/// An open folder for files, which appears under its name only when all of them are in it.
+/// An open folder for files. It appears under its name only when it is complete.
 pub struct FolderOutput {
     folder: TempDir,
     target: PathBuf,
@@ -37,19 +37,21 @@ pub struct FolderOutput {
 }
 
 impl Output {
-    /// Opens the output before work starts, so that a wrong name costs no time.
+    /// Opens the output before work starts, so that a wrong name fails early.
     pub fn create(args: &OutputArgs, console: Console<'_>) -> Result<Self> {
-        let place = match args.file() {
-            None => Place::Stdout(console.stdout()),
-            Some(target) => Place::open(target, args.force, &console.host.partials)?,
+        let target = match args.file() {
+            None => OpenTarget::Stdout(console.stdout()),
+            Some(path) => OpenTarget::open(path, args.force, &console.host.partials)?,
         };
-        Ok(Self { place })
+        Ok(Self { target })
     }
 
-    /// Completes the output: only now a file gets its name.
+    /// Completes the output and gives a file its name.
     pub fn finish(mut self) -> Result<()> {
         self.flush()?;
-        let Place::File { file, target, replace, partial } = self.place else { return Ok(()) };
+        let OpenTarget::File { file, target, replace, partial } = self.target else {
+            return Ok(());
+        };
         let renamed = if replace { file.persist(&target) } else { file.persist_noclobber(&target) };
         drop(partial);
         match renamed {
@@ -64,108 +66,106 @@ impl Output {
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match &mut self.place {
-            Place::Stdout(stdout) => stdout.write(bytes),
-            Place::Device(file) => file.write(bytes),
-            Place::File { file, .. } => file.write(bytes),
+        match &mut self.target {
+            OpenTarget::Stdout(stdout) => stdout.write(bytes),
+            OpenTarget::Device(file) => file.write(bytes),
+            OpenTarget::File { file, .. } => file.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        match &mut self.place {
-            Place::Stdout(stdout) => stdout.flush(),
-            Place::Device(file) => file.flush(),
-            Place::File { file, .. } => file.flush(),
+        match &mut self.target {
+            OpenTarget::Stdout(stdout) => stdout.flush(),
+            OpenTarget::Device(file) => file.flush(),
+            OpenTarget::File { file, .. } => file.flush(),
         }
     }
 }
 
-impl Place {
+impl OpenTarget {
     fn open(target: &Path, replace: bool, partials: &Partials) -> Result<Self> {
         let name = target.display();
         let is_folder = target.as_os_str().as_encoded_bytes().ends_with(b"/");
-        ensure!(!is_folder, "{name}: is the name of a folder; name a file in it");
+        ensure!(!is_folder, "{name}: is the path of a folder; name a file in it");
         match target.metadata() {
             Ok(found) if found.is_dir() => bail!("{name}: is a folder; name a file in it"),
             Ok(found) if !found.is_file() => {
                 let device = OpenOptions::new().write(true).open(target);
-                return device
-                    .map(Self::Device)
-                    .with_context(|| format!("{name}: cannot be written"));
+                return device.map(Self::Device).with_context(|| format!("{name}: cannot write"));
             }
             Ok(_) if !replace => exists(target)?,
             _ => {}
         }
         let folder = folder_of(target)?;
-        let make = || with_usual_permissions(&mut temporary()).tempfile_in(folder);
+        let create = || with_default_permissions(&mut temporary()).tempfile_in(folder);
         let (file, partial) = partials
-            .claim(folder, make, NamedTempFile::path)
-            .with_context(|| format!("{name}: cannot write into {}", folder.display()))?;
+            .claim(folder, create, NamedTempFile::path)
+            .with_context(|| format!("{name}: cannot write to {}", folder.display()))?;
         Ok(Self::File { file, target: target.to_owned(), replace, partial })
     }
 }
 
 impl FolderOutput {
-    /// Opens a folder that is not there yet, or has nothing in it.
+    /// Opens a folder that does not exist or is empty.
     pub fn create(target: &Path, partials: &Partials) -> Result<Self> {
         let name = target.display();
         if let Ok(mut entries) = target.read_dir() {
             ensure!(
                 entries.next().is_none(),
-                "{name}: the folder is not empty; choose another one, or empty it first"
+                "{name}: the folder is not empty; choose another or empty it first"
             );
         } else if target.exists() {
-            bail!("{name}: is a file; kept files go to a folder");
+            bail!("{name}: is a file; kept files are written to a folder");
         }
         let folder = folder_of(target)?;
         let (folder, partial) = partials
             .claim(folder, || temporary().tempdir_in(folder), TempDir::path)
-            .with_context(|| format!("{name}: cannot write into {}", folder.display()))?;
+            .with_context(|| format!("{name}: cannot write to {}", folder.display()))?;
         Ok(Self { folder, target: target.to_owned(), partial })
     }
 
-    /// Puts one file into the folder, at the path that `put` is given.
+    /// Adds a file: `put` writes it to the path that it is given.
     pub fn put<T>(&self, relative: &Path, put: impl FnOnce(&Path) -> T) -> T {
         self.partial.fill(|folder| put(&folder.join(relative)))
     }
 
-    /// Completes the output: only now the folder gets its name.
+    /// Completes the output and gives the folder its name.
     pub fn finish(self) -> Result<()> {
-        give_usual_permissions(self.folder.path());
-        // A folder takes the place of an empty one only.
+        set_default_permissions(self.folder.path());
+        // Renaming replaces only an empty folder.
         fs::rename(self.folder.path(), &self.target)
             .with_context(|| format!("{}: cannot write", self.target.display()))?;
-        // It is not temporary any more.
+        // Do not remove it on drop.
         let _ = self.folder.keep();
         Ok(())
     }
 }
 
-/// Two outputs cannot go to one place, and none may replace what is read, whatever it is called.
+/// Two outputs cannot share a path, and no output may replace an input, whatever its name.
 pub fn check_places<'a>(
     outputs: impl IntoIterator<Item = &'a Path>,
     inputs: impl IntoIterator<Item = &'a Path>,
 ) -> Result<()> {
-    let outputs: Vec<_> = outputs.into_iter().map(Target::of).collect();
+    let outputs: Vec<_> = outputs.into_iter().map(ResolvedPath::of).collect();
     for (number, target) in outputs.iter().enumerate() {
         let is_twice = outputs[..number].iter().any(|other| other.is(target));
         ensure!(
             !is_twice,
-            "{}: two outputs share this path; give each its own",
+            "{}: two outputs share this path; choose different paths",
             target.path.display()
         );
     }
     for input in inputs.into_iter().filter(|input| *input != Path::new("-")) {
-        let input = Target::of(input);
+        let input = ResolvedPath::of(input);
         for target in &outputs {
             let name = target.path.display();
             ensure!(
                 !target.replaces(&input),
-                "{name}: is an input, and never replaced; name another"
+                "{name}: is an input, which is never overwritten; choose another output"
             );
             ensure!(
                 !target.lies_in(&input),
-                "{name}: is in {}, which is read, so it is never replaced; name another",
+                "{name}: is inside the input {}, which is never overwritten; choose another output",
                 input.path.display()
             );
         }
@@ -173,15 +173,15 @@ pub fn check_places<'a>(
     Ok(())
 }
 
-/// A path and what is there.
-struct Target<'a> {
+/// A path and what exists there.
+struct ResolvedPath<'a> {
     path: &'a Path,
-    /// Without links.
+    /// The path without links.
     real: PathBuf,
     data: Option<fs::Metadata>,
 }
 
-impl<'a> Target<'a> {
+impl<'a> ResolvedPath<'a> {
     fn of(path: &'a Path) -> Self {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok();
@@ -190,13 +190,13 @@ impl<'a> Target<'a> {
         Self { path, real, data: path.metadata().ok() }
     }
 
-    /// Whether both are one file.
+    /// Whether both are the same file.
     fn is(&self, other: &Self) -> bool {
         let file = |target: &Self| {
             let data = target.data.as_ref().filter(|data| data.is_file());
             data.and_then(|data| Stamp::of(data).file)
         };
-        let same_file = file(self).is_some_and(|one| file(other) == Some(one));
+        let same_file = file(self).is_some_and(|id| file(other) == Some(id));
         self.path == other.path || self.real == other.real || same_file
     }
 
@@ -205,7 +205,7 @@ impl<'a> Target<'a> {
         self.is(input) && self.data.as_ref().is_some_and(|data| data.is_file() || data.is_dir())
     }
 
-    /// Whether this is a file in that folder that may be an item; hidden ones are none.
+    /// Whether this is a file in that folder that may be an item. Hidden files are not items.
     fn lies_in(&self, folder: &Self) -> bool {
         let is_folder = folder.data.as_ref().is_some_and(fs::Metadata::is_dir);
         let is_file = self.data.as_ref().is_some_and(fs::Metadata::is_file);
@@ -216,28 +216,28 @@ impl<'a> Target<'a> {
     }
 }
 
-/// The folder in which `target` will appear.
+/// The existing folder of an output.
 fn folder_of(target: &Path) -> Result<&Path> {
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
     ensure!(
         folder.is_dir(),
-        "{}: there is no folder {}; make it first",
+        "{}: the folder {} does not exist; create it first",
         target.display(),
         folder.display()
     );
     Ok(folder)
 }
 
-/// A name that tells what is left behind if the machine goes down.
+/// A name that is recognised if a crash leaves the file behind.
 fn temporary() -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(PREFIX).rand_bytes(RANDOM).suffix(SUFFIX);
     builder
 }
 
-/// What any new file gets; the system takes away what the user's mask says.
-fn with_usual_permissions<'b>(
+/// The permissions of any new file, to which the system applies the user's mask.
+fn with_default_permissions<'b>(
     builder: &'b mut tempfile::Builder<'static, 'static>,
 ) -> &'b mut tempfile::Builder<'static, 'static> {
     #[cfg(unix)]
@@ -248,17 +248,17 @@ fn with_usual_permissions<'b>(
     builder
 }
 
-/// A temporary folder is its owner's alone; one that stays is like those made beside it.
-fn give_usual_permissions(folder: &Path) {
-    let beside = folder.parent().and_then(|parent| parent.metadata().ok());
+/// A temporary folder is private; one that stays has the permissions of its parent.
+fn set_default_permissions(folder: &Path) {
+    let parent = folder.parent().and_then(|parent| parent.metadata().ok());
     #[cfg(unix)]
-    if let Some(beside) = beside {
+    if let Some(parent) = parent {
         use std::os::unix::fs::PermissionsExt;
-        let mode = beside.permissions().mode() & 0o777;
+        let mode = parent.permissions().mode() & 0o777;
         let _ = fs::set_permissions(folder, fs::Permissions::from_mode(mode));
     }
     #[cfg(not(unix))]
-    let _ = beside;
+    let _ = parent;
 }
 
 fn exists(target: &Path) -> Result<()> {

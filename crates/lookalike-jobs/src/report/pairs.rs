@@ -1,5 +1,5 @@
-//! How are pairs written? `{"a":1,"b":2,"distance":3,"similarity":null,"level":null}`, or a table of these
-//! columns.
+//! Writes pairs as `{"a":1,"b":2,"distance":3,"similarity":null,"level":null}`, or as a table with
+//! these columns.
 
 use anyhow::Result;
 use lookalike::search::AlikePair;
@@ -39,7 +39,7 @@ impl<'a> PairWriter<'a> {
         self.table.written
     }
 
-    /// Writes what is left and gives a file its name.
+    /// Completes the output.
     pub fn finish(self) -> Result<()> {
         self.table.finish()
     }

@@ -1,5 +1,5 @@
-//! Files and folders that are not complete: [`Partials`] knows them, so that nothing is left behind when
-//! a signal ends the program. Files that were put aside are put back.
+//! [`Partials`] tracks incomplete files and folders, which are removed when a signal ends the program.
+//! Files that are set aside are put back.
 
 use std::{
     collections::BTreeMap,
@@ -12,98 +12,97 @@ use std::{
 
 use tempfile::NamedTempFile;
 
-/// What a process is writing or working on at this moment, and what becomes of it if a signal comes.
-/// Clones share what they know.
+/// The paths that a process is working on, and how to clean each up on a signal. Clones share their
+/// state.
 #[derive(Clone, Default)]
-pub struct Partials(Arc<Mutex<BTreeMap<PathBuf, Stopped>>>);
+pub struct Partials(Arc<Mutex<BTreeMap<PathBuf, Cleanup>>>);
 
-/// What becomes of something if a signal comes.
-enum Stopped {
-    Removed,
-    /// A folder goes if nothing is in it.
-    Tidied,
-    /// It goes to this path, if that is free.
+enum Cleanup {
+    Remove,
+    /// Remove a folder if it is empty.
+    RemoveEmpty,
+    /// Move it to this path, if that is free.
     PutBack(PathBuf),
 }
 
-/// What outputs are called until they are complete: this, as many random letters, and this.
+/// The name of an output until it is complete: prefix, random letters and suffix.
 pub const PREFIX: &str = ".lookalike-";
 pub const RANDOM: usize = 6;
 pub const SUFFIX: &str = ".partial";
 
-/// Something that is not complete, for as long as this lives.
+/// An incomplete file or folder, until this is dropped.
 pub struct Partial {
     partials: Partials,
     path: PathBuf,
-    /// Locked while this process lives, so that others can tell what is left behind.
+    /// Locked while this process is alive, so that others recognise what was left behind.
     _lock: Option<File>,
 }
 
 impl Partials {
-    /// Makes a temporary file or folder that no signal can leave behind.
+    /// Creates a temporary file or folder that is removed on a signal.
     pub fn create<T>(
         &self,
-        make: impl FnOnce() -> io::Result<T>,
+        create: impl FnOnce() -> io::Result<T>,
         path: impl FnOnce(&T) -> &Path,
     ) -> io::Result<(T, Partial)> {
-        // Held while it is made: a signal waits until it is known.
+        // Locked during creation: clean-up waits until the path is known.
         let mut partials = self.lock();
-        let made = make()?;
-        let path = path(&made).to_owned();
-        partials.insert(path.clone(), Stopped::Removed);
-        Ok((made, self.partial(path)))
+        let created = create()?;
+        let path = path(&created).to_owned();
+        partials.insert(path.clone(), Cleanup::Remove);
+        Ok((created, self.partial(path)))
     }
 
-    /// As [`create`](Self::create), for an output in this folder: removes what runs that were killed
-    /// left there, and lets others tell that this one is alive.
+    /// Like [`create`](Self::create), for an output in this folder. Removes outputs of killed runs,
+    /// and marks this one as alive.
     pub fn claim<T>(
         &self,
         folder: &Path,
-        make: impl Fn() -> io::Result<T>,
+        create: impl Fn() -> io::Result<T>,
         path: impl Fn(&T) -> &Path,
     ) -> io::Result<(T, Partial)> {
         remove_stale(folder);
         loop {
-            let (made, mut partial) = self.create(&make, &path)?;
-            // Where there are no locks, nothing is removed either.
+            let (created, mut partial) = self.create(&create, &path)?;
+            // Where files cannot be locked, nothing is removed either.
             partial._lock = File::open(&partial.path).ok().filter(|file| file.lock().is_ok());
-            // Another run may have taken it for stale before it was locked.
+            // Another run may have removed it as stale before it was locked.
             if partial.path.exists() {
-                return Ok((made, partial));
+                return Ok((created, partial));
             }
         }
     }
 
-    /// Makes a folder of which nothing is left but what is put there.
-    pub fn of_folder<T>(
+    /// Creates a folder that is removed on a signal if it is empty.
+    pub fn folder<T>(
         &self,
-        make: impl FnOnce() -> io::Result<T>,
+        create: impl FnOnce() -> io::Result<T>,
         path: &Path,
     ) -> io::Result<(T, Partial)> {
         let mut partials = self.lock();
-        let made = make()?;
-        partials.insert(path.to_owned(), Stopped::Tidied);
-        Ok((made, self.partial(path.to_owned())))
+        let created = create()?;
+        partials.insert(path.to_owned(), Cleanup::RemoveEmpty);
+        Ok((created, self.partial(path.to_owned())))
     }
 
-    /// Renames a file to a path that nobody else uses; a signal puts it back.
+    /// Renames a file to a path that only this run uses. It is put back on a signal.
     pub fn aside(&self, home: &Path, path: &Path) -> io::Result<Partial> {
         let mut partials = self.lock();
         fs::rename(home, path)?;
-        partials.insert(path.to_owned(), Stopped::PutBack(home.to_owned()));
+        partials.insert(path.to_owned(), Cleanup::PutBack(home.to_owned()));
         Ok(self.partial(path.to_owned()))
     }
 
-    /// Removes what is not complete, and puts back what was put aside. For a process that is about to
-    /// end: whoever makes or finishes anything from now on waits for ever.
+    /// Removes incomplete outputs and puts back files that are set aside. Only for a process that is
+    /// about to end: later calls block forever.
     pub fn clean_up(&self) {
         let partials = self.lock();
-        // What is in a folder comes before the folder.
-        for (path, stopped) in partials.iter().rev() {
-            let _ = match stopped {
-                Stopped::Removed => fs::remove_file(path).or_else(|_| fs::remove_dir_all(path)),
-                Stopped::Tidied => fs::remove_dir(path),
-                Stopped::PutBack(home) => crate::act::put_back(path, home),
+        // In reverse order, so that the content of a folder comes before the folder.
+        for (path, cleanup) in partials.iter().rev() {
+            let _ = match cleanup {
+                Cleanup::Remove => fs::remove_file(path).or_else(|_| fs::remove_dir_all(path)),
+                Cleanup::RemoveEmpty => fs::remove_dir(path),
+                Cleanup::PutBack(home) => crate::act::put_back(path, home),
             };
         }
         std::mem::forget(partials);
@@ -113,29 +112,28 @@ impl Partials {
         Partial { partials: self.clone(), path, _lock: None }
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Stopped>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Cleanup>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Partial {
-    /// Puts something into a folder, which no signal removes meanwhile.
+    /// Writes to a folder. Clean-up waits until it is done.
     pub fn fill<T>(&self, put: impl FnOnce(&Path) -> T) -> T {
         let _held = self.partials.lock();
         put(&self.path)
     }
 }
 
-/// How a file is called until it is complete.
+/// The name of a file until it is complete.
 pub struct PartialName<'p> {
-    /// Who cleans up if the process is stopped meanwhile.
     pub partials: &'p Partials,
-    /// Of this file alone.
+    /// A unique name.
     pub name: String,
 }
 
 impl PartialName<'_> {
-    /// A new file of this name.
+    /// Creates a file with this name.
     pub fn create_in(&self, folder: &Path) -> io::Result<(NamedTempFile, Partial)> {
         let mut builder = tempfile::Builder::new();
         builder.prefix(&self.name).rand_bytes(0);
@@ -143,7 +141,7 @@ impl PartialName<'_> {
     }
 }
 
-/// Removes incomplete outputs of processes that are gone.
+/// Removes incomplete outputs of processes that have ended.
 fn remove_stale(folder: &Path) {
     let Ok(entries) = folder.read_dir() else { return };
     for entry in entries.flatten().filter(|entry| is_partial(&entry.file_name())) {

@@ -1,6 +1,6 @@
-//! How is what was removed written?
-//! `{"id":ID,"keep":ID,"distance":2,"similarity":0.9,"level":"copy"}`, or a table of these columns. Of
-//! chains, `alike` names the item that the figures are of, which need not be the one that is kept.
+//! Writes removed items as `{"id":ID,"keep":ID,"distance":2,"similarity":0.9,"level":"copy"}`, or as a
+//! table with these columns. In chains, `alike` is the item that the figures refer to, which need not
+//! be the keeper.
 
 use anyhow::Result;
 use lookalike::Closeness;
@@ -22,12 +22,12 @@ const CHAINED: &[(&str, Kind)] = &[
 
 const COLUMNS: &[(&str, Kind)] = &[CHAINED[0], CHAINED[1], CHAINED[3], CHAINED[4], CHAINED[5]];
 
-/// An item that is removed, and the one that is kept in its stead.
+/// A removed item and its keeper.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RemovedRow {
     pub item: u32,
     pub keep: u32,
-    /// The item of its group that it was compared with.
+    /// The member of its group that it was compared with.
     pub alike: u32,
     pub closeness: Closeness,
 }
@@ -40,7 +40,7 @@ pub struct RemovedWriter<'a> {
 }
 
 impl<'a> RemovedWriter<'a> {
-    /// `chained`: items may have been compared with others than the one that is kept.
+    /// `chained`: items may have been compared with other items than the keeper.
     pub fn new(output: Output, file: TableFile, ids: &'a Ids, chained: bool) -> Result<Self> {
         let columns = if chained { CHAINED } else { COLUMNS };
         Ok(Self { table: TableWriter::new(output, file, columns, ids)?, chained, ids })
@@ -57,7 +57,7 @@ impl<'a> RemovedWriter<'a> {
         }
     }
 
-    /// Writes what is left and gives a file its name.
+    /// Completes the output.
     pub fn finish(self) -> Result<()> {
         self.table.finish()
     }

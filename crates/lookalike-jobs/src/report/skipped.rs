@@ -1,6 +1,6 @@
-//! How is what was skipped written?
-//! `{"file":"a.jsonl","line":7,"items":1,"reason":"broken","message":"..."}`, or a table of these
-//! columns. There is no line if all of a file was skipped.
+//! Writes skipped records as
+//! `{"file":"a.jsonl","line":7,"items":1,"reason":"broken","message":"..."}`, or as a table with these
+//! columns. `line` is null if a whole file was skipped.
 
 use std::path::Path;
 
@@ -20,31 +20,31 @@ const COLUMNS: &[(&str, Kind)] = &[
     ("message", Kind::Word),
 ];
 
-/// Something that was skipped.
+/// A skipped record or file.
 #[derive(Clone, Copy)]
 pub struct SkippedRow<'a> {
     pub file: &'a str,
     pub line: Option<u64>,
-    /// How many items it cost.
+    /// The number of skipped items.
     pub items: u64,
     pub reason: &'a str,
     pub message: &'a str,
 }
 
-/// Writes what is skipped, as it is met.
+/// Writes skipped records while inputs are read.
 pub struct SkippedWriter {
     table: TableWriter,
-    /// The first failure, which is told in the end.
+    /// The first failure, which [`finish`](Self::finish) returns.
     failed: Result<()>,
 }
 
 impl SkippedWriter {
-    /// Opens the file before work starts, so that a wrong name costs no time.
+    /// Opens the file before work starts, so that a wrong name fails early.
     pub fn create(file: &Path, force: bool, console: Console<'_>) -> Result<Self> {
-        let place = OutputArgs { output: Some(file.to_owned()), force };
-        let format = TableFile::of(place.file())?;
+        let output = OutputArgs { output: Some(file.to_owned()), force };
+        let format = TableFile::of(output.file())?;
         let no_ids = Ids::new(Vec::new());
-        let table = TableWriter::new(Output::create(&place, console)?, format, COLUMNS, &no_ids)?;
+        let table = TableWriter::new(Output::create(&output, console)?, format, COLUMNS, &no_ids)?;
         Ok(Self { table, failed: Ok(()) })
     }
 
@@ -60,7 +60,7 @@ impl SkippedWriter {
         }
     }
 
-    /// Writes what is left and gives the file its name.
+    /// Completes the file.
     pub fn finish(self) -> Result<()> {
         self.failed?;
         self.table.finish()

@@ -1,4 +1,4 @@
-//! What happened? The closing lines of a run, for people or for programs.
+//! The summary of a run, as text or JSON.
 
 use serde_json::{Value, json};
 
@@ -8,17 +8,17 @@ use crate::{
     source::{Reason, Skipped},
 };
 
-/// What a run over many items did.
+/// The result of a run over many items.
 pub struct Summary<'a> {
     pub items: u64,
     pub skipped: &'a Skipped,
     pub seconds: f64,
     pub figures: Vec<Figure>,
-    /// How it was done, if there is something to tell.
+    /// The plan of the search, if it is shown.
     pub plan: Option<String>,
 }
 
-/// A number worth telling: its name for programs, its value, and words for people (`None`: not shown).
+/// A result: its name and value in JSON, and its text (`None`: not shown).
 #[derive(Clone)]
 pub struct Figure {
     pub name: &'static str,
@@ -27,12 +27,12 @@ pub struct Figure {
 }
 
 impl Summary<'_> {
-    /// Says it on stderr in the form that was asked for, on one line for people.
+    /// Prints the summary as JSON or as one line of text.
     pub fn say(&self, console: Console<'_>) {
         self.say_as(console, Self::text);
     }
 
-    /// As [`say`](Self::say), but one line for each figure, for runs with much to tell.
+    /// Like [`say`](Self::say), but with a line for each figure.
     pub fn say_labelled(&self, console: Console<'_>) {
         self.say_as(console, Self::labelled);
     }
@@ -40,7 +40,7 @@ impl Summary<'_> {
     fn say_as(&self, console: Console<'_>, words: fn(&Self) -> String) {
         self.skipped.lines().for_each(|line| console.note(&line));
         match console.json {
-            true => console.say(&self.json()),
+            true => console.message(&self.json()),
             false => console.note(&words(self)),
         }
     }
@@ -74,7 +74,7 @@ impl Summary<'_> {
         words.map_or_else(String::new, |words| format!(" ({words})"))
     }
 
-    /// All of it as one JSON object, on one line.
+    /// The summary as one line of JSON.
     pub fn json(&self) -> String {
         let mut fields = vec![
             ("items", json!(self.items)),
@@ -94,7 +94,7 @@ impl Summary<'_> {
 }
 
 impl Figure {
-    /// What was skipped of the set that the input is held against.
+    /// What was skipped of `--against`.
     pub fn against(skipped: &Skipped) -> Self {
         let total: u64 = skipped.counts_of_others().map(|(_, count)| count).sum();
         let reasons = by_reason(skipped.counts_of_others());
@@ -106,7 +106,7 @@ impl Figure {
     }
 }
 
-/// `3 skipped: 2 broken, 1 empty`; none if there is none.
+/// `3 skipped: 2 broken, 1 empty`; none if nothing was skipped.
 fn skipped_words(counts: impl Iterator<Item = (Reason, u64)>) -> Option<String> {
     let counts: Vec<_> = counts.collect();
     let total: u64 = counts.iter().map(|(_, count)| count).sum();
@@ -120,7 +120,7 @@ fn by_reason(counts: impl Iterator<Item = (Reason, u64)>) -> Value {
     counts.map(|(reason, count)| (reason.name().to_owned(), json!(count))).collect()
 }
 
-/// One JSON object on one line, its fields in the order given.
+/// A JSON object on one line, with fields in this order.
 pub fn json_line(fields: &[(&str, Value)]) -> String {
     let fields: Vec<_> = fields.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
     format!("{{{}}}", fields.join(","))

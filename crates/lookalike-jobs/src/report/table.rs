@@ -1,6 +1,4 @@
-//! How is a table written? As JSON lines, separated values or Parquet, as the file's ending says.
-//!
-//! A table has columns of a few kinds; what they mean, its callers know.
+//! Writes tables as JSON lines, CSV, TSV or Parquet, according to the extension.
 
 use std::{io::Write, path::Path, sync::Arc};
 
@@ -13,40 +11,40 @@ use arrow_schema::{DataType, Field, Schema};
 use lookalike::{Closeness, Level};
 use parquet::{
     arrow::ArrowWriter,
-    basic::{Compression, ZstdLevel},
+    basic::{self, ZstdLevel},
     file::properties::WriterProperties,
 };
 use serde_json::Value;
 
 use super::{
-    Output, PackedOutput, Packing,
+    CompressedOutput, Compression, Output,
     ids::{decimal, field_id, id_text, json_id},
 };
 use crate::source::{Id, Ids};
 
-/// Written in pieces of about this many bytes,
-const PIECE: usize = 1 << 18;
+/// The approximate size of one write.
+const BUFFER: usize = 1 << 18;
 
-/// or of this many rows, if they go to columns.
-const ROWS: usize = 1 << 16;
+/// The number of rows in a Parquet batch.
+const BATCH_ROWS: usize = 1 << 16;
 
-/// What a table is written as.
+/// The format and compression of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableFile {
     format: TableFormat,
-    packing: Packing,
+    compression: Compression,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TableFormat {
     /// `{"a":1,"b":2}`
     JsonLines,
-    /// `1,2`, with another separator for `.tsv`; the first line has the names.
+    /// `1,2` with this separator, after a header.
     Separated(u8),
     Parquet,
 }
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Id,
@@ -57,29 +55,27 @@ pub enum Kind {
     Name,
 }
 
-/// One value.
+/// A value, of the [`Kind`] with the same name.
 #[derive(Clone, Copy)]
 pub enum Cell<'a> {
     Id(Id<'a>),
     Number(u64),
-    /// A number, where there is one.
     Optional(Option<u64>),
-    /// A part of 1; nothing if it was not measured.
+    /// A fraction of 1.
     Share(Option<f32>),
     Word(&'a str),
-    /// A name; nothing if there is none.
     Name(Option<&'static str>),
 }
 
 impl TableFile {
-    /// The format that goes with a file's ending; JSON lines for standard output.
+    /// The format for a file's extension; JSON lines for standard output.
     pub fn of(file: Option<&Path>) -> Result<Self> {
-        let packing = Packing::of(file)?;
+        let compression = Compression::of(file)?;
         let format = match file {
             None => TableFormat::JsonLines,
-            Some(file) => TableFormat::of(file, packing)?,
+            Some(file) => TableFormat::of(file, compression)?,
         };
-        Ok(Self { format, packing })
+        Ok(Self { format, compression })
     }
 
     pub fn is_json(self) -> bool {
@@ -88,26 +84,26 @@ impl TableFile {
 }
 
 impl TableFormat {
-    fn of(file: &Path, packing: Packing) -> Result<Self> {
+    fn of(file: &Path, compression: Compression) -> Result<Self> {
         const POSSIBLE: &str = "use .jsonl, .csv, .tsv (each also .gz or .zst) or .parquet";
         let name = file.display();
-        let unpacked =
-            if packing == Packing::None { file.to_owned() } else { file.with_extension("") };
-        let ending =
-            unpacked.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-        match ending.as_str() {
+        let is_plain = compression == Compression::None;
+        let uncompressed = if is_plain { file.to_owned() } else { file.with_extension("") };
+        let extension =
+            uncompressed.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+        match extension.as_str() {
             "jsonl" | "ndjson" | "json" => Ok(Self::JsonLines),
             "csv" => Ok(Self::Separated(b',')),
             "tsv" => Ok(Self::Separated(b'\t')),
-            "parquet" if packing == Packing::None => Ok(Self::Parquet),
-            "parquet" => bail!("{name}: Parquet is packed already; use .parquet"),
+            "parquet" if is_plain => Ok(Self::Parquet),
+            "parquet" => bail!("{name}: Parquet is already compressed; use the extension .parquet"),
             _ if file.exists() && !file.is_file() && !file.is_dir() => Ok(Self::JsonLines),
-            _ => bail!("{name}: the ending decides the format; {POSSIBLE}"),
+            _ => bail!("{name}: the extension decides the format; {POSSIBLE}"),
         }
     }
 }
 
-/// Writes rows, one after the other.
+/// Writes rows.
 pub struct TableWriter {
     columns: &'static [(&'static str, Kind)],
     sink: Sink,
@@ -133,10 +129,10 @@ impl TableWriter {
                     format!("{}\"{name}\":", if number == 0 { '{' } else { ',' }).into_bytes()
                 };
                 let starts = columns.iter().enumerate().map(start).collect();
-                Sink::Json { text: Text::new(output, file.packing)?, starts }
+                Sink::Json { text: Text::new(output, file.compression)?, starts }
             }
             TableFormat::Separated(separator) => {
-                let mut text = Text::new(output, file.packing)?;
+                let mut text = Text::new(output, file.compression)?;
                 let names: Vec<_> = columns.iter().map(|(name, _)| name.as_bytes()).collect();
                 text.buffer.extend(names.join(&separator));
                 text.buffer.push(b'\n');
@@ -149,9 +145,9 @@ impl TableWriter {
         Ok(Self { columns, sink, written: 0 })
     }
 
-    /// Writes a row: a cell for each column, of its kind.
+    /// Writes a row with a cell of the right kind for each column.
     pub fn write(&mut self, cells: &[Cell<'_>]) -> Result<()> {
-        debug_assert_eq!(cells.len(), self.columns.len(), "a cell for each column");
+        debug_assert_eq!(cells.len(), self.columns.len(), "one cell per column");
         self.written += 1;
         match &mut self.sink {
             Sink::Json { text, starts } => {
@@ -176,7 +172,7 @@ impl TableWriter {
         }
     }
 
-    /// Writes a row of JSON that is no list of cells. Only for JSON lines.
+    /// Writes a nested JSON row. Does nothing for other formats.
     pub fn write_json(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
         let Sink::Json { text, .. } = &mut self.sink else { return Ok(()) };
         self.written += 1;
@@ -185,7 +181,7 @@ impl TableWriter {
         text.flush_if_full()
     }
 
-    /// Writes what is left and gives a file its name.
+    /// Completes the output.
     pub fn finish(self) -> Result<()> {
         match self.sink {
             Sink::Json { text, .. } | Sink::Separated { text, .. } => text.finish(),
@@ -217,7 +213,7 @@ fn field_cell(line: &mut Vec<u8>, cell: Cell<'_>, separator: u8) {
     }
 }
 
-/// How close two items are, in the columns `distance`, `similarity` and `level`.
+/// The columns `distance`, `similarity` and `level`.
 pub fn closeness_cells(closeness: Closeness) -> [Cell<'static>; 3] {
     let Closeness { distance, similarity, level } = closeness;
     [
@@ -227,30 +223,30 @@ pub fn closeness_cells(closeness: Closeness) -> [Cell<'static>; 3] {
     ]
 }
 
-/// As few digits as tell it apart from its neighbours, and always a decimal point.
+/// The shortest digits that are parsed back as the same number, with a decimal point.
 fn share_text(share: f32) -> String {
     if share.is_finite() { format!("{share:?}") } else { "null".to_owned() }
 }
 
-/// The same digits in a JSON object.
+/// A share with the same digits as a JSON value.
 pub fn share_value(share: Option<f32>) -> Value {
     share.and_then(|share| share_text(share).parse::<f64>().ok()).into()
 }
 
-/// Lines on their way out.
+/// Buffered lines.
 struct Text {
-    output: PackedOutput,
+    output: CompressedOutput,
     buffer: Vec<u8>,
 }
 
 impl Text {
-    fn new(output: Output, packing: Packing) -> Result<Self> {
-        let buffer = Vec::with_capacity(PIECE + 1024);
-        Ok(Self { output: PackedOutput::new(output, packing)?, buffer })
+    fn new(output: Output, compression: Compression) -> Result<Self> {
+        let buffer = Vec::with_capacity(BUFFER + 1024);
+        Ok(Self { output: CompressedOutput::new(output, compression)?, buffer })
     }
 
     fn flush_if_full(&mut self) -> Result<()> {
-        if self.buffer.len() >= PIECE { self.flush() } else { Ok(()) }
+        if self.buffer.len() >= BUFFER { self.flush() } else { Ok(()) }
     }
 
     fn flush(&mut self) -> Result<()> {
@@ -265,7 +261,7 @@ impl Text {
     }
 }
 
-/// Columns on their way out.
+/// Buffered Parquet columns.
 struct ColumnSink {
     writer: ArrowWriter<Output>,
     schema: Arc<Schema>,
@@ -294,7 +290,7 @@ impl ColumnSink {
         let columns: Vec<_> = columns.iter().map(|&(name, kind)| (name, column(kind))).collect();
         let fields: Vec<_> = columns.iter().map(|(name, column)| column.field(name)).collect();
         let schema = Arc::new(Schema::new(fields));
-        let zstd = Compression::ZSTD(ZstdLevel::default());
+        let zstd = basic::Compression::ZSTD(ZstdLevel::default());
         let properties = WriterProperties::builder().set_compression(zstd).build();
         let writer = ArrowWriter::try_new(output, schema.clone(), Some(properties))?;
         let columns = columns.into_iter().map(|(_, column)| column).collect();
@@ -304,7 +300,7 @@ impl ColumnSink {
     fn write(&mut self, cells: &[Cell<'_>]) -> Result<()> {
         self.columns.iter_mut().zip(cells).for_each(|(column, &cell)| column.push(cell));
         self.rows += 1;
-        if self.rows == ROWS { self.flush() } else { Ok(()) }
+        if self.rows == BATCH_ROWS { self.flush() } else { Ok(()) }
     }
 
     fn flush(&mut self) -> Result<()> {
@@ -343,7 +339,7 @@ impl Column {
             (Self::Texts(texts), Cell::Word(word)) => texts.append_value(word),
             (Self::Names(names), Cell::Name(name)) => names.append_option(name),
             (Self::Shares(shares), Cell::Share(share)) => shares.append_option(share),
-            _ => unreachable!("cells are of the kinds of their columns"),
+            _ => unreachable!("each cell has the kind of its column"),
         }
     }
 
@@ -377,7 +373,7 @@ mod tests {
         ids
     }
 
-    /// Writes a file of this name with `write` and gives back its content.
+    /// Writes a file with this name and returns its content.
     fn written(name: &str, write: impl FnOnce(Output, TableFile)) -> Vec<u8> {
         let folder = tempfile::tempdir().unwrap();
         let path: PathBuf = folder.path().join(name);
@@ -403,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_are_a_line_each_in_json_and_a_row_a_member_in_tables() {
+    fn groups_are_lines_in_json_and_one_row_per_member_in_tables() {
         let json = String::from_utf8(groups("g.jsonl")).unwrap();
         let expected = r#"{"group":1,"keep":"a","members":[{"id":"b,c","distance":2,"similarity":0.5,"level":"similar"},{"id":"d\"","distance":2,"similarity":null,"level":null}]}
 {"group":2,"keep":"e","members":[{"id":"f","distance":2,"similarity":1.0,"level":"copy"}]}
@@ -414,10 +410,10 @@ mod tests {
         let csv = "group,keep,id,distance,similarity,level\n\
                    1,a,\"b,c\",2,0.5,similar\n1,a,\"d\"\"\",2,,\n2,e,f,2,1.0,copy\n";
         assert_eq!(String::from_utf8(groups("g.csv")).unwrap(), csv);
-        let mut unpacked = String::new();
-        let packed = groups("g.csv.gz");
-        flate2::read::GzDecoder::new(&*packed).read_to_string(&mut unpacked).unwrap();
-        assert_eq!(unpacked, csv);
+        let mut decompressed = String::new();
+        let compressed = groups("g.csv.gz");
+        flate2::read::GzDecoder::new(&*compressed).read_to_string(&mut decompressed).unwrap();
+        assert_eq!(decompressed, csv);
         assert_eq!(zstd::decode_all(&*groups("g.csv.zst")).unwrap(), csv.as_bytes());
     }
 
@@ -434,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn removed_items_name_their_keeper_and_how_alike_they_are() {
+    fn removed_items_have_their_keeper_and_closeness() {
         let json = r#"{"id":"b","keep":"a","distance":3,"similarity":0.97,"level":"copy"}
 {"id":"b","keep":"a","distance":3,"similarity":null,"level":null}
 "#;
@@ -451,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn parquet_carries_the_same_values() {
+    fn parquet_has_the_same_values() {
         let removed = batch(removed("r.parquet"));
         assert_eq!(removed.column(0).as_string::<i32>().value(0), "b");
         assert_eq!(removed.column(2).as_primitive::<Int64Type>().value(1), 3);
@@ -462,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_numbers_in_parquet_only_if_all_of_them_are() {
+    fn parquet_ids_are_numbers_only_if_all_ids_are() {
         let mut numbers = Ids::new(vec!["in".to_owned()]);
         numbers.push_numeric(7);
         numbers.push_numbers(3, 1);

@@ -1,9 +1,9 @@
-//! How are names shown on a terminal, whatever is in them? Characters that would end the line, turn
-//! the text around or give the terminal orders are shown by their numbers.
+//! Makes names safe to show on a terminal. Line ends, control characters and characters that change
+//! the text direction are escaped.
 
 use std::borrow::Cow;
 
-/// A text on one line, with nothing hidden in it.
+/// The text on one line, with hidden characters escaped.
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(is_hidden) {
         return text.into();
@@ -17,8 +17,8 @@ pub fn visible(text: &str) -> Cow<'_, str> {
 }
 
 fn is_hidden(character: char) -> bool {
-    let turns = matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    character.is_control() || turns
+    let is_direction = matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    character.is_control() || is_direction
 }
 
 #[cfg(test)]
@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_cannot_give_orders_to_a_terminal() {
+    fn escapes_terminal_control_characters() {
         assert!(matches!(visible("Übung 1.txt"), Cow::Borrowed("Übung 1.txt")));
         assert_eq!(visible("a\nb\u{1b}[2Jc\u{202e}d"), "a\\nb\\u{1b}[2Jc\\u{202e}d");
     }

@@ -20,10 +20,10 @@ use lookalike::{Digest, Kind};
 
 use super::{
     Bad, Bytes, RowOptions, Rows as Tables, Skipped, Vectors,
+    compression::read_error,
     input::Input,
     npy::{self, Header},
     origin::Origin,
-    pack::unreadable,
     rows::Row,
 };
 
@@ -149,7 +149,7 @@ impl Rows {
                 (Layout::read(&mut reader).map_err(bad)?, Source::Stream(reader))
             }
             Some(file) => {
-                let failed = |error: io::Error| bad(unreadable(&error));
+                let failed = |error: io::Error| bad(read_error(&error));
                 let mut file = file.try_clone().map_err(failed)?;
                 file.seek(SeekFrom::Start(0)).map_err(failed)?;
                 let layout = Layout::read(&mut file).map_err(bad)?;
@@ -212,7 +212,7 @@ impl Rows {
         let Source::Stream(reader) = &mut self.source else { return Ok(()) };
         match npy::fill(reader, &mut [0]) {
             (0, None) => Ok(()),
-            (_, Some(error)) => Err(Failed::Long(unreadable(&error))),
+            (_, Some(error)) => Err(Failed::Long(read_error(&error))),
             _ => Err(Failed::Long("goes on after its array; save one array a file".to_owned())),
         }
     }

@@ -1,8 +1,8 @@
-//! How many images may be decoded at once, if memory is limited?
+//! A memory budget that limits how many images are decoded at once.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Memory that threads take shares of, and give back. Who asks for more than is left waits.
+/// Memory shared by threads. A thread that asks for more than is free waits.
 #[derive(Default)]
 pub struct Budget {
     limit: Option<u64>,
@@ -10,27 +10,27 @@ pub struct Budget {
     freed: Condvar,
 }
 
-/// Memory in use; given back when it is dropped.
+/// Memory in use; released when dropped.
 pub struct Share<'a> {
     budget: &'a Budget,
     bytes: u64,
 }
 
 impl Budget {
-    /// Images are not read with less than this.
-    pub const LEAST: u64 = 16 << 20;
+    /// The smallest limit with which images can be decoded.
+    pub const MIN: u64 = 16 << 20;
 
-    /// Any amount, if there is no limit.
+    /// Unlimited without a limit.
     pub fn new(limit: Option<u64>) -> Self {
         Self { limit, ..Self::default() }
     }
 
-    /// The limit, if it is too small for anything.
+    /// The limit, if it is below [`MIN`](Self::MIN).
     pub fn too_small(&self) -> Option<u64> {
-        self.limit.filter(|&limit| limit < Self::LEAST)
+        self.limit.filter(|&limit| limit < Self::MIN)
     }
 
-    /// Waits until there is room. What never fits is an error that names the limit.
+    /// Waits until enough memory is free. A request above the limit fails, with the limit as error.
     pub fn take(&self, bytes: u64) -> Result<Share<'_>, u64> {
         let Some(limit) = self.limit else { return Ok(Share { budget: self, bytes: 0 }) };
         if bytes > limit {
@@ -63,17 +63,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_more_is_taken_at_once_than_there_is_and_everyone_gets_a_turn() {
+    fn never_exceeds_the_limit_and_serves_every_thread() {
         let budget = Budget::new(Some(10));
-        let (used, most, turns) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
+        let (used, max, turns) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
         std::thread::scope(|scope| {
             for bytes in [1, 4, 6, 10, 3, 7] {
-                let (budget, used, most, turns) = (&budget, &used, &most, &turns);
+                let (budget, used, max, turns) = (&budget, &used, &max, &turns);
                 scope.spawn(move || {
                     for _ in 0..200 {
                         let share = budget.take(bytes).ok().unwrap();
                         let now = used.fetch_add(bytes, Ordering::SeqCst) + bytes;
-                        most.fetch_max(now, Ordering::SeqCst);
+                        max.fetch_max(now, Ordering::SeqCst);
                         turns.fetch_add(1, Ordering::SeqCst);
                         used.fetch_sub(bytes, Ordering::SeqCst);
                         drop(share);
@@ -82,7 +82,7 @@ mod tests {
             }
         });
         assert_eq!(turns.into_inner(), 6 * 200);
-        assert!((7..=10).contains(&most.into_inner()));
+        assert!((7..=10).contains(&max.into_inner()));
         assert_eq!(budget.take(11).err(), Some(10));
         assert!(Budget::new(None).take(u64::MAX).is_ok());
     }

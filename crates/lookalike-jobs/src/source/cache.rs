@@ -1,12 +1,13 @@
-//! What was made of a file before, if the file is still the same? So that nothing is decoded twice.
+//! A cache of file digests, so that no file is decoded twice.
 //!
-//! A [`Cache`] keeps some bytes for a path, for as long as size, time of change and time of status
-//! change of the file are the same. It is one file to which entries are appended as they are made: a
-//! run that is stopped has lost nothing. What it holds can always be made again, so nothing about it
-//! stops a run: what cannot be read is not there, and what cannot be written is not kept.
+//! A [`Cache`] keeps bytes for a path while the file's size, modification time and status change time
+//! stay the same. Entries are appended to one file as they are computed, so a stopped run loses
+//! almost nothing. Every entry can be computed again, so the cache never stops a run: entries that
+//! cannot be read are ignored, and entries that cannot be written are dropped.
 //!
-//! File: a first line, then entries: length (4 bytes), checksum (8), then key (16), stamp (24), value;
-//! all numbers little-endian. The first entry that is damaged or cut off ends the file.
+//! The file starts with a line of text. Each entry is length (4 bytes), checksum (8), key (16), file
+//! state (24) and value; all numbers are little-endian. The first damaged or incomplete entry ends the
+//! file.
 
 use std::{
     collections::HashMap,
@@ -25,28 +26,28 @@ use super::stamp::Stamp;
 const FIRST_LINE: &[u8] = b"lookalike cache 1\n";
 const HEAD: usize = 4 + 8;
 const KEY_AND_STAMP: usize = 16 + 24;
-/// No value is longer; a length beyond it is damage.
-const LONGEST: usize = 1 << 24;
+/// The maximum length of an entry. A greater length is damage.
+const MAX_ENTRY: usize = 1 << 24;
 
-/// Entries wait this long, or until there is so much of them, before they are written together.
-const WAIT: Duration = Duration::from_millis(500);
-const WAITING: usize = 1 << 16;
+/// Entries are written together after this time, or when they have this many bytes.
+const FLUSH_AFTER: Duration = Duration::from_millis(500);
+const FLUSH_BYTES: usize = 1 << 16;
 
-/// A file that was changed less than this before it was read could be changed again without a
-/// change of its time: some file systems count in two seconds. It is not kept.
-const SETTLED: i64 = 2_000_000_000;
+/// A file modified less than this before it was read is not cached: it could change again within the
+/// same timestamp. Some file systems count in steps of two seconds.
+const MIN_AGE: i64 = 2_000_000_000;
 
-/// Below this a cache is not worth tidying up.
-const SMALL: usize = 1 << 20;
+/// A smaller cache is never compacted.
+const MIN_COMPACTED: usize = 1 << 20;
 
-/// What was made of files before.
+/// FieldValues computed from files in earlier runs.
 #[derive(Default)]
 pub struct Cache {
     /// The file as it was opened.
     content: Vec<u8>,
     entries: HashMap<Key, (Version, Range<usize>)>,
     writer: Option<Mutex<Writer>>,
-    /// What paths that are not absolute start from.
+    /// The base of relative paths.
     base: PathBuf,
     note: Option<String>,
 }
@@ -54,19 +55,19 @@ pub struct Cache {
 /// A path and a recipe.
 type Key = [u64; 2];
 
-/// How a file was when something was made of it.
+/// The state of a file when its value was computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Version {
     bytes: u64,
     modified: i64,
-    /// When its content, name or permissions were last changed; nobody can set this back.
+    /// The status change time, which programs cannot set.
     changed: i64,
 }
 
-/// A look at a file before it is read.
+/// The state of a file before it is read.
 pub struct Before {
     version: Version,
-    /// When that was, in nanoseconds since 1970.
+    /// The current time, in nanoseconds since 1970.
     time: i64,
 }
 
@@ -95,30 +96,30 @@ fn changed(_: &Metadata) -> i64 {
 }
 
 impl Before {
-    /// To be called before the first byte is read.
+    /// Must be called before the first byte is read.
     pub fn of(data: &Metadata) -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Self { version: Version::of(data), time: i64::try_from(since.as_nanos()).unwrap_or(0) }
     }
 
-    /// What the file was while it was read, if it can be told from what it may become: it was the
-    /// same after reading, and had been so for a while before.
-    fn settled(&self, after: Version) -> Option<Version> {
-        let quiet = self.version.modified < self.time.saturating_sub(SETTLED);
-        (self.version == after && quiet).then_some(after)
+    /// The state of the file, if it did not change while it was read and a later change will be
+    /// visible in its times.
+    fn stable(&self, after: Version) -> Option<Version> {
+        let is_old = self.version.modified < self.time.saturating_sub(MIN_AGE);
+        (self.version == after && is_old).then_some(after)
     }
 }
 
 impl Cache {
-    /// No cache: it holds nothing and keeps nothing.
+    /// A cache that is always empty.
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// Opens a cache, or creates it. Relative paths of files start from `base`.
+    /// Opens or creates a cache. Relative paths of files start from `base`.
     pub fn open(path: &Path, base: &Path) -> Self {
         Self::try_open(path, base).unwrap_or_else(|error| Self {
-            note: Some(format!("note: no cache at {}: {error}", super::path_text(path))),
+            note: Some(format!("note: cannot use the cache {}: {error}", super::path_text(path))),
             ..Self::default()
         })
     }
@@ -136,12 +137,12 @@ impl Cache {
                 Err(_) => return Err(error),
             },
         };
-        // One run writes at a time; others use what is there.
+        // Only one run writes at a time; others only read.
         writable &= !matches!(file.try_lock(), Err(TryLockError::WouldBlock));
         let mut content = Vec::new();
         file.read_to_end(&mut content)?;
         if !content.is_empty() && !content.starts_with(&FIRST_LINE[..16]) {
-            return Err(io::Error::other("is something else, and left alone"));
+            return Err(io::Error::other("is not a cache file, and is left unchanged"));
         }
         let base = base.to_owned();
         let mut cache = Self { content, base, ..Self::default() };
@@ -152,7 +153,7 @@ impl Cache {
         Ok(cache)
     }
 
-    /// Finds all entries; tells where the last good one ends.
+    /// Indexes all entries and returns where the last valid one ends.
     fn index(&mut self) -> usize {
         if !self.content.starts_with(FIRST_LINE) {
             return 0;
@@ -165,7 +166,7 @@ impl Cache {
         at
     }
 
-    /// Cuts off what is damaged, and tidies up if most entries are of files that changed.
+    /// Cuts off a damaged end, and compacts the file if most entries are out of date.
     fn writer(&self, mut file: File, path: &Path, end: usize) -> io::Result<Writer> {
         let live = self.entries.values().map(|(_, value)| value.len() + HEAD + KEY_AND_STAMP);
         let live: usize = FIRST_LINE.len() + live.sum::<usize>();
@@ -173,8 +174,8 @@ impl Cache {
             file.set_len(0)?;
             file.seek(SeekFrom::Start(0))?;
             file.write_all(FIRST_LINE)?;
-        } else if end > SMALL && end > 2 * live {
-            file = self.tidied(path)?;
+        } else if end > MIN_COMPACTED && end > 2 * live {
+            file = self.compacted(path)?;
         } else {
             file.set_len(end as u64)?;
             file.seek(SeekFrom::Start(end as u64))?;
@@ -182,8 +183,8 @@ impl Cache {
         Ok(Writer { file, waiting: Vec::new(), written: Instant::now() })
     }
 
-    /// A new file with the live entries only, in the place of the old one.
-    fn tidied(&self, path: &Path) -> io::Result<File> {
+    /// Replaces the file by one with only the live entries.
+    fn compacted(&self, path: &Path) -> io::Result<File> {
         let folder = path.parent().unwrap_or(Path::new("."));
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
         let _ = file.as_file().try_lock();
@@ -197,20 +198,20 @@ impl Cache {
         Ok(file.persist(path)?)
     }
 
-    /// What the user should know about the cache.
+    /// A note for the user, if the cache cannot be used.
     pub fn note(&self) -> Option<&str> {
         self.note.as_deref()
     }
 
-    /// By the bytes of the path; the recipe is everything that decides the value.
+    /// Hashes the path and the recipe, which states everything that decides the value.
     fn key(&self, path: &Path, recipe: &str) -> Key {
         let path = self.base.join(path);
-        // No path has a zero byte in it.
+        // Paths contain no zero bytes.
         let bytes = [path.as_os_str().as_encoded_bytes(), b"\0", recipe.as_bytes()].concat();
         [0, 1].map(|seed| FeatureHash::Xxh3.hash(seed, &bytes))
     }
 
-    /// What was made of a file that is as it was then.
+    /// The value of a file that has not changed since.
     pub fn get(&self, path: &Path, recipe: &str, data: &Metadata) -> Option<&[u8]> {
         if self.entries.is_empty() {
             return None;
@@ -219,13 +220,13 @@ impl Cache {
         (*version == Version::of(data)).then(|| &self.content[value.clone()])
     }
 
-    /// Keeps what was made of a file, if nobody wrote to it meanwhile. From any thread.
+    /// Stores the value of a file, unless it was written to meanwhile. Callable from any thread.
     pub fn put(&self, path: &Path, recipe: &str, before: &Before, after: &Metadata, value: &[u8]) {
         let Some(writer) = &self.writer else { return };
-        let Some(version) = before.settled(Version::of(after)) else { return };
+        let Some(version) = before.stable(Version::of(after)) else { return };
         let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
         append(&mut writer.waiting, &self.key(path, recipe), &version, value);
-        if writer.waiting.len() >= WAITING || writer.written.elapsed() >= WAIT {
+        if writer.waiting.len() >= FLUSH_BYTES || writer.written.elapsed() >= FLUSH_AFTER {
             writer.write();
         }
     }
@@ -238,7 +239,8 @@ impl Drop for Writer {
 }
 
 impl Writer {
-    /// What cannot be written is made again next time; a torn entry ends the file when it is read.
+    /// Entries that cannot be written are computed again by the next run. An incomplete entry ends
+    /// the file when it is read.
     fn write(&mut self) {
         let _ = self.file.write_all(&self.waiting);
         self.waiting.clear();
@@ -262,13 +264,13 @@ fn append(bytes: &mut Vec<u8>, key: &Key, version: &Version, value: &[u8]) {
     bytes[start + 4..start + HEAD].copy_from_slice(&check.to_le_bytes());
 }
 
-/// The entry that starts here, if it is whole: its key, and where its value is.
+/// The entry that starts here, if it is valid: its key, the file state and the range of its value.
 fn entry(bytes: &[u8], at: usize) -> Option<(Key, Version, Range<usize>)> {
     let number = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
     let length = u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?) as usize;
     let check = number(at + 4)?;
     let start = at + HEAD;
-    if !(KEY_AND_STAMP..=LONGEST).contains(&length) {
+    if !(KEY_AND_STAMP..=MAX_ENTRY).contains(&length) {
         return None;
     }
     let payload = bytes.get(start..start + length)?;
@@ -327,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_kept_is_there_until_the_file_changes() {
+    fn keeps_a_value_until_the_file_changes() {
         let files = Files::new();
         let (a, b) = (files.file("a", "one", 10), files.file("b", "two", 10));
         let cache = Cache::open(&files.cache(), Path::new("/"));
@@ -352,14 +354,14 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn a_change_that_hides_its_time_is_seen() {
+    fn notices_a_change_that_restores_the_modification_time() {
         let files = Files::new();
         let a = files.file("a", "one", 10);
         let cache = Cache::open(&files.cache(), Path::new("/"));
         put(&cache, &a, "r", "A");
         drop(cache);
         let old = a.metadata().unwrap();
-        // Clocks of file systems tick slowly: wait for the next tick, however long it takes.
+        // File system clocks are coarse: repeat until the next tick.
         while a.metadata().unwrap().changed() == old.changed() {
             fs::write(&a, "two").unwrap();
             let file = File::options().write(true).open(&a).unwrap();
@@ -383,12 +385,12 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_being_written_is_not_kept() {
+    fn does_not_cache_a_file_that_is_being_written() {
         let files = Files::new();
         let fresh = files.file("fresh", "one", 0);
         let cache = Cache::open(&files.cache(), Path::new("/"));
         put(&cache, &fresh, "r", "A");
-        // Changed between the look before and the look after.
+        // Changed while it was read.
         let torn = files.file("torn", "one", 10);
         let before = Before::of(&torn.metadata().unwrap());
         files.file("torn", "more", 10);
@@ -399,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cache_that_is_cut_anywhere_has_what_was_whole_and_goes_on() {
+    fn truncated_cache_keeps_its_complete_entries_and_accepts_new_ones() {
         let files = Files::new();
         let paths: Vec<_> = (0..5).map(|number| files.file(&number.to_string(), "x", 10)).collect();
         let cache = Cache::open(&files.cache(), Path::new("/"));
@@ -412,7 +414,7 @@ mod tests {
             let left = cut.saturating_sub(FIRST_LINE.len()) / size;
             let cache = Cache::open(&files.cache(), Path::new("/"));
             if cut > 0 && cut < 16 {
-                assert!(cache.note().unwrap().contains("is something else"), "{cut}");
+                assert!(cache.note().unwrap().contains("is not a cache file"), "{cut}");
                 continue;
             }
             assert_eq!(cache.entries.len(), left, "{cut}");
@@ -425,23 +427,23 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_entry_is_never_believed() {
+    fn ignores_damaged_entries() {
         let files = Files::new();
         let a = files.file("a", "one", 10);
         let cache = Cache::open(&files.cache(), Path::new("/"));
         put(&cache, &a, "r", "A");
         drop(cache);
         let whole = fs::read(files.cache()).unwrap();
-        for place in FIRST_LINE.len()..whole.len() {
+        for at in FIRST_LINE.len()..whole.len() {
             let mut damaged = whole.clone();
-            damaged[place] ^= 1;
+            damaged[at] ^= 1;
             fs::write(files.cache(), damaged).unwrap();
-            assert_eq!(get(&Cache::open(&files.cache(), Path::new("/")), &a, "r"), None, "{place}");
+            assert_eq!(get(&Cache::open(&files.cache(), Path::new("/")), &a, "r"), None, "{at}");
         }
     }
 
     #[test]
-    fn two_runs_at_once_disturb_nobody() {
+    fn second_run_at_the_same_time_only_reads() {
         let files = Files::new();
         let (a, b) = (files.file("a", "one", 10), files.file("b", "two", 10));
         let first = Cache::open(&files.cache(), Path::new("/"));
@@ -456,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cache_of_old_entries_is_tidied_up() {
+    fn compacts_a_cache_of_old_entries() {
         let files = Files::new();
         let a = files.file("a", "one", 10);
         let b = files.file("b", "two", 10);
@@ -478,11 +480,11 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_a_cache_is_left_alone() {
+    fn leaves_other_files_unchanged() {
         let files = Files::new();
         let other = files.file("other", "precious, and not ours at all", 10);
         let cache = Cache::open(&other, Path::new("/"));
-        assert!(cache.note().unwrap().contains("is something else, and left alone"));
+        assert!(cache.note().unwrap().contains("is not a cache file, and is left unchanged"));
         put(&cache, &other, "r", "A");
         drop(cache);
         assert_eq!(fs::read_to_string(&other).unwrap(), "precious, and not ours at all");

@@ -1,7 +1,7 @@
-//! Rows of a table in text: where one ends, what its fields are, as RFC 4180 has it.
+//! Splits CSV and TSV into rows and fields, as in RFC 4180.
 //!
-//! Rows pass through to the kept data byte for byte and have a limit to their length; the `csv`
-//! crate offers neither, so it serves as the oracle of the tests instead.
+//! Kept rows are copied byte for byte, and their length is limited. The `csv` crate supports neither,
+//! so it is only the oracle of the tests.
 
 use std::borrow::Cow;
 
@@ -11,12 +11,12 @@ use memchr::{memchr, memchr2};
 use super::{
     Reason,
     charset::{self, Repair},
-    field::{Found, Outcome, Value, Values, Wanted, no_field},
+    field::{FieldNames, FieldValues, ParsedRow, RowResult, Value, no_field},
     jsonl,
     records::{Split, without_end, without_mark},
 };
 
-/// Finds the ends of rows: a line end within quotes ends none.
+/// Finds the ends of rows. A line end within quotes does not end a row.
 pub struct SplitRows {
     separator: u8,
     state: State,
@@ -28,7 +28,7 @@ enum State {
     FieldStart,
     Plain,
     Quoted,
-    /// Behind a quote within a quoted field: its end, or one of two that stand for one.
+    /// After a quote in a quoted field: the end of the field, or the first of a doubled quote.
     Quote,
 }
 
@@ -74,7 +74,7 @@ impl Split for SplitRows {
 
     fn cut(&mut self, _: &[u8]) -> Option<&'static str> {
         let open = self.state == State::Quoted;
-        open.then_some("a quote is left open to the end of the file; close it or double it")
+        open.then_some("a quote is not closed before the end of the file; close it or double it")
     }
 }
 
@@ -92,12 +92,12 @@ pub fn fields(row: &[u8], separator: u8) -> Vec<Cow<'_, [u8]>> {
     }
 }
 
-/// Whether there is nothing on the line.
+/// Whether the line is empty.
 pub fn is_blank(row: &[u8]) -> bool {
     without_end(row).is_empty()
 }
 
-/// The first field, and where the separator behind it stands.
+/// The first field, and the position of the separator after it.
 fn next_field(bytes: &[u8], separator: u8) -> (Cow<'_, [u8]>, usize) {
     let plain =
         |from: usize| memchr(separator, &bytes[from..]).map_or(bytes.len(), |offset| from + offset);
@@ -121,7 +121,7 @@ fn next_field(bytes: &[u8], separator: u8) -> (Cow<'_, [u8]>, usize) {
     }
 }
 
-/// One piece behind the other, without a copy if the first is empty.
+/// Concatenates two slices without a copy if one is empty.
 fn joined<'a>(front: Cow<'a, [u8]>, back: &'a [u8]) -> Cow<'a, [u8]> {
     if back.is_empty() {
         return front;
@@ -134,22 +134,21 @@ fn joined<'a>(front: Cow<'a, [u8]>, back: &'a [u8]) -> Cow<'a, [u8]> {
     Cow::Owned(whole)
 }
 
-/// The first row of a file: the names of its columns, and the separator they were told apart by.
+/// The first row of a file: the names of its columns, and their separator.
 pub struct Header {
     pub columns: Vec<String>,
     pub separator: u8,
-    /// Of text that is no UTF-8, by the beginning of the file.
+    /// The encoding of text that is not UTF-8, detected from the beginning of the file.
     encoding: Option<&'static Encoding>,
 }
 
 impl Header {
-    /// Reads it from the beginning of a file. A `.csv` file without a single comma there may have
-    /// semicolons or tabs.
+    /// Reads the beginning of a file. A header without commas may have semicolons or tabs.
     pub fn read(start: &[u8], separator: u8) -> Result<Self, String> {
         let end = SplitRows::new(separator).end(start).unwrap_or(start.len());
         let row = without_mark(&start[..end]);
         if is_blank(row) {
-            return Err("has no first row with the names of its columns".to_owned());
+            return Err("has no header row with the names of its columns".to_owned());
         }
         let has = |separator: &u8| row.contains(separator);
         let others = [b';', b'\t'].into_iter().filter(has);
@@ -163,22 +162,22 @@ impl Header {
     }
 }
 
-/// Where the wanted fields stand in a row.
+/// The positions of the wanted fields in a row.
 pub struct Columns {
     separator: u8,
     text: usize,
     id: Option<usize>,
     keys: Vec<Option<usize>>,
-    /// How many there are in all.
+    /// The number of columns.
     count: usize,
-    /// Whether cells hold features, written as JSON.
+    /// Whether cells contain features as JSON.
     features: bool,
-    /// Of text that is no UTF-8.
+    /// The encoding of text that is not UTF-8.
     encoding: Option<&'static Encoding>,
 }
 
 impl Columns {
-    pub fn of(header: &Header, wanted: &Wanted) -> Result<Self, String> {
+    pub fn of(header: &Header, wanted: &FieldNames) -> Result<Self, String> {
         let at = |name: &String| header.columns.iter().position(|column| column == name);
         let text = at(&wanted.text).ok_or_else(|| no_field(&wanted.text, &header.columns))?;
         Ok(Self {
@@ -192,29 +191,29 @@ impl Columns {
         })
     }
 
-    /// Reads one row; a blank line is none.
-    pub fn parse<'a>(&self, row: &'a [u8], wanted: &Wanted) -> Outcome<'a> {
+    /// Reads one row; none for a blank line.
+    pub fn parse<'a>(&self, row: &'a [u8], wanted: &FieldNames) -> RowResult<'a> {
         if is_blank(row) {
             return Ok(None);
         }
         let mut cells = fields(row, self.separator);
-        // One cell may be both id and key.
+        // A cell may be both id and key.
         let value = |column: usize| cells.get(column).map(|cell| scalar(self.text(cell.clone()).0));
         let id = self.id.and_then(value);
         let keys = self.keys.iter().map(|column| column.and_then(value)).collect();
         let count = cells.len();
         let Some(cell) = cells.get_mut(self.text) else {
-            let what = format!("has {count} of {} fields, not the one of the text", self.count);
+            let what = format!("has only {count} of {} fields, so the text is missing", self.count);
             return Err((Reason::NoField, what));
         };
         let (text, repair) = self.text(std::mem::take(cell));
         let given = if self.features { jsonl::parse_value(&text) } else { None };
         let text = Some(given.unwrap_or(Value::Text(text)));
-        let found = wanted.found(Values { text, id, keys }, Vec::new)?;
-        Ok(found.map(|found| Found { repair, ..found }))
+        let found = wanted.item(FieldValues { text, id, keys }, Vec::new)?;
+        Ok(found.map(|found| ParsedRow { repair, ..found }))
     }
 
-    /// The text of a cell, and what had to be done to read it.
+    /// The text of a cell, and how it was decoded.
     fn text<'a>(&self, cell: Cow<'a, [u8]>) -> (Cow<'a, str>, Repair) {
         match cell {
             Cow::Borrowed(bytes) => charset::decode_record(bytes, self.encoding),
@@ -226,12 +225,12 @@ impl Columns {
     }
 }
 
-/// A cell is not told what it holds: digits are a number, nothing is nothing.
+/// Cells have no type: digits are a number, an empty cell is null.
 fn scalar(cell: Cow<'_, str>) -> Value<'_> {
     if cell.is_empty() {
         return Value::Null;
     }
-    // A number only if it is written as we would write it, so that ids come out as they went in.
+    // A number only if we would write it in the same way, so that ids stay unchanged.
     match cell.parse::<u64>() {
         Ok(number) if number.to_string() == cell => Value::Unsigned(number),
         _ => match cell.parse::<f64>() {
@@ -247,7 +246,7 @@ mod tests {
 
     use super::*;
 
-    /// All rows, each as it stands and as its fields, up to one whose quote is left open.
+    /// All rows with their bytes and fields, up to a row whose quote is not closed.
     fn rows(mut text: &[u8], split: &mut SplitRows) -> Vec<(Vec<u8>, Vec<String>)> {
         let mut rows = Vec::new();
         while !text.is_empty() {
@@ -275,18 +274,18 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rows_are_those_of_the_csv_crate(text in "([a\",\n]|\r\n){0,40}") {
+        fn rows_equal_those_of_the_csv_crate(text in "([a\",\n]|\r\n){0,40}") {
             let bytes = text.as_bytes();
             let ours: Vec<_> = rows(bytes, &mut SplitRows::new(b','))
                 .into_iter().filter(|(row, _)| !is_blank(row)).map(|(_, fields)| fields).collect();
             let theirs = by_the_csv_crate(bytes);
-            // A row whose quote is left open is none of ours.
+            // Ours does not return a row whose quote is not closed.
             prop_assert!(theirs.len() - ours.len() <= 1);
             prop_assert_eq!(&ours[..], &theirs[..ours.len()]);
         }
 
         #[test]
-        fn where_rows_end_does_not_depend_on_how_bytes_arrive(text in "([a\",\n]|\r\n){0,40}") {
+        fn row_ends_do_not_depend_on_how_bytes_arrive(text in "([a\",\n]|\r\n){0,40}") {
             let bytes = text.as_bytes();
             let mut split = SplitRows::new(b',');
             let mut start = 0;
@@ -306,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_commas_may_have_another_separator() {
+    fn detects_the_separator_of_a_file_without_commas() {
         for (text, separator) in
             [("a,b;c\n", b','), ("a;b\n", b';'), ("\u{feff}a\tb\r\n", b'\t'), ("a\n", b',')]
         {

@@ -1,4 +1,4 @@
-//! What does a row say? The text or the features of one field, an id, keys to order rows by.
+//! The fields of a row that are read: the text or features, the id, and keys to order rows by.
 
 use std::{borrow::Cow, cmp::Ordering};
 
@@ -6,25 +6,25 @@ use lookalike::kind::vector;
 
 use super::{Reason, Refusal, charset::Repair, hashes::shortened};
 
-/// Names of text fields that are taken if none is named, the likeliest first.
-const USUAL: [&str; 3] = ["text", "content", "body"];
+/// Text fields to try if the user names none, in this order.
+const DEFAULT_TEXT_FIELDS: [&str; 3] = ["text", "content", "body"];
 
 /// The same for vectors.
-const USUAL_VECTORS: [&str; 3] = ["embedding", "vector", "embeddings"];
+const DEFAULT_VECTOR_FIELDS: [&str; 3] = ["embedding", "vector", "embeddings"];
 
-/// The field that is taken for an id if none is named.
-const USUAL_ID: &str = "id";
+/// The id field if the user names none.
+const DEFAULT_ID_FIELD: &str = "id";
 
-/// What an item is made of.
+/// The content of an item.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content<'a> {
     Text(Cow<'a, str>),
-    /// Features with their weights, as they were given.
+    /// Features with their weights, as given.
     Features(Vec<(String, f64)>),
     Vector(Vec<f64>),
 }
 
-/// What rows can be ordered by: numbers come before texts.
+/// A value to order rows by. Numbers come before texts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Key {
     Number(f64),
@@ -50,15 +50,15 @@ impl Ord for Key {
     }
 }
 
-/// What a row calls itself.
+/// The id of a row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RowId<'a> {
     Given(Cow<'a, str>),
     Number(u64),
-    /// A number that is not of 64 bits without a sign, as JSON has it.
-    Numeral(Cow<'a, str>),
-    /// Nothing: it goes by its place.
-    Place,
+    /// Any other JSON number, as written.
+    OtherNumber(Cow<'a, str>),
+    /// No id: the row is identified by its position.
+    None,
 }
 
 /// The value of one field.
@@ -67,21 +67,21 @@ pub enum Value<'a> {
     Null,
     Text(Cow<'a, str>),
     Unsigned(u64),
-    /// A number of another kind, and how it is written.
+    /// Another number, and how it is written.
     Number(f64, String),
-    /// The same, as it stands in JSON.
-    Numeral(&'a str),
+    /// Another number, as written in JSON.
+    OtherNumber(&'a str),
     Features(Vec<(String, f64)>),
-    /// A list of texts alone, which may be features or pieces of one text.
+    /// A list of texts, which may be features or parts of a text.
     Texts(Vec<String>),
     /// A list of numbers alone.
     Numbers(Vec<f64>),
     Other(&'static str),
 }
 
-/// Which fields of a row are read.
+/// The names of the fields to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct FieldNames {
     pub text: String,
     pub id: Option<String>,
     pub keys: Vec<String>,
@@ -96,9 +96,9 @@ pub struct Vectors {
     pub dimensions: Option<u32>,
 }
 
-/// The values of the wanted fields; `None` where there is no such field.
+/// The values of the wanted fields; `None` for a missing field.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Values<'a> {
+pub struct FieldValues<'a> {
     pub text: Option<Value<'a>>,
     pub id: Option<Value<'a>>,
     pub keys: Vec<Option<Value<'a>>>,
@@ -106,29 +106,29 @@ pub struct Values<'a> {
 
 /// A row that is an item.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found<'a> {
+pub struct ParsedRow<'a> {
     pub content: Content<'a>,
     pub id: RowId<'a>,
     pub keys: Vec<Option<Key>>,
-    /// What had to be done to read it as text.
+    /// How the text was decoded.
     pub repair: Repair,
-    /// Whether the content is known to be no HTML, or to be such; `None`: as the user says.
+    /// Whether the content is HTML; `None` if only the user knows.
     pub html: Option<bool>,
-    /// When it was made, in nanoseconds since 1970.
+    /// The modification time in nanoseconds since 1970.
     pub modified: Option<i64>,
 }
 
-/// An item, or no item at all (a blank line), or why it cannot be read.
-pub type Outcome<'a> = Result<Option<Found<'a>>, Refusal>;
+/// An item, or none (a blank line), or why the row cannot be read.
+pub type RowResult<'a> = Result<Option<ParsedRow<'a>>, Refusal>;
 
-impl<'a> Found<'a> {
-    /// An item that has a text and nothing else.
+impl<'a> ParsedRow<'a> {
+    /// An item with only a text.
     pub fn text(text: impl Into<Cow<'a, str>>, repair: Repair) -> Self {
         let content = Content::Text(text.into());
-        Self { content, id: RowId::Place, keys: Vec::new(), repair, html: None, modified: None }
+        Self { content, id: RowId::None, keys: Vec::new(), repair, html: None, modified: None }
     }
 
-    pub fn into_owned(self) -> Found<'static> {
+    pub fn into_owned(self) -> ParsedRow<'static> {
         let content = match self.content {
             Content::Text(text) => Content::Text(text.into_owned().into()),
             Content::Features(features) => Content::Features(features),
@@ -136,16 +136,17 @@ impl<'a> Found<'a> {
         };
         let id = match self.id {
             RowId::Given(id) => RowId::Given(id.into_owned().into()),
-            RowId::Numeral(digits) => RowId::Numeral(digits.into_owned().into()),
+            RowId::OtherNumber(digits) => RowId::OtherNumber(digits.into_owned().into()),
             RowId::Number(number) => RowId::Number(number),
-            RowId::Place => RowId::Place,
+            RowId::None => RowId::None,
         };
-        Found { content, id, ..self }
+        ParsedRow { content, id, ..self }
     }
 }
 
-impl Wanted {
-    /// The fields to read from rows that have `columns`; a guessed name comes with a note.
+impl FieldNames {
+    /// Chooses the fields to read from rows with these columns. The note says if another text field
+    /// than `text` was chosen.
     pub fn choose(
         text: Option<&str>,
         id: Option<&str>,
@@ -154,27 +155,29 @@ impl Wanted {
         vectors: Option<Vectors>,
     ) -> (Self, Option<String>) {
         let has = |name: &&str| columns.iter().any(|column| column == name);
-        let names = if vectors.is_some() { USUAL_VECTORS } else { USUAL };
-        let [usual, ..] = names;
-        let guessed = names.into_iter().find(has).unwrap_or(usual);
-        let note = (text.is_none() && guessed != usual).then(|| {
-            format!("note: rows have no field {usual}, so {guessed} is read; --field names another")
+        let names = if vectors.is_some() { DEFAULT_VECTOR_FIELDS } else { DEFAULT_TEXT_FIELDS };
+        let [first, ..] = names;
+        let guessed = names.into_iter().find(has).unwrap_or(first);
+        let note = (text.is_none() && guessed != first).then(|| {
+            format!(
+                "note: no field {first}; using the field {guessed}; choose another with --field"
+            )
         });
         let wanted = Self {
             text: text.unwrap_or(guessed).to_owned(),
-            id: Some(id.unwrap_or(USUAL_ID).to_owned()),
+            id: Some(id.unwrap_or(DEFAULT_ID_FIELD).to_owned()),
             keys: keys.to_vec(),
             vectors,
         };
         (wanted, note)
     }
 
-    /// Makes an item of the values; `columns` are listed if the text is not among them.
-    pub fn found<'a>(
+    /// Makes an item of the values. If the text is missing, the message lists the columns.
+    pub fn item<'a>(
         &self,
-        values: Values<'a>,
+        values: FieldValues<'a>,
         columns: impl FnOnce() -> Vec<String>,
-    ) -> Outcome<'a> {
+    ) -> RowResult<'a> {
         let content = match values.text {
             Some(Value::Numbers(numbers)) if self.vectors.is_some() => {
                 let dimensions = self.vectors.and_then(|vectors| vectors.dimensions);
@@ -202,41 +205,41 @@ impl Wanted {
             Some(Value::Null) => {
                 return Err((Reason::NoField, format!("the field {} is null", self.text)));
             }
-            Some(Value::Unsigned(_) | Value::Number(..) | Value::Numeral(_)) => {
+            Some(Value::Unsigned(_) | Value::Number(..) | Value::OtherNumber(_)) => {
                 return Err(self.wrong("a number"));
             }
             Some(Value::Other(what)) => return Err(self.wrong(what)),
             None => return Err((Reason::NoField, no_field(&self.text, &columns()))),
         };
-        let found = Found::text("", Repair::None);
-        let id = values.id.map_or(RowId::Place, row_id);
+        let row = ParsedRow::text("", Repair::None);
+        let id = values.id.map_or(RowId::None, row_id);
         let keys = values.keys.into_iter().map(|value| value.and_then(key)).collect();
-        Ok(Some(Found { content, id, keys, ..found }))
+        Ok(Some(ParsedRow { content, id, keys, ..row }))
     }
 
     fn wrong(&self, what: &str) -> Refusal {
-        let how = match self.vectors {
+        let remedy = match self.vectors {
             Some(_) => "write a list of numbers",
-            None => "write a text, or a list of [feature, weight]",
+            None => "write a string or a list of [feature, weight]",
         };
-        (Reason::WrongType, format!("the field {} is {what}; {how}", self.text))
+        (Reason::WrongType, format!("the field {} is {what}; {remedy}", self.text))
     }
 }
 
-/// Whether a list of texts in this field is one of features.
+/// Whether a list of texts in this field is a list of features.
 pub fn is_features(field: &str) -> bool {
     field.rsplit('.').next() == Some("features")
 }
 
-/// What to say of a list of texts in a field that is not said to hold features.
+/// The message for a list of texts in a field that is not named `features`.
 pub fn list_of_texts(field: &str) -> String {
     format!(
-        "the field {field} is a list of texts; join them to one text, or call the field features if \
-         each is a feature"
+        "the field {field} is a list of strings; join them into one string, or name the field \
+         features if each is a feature"
     )
 }
 
-/// What to say if rows have these columns, but not the one that was asked for.
+/// The message for rows that have these columns, but not the wanted one.
 pub fn no_field(name: &str, columns: &[String]) -> String {
     const SHOWN: usize = 8;
     let mut shown: Vec<_> = columns.iter().take(SHOWN).map(|name| shortened(name)).collect();
@@ -244,23 +247,23 @@ pub fn no_field(name: &str, columns: &[String]) -> String {
         shown.push("...".to_owned());
     }
     match shown.is_empty() {
-        true => format!("there is no field {name}, nor any other"),
-        false => format!("no field {name}; name one with --field: {}", shown.join(", ")),
+        true => format!("no field {name}: the row has no fields"),
+        false => format!("no field {name}; choose one with --field: {}", shown.join(", ")),
     }
 }
 
-/// What a row calls itself whose id is this.
+/// The id of a row from the value of its id field.
 pub fn row_id(value: Value<'_>) -> RowId<'_> {
     match value {
         Value::Text(text) => RowId::Given(text),
         Value::Unsigned(number) => RowId::Number(number),
         Value::Number(_, text) => RowId::Given(text.into()),
-        Value::Numeral(digits) => RowId::Numeral(digits.into()),
+        Value::OtherNumber(digits) => RowId::OtherNumber(digits.into()),
         Value::Null
         | Value::Features(_)
         | Value::Texts(_)
         | Value::Numbers(_)
-        | Value::Other(_) => RowId::Place,
+        | Value::Other(_) => RowId::None,
     }
 }
 
@@ -269,7 +272,7 @@ fn key(value: Value<'_>) -> Option<Key> {
         Value::Text(text) => Some(Key::Text(text.into_owned())),
         Value::Unsigned(number) => Some(Key::Number(number as f64)),
         Value::Number(number, _) => Some(Key::Number(number)),
-        Value::Numeral(digits) => digits.parse().ok().map(Key::Number),
+        Value::OtherNumber(digits) => digits.parse().ok().map(Key::Number),
         Value::Null
         | Value::Features(_)
         | Value::Texts(_)
@@ -283,10 +286,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_read_unless_another_field_is_named_or_must_be_guessed() {
-        let choose = |said, columns: &[&str]| {
+    fn reads_text_unless_another_field_is_named_or_guessed() {
+        let choose = |named, columns: &[&str]| {
             let columns: Vec<_> = columns.iter().map(|&name| name.to_owned()).collect();
-            let (wanted, note) = Wanted::choose(said, None, &[], &columns, None);
+            let (wanted, note) = FieldNames::choose(named, None, &[], &columns, None);
             (wanted.text, note.is_some())
         };
         assert_eq!(choose(None, &["body", "text"]), ("text".into(), false));
@@ -296,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_order_numbers_before_texts() {
+    fn numbers_sort_before_texts() {
         let mut keys = vec![
             Key::Text("b".into()),
             Key::Number(10.0),

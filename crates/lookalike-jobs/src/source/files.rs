@@ -1,7 +1,7 @@
-//! Which images do the inputs of a command hold? Files told by their content, digested in parallel.
+//! Image files as inputs: recognised by content, digested in parallel.
 //!
-//! An image is decoded, digested and let go on one thread: never more of them are in memory than
-//! there are threads, nor more than fit the memory limit.
+//! Each image is decoded, digested and freed on one thread, so at most one image per thread is in
+//! memory, and never more than fit the memory limit.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -29,29 +29,29 @@ use super::{
     cache::{Before, Cache},
     folder::{self, Walk, Walked},
     path::path_text,
-    seen::{Digest as Content, SeenFile},
+    seen::{ContentHash, SeenFile},
     sidecar::{Sidecars, is_sidecar},
     stamp::Stamp,
 };
-use crate::report::{FolderOutput, Partials, counted, grouped, visible};
+use crate::report::{FolderOutput, Partials, counted, visible};
 
-/// Digests are handed on in batches of so many files.
+/// How many files are digested before their results are passed on.
 const BATCH: usize = 1 << 10;
 
-/// Larger files are no images to look at.
-const LARGEST: u64 = 1 << 30;
+/// The maximum size of an image file.
+const MAX_BYTES: u64 = 1 << 30;
 
-/// How many files of a folder tell what it holds.
-const LOOKED_AT: usize = 200;
+/// How many files of a folder decide what it contains.
+const SAMPLE: usize = 200;
 
 /// How images are read.
 #[derive(Clone)]
 pub struct FileReading {
-    /// Symbolic links in folders are followed.
+    /// Whether symbolic links in folders are followed.
     pub follow_links: bool,
-    /// What was made of files before.
+    /// The digests of earlier runs.
     pub cache: Arc<Cache>,
-    /// What decoding may take.
+    /// The memory for decoding.
     pub memory: Arc<Budget>,
 }
 
@@ -61,40 +61,38 @@ pub struct Files {
     walk: Walk,
     reading: FileReading,
     notes: Vec<String>,
-    /// Which files were items, once they are read.
+    /// For each file read so far, whether it is an item.
     is_item: Vec<bool>,
-    /// What is known of each item.
     items: Vec<FileItem>,
 }
 
 /// A file that may be an image.
 pub struct ItemFile {
     pub path: PathBuf,
-    /// What it is called in ids and messages.
+    /// Its name in ids and messages.
     pub name: String,
-    /// Where a kept file goes in the output folder.
+    /// Its path in an output folder.
     relative: PathBuf,
-    /// What was said of it when it was found in a folder; such a file need not be an image.
+    /// The metadata of a file found in a folder. Such a file need not be an image.
     walked: Option<fs::Metadata>,
-    /// Other names of the same file, found on the way.
+    /// Other names of the same file.
     links: Vec<PathBuf>,
 }
 
-/// What is known of an image besides its fingerprints.
+/// An image file, apart from its digest.
 #[derive(Clone, Debug)]
 pub struct FileItem {
     pub path: PathBuf,
     pub facts: Facts,
-    /// How its file was before it was read.
+    /// The state of the file before it was read.
     pub stamp: Stamp,
-    /// What its file said.
-    content: Content,
-    /// The place of the file in the list.
+    content: ContentHash,
+    /// The position of the file in the list.
     file: usize,
 }
 
 impl FileItem {
-    /// A hash of all that its file said.
+    /// A hash of the whole file.
     pub fn content_hash(&self) -> Identity {
         let mut hash = Identity::default();
         hash.copy_from_slice(self.content.0.map(u64::to_le_bytes).as_flattened());
@@ -102,17 +100,17 @@ impl FileItem {
     }
 }
 
-/// Takes images as they are read, in order.
+/// Receives images in order as they are read.
 pub type OnFile<'a> = &'a mut dyn FnMut(&Ids, &FileItem, Digest) -> Result<()>;
 
 impl Files {
-    /// Lists all inputs, so that a wrong name is noticed before any work is done.
+    /// Lists all inputs, so that a wrong name fails before any work is done.
     pub fn open(paths: &[PathBuf], reading: &FileReading, skipped: &mut Skipped) -> Result<Self> {
         if let Some(limit) = reading.memory.too_small() {
             bail!(
-                "--memory {} is too little to decode images; the smallest that works is {}",
-                size_words(limit),
-                size_words(Budget::LEAST)
+                "--memory {} is too small to decode images; use at least {}",
+                memory_size(limit),
+                memory_size(Budget::MIN)
             );
         }
         let mut images = Self {
@@ -125,7 +123,7 @@ impl Files {
         };
         for path in paths {
             if path == Path::new("-") {
-                bail!("-: images are read from files and folders, not from standard input");
+                bail!("-: images cannot be read from standard input; name files or folders");
             } else if path.is_dir() {
                 images.open_folder(path, skipped)?;
             } else {
@@ -137,20 +135,20 @@ impl Files {
         Ok(images)
     }
 
-    /// What is read, in words.
+    /// A description of the inputs, for messages.
     pub fn what(&self) -> String {
         match self.files.as_slice() {
             [file] => format!("the image {}", file.name),
-            files => format!("images of {}", counted(files.len() as u64, "file")),
+            files => format!("images in {}", counted(files.len() as u64, "file")),
         }
     }
 
-    /// What the user should know of what was left out.
+    /// Notes for the user on what was ignored.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// Digests every file and hands on what is kept of it, in order.
+    /// Digests every file and passes on the items, in order.
     pub fn read(
         &mut self,
         kind: &dyn Kind,
@@ -166,7 +164,7 @@ impl Files {
         let recipe = format!("{}, digest {DIGEST_VERSION}", kind.recipe());
         let digester = Digesting { kind, recipe: &recipe, reading: &self.reading };
         for batch in self.files.chunks(BATCH) {
-            let looked: Vec<_> = batch
+            let results: Vec<_> = batch
                 .par_iter()
                 .map(|file| {
                     let digested = digester.digest(file);
@@ -174,104 +172,101 @@ impl Files {
                     digested
                 })
                 .collect();
-            for (file, looked) in batch.iter().zip(looked) {
+            for (file, result) in batch.iter().zip(results) {
                 ids.start_input(number);
-                let place = number;
-                number += 1;
-                self.is_item.push(looked.is_ok());
-                match looked {
+                self.is_item.push(result.is_ok());
+                match result {
                     Ok((item, digest)) => {
                         ids.push_input();
                         on_item(&ids, &item, digest)?;
-                        self.items.push(FileItem { file: place, ..item });
+                        self.items.push(FileItem { file: number, ..item });
                     }
                     Err((Reason::NotAnImage, _)) if file.walked.is_some() => others += 1,
                     Err((reason, what)) => skipped.add(Bad::item(&file.name, reason, what))?,
                 }
+                number += 1;
             }
         }
         skipped.check_some(ids.len(), before)?;
         let name = kind.name();
         ensure!(
             others == 0 || ids.len() > 0,
-            "nothing could be read: {} found, and no {name} among them",
+            "nothing could be read: found {}, but no {name}",
             counted(others, "file")
         );
         if others > 0 {
-            let are = if others == 1 {
-                format!("file is no {name}")
-            } else {
-                format!("files are no {name}s")
-            };
-            self.notes.push(format!("note: {} {are}, and left out", grouped(others)));
+            self.notes
+                .push(format!("note: ignored {} without {name} data", counted(others, "file")));
         }
         Ok(ids)
     }
 
-    /// What is known of an item, by number.
+    /// The item with this number.
     pub fn item(&self, item: u32) -> Option<&FileItem> {
         self.items.get(item as usize)
     }
 
-    /// What is known of every item, in order.
+    /// All items in order.
     pub fn items(&self) -> &[FileItem] {
         &self.items
     }
 
-    /// What `look` makes of the bytes of a share of the images, which their names decide.
+    /// Applies `inspect` to the bytes of a sample of the images, which is chosen by hashing their
+    /// names. `share` is its expected fraction.
     pub fn sampled<T: Send>(
         &self,
         share: f64,
         skipped: &mut Skipped,
-        look: &(dyn Fn(&[u8]) -> Result<T, DecodeError> + Sync),
+        inspect: &(dyn Fn(&[u8]) -> Result<T, DecodeError> + Sync),
     ) -> Result<Vec<T>> {
         let is_chosen = |file: &&ItemFile| {
             let number = FeatureHash::Xxh3.hash(0, file.name.as_bytes());
             number as f64 <= share * u64::MAX as f64
         };
         let chosen: Vec<&ItemFile> = self.files.iter().filter(is_chosen).collect();
-        let looked: Vec<_> = chosen
+        let results: Vec<_> = chosen
             .par_iter()
             .map(|file| {
                 let decoder = Decoder { colour: true, ..Decoder::default() };
-                let look =
-                    |bytes: &[u8]| look(bytes).map_err(|error| (reason(&error), error.to_string()));
-                let looked = File::open(&file.path)
-                    .map_err(unreadable)
-                    .and_then(|opened| with_image(&opened, &decoder, &self.reading.memory, look));
-                looked.map_err(|(reason, what)| (*file, reason, what))
+                let inspect = |bytes: &[u8]| {
+                    inspect(bytes).map_err(|error| (reason(&error), error.to_string()))
+                };
+                let result = File::open(&file.path).map_err(unreadable).and_then(|opened| {
+                    with_image(&opened, &decoder, &self.reading.memory, inspect)
+                });
+                result.map_err(|(reason, what)| (*file, reason, what))
             })
             .collect();
-        let mut made = Vec::new();
-        for looked in looked {
-            match looked {
-                Ok(one) => made.push(one),
+        let mut inspected = Vec::new();
+        for result in results {
+            match result {
+                Ok(value) => inspected.push(value),
                 Err((file, Reason::NotAnImage, _)) if file.walked.is_some() => {}
                 Err((file, reason, what)) => skipped.add(Bad::item(&file.name, reason, what))?,
             }
         }
-        Ok(made)
+        Ok(inspected)
     }
 
-    /// Copies the images for which `keep` is true, and files that could not be read, to a folder;
-    /// sidecars where their images are.
+    /// Copies the images for which `keep` is true, with their sidecars, and files that could not be
+    /// read to a folder.
     pub fn write_kept(&self, keep: &dyn Fn(u32) -> bool, output: FolderOutput) -> Result<Kept> {
-        let (mut done, mut item) = (Kept::default(), 0);
-        let (gone, beside) = self.sidecars(keep);
-        for (sidecar, relative) in &beside {
+        let (mut counts, mut item) = (Kept::default(), 0);
+        let (removed, unlisted) = self.sidecars(keep);
+        for (sidecar, relative) in &unlisted {
             output
                 .put(relative, |target| super::kept::copy_file(sidecar, target))
                 .with_context(|| format!("{}: cannot be copied", path_text(sidecar)))?;
         }
         for (file, &is_item) in self.files.iter().zip(&self.is_item) {
-            if !is_item && gone.contains(&file.path) {
+            if !is_item && removed.contains(&file.path) {
                 continue;
             }
             let kept = !is_item || keep(item);
             let count = match (is_item, kept) {
-                (false, _) => &mut done.others,
-                (true, true) => &mut done.kept,
-                (true, false) => &mut done.removed,
+                (false, _) => &mut counts.others,
+                (true, true) => &mut counts.kept,
+                (true, false) => &mut counts.removed,
             };
             *count += 1;
             item += u32::from(is_item);
@@ -282,53 +277,54 @@ impl Files {
             }
         }
         output.finish()?;
-        Ok(done)
+        Ok(counts)
     }
 
-    /// The sidecars of images that are not kept; and of those that are kept, where they are not
-    /// listed themselves, with their places in the output folder.
+    /// The sidecars of removed images, and the unlisted sidecars of kept images with their paths in
+    /// the output folder.
     fn sidecars(
         &self,
         keep: &dyn Fn(u32) -> bool,
     ) -> (HashSet<PathBuf>, BTreeMap<PathBuf, PathBuf>) {
         let images = self.files.iter().zip(&self.is_item).filter(|(_, is_item)| **is_item);
-        let (kept, gone): (Vec<_>, Vec<_>) = (0..)
+        let (kept, removed): (Vec<_>, Vec<_>) = (0..)
             .zip(images)
             .map(|(item, (file, _))| (item, file))
             .partition(|&(item, _)| keep(item));
-        let gone: HashSet<&Path> = gone.iter().map(|(_, file)| file.path.as_path()).collect();
+        let removed: HashSet<&Path> = removed.iter().map(|(_, file)| file.path.as_path()).collect();
         let mut finder = Sidecars::default();
-        let all = gone.iter().flat_map(|path| finder.of(path, &|path| gone.contains(path)));
-        let all = all.collect();
+        let of_removed =
+            removed.iter().flat_map(|path| finder.of(path, &|path| removed.contains(path)));
+        let of_removed = of_removed.collect();
         let listed: HashSet<&Path> = self.files.iter().map(|file| file.path.as_path()).collect();
-        let mut beside = BTreeMap::new();
+        let mut unlisted = BTreeMap::new();
         for (_, file) in kept.iter().filter(|(_, file)| file.walked.is_none()) {
-            let found = finder.of(&file.path, &|_| true);
-            for path in found.into_iter().filter(|path| !listed.contains(path.as_path())) {
+            let sidecars = finder.of(&file.path, &|_| true);
+            for path in sidecars.into_iter().filter(|path| !listed.contains(path.as_path())) {
                 let name = path.file_name().unwrap_or_default();
-                beside.insert(path.clone(), file.relative.with_file_name(name));
+                unlisted.insert(path.clone(), file.relative.with_file_name(name));
             }
         }
-        (all, beside)
+        (of_removed, unlisted)
     }
 
-    /// Opens the folder for what is kept, before work starts.
+    /// Opens the folder for kept files before work starts.
     pub fn open_kept(&self, target: Option<&Path>, partials: &Partials) -> Result<FolderOutput> {
         let mut taken = BTreeMap::new();
         for file in &self.files {
             if let Some(other) = taken.insert(&file.relative, &file.name) {
                 bail!(
-                    "{other} and {} would both be kept as {}; give the folder they are in",
+                    "{other} and {} would both be written as {}; name their common folder instead",
                     file.name,
                     file.relative.display()
                 );
             }
         }
-        let target = target.context("kept files go to a folder; name one with -o")?;
+        let target = target.context("kept files are written to a folder; name one with -o")?;
         FolderOutput::create(target, partials)
     }
 
-    /// The file of an image, as it was when it was read.
+    /// The file of an image, in its state when it was read.
     pub fn seen(&self, item: u32) -> Option<SeenFile<'_>> {
         let item = self.item(item)?;
         let file = &self.files[item.file];
@@ -337,24 +333,21 @@ impl Files {
             relative: &file.relative,
             links: &file.links,
             stamp: item.stamp,
-            digest: item.content,
+            content: item.content,
         })
     }
 
     fn open_folder(&mut self, path: &Path, skipped: &mut Skipped) -> Result<()> {
-        let Walked { files, facts, links, .. } =
+        let Walked { files, metadata, links, .. } =
             self.walk.folder(path, self.files.len(), skipped)?;
         let name = path_text(path);
-        if let Some(left_out) = self.walk.note() {
-            self.notes.push(format!("note: left out of {}: {left_out}", visible(&name)));
+        if let Some(ignored) = self.walk.note() {
+            self.notes.push(format!("note: ignored in {}: {ignored}", visible(&name)));
         }
-        ensure!(
-            !files.is_empty() || !links.is_empty(),
-            "{name}: there are no files in this folder"
-        );
-        for (file, facts) in files.into_iter().zip(facts) {
+        ensure!(!files.is_empty() || !links.is_empty(), "{name}: the folder contains no files");
+        for (file, metadata) in files.into_iter().zip(metadata) {
             let relative = file.strip_prefix(path).unwrap_or(&file).to_owned();
-            self.push(file, relative, Some(facts));
+            self.push(file, relative, Some(metadata));
         }
         for (first, link) in links {
             self.files[first].links.push(link);
@@ -362,12 +355,12 @@ impl Files {
         Ok(())
     }
 
-    /// A file that the user named; it is listed once, however often it is named.
+    /// Lists a file that the user named; only once, even if it is named several times.
     fn push_file(&mut self, path: &Path) {
         let file = path.metadata().ok().and_then(|data| Stamp::of(&data).file);
         if let Some(first) = self.walk.list(file, self.files.len()) {
             let name = visible(&name_of(path)).into_owned();
-            self.notes.push(format!("note: {name} is listed already, and read once"));
+            self.notes.push(format!("note: {name} is given more than once, and read once"));
             self.files[first].links.push(path.to_owned());
         } else {
             let relative = path.file_name().map(PathBuf::from).unwrap_or_default();
@@ -381,13 +374,14 @@ impl Files {
     }
 }
 
-/// Whether inputs are images, by their first bytes: most files of a folder, or the first file.
+/// Whether inputs are images, by the first bytes of the first file, or of most files if the first
+/// input is a folder.
 pub fn are_images(paths: &[PathBuf]) -> bool {
     match paths.first() {
         Some(path) if is_stream(path) => false,
         Some(path) if path.is_dir() => {
-            let mut files = folder::first_files(path, LOOKED_AT);
-            // They are as many as the images they belong to.
+            let mut files = folder::first_files(path, SAMPLE);
+            // There may be as many sidecars as images.
             files.retain(|file| !is_sidecar(file));
             let images = files.iter().filter(|file| starts_like_image(file)).count();
             2 * images > files.len()
@@ -415,28 +409,28 @@ pub fn read_file(path: &Path, kind: &dyn Kind) -> Result<(Facts, Digest), Bad> {
     Ok((item.facts, digest))
 }
 
-/// How files become digests.
+/// Digests files, with the cache.
 struct Digesting<'a> {
     kind: &'a dyn Kind,
-    /// What the cache knows digests by.
+    /// The recipe part of the cache key.
     recipe: &'a str,
     reading: &'a FileReading,
 }
 
 impl Digesting<'_> {
-    /// What was made of a file before, if it is the same; else it is read.
+    /// The cached digest if the file has not changed; otherwise the file is read.
     fn digest(&self, file: &ItemFile) -> Result<(FileItem, Digest), (Reason, String)> {
         let Self { kind, recipe, reading: FileReading { cache, memory, .. } } = *self;
-        let looked;
+        let metadata;
         let data = match &file.walked {
             Some(data) => data,
             None => {
-                looked = fs::metadata(&file.path).map_err(unreadable)?;
-                &looked
+                metadata = fs::metadata(&file.path).map_err(unreadable)?;
+                &metadata
             }
         };
-        if let Some(kept) = cache.get(&file.path, recipe, data)
-            && let Some((content, facts, digest)) = from_bytes(kept)
+        if let Some(cached) = cache.get(&file.path, recipe, data)
+            && let Some((content, facts, digest)) = from_bytes(cached)
         {
             return Ok((item(file, data, facts, content), digest));
         }
@@ -449,8 +443,9 @@ impl Digesting<'_> {
         digester.recognise(&start).map_err(refused)?;
         let needed = size + digester.memory(&mut BufReader::new(&opened));
         let (content, facts, digest) = with_content(&opened, size, needed, memory, |bytes| {
-            let made = digester.digest(Input::File { bytes, extension }).map_err(refused)?;
-            Ok((Content::of(bytes), made.1, made.0))
+            let (digest, facts) =
+                digester.digest(Input::File { bytes, extension }).map_err(refused)?;
+            Ok((ContentHash::of(bytes), facts, digest))
         })?;
         if let Ok(after) = opened.metadata() {
             let bytes = to_bytes(content, &facts, &digest, kind.shape().width);
@@ -460,11 +455,11 @@ impl Digesting<'_> {
     }
 }
 
-/// Raised whenever the cache keeps something else of the same file.
+/// Incremented whenever the cached value of a file changes.
 const DIGEST_VERSION: u32 = 8;
 
-/// What a file said and is, for the cache.
-fn to_bytes(content: Content, facts: &Facts, digest: &Digest, width: Width) -> Vec<u8> {
+/// The cached form of a file.
+fn to_bytes(content: ContentHash, facts: &Facts, digest: &Digest, width: Width) -> Vec<u8> {
     let mut bytes: Vec<u8> = content.0.iter().flat_map(|word| word.to_le_bytes()).collect();
     let fidelity = facts.fidelity.map_or(0, |fidelity| 1 + fidelity as u8);
     let edited = facts.edited.map_or(0, |edited| 1 + u8::from(edited));
@@ -478,8 +473,8 @@ fn to_bytes(content: Content, facts: &Facts, digest: &Digest, width: Width) -> V
     bytes
 }
 
-/// What was written as these bytes.
-fn from_bytes(bytes: &[u8]) -> Option<(Content, Facts, Digest)> {
+/// The inverse of [`to_bytes`].
+fn from_bytes(bytes: &[u8]) -> Option<(ContentHash, Facts, Digest)> {
     let (content, rest) = bytes.split_first_chunk::<16>()?;
     let word = |at: usize| Some(u64::from_le_bytes(content[at..at + 8].try_into().ok()?));
     let (&[fidelity, edited, is_dated, format], rest) = rest.split_first_chunk()?;
@@ -502,49 +497,50 @@ fn from_bytes(bytes: &[u8]) -> Option<(Content, Facts, Digest)> {
         edited: edited.checked_sub(1).map(|edited| edited == 1),
         ..Facts::default()
     };
-    Some((Content([word(0)?, word(8)?]), facts, Digest::from_bytes(rest)?))
+    Some((ContentHash([word(0)?, word(8)?]), facts, Digest::from_bytes(rest)?))
 }
 
 fn unreadable(error: std::io::Error) -> (Reason, String) {
     (Reason::Input, format!("cannot be read: {error}"))
 }
 
-/// How a file starts, and its size.
+/// The first bytes of a file, and its size.
 fn start_of(file: &File) -> Result<(Vec<u8>, u64), (Reason, String)> {
     let size = file.metadata().map_err(unreadable)?.len();
-    if size > LARGEST {
-        return Err((Reason::TooLarge, format!("{size} bytes, more than the {LARGEST} allowed")));
+    if size > MAX_BYTES {
+        let what = format!("has {size} bytes; the maximum is {MAX_BYTES}");
+        return Err((Reason::TooLarge, what));
     }
     let mut start = Vec::new();
     file.take(64).read_to_end(&mut start).map_err(unreadable)?;
     Ok((start, size))
 }
 
-/// Looks at the bytes of a file, once there is memory for it.
+/// Reads a file and calls `inspect` with its bytes, once enough memory is free.
 fn with_content<T>(
     mut file: &File,
     size: u64,
     needed: u64,
     memory: &Budget,
-    look: impl FnOnce(&[u8]) -> Result<T, (Reason, String)>,
+    inspect: impl FnOnce(&[u8]) -> Result<T, (Reason, String)>,
 ) -> Result<T, (Reason, String)> {
     let _share = memory.take(needed).map_err(|limit| {
-        let (needed, limit) = (size_words(needed), size_words(limit));
-        let what = format!("takes {needed} to decode, more than --memory {limit} allows");
+        let (needed, limit) = (memory_size(needed), memory_size(limit));
+        let what = format!("needs {needed} to decode, more than --memory {limit}");
         (Reason::TooLarge, format!("{what}; use --memory {needed} or more"))
     })?;
     file.rewind().map_err(unreadable)?;
     let mut content = Vec::with_capacity(size as usize + 1);
-    file.take(LARGEST).read_to_end(&mut content).map_err(unreadable)?;
-    look(&content)
+    file.take(MAX_BYTES).read_to_end(&mut content).map_err(unreadable)?;
+    inspect(&content)
 }
 
-/// Looks at the bytes of an image.
+/// Reads an image file and calls `inspect` with its bytes.
 fn with_image<T>(
     file: &File,
     decoder: &Decoder,
     memory: &Budget,
-    look: impl FnOnce(&[u8]) -> Result<T, (Reason, String)>,
+    inspect: impl FnOnce(&[u8]) -> Result<T, (Reason, String)>,
 ) -> Result<T, (Reason, String)> {
     let (start, size) = start_of(file)?;
     if !start.is_empty() && ImageFormat::of_content(&start).is_none() {
@@ -553,20 +549,20 @@ fn with_image<T>(
         return Err(refused.unwrap_or((Reason::NotAnImage, String::new())));
     }
     let needed = decoder.memory(&mut BufReader::new(file)).unwrap_or(0);
-    with_content(file, size, size + needed, memory, look)
+    with_content(file, size, size + needed, memory, inspect)
 }
 
-/// What a digester cannot use.
+/// Why a digester refuses a file.
 fn refused(unfit: Unfit) -> (Reason, String) {
     (Reason::named(unfit.reason), unfit.message)
 }
 
-/// A size as `--memory` takes it, rounded up.
-fn size_words(bytes: u64) -> String {
+/// A size in the form of `--memory`, rounded up.
+fn memory_size(bytes: u64) -> String {
     format!("{}M", bytes.div_ceil(1 << 20))
 }
 
-fn item(file: &ItemFile, data: &fs::Metadata, facts: Facts, content: Content) -> FileItem {
+fn item(file: &ItemFile, data: &fs::Metadata, facts: Facts, content: ContentHash) -> FileItem {
     let stamp = Stamp::of(data);
     let facts = Facts {
         name: file.name.clone(),

@@ -1,4 +1,4 @@
-//! Which fingerprints do the inputs of a command hold? Lines or arrays, all of one width.
+//! Fingerprints as inputs: lines or NumPy arrays, all of one width.
 
 use std::{
     path::{Path, PathBuf},
@@ -21,26 +21,26 @@ use super::{
 };
 use crate::args::{Format, RowArgs};
 
-/// Fingerprints are handed on in pieces of at most this many.
+/// The maximum number of fingerprints that are passed on together.
 pub const PIECE: usize = 1 << 14;
 
-/// Takes fingerprints as they are read.
+/// Receives fingerprints as they are read.
 pub type OnPiece<'a, const WORDS: usize> = &'a mut dyn FnMut(&[Fingerprint<WORDS>]) -> Result<()>;
 
-/// Inputs that hold fingerprints of one width.
+/// Inputs with fingerprints of one width.
 pub struct Fingerprints {
-    /// Where they are, to be copied after they were read.
+    /// To read the inputs again when kept items are written.
     pub(super) inputs: Vec<Input>,
-    /// What is in each of them; nothing once it is read. Locked, because readers cannot be shared.
+    /// The content of each input until it is read. Locked, because readers are not `Sync`.
     contents: Mutex<Vec<Content>>,
     pub width: Width,
-    /// Of the first input, if it is an array.
+    /// The header of the first input, if it is an array.
     pub(super) array: Option<Header>,
-    /// Which lines or rows were items, once they are read.
+    /// Which lines or rows read so far are items.
     pub(super) items: Items,
 }
 
-/// An input that can be read.
+/// An open input.
 struct Opened {
     input: Input,
     content: Content,
@@ -51,29 +51,28 @@ enum Content {
     Npy(NpyRows),
 }
 
-/// What is expected of the inputs, as far as the user said, and how often they are read.
+/// What the user said about the inputs, and how they are read.
 #[derive(Clone, Default)]
 pub struct PrintOptions {
-    /// What the user calls them: fingerprints if it is `hash`.
+    /// The kind that the user named. With `hash`, lines that look like text are accepted.
     pub kind: Option<String>,
     pub bits: Option<Width>,
-    /// Everything will be read a second time, to write what is kept.
+    /// Whether everything will be read a second time, to write kept items.
     pub again: bool,
-    /// The folder for temporary files, if not the system's.
+    /// The folder for temporary files; the system's if none.
     pub temp: Option<PathBuf>,
-    /// The memory limit, if there is one.
     pub memory: Option<u64>,
 }
 
 impl Fingerprints {
-    /// Opens all inputs, so that a wrong name is noticed before any work is done.
+    /// Opens all inputs, so that a wrong name fails before any work is done.
     pub fn open(paths: &[PathBuf], options: &PrintOptions, skipped: &mut Skipped) -> Result<Self> {
         let mut opened = Vec::new();
         check_streams(paths)?;
         for path in paths {
             match Opened::new(path, options) {
                 Ok(input) => opened.push(input),
-                // A wrong name is a mistake; what is there but damaged does not stop the others.
+                // A wrong name is an error; an existing but damaged input is skipped.
                 Err(bad) if paths.len() > 1 && (path.exists() || is_stream(path)) => {
                     skipped.add(bad)?;
                 }
@@ -83,7 +82,7 @@ impl Fingerprints {
         Self::of(opened, options, skipped)
     }
 
-    /// Fingerprints in memory, as they would lie in a file.
+    /// Fingerprints in memory, in the format of a file.
     pub fn of_bytes(bytes: &[u8], skipped: &mut Skipped) -> Result<Self> {
         let options = PrintOptions { kind: Some("hash".to_owned()), ..PrintOptions::default() };
         let opened = Opened::of("input".to_owned(), Origin::bytes(bytes), &options);
@@ -105,12 +104,12 @@ impl Fingerprints {
         self.inputs.first().map_or("", |input| &input.name)
     }
 
-    /// What is read, in words.
+    /// A description of the inputs, for messages.
     pub fn what(&self) -> String {
-        format!("fingerprints of {} bits", self.width.bits())
+        format!("{}-bit fingerprints", self.width.bits())
     }
 
-    /// An input that is an array if the first one is none, or the other way round.
+    /// An input whose format differs from the first: an array among lines, or lines among arrays.
     pub(super) fn other_form(&self) -> Option<&Input> {
         let is_other = |content: &Content| content.array().is_some() != self.array.is_some();
         let contents = self.contents.lock().unwrap_or_else(PoisonError::into_inner);
@@ -144,8 +143,8 @@ impl Fingerprints {
     }
 }
 
-/// What inputs hold of which the user does not say: images or fingerprints if the first looks like
-/// it, and `otherwise` if it does not tell. A pipe given by name never does.
+/// Guesses the kind of inputs from the first one: images and fingerprints by their content, and
+/// `otherwise` if it gives no hint. A named pipe is never inspected.
 pub fn guess_kind(paths: &[PathBuf], rows: &RowArgs, otherwise: &'static str) -> &'static str {
     let RowArgs { field, id, lines, format, html, .. } = rows;
     if *lines || *html || field.is_some() || id.is_some() || format.is_some() {
@@ -200,7 +199,7 @@ impl Opened {
 }
 
 impl Content {
-    /// The width of its fingerprints, if it tells.
+    /// The width of its fingerprints, if it is stated.
     fn width(&self) -> Option<Width> {
         match self {
             Self::Lines(lines) => lines.width,
@@ -208,7 +207,7 @@ impl Content {
         }
     }
 
-    /// What the array looks like, if it is one.
+    /// The header of an array.
     fn array(&self) -> Option<&Header> {
         match self {
             Self::Lines(_) => None,
@@ -217,13 +216,13 @@ impl Content {
     }
 }
 
-/// The width all inputs have: what the user said, else what an input tells, else 64 bits.
+/// The common width of all inputs: the user's, otherwise one stated by an input, otherwise 64 bits.
 fn common_width(
     inputs: &mut Vec<Opened>,
-    said: Option<Width>,
+    named: Option<Width>,
     skipped: &mut Skipped,
 ) -> Result<Width> {
-    let mut common = said.map(|width| (width, "--bits".to_owned()));
+    let mut common = named.map(|width| (width, "--bits".to_owned()));
     let mut kept = Vec::new();
     for input in inputs.drain(..) {
         match (input.content.width(), &common) {
@@ -241,11 +240,11 @@ fn common_width(
 }
 
 fn mixed_widths(name: &str, here: Width, there: Width, by: &str) -> Bad {
-    let remedy = if by == "--bits" { "leave --bits out" } else { "search each width by itself" };
+    let remedy = if by == "--bits" { "omit --bits" } else { "search each width separately" };
     Bad::input(
         name,
         format!(
-            "holds fingerprints of {} bits, but {by} has {}; {remedy}",
+            "has {}-bit fingerprints, but {by} has {} bits; {remedy}",
             here.bits(),
             there.bits()
         ),

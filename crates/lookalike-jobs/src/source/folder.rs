@@ -1,5 +1,5 @@
-//! Which files are in a folder? All of them and of the folders inside, in the order of their
-//! paths, but no hidden ones, and each file once, whatever it is called.
+//! Walks folders. Files are listed in the order of their paths, without hidden files, and each file
+//! only once even if it has several names.
 
 use std::{
     collections::HashMap,
@@ -17,34 +17,35 @@ use super::{
 };
 use crate::report::{counted, grouped};
 
-/// Walks folders, one after the other.
+/// Walks folders one after another.
 #[derive(Default)]
 pub struct Walk {
-    /// Whether symbolic links are followed; else they are left out.
+    /// Whether symbolic links are followed; otherwise they are ignored.
     follow: bool,
-    /// Everything listed so far, by its place in the list.
+    /// All files listed so far, with their position in the list.
     seen: HashMap<FileId, usize>,
-    left_out: LeftOut,
+    ignored: Ignored,
 }
 
-/// What a walk found in one folder.
+/// The files of one folder.
 #[derive(Default)]
 pub struct Walked {
-    place: usize,
+    /// The position of the first file in the list.
+    first: usize,
     pub files: Vec<PathBuf>,
-    /// What the file system says of each of them.
-    pub facts: Vec<Metadata>,
-    /// More names of files listed here or before: the place of the file in the list, and the name.
+    /// The metadata of each file.
+    pub metadata: Vec<Metadata>,
+    /// Further names of listed files: the position of the file in the list, and the name.
     pub links: Vec<(usize, PathBuf)>,
 }
 
-/// What was seen in a folder and is no item.
+/// How many entries of a folder were ignored.
 #[derive(Default)]
-struct LeftOut {
+struct Ignored {
     hidden: u64,
     hard_links: u64,
     symbolic_links: u64,
-    /// Pipes, sockets, devices: reading one might never end.
+    /// Pipes, sockets and devices: reading them might never end.
     special: u64,
 }
 
@@ -53,37 +54,37 @@ impl Walk {
         Self { follow, ..Self::default() }
     }
 
-    /// Lists a file at this place; or tells the place where it is listed already.
-    pub fn list(&mut self, file: Option<FileId>, place: usize) -> Option<usize> {
-        let first = *self.seen.entry(file?).or_insert(place);
-        (first != place).then_some(first)
+    /// Lists a file at this position, or returns the position where it is listed already.
+    pub fn list(&mut self, file: Option<FileId>, position: usize) -> Option<usize> {
+        let first = *self.seen.entry(file?).or_insert(position);
+        (first != position).then_some(first)
     }
 
-    /// Walks a folder; its files are listed from this place on. What cannot be opened is skipped, and
-    /// circles of links end.
+    /// Walks a folder, whose files are listed from position `first`. What cannot be opened is skipped,
+    /// as are links that lead back to a folder above.
     pub fn folder(
         &mut self,
         folder: &Path,
-        place: usize,
+        first: usize,
         skipped: &mut Skipped,
     ) -> anyhow::Result<Walked> {
-        let found = self.names(folder, skipped)?;
-        // To ask for the facts of a file takes far longer than to list its name.
-        let facts: Vec<_> = found.par_iter().map(DirEntry::metadata).collect();
-        let mut walked = Walked { place, ..Walked::default() };
-        for (entry, facts) in found.into_iter().zip(facts) {
-            match facts {
-                Ok(facts) => self.take(entry, facts, &mut walked),
+        let entries = self.entries(folder, skipped)?;
+        // Reading metadata takes far longer than listing names.
+        let metadata: Vec<_> = entries.par_iter().map(DirEntry::metadata).collect();
+        let mut walked = Walked { first, ..Walked::default() };
+        for (entry, metadata) in entries.into_iter().zip(metadata) {
+            match metadata {
+                Ok(metadata) => self.add(entry, metadata, &mut walked),
                 Err(error) => skipped.add(refused(&error, entry.path()))?,
             }
         }
         Ok(walked)
     }
 
-    /// All files of a folder that may be items.
-    fn names(&mut self, folder: &Path, skipped: &mut Skipped) -> anyhow::Result<Vec<DirEntry>> {
+    /// All files in a folder that may be items.
+    fn entries(&mut self, folder: &Path, skipped: &mut Skipped) -> anyhow::Result<Vec<DirEntry>> {
         let mut found = Vec::new();
-        self.left_out = LeftOut::default();
+        self.ignored = Ignored::default();
         let walk = WalkDir::new(folder).follow_links(self.follow).sort_by_file_name();
         let mut entries = walk.into_iter();
         while let Some(entry) = entries.next() {
@@ -95,56 +96,56 @@ impl Walk {
                 }
             };
             if entry.depth() > 0 && is_hidden(&entry) {
-                self.left_out.hidden += 1;
+                self.ignored.hidden += 1;
                 if entry.file_type().is_dir() {
                     entries.skip_current_dir();
                 }
             } else if entry.file_type().is_file() {
                 found.push(entry);
             } else if entry.file_type().is_symlink() {
-                self.left_out.symbolic_links += 1;
+                self.ignored.symbolic_links += 1;
             } else if !entry.file_type().is_dir() {
-                self.left_out.special += 1;
+                self.ignored.special += 1;
             }
         }
         Ok(found)
     }
 
-    fn take(&mut self, entry: DirEntry, facts: Metadata, walked: &mut Walked) {
-        match self.list(Stamp::of(&facts).file, walked.place + walked.files.len()) {
+    fn add(&mut self, entry: DirEntry, metadata: Metadata, walked: &mut Walked) {
+        match self.list(Stamp::of(&metadata).file, walked.first + walked.files.len()) {
             None => {
                 walked.files.push(entry.into_path());
-                walked.facts.push(facts);
+                walked.metadata.push(metadata);
             }
             Some(first) => {
-                self.left_out.hard_links += 1;
+                self.ignored.hard_links += 1;
                 walked.links.push((first, entry.into_path()));
             }
         }
     }
 
-    /// What was left out of the folder last walked, in words.
+    /// A list of what was ignored in the last folder, for messages.
     pub fn note(&self) -> Option<String> {
-        let LeftOut { hidden, hard_links, symbolic_links, special } = self.left_out;
-        let words: Vec<_> = [
+        let Ignored { hidden, hard_links, symbolic_links, special } = self.ignored;
+        let counts: Vec<_> = [
             (hidden, format!("{} hidden", grouped(hidden))),
             (symbolic_links, counted(symbolic_links, "symbolic link")),
             (special, counted(special, "special file")),
-            (hard_links, format!("{} of files listed already", counted(hard_links, "hard link"))),
+            (hard_links, format!("{} to files already listed", counted(hard_links, "hard link"))),
         ]
         .into_iter()
-        .filter_map(|(number, words)| (number > 0).then_some(words))
+        .filter_map(|(number, count)| (number > 0).then_some(count))
         .collect();
-        (!words.is_empty()).then(|| words.join(", "))
+        (!counts.is_empty()).then(|| counts.join(", "))
     }
 }
 
-/// By its first byte: a name need not be text.
+/// Checks the first byte, because a name need not be UTF-8.
 fn is_hidden(entry: &DirEntry) -> bool {
     entry.file_name().as_encoded_bytes().starts_with(b".")
 }
 
-/// Why something cannot be looked at, and its name.
+/// The message for an entry that cannot be read.
 fn refused(error: &walkdir::Error, folder: &Path) -> Bad {
     let name = path_text(error.path().unwrap_or(folder));
     match (error.loop_ancestor(), error.io_error()) {
@@ -156,14 +157,13 @@ fn refused(error: &walkdir::Error, folder: &Path) -> Bad {
     }
 }
 
-/// The first files of a folder, at most so many, in the order of [`Walk`]: enough to tell what it
-/// holds.
-pub fn first_files(folder: &Path, most: usize) -> Vec<PathBuf> {
+/// Up to `limit` files of a folder in the order of [`Walk`], to detect what it contains.
+pub fn first_files(folder: &Path, limit: usize) -> Vec<PathBuf> {
     let is_shown = |entry: &DirEntry| entry.depth() == 0 || !is_hidden(entry);
     let entries = WalkDir::new(folder).sort_by_file_name().into_iter();
     let files =
         entries.filter_entry(is_shown).flatten().filter(|entry| entry.file_type().is_file());
-    files.take(most).map(DirEntry::into_path).collect()
+    files.take(limit).map(DirEntry::into_path).collect()
 }
 
 #[cfg(test)]
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn files_come_in_the_order_of_their_paths_and_hidden_ones_are_counted() {
+    fn lists_files_in_path_order_and_counts_hidden_ones() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         for name in ["b", "a/x", ".git/y"] {
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn a_file_with_two_names_is_listed_once_over_all_folders() {
+    fn lists_a_file_with_several_names_once_over_all_folders() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         for name in ["a", "b"] {
@@ -213,14 +213,14 @@ mod tests {
             (["a/1", "a/2"].map(path).to_vec(), vec![(1, path("a/3"))])
         );
         let note = walk.note().unwrap();
-        assert_eq!(note, "1 hard link of files listed already");
+        assert_eq!(note, "1 hard link to files already listed");
         let second = walk.folder(&path("b"), 2, &mut skipped).unwrap();
         assert_eq!((second.files, second.links), (vec![], vec![(0, path("b/4"))]));
     }
 
     #[test]
     #[cfg(unix)]
-    fn links_are_followed_only_if_asked_and_circles_end() {
+    fn follows_links_only_if_asked_and_stops_at_cycles() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         fs::create_dir(path("in")).unwrap();

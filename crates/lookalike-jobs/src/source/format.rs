@@ -1,15 +1,15 @@
-//! In which format is an input? Its ending tells; where there is none, its first bytes do.
+//! Detects the format of an input by its extension or its first bytes.
 
 use std::path::Path;
 
-use super::{pack, parquet, warc};
+use super::{charset, compression, parquet, warc};
 use crate::args::Format;
 
-/// What can be read, for messages.
+/// The supported formats, for messages.
 const POSSIBLE: &str = "lookalike reads text and HTML files, .jsonl .ndjson .csv .tsv .parquet .warc, plain lines \
-     (--lines), each also packed with gzip, zstd, bzip2 or xz";
+     (--lines), each also compressed with gzip, zstd, bzip2 or xz";
 
-/// Beginnings of files that hold no plain text.
+/// The first bytes of files that are not plain text.
 const FOREIGN: [(&[u8], &str); 6] = [
     (b"PK\x03\x04", "a zip archive or an office document"),
     (b"%PDF", "a PDF document"),
@@ -20,11 +20,11 @@ const FOREIGN: [(&[u8], &str); 6] = [
 ];
 
 impl Format {
-    /// The format of rows that goes with a file's ending, whatever packing follows it.
+    /// The format for a file's extension, ignoring a compression extension after it.
     pub fn of_name(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
-        let (_, ending) = pack::unpacked_name(&name).rsplit_once('.')?;
-        match ending {
+        let (_, extension) = compression::uncompressed_name(&name).rsplit_once('.')?;
+        match extension {
             "jsonl" | "ndjson" | "json" => Some(Self::Jsonl),
             "csv" => Some(Self::Csv),
             "tsv" => Some(Self::Tsv),
@@ -34,7 +34,7 @@ impl Format {
         }
     }
 
-    /// The format of something that starts like this; a text if it looks like nothing else.
+    /// The format of content that starts with these bytes; text if no other format fits.
     pub fn of_content(start: &[u8], is_stdin: bool) -> Self {
         if start.starts_with(parquet::MAGIC) {
             Self::Parquet
@@ -47,8 +47,8 @@ impl Format {
         }
     }
 
-    /// What it is called in messages.
-    pub const fn words(self) -> &'static str {
+    /// Its name in messages.
+    pub const fn description(self) -> &'static str {
         match self {
             Self::Jsonl => "JSON lines",
             Self::Csv => "CSV rows",
@@ -57,12 +57,11 @@ impl Format {
             Self::Warc => "WARC records",
             Self::Lines => "lines",
             Self::Npy => "NumPy rows",
-            Self::Text => "texts, one a file",
+            Self::Text => "text files",
         }
     }
 
-    /// The ending of its files.
-    pub const fn ending(self) -> &'static str {
+    pub const fn extension(self) -> &'static str {
         match self {
             Self::Jsonl => ".jsonl",
             Self::Csv => ".csv",
@@ -75,12 +74,12 @@ impl Format {
     }
 }
 
-/// Why something that starts like this is no text, if so.
+/// Why content that starts with these bytes is not text; none if it may be.
 pub fn not_text(start: &[u8]) -> Option<String> {
-    // Half of all bytes of western text in UTF-16 are zero; its mark tells it apart.
-    let is_wide = start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff");
+    // UTF-16 text contains zero bytes.
     let foreign = FOREIGN.iter().find(|(magic, _)| start.starts_with(magic)).map(|found| found.1);
-    let zero = (!is_wide && start.contains(&0)).then_some("not text: it has zero bytes");
+    let zero = (!charset::is_utf16(start) && start.contains(&0))
+        .then_some("not text: it contains zero bytes");
     foreign.or(zero).map(|what| format!("is {what}; {POSSIBLE}"))
 }
 
@@ -89,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn endings_tell_the_format_whatever_packing_follows() {
+    fn extension_decides_the_format_of_compressed_files_too() {
         for (name, format) in [
             ("a/b.jsonl", Some(Format::Jsonl)),
             ("B.NDJSON.GZ", Some(Format::Jsonl)),
@@ -106,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_named() {
+    fn recognises_what_is_not_text() {
         for start in [b"PK\x03\x04".as_slice(), b"%PDF-1.4", b"a\0b"] {
             assert!(not_text(start).is_some());
         }

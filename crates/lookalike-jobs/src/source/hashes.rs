@@ -1,4 +1,5 @@
-//! Fingerprints as text: one a line, a tab and an id may follow; or what `lookalike hash` writes.
+//! Fingerprints as text: one per line, optionally followed by a tab and an id, or the JSON lines of
+//! `lookalike hash`.
 
 use std::collections::BTreeMap;
 
@@ -8,42 +9,42 @@ use serde_json::{Value, value::RawValue};
 
 use super::{
     Bad, Bytes, Ids, OnPiece, PIECE, Reason, Skipped,
+    compression::read_error,
     field::{RowId, row_id},
     jsonl,
     lines::{Line, Lines},
-    pack::unreadable,
     rows::Items,
 };
 
-/// A line that takes more is no fingerprint; it is not kept in memory to find out.
-const LONGEST_LINE: u64 = 1 << 16;
+/// The maximum length of a line. Longer lines are not fingerprints, and are not kept in memory.
+const MAX_LINE: u64 = 1 << 16;
 
-/// How many lines are looked at to tell fingerprints from text.
+/// How many lines are inspected to distinguish fingerprints from text.
 const SAMPLE: usize = 20;
 
-/// How a zip archive starts, as NumPy writes one for several arrays.
+/// The first bytes of a zip archive, which NumPy writes for several arrays.
 const ZIP: &[u8] = b"PK\x03\x04";
 
-const HOW_TO_WRITE: &str = "write a fingerprint as decimal, 0x hex or 0b binary";
+const REMEDY: &str = "write a fingerprint as a decimal, 0x hex or 0b binary number";
 
-/// An input that has one fingerprint a line.
+/// An input with one fingerprint per line.
 pub struct HashLines {
     lines: Lines,
-    /// The width the first line tells, if it is one of `lookalike hash`.
+    /// The width, if the first lines show it.
     pub width: Option<Width>,
 }
 
 impl HashLines {
-    /// Opens lines of fingerprints; other text is refused unless the user says that these are fingerprints.
+    /// Refuses text that does not look like fingerprints, unless the user named the kind `hash`.
     pub fn open(bytes: Bytes, is_named: bool) -> Result<Self, Bad> {
         if let Some(what) = not_hashes(bytes.start(), is_named) {
             return Err(Bad::input(bytes.name(), what));
         }
         let width = stated_width(bytes.start());
-        Ok(Self { lines: Lines::new(bytes.into_reader(), LONGEST_LINE), width })
+        Ok(Self { lines: Lines::new(bytes.into_reader(), MAX_LINE), width })
     }
 
-    /// Reads every line, and notes which are items. `WORDS` must fit `width`.
+    /// Reads every line and records which are items. `WORDS` must fit `width`.
     pub fn read<const WORDS: usize>(
         mut self,
         width: Width,
@@ -60,9 +61,9 @@ impl HashLines {
             let item = match next {
                 Ok(Line::End) => break,
                 Ok(Line::Whole) => Item::parse(&line, width),
-                Ok(Line::TooLong) => Err((Reason::TooLong, too_long(LONGEST_LINE))),
+                Ok(Line::TooLong) => Err((Reason::TooLong, too_long(MAX_LINE))),
                 Err(error) => {
-                    skipped.add(Bad::input(ids.input_name(), unreadable(&error)))?;
+                    skipped.add(Bad::input(ids.input_name(), read_error(&error)))?;
                     break;
                 }
             };
@@ -73,7 +74,7 @@ impl HashLines {
                     push_id(ids, &id, number);
                 }
                 Ok(None) => {}
-                // It can be read: there is just no fingerprint, as of a text without features.
+                // A valid line without a fingerprint, like a text without features.
                 Err((reason @ Reason::NoFeatures, what)) => {
                     skipped.note(Bad::line(ids.input_name(), number, reason, what), 1);
                 }
@@ -90,7 +91,7 @@ impl HashLines {
     }
 }
 
-/// Whether an input that starts so holds fingerprints; none if it does not tell.
+/// Whether an input that starts with these bytes contains fingerprints; none if that is unclear.
 pub fn looks_like_hashes(start: &[u8]) -> Option<bool> {
     if start.starts_with(ZIP) {
         return None;
@@ -103,7 +104,7 @@ pub fn looks_like_hashes(start: &[u8]) -> Option<bool> {
     (hashes * 2 > sample.len()).then_some(true)
 }
 
-/// Whether a line is a fingerprint and nothing else. A row that has one beside other fields is not.
+/// Whether a line is only a fingerprint and an id. A row with other fields is not.
 fn is_hash(line: &[u8]) -> bool {
     if !line.starts_with(b"{") {
         let digits = columns(line).and_then(|(digits, _)| std::str::from_utf8(digits).ok());
@@ -115,12 +116,11 @@ fn is_hash(line: &[u8]) -> bool {
         && object.keys().all(|key| matches!(key.as_str(), "id" | "fingerprint"))
 }
 
-/// What to say about a line that is too long for what it should be.
-fn too_long(longest: u64) -> String {
-    format!("more than {longest} bytes in a line; {HOW_TO_WRITE}")
+fn too_long(limit: u64) -> String {
+    format!("the line has more than {limit} bytes; {REMEDY}")
 }
 
-/// Why something is no fingerprint, and what to do about it.
+/// Why a record cannot be used, and what to do about it.
 pub type Refusal = (Reason, String);
 
 /// One line.
@@ -130,7 +130,7 @@ struct Item<'a, const WORDS: usize> {
 }
 
 impl<'a, const WORDS: usize> Item<'a, WORDS> {
-    /// Reads a line; a blank one is no item.
+    /// Reads a line; none if it is blank.
     fn parse(line: &'a [u8], width: Width) -> Result<Option<Self>, Refusal> {
         if line.first() == Some(&b'{') {
             return Self::parse_json(line, width).map(Some);
@@ -138,7 +138,7 @@ impl<'a, const WORDS: usize> Item<'a, WORDS> {
         let Some((digits, id)) = columns(line) else { return Ok(None) };
         let print = parse(digits, width)?;
         let id = match id {
-            [] => RowId::Place,
+            [] => RowId::None,
             id => RowId::Given(String::from_utf8_lossy(id)),
         };
         Ok(Some(Self { print, id }))
@@ -148,7 +148,7 @@ impl<'a, const WORDS: usize> Item<'a, WORDS> {
         let object: BTreeMap<String, &RawValue> = serde_json::from_slice(line).unwrap_or_default();
         let digits = object.get("fingerprint");
         if digits.is_some_and(|digits| digits.get() == "null") {
-            return Err((Reason::NoFeatures, "its fingerprint is null: it has none".to_owned()));
+            return Err((Reason::NoFeatures, "the fingerprint is null".to_owned()));
         }
         let digits = digits.and_then(|digits| serde_json::from_str::<String>(digits.get()).ok());
         let Some(digits) = digits else {
@@ -158,27 +158,28 @@ impl<'a, const WORDS: usize> Item<'a, WORDS> {
         if let Some(stated) = width_of_hex(&digits).filter(|&stated| stated != width) {
             let (stated, width) = (stated.bits(), width.bits());
             let what = format!(
-                "a fingerprint of {stated} bits among such of {width}; search each width by itself"
+                "has {stated} bits, but the other fingerprints have {width}; search each width \
+                 separately"
             );
             return Err((Reason::OtherWidth, what));
         }
         let print = parse(digits.as_bytes(), width)?;
         let id = object.get("id").and_then(|id| jsonl::parse_id(id).ok());
-        Ok(Self { print, id: id.map_or(RowId::Place, row_id) })
+        Ok(Self { print, id: id.map_or(RowId::None, row_id) })
     }
 }
 
-/// The line's number is its id unless it has another one.
+/// A line without an id is identified by its number.
 fn push_id(ids: &mut Ids, id: &RowId<'_>, line: u64) {
     match id {
-        RowId::Place => ids.push_numbers(line, 1),
+        RowId::None => ids.push_numbers(line, 1),
         RowId::Number(number) => ids.push_stated(*number),
         RowId::Given(id) => ids.push_given(id),
-        RowId::Numeral(digits) => ids.push_numeral(digits),
+        RowId::OtherNumber(digits) => ids.push_other_number(digits),
     }
 }
 
-/// Reads a fingerprint, or says why it is none and what to do.
+/// Parses a fingerprint.
 fn parse<const WORDS: usize>(digits: &[u8], width: Width) -> Result<Fingerprint<WORDS>, Refusal> {
     if let Some(number) = short_number(digits).filter(|_| width != Width::Bits32) {
         let mut print = Fingerprint::ZERO;
@@ -195,7 +196,7 @@ fn parse<const WORDS: usize>(digits: &[u8], width: Width) -> Result<Fingerprint<
     })
 }
 
-/// As [`parse`], for a width that is known only when the program runs.
+/// Like [`parse`], for a width known only at run time.
 pub fn parse_within(text: &str, width: Width) -> Result<Fingerprint<4>, Refusal> {
     let text = text.trim();
     match binary_width(text.as_bytes()) {
@@ -213,20 +214,20 @@ pub fn parse_within(text: &str, width: Width) -> Result<Fingerprint<4>, Refusal>
     Ok(print)
 }
 
-/// Whether this is how a fingerprint may be written, whatever its width.
+/// Whether this is a valid way to write a fingerprint of any width.
 pub fn is_number(text: &str) -> bool {
     let parsed = Fingerprint::<4>::parse(text, Width::Bits256);
     matches!(parsed, Ok(_) | Err(FingerprintError::TooWide { .. }))
 }
 
-/// A decimal or hex number of at most 64 bits: the common cases, in plain loops.
+/// A fast path for decimal and hex numbers of at most 64 bits.
 fn short_number(digits: &[u8]) -> Option<u64> {
     match digits.strip_prefix(b"0x") {
         Some(hex) => (1..=16).contains(&hex.len()).then(|| unchecked::<16>(hex)).flatten(),
         None if digits.len() < 20 => {
             (!digits.is_empty()).then(|| unchecked::<10>(digits)).flatten()
         }
-        // Nineteen digits always fit, the twentieth may not.
+        // Nineteen digits always fit; the twentieth may overflow.
         None => {
             let (last, front) = digits.split_last().filter(|_| digits.len() == 20)?;
             let tens = unchecked::<10>(front)?.checked_mul(10)?;
@@ -235,7 +236,7 @@ fn short_number(digits: &[u8]) -> Option<u64> {
     }
 }
 
-/// The value of digits that are few enough to fit.
+/// The value of digits that are too few to overflow.
 fn unchecked<const RADIX: u32>(digits: &[u8]) -> Option<u64> {
     digits.iter().try_fold(0, |number, &digit| {
         Some(number * u64::from(RADIX) + u64::from(char::from(digit).to_digit(RADIX)?))
@@ -253,13 +254,13 @@ fn too_wide(text: &str, width: Width) -> String {
     let fits = |print| Width::ALL.into_iter().find(|width| width.bits() >= bits_used(&print));
     let fitting = Fingerprint::parse(text, Width::Bits256).ok().and_then(fits);
     let remedy = fitting.map_or_else(
-        || "the widest fingerprints have 256 bits".to_owned(),
+        || "fingerprints have at most 256 bits".to_owned(),
         |wider| format!("use --bits {}", wider.bits()),
     );
     format!("{} does not fit into {} bits; {remedy}", shortened(text), width.bits())
 }
 
-/// The bits a number needs.
+/// How many bits a number needs.
 fn bits_used(print: &Fingerprint<4>) -> u32 {
     let top = print.0.iter().rposition(|&word| word != 0).unwrap_or(0);
     64 * top as u32 + 64 - print.0[top].leading_zeros()
@@ -270,16 +271,16 @@ fn not_a_number(text: &str) -> String {
     let hint = if hex {
         format!(" (if this is hex, write 0x{})", shortened(text))
     } else if text.strip_prefix('-').is_some_and(is_number) {
-        " (it is negative: write it unsigned)".to_owned()
+        " (write a negative number as unsigned)".to_owned()
     } else if text.split([' ', ',', ';']).next().is_some_and(is_number) {
-        " (an id goes behind a tab)".to_owned()
+        " (separate the id by a tab)".to_owned()
     } else {
         String::new()
     };
-    format!("\"{}\" is not a number; {HOW_TO_WRITE}{hint}", shortened(text))
+    format!("\"{}\" is not a number; {REMEDY}{hint}", shortened(text))
 }
 
-/// Text that is safe and short enough to be shown in a message.
+/// Escapes and shortens a text for a message.
 pub fn shortened(text: &str) -> String {
     const SHOWN: usize = 40;
     let mut shown = String::new();
@@ -293,7 +294,7 @@ pub fn shortened(text: &str) -> String {
     if text.chars().nth(SHOWN).is_some() { shown + "..." } else { shown }
 }
 
-/// A line as fingerprint and id (empty if there is none); `None` for a blank line.
+/// Splits a line into fingerprint and id, which may be empty; none for a blank line.
 fn columns(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let line = line.trim_ascii_end();
     let (digits, id) = match line.iter().position(|&byte| byte == b'\t') {
@@ -303,7 +304,7 @@ fn columns(line: &[u8]) -> Option<(&[u8], &[u8])> {
     (!line.is_empty()).then_some((digits.trim_ascii(), id.trim_ascii()))
 }
 
-/// Why an input that starts like this holds no fingerprints, if so.
+/// Why an input that starts with these bytes does not contain fingerprints; none if it may.
 fn not_hashes(start: &[u8], is_named: bool) -> Option<String> {
     if start.starts_with(ZIP) {
         return Some("is a zip or .npz archive; save one array with numpy.save".to_owned());
@@ -312,10 +313,10 @@ fn not_hashes(start: &[u8], is_named: bool) -> Option<String> {
         return None;
     }
     let what = format!("looks like text (\"{}\")", shortened(&text_line(start)?));
-    Some(format!("{what}; say --kind text to read texts, --kind hash if these are fingerprints"))
+    Some(format!("{what}; use --kind text for texts, or --kind hash if these are fingerprints"))
 }
 
-/// A line that is no fingerprint, if most lines are none.
+/// The first line that is not a fingerprint, if most lines are not.
 fn text_line(start: &[u8]) -> Option<String> {
     let sample: Vec<_> = first_lines(start).take(SAMPLE).collect();
     let is_json = |line: &[u8]| {
@@ -327,8 +328,8 @@ fn text_line(start: &[u8]) -> Option<String> {
     (count * 2 > sample.len()).then(|| String::from_utf8_lossy(first).into_owned())
 }
 
-/// The width a line of `lookalike hash` tells by its number of hex digits, and lines of digits 0 and 1
-/// by theirs.
+/// The width of fingerprints that show it by their number of digits: binary digits in every line, or
+/// the hex digits of `lookalike hash`.
 fn stated_width(start: &[u8]) -> Option<Width> {
     let binary = |line| columns(line).and_then(|(digits, _)| binary_width(digits));
     let mut widths = first_lines(start).take(SAMPLE).map(binary);
@@ -342,13 +343,13 @@ fn stated_width(start: &[u8]) -> Option<Width> {
     width_of_hex(object["fingerprint"].as_str()?)
 }
 
-/// The width of which these are all bits, as digits 0 and 1.
+/// The width of a fingerprint written with a digit 0 or 1 for every bit.
 fn binary_width(digits: &[u8]) -> Option<Width> {
     let is_binary = digits.iter().all(|digit| matches!(digit, b'0' | b'1'));
     Width::from_bits(digits.len() as u32).ok().filter(|_| is_binary)
 }
 
-/// The width of these fingerprints if each is written with a digit 0 or 1 for every bit.
+/// The common width of fingerprints that are all written with a digit 0 or 1 for every bit.
 pub fn common_binary_width<'a>(texts: impl IntoIterator<Item = &'a str>) -> Option<Width> {
     let mut widths = texts.into_iter().map(|text| binary_width(text.trim().as_bytes()));
     let width = widths.next()??;
@@ -359,7 +360,7 @@ fn width_of_hex(text: &str) -> Option<Width> {
     Width::from_bits(text.strip_prefix("0x")?.len() as u32 * 4).ok()
 }
 
-/// The lines an input starts with, blank ones left out.
+/// The first lines of an input, without blank ones.
 fn first_lines(start: &[u8]) -> impl Iterator<Item = &[u8]> {
     let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
     start.split(|&byte| byte == b'\n').map(|line| line.trim_ascii()).filter(|line| !line.is_empty())
@@ -370,7 +371,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn short_numbers_are_read_as_the_library_reads_them() {
+    fn fast_path_equals_the_parser_of_the_library() {
         let texts = [
             "0",
             "7",

@@ -1,8 +1,9 @@
-//! What does a web page say? Its main text: no scripts, navigation, lists of links or footers.
+//! Extracts the main text of a web page, without scripts, navigation, link lists and footers.
 //!
-//! The tokens of the page (html5gum: the standard's tokeniser, linear on any input) become blocks
-//! of text. A block is kept if it is long and not made of links, or short and between such ones.
-//! No tree is built, so that a page nested a million deep costs no more than a flat one.
+//! The tokens of the page become blocks of text (html5gum is the standard's tokeniser, linear on any
+//! input). A block is kept if it is long and does not consist of links, or if it is short and stands
+//! between such blocks. No tree is built, so a page nested a million levels deep costs no more than a
+//! flat one.
 
 use html5gum::{
     Span, Tokenizer,
@@ -30,37 +31,37 @@ const DROPPED: [&[u8]; 17] = [
     b"dialog",
 ];
 
-/// Roles of elements that are not the page's text either.
+/// Roles of elements whose content is never the page's text.
 const DROPPED_ROLES: [&[u8]; 5] =
     [b"navigation", b"banner", b"contentinfo", b"complementary", b"search"];
 
-/// Elements that may be dropped by their role: those that are always closed.
+/// Elements that can be dropped by their role, because they always have an end tag.
 const WITH_ROLE: [&[u8]; 6] = [b"div", b"section", b"ul", b"ol", b"form", b"table"];
 
-/// Elements within a line: they end no block.
+/// Inline elements, which do not end a block.
 const INLINE: [&[u8]; 26] = [
     b"a", b"abbr", b"b", b"bdi", b"bdo", b"cite", b"code", b"data", b"del", b"dfn", b"em", b"font",
     b"i", b"ins", b"kbd", b"mark", b"q", b"s", b"samp", b"small", b"span", b"strong", b"sub",
     b"sup", b"u", b"wbr",
 ];
 
-/// Elements whose text is the page's text, if they hold enough of it.
+/// Elements whose text is the page's text, if they contain enough of it.
 const MAIN: [&[u8]; 2] = [b"main", b"article"];
 
-/// So many letters in main elements are enough.
-const ENOUGH: usize = 100;
+/// The minimum number of letters in main elements.
+const MIN_MAIN: usize = 100;
 
-/// A block of so many letters is a paragraph; letters of scripts without spaces count threefold.
-const PARAGRAPH: usize = 60;
+/// The minimum number of letters in a paragraph. Letters of scripts without spaces count threefold.
+const MIN_PARAGRAPH: usize = 60;
 
-/// A block with more than this share of its letters in links is a list of links.
-const LINKS: f64 = 0.4;
+/// A block with a larger share of its letters in links is a link list.
+const MAX_LINKED: f64 = 0.4;
 
-/// The main text, one block a line. A page with any text at all gives some.
+/// The main text, one line per block. It is not empty if the page has any text.
 pub fn main_text(page: &str) -> String {
     let mut blocks = Blocks::default();
     let mut emitter = CallbackEmitter::new(|event: CallbackEvent<'_>, _: Span<()>| -> Option<()> {
-        blocks.take(event);
+        blocks.add(event);
         None
     });
     emitter.naively_switch_states(true);
@@ -71,7 +72,7 @@ pub fn main_text(page: &str) -> String {
     choose(&blocks.done)
 }
 
-/// A stretch of text that no block element divides.
+/// Text without a block element inside.
 #[derive(Default)]
 struct Block {
     text: String,
@@ -80,30 +81,30 @@ struct Block {
     linked: usize,
     heading: bool,
     main: bool,
-    /// Inside an element that is dropped, such as a footer.
-    aside: bool,
+    /// Whether it is inside a dropped element, such as a footer.
+    dropped: bool,
 }
 
 impl Block {
     fn is_links(&self) -> bool {
-        self.linked as f64 > LINKS * self.letters as f64
+        self.linked as f64 > MAX_LINKED * self.letters as f64
     }
 
     fn is_paragraph(&self) -> bool {
-        self.letters >= PARAGRAPH && !self.is_links()
+        self.letters >= MIN_PARAGRAPH && !self.is_links()
     }
 }
 
-/// Collects blocks while tokens pass by.
+/// Collects blocks from tokens.
 #[derive(Default)]
 struct Blocks {
     done: Vec<Block>,
     block: Block,
-    /// The start tag that is being read.
+    /// The current start tag.
     tag: Vec<u8>,
     attribute: Vec<u8>,
     role_drops: bool,
-    /// The dropped element we are in, and how many of its name are open.
+    /// The enclosing dropped element, and how many elements of its name are open.
     dropped: Option<(Vec<u8>, usize)>,
     links: usize,
     heading: bool,
@@ -111,7 +112,7 @@ struct Blocks {
 }
 
 impl Blocks {
-    fn take(&mut self, event: CallbackEvent<'_>) {
+    fn add(&mut self, event: CallbackEvent<'_>) {
         match event {
             CallbackEvent::OpenStartTag { name } => {
                 self.tag.clear();
@@ -184,9 +185,9 @@ impl Blocks {
     }
 
     fn text(&mut self, bytes: &[u8]) {
-        let unseen: [&[u8]; 7] =
+        let invisible: [&[u8]; 7] =
             [b"script", b"style", b"template", b"svg", b"iframe", b"object", b"title"];
-        if self.dropped.as_ref().is_some_and(|(name, _)| unseen.contains(&name.as_slice())) {
+        if self.dropped.as_ref().is_some_and(|(name, _)| invisible.contains(&name.as_slice())) {
             return;
         }
         let text = String::from_utf8_lossy(bytes);
@@ -200,13 +201,13 @@ impl Blocks {
         let block = std::mem::take(&mut self.block);
         if block.letters > 0 {
             let (heading, main) = (self.heading, self.mains > 0);
-            let aside = self.dropped.is_some();
-            self.done.push(Block { heading, main, aside, ..block });
+            let dropped = self.dropped.is_some();
+            self.done.push(Block { heading, main, dropped, ..block });
         }
     }
 }
 
-/// How much text this is. A letter of a script without spaces says about as much as three others.
+/// The amount of text in letters. A letter of a script without spaces counts as three.
 fn letters(text: &str) -> usize {
     let letter = |character: char| match character {
         'a'..='z' | 'A'..='Z' | '0'..='9' => 1,
@@ -216,32 +217,33 @@ fn letters(text: &str) -> usize {
     text.chars().map(letter).sum()
 }
 
-/// The blocks that are the page's text: the best kind of which there are any.
+/// The blocks of the page's text, by the first rule that finds any.
 fn choose(blocks: &[Block]) -> String {
-    let shown: Vec<_> = blocks.iter().filter(|block| !block.aside).collect();
+    let shown: Vec<_> = blocks.iter().filter(|block| !block.dropped).collect();
     let main: Vec<_> = shown.iter().copied().filter(|block| block.main).collect();
-    let is_enough = main.iter().map(|block| block.letters).sum::<usize>() >= ENOUGH;
+    let is_enough = main.iter().map(|block| block.letters).sum::<usize>() >= MIN_MAIN;
     let body = if is_enough { &main } else { &shown };
-    let good = between_paragraphs(body);
+    let paragraphs = paragraphs(body);
     let no_links = || shown.iter().copied().filter(|block| !block.is_links()).collect::<Vec<_>>();
-    let best = [good, no_links(), shown.clone(), blocks.iter().collect()];
-    best.into_iter()
+    let rules = [paragraphs, no_links(), shown.clone(), blocks.iter().collect()];
+    rules
+        .into_iter()
         .find(|blocks| !blocks.is_empty())
         .map_or_else(String::new, |blocks| lines(&blocks))
 }
 
-/// Paragraphs, what stands between two of them without being links, and headings before one.
-fn between_paragraphs<'a>(blocks: &[&'a Block]) -> Vec<&'a Block> {
-    // Whether the nearest block before (after) that is a paragraph or links is a paragraph.
-    let near = |good: &mut bool, block: &Block| {
+/// Paragraphs, blocks without links between two paragraphs, and headings before one.
+fn paragraphs<'a>(blocks: &[&'a Block]) -> Vec<&'a Block> {
+    // Whether the nearest paragraph or link list before (after) a block is a paragraph.
+    let near = |paragraph: &mut bool, block: &Block| {
         if block.is_paragraph() || block.is_links() {
-            *good = block.is_paragraph();
+            *paragraph = block.is_paragraph();
         }
-        Some(*good)
+        Some(*paragraph)
     };
-    let before: Vec<_> = blocks.iter().scan(false, |good, block| near(good, block)).collect();
+    let before: Vec<_> = blocks.iter().scan(false, |state, block| near(state, block)).collect();
     let mut after: Vec<_> =
-        blocks.iter().rev().scan(false, |good, block| near(good, block)).collect();
+        blocks.iter().rev().scan(false, |state, block| near(state, block)).collect();
     after.reverse();
     let keep = |(number, block): (usize, &&'a Block)| {
         let short = !block.is_links() && after[number] && (before[number] || block.heading);
@@ -250,7 +252,7 @@ fn between_paragraphs<'a>(blocks: &[&'a Block]) -> Vec<&'a Block> {
     blocks.iter().enumerate().filter_map(keep).collect()
 }
 
-/// One line a block, white space as one space.
+/// One line per block, with white space as single spaces.
 fn lines(blocks: &[&Block]) -> String {
     let mut text = String::new();
     for block in blocks {
@@ -282,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_template_does_not_decide() {
+    fn drops_the_template_of_the_site() {
         let text = main_text(&page(&format!(
             "<body><header><h1>My Site</h1></header><nav><a href=/>Home</a></nav>
              <div role=navigation><div>Menu</div> more menu</div>
@@ -296,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_main_element_with_enough_text_is_all_there_is() {
+    fn uses_only_a_main_element_with_enough_text() {
         let text = main_text(&page(&format!(
             "<div>{SECOND} This stands outside.</div><main><article><p>{FIRST}</p>\
              <p>Short.</p><p>{SECOND}</p></article></main><p>{FIRST} Outside, too.</p>"
@@ -305,13 +307,13 @@ mod tests {
     }
 
     #[test]
-    fn words_are_not_broken_by_markup_within_them() {
+    fn inline_markup_does_not_split_words() {
         let text = main_text("<p>un<b>break</b>able<br>lines &amp; a&nbsp;half &lt;tag&gt;</p>");
         assert_eq!(text, "unbreakable lines & a half <tag>");
     }
 
     #[test]
-    fn pages_without_paragraphs_still_give_what_they_have() {
+    fn pages_without_paragraphs_keep_their_text() {
         assert_eq!(main_text("<p>Hello</p><p>world</p>"), "Hello\nworld");
         assert_eq!(main_text("<a href=x>only a link</a>"), "only a link");
         assert_eq!(main_text("<nav>only navigation"), "only navigation");
@@ -321,14 +323,14 @@ mod tests {
     }
 
     #[test]
-    fn paragraphs_without_spaces_are_paragraphs() {
+    fn recognises_paragraphs_without_spaces() {
         let chinese = "渡船在黎明时分离开旧港口,中午时分经过每个水手都熟悉的灯塔。";
         let text = main_text(&format!("<p>{chinese}</p><ul><li><a>首页</a></ul>"));
         assert_eq!(text, chinese);
     }
 
     #[test]
-    fn any_input_takes_time_in_proportion_to_its_length() {
+    fn takes_linear_time_on_any_input() {
         let shapes =
             ["<div>", "<a><b>", "</p>", "<", "<a b=c ", "&amp", "<nav>", "<!--", "<p role=search>"];
         let start = Instant::now();

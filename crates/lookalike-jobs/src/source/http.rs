@@ -1,16 +1,16 @@
-//! What did a web server send? Head and body of a stored response, the body unpacked.
+//! Stored HTTP responses: header fields and the decoded body.
 
 use std::{borrow::Cow, io::Read};
 
-use super::{Reason, Refusal, records::LONGEST};
+use super::{Reason, Refusal, records::MAX_RECORD};
 
-/// A first line and the headers under it.
+/// A start line and the header fields after it.
 pub struct Head<'a> {
     lines: Vec<Cow<'a, str>>,
 }
 
 impl<'a> Head<'a> {
-    /// Where a head ends, its blank line included.
+    /// The end of a head, after its blank line.
     pub fn end(bytes: &[u8]) -> Option<usize> {
         memchr::memchr_iter(b'\n', bytes).find_map(|at| match &bytes[at + 1..] {
             [b'\r', b'\n', ..] => Some(at + 3),
@@ -24,7 +24,7 @@ impl<'a> Head<'a> {
         Self { lines: lines.map(|line| String::from_utf8_lossy(line.trim_ascii())).collect() }
     }
 
-    /// The value of a header; names are alike in any case.
+    /// The value of a header field. Names are case-insensitive.
     pub fn value(&self, name: &str) -> Option<&str> {
         self.lines.iter().skip(1).find_map(|line| {
             let (found, value) = line.split_once(':')?;
@@ -39,7 +39,7 @@ pub struct Response<'a> {
     body: &'a [u8],
 }
 
-/// The body of a response, and its type as the sender states it.
+/// The body of a response, and its content type.
 pub struct Page<'a> {
     pub body: Cow<'a, [u8]>,
     pub kind: String,
@@ -51,29 +51,29 @@ impl<'a> Response<'a> {
         Self { head: Head::read(&bytes[..end]), body: &bytes[end..] }
     }
 
-    /// What was sent, if it is text.
+    /// The page, if it is text.
     pub fn page(&self) -> Result<Option<Page<'a>>, Refusal> {
         let kind = self.head.value("Content-Type").unwrap_or("text/html");
         let lower = kind.to_ascii_lowercase();
         if !lower.contains("html") && !lower.starts_with("text/") {
             return Ok(None);
         }
-        Ok(Some(Page { body: self.unpacked()?, kind: kind.to_owned() }))
+        Ok(Some(Page { body: self.decoded()?, kind: kind.to_owned() }))
     }
 
-    /// Some archives hold bodies already joined or unpacked, though their headers say otherwise:
-    /// a body that does not look like what is said is taken as it is.
-    fn unpacked(&self) -> Result<Cow<'a, [u8]>, Refusal> {
-        let says = |name, word: &str| {
+    /// Some archives store decoded bodies with the original header fields. A body that does not look
+    /// encoded is returned unchanged.
+    fn decoded(&self) -> Result<Cow<'a, [u8]>, Refusal> {
+        let states = |name, word: &str| {
             self.head.value(name).is_some_and(|value| value.to_ascii_lowercase().contains(word))
         };
-        let body = if says("Transfer-Encoding", "chunked") {
+        let body = if states("Transfer-Encoding", "chunked") {
             joined(self.body).map_or(Cow::Borrowed(self.body), Cow::Owned)
         } else {
             Cow::Borrowed(self.body)
         };
-        let packing = self.head.value("Content-Encoding").unwrap_or_default().to_ascii_lowercase();
-        match packing.as_str() {
+        let encoding = self.head.value("Content-Encoding").unwrap_or_default().to_ascii_lowercase();
+        match encoding.as_str() {
             "gzip" | "x-gzip" if body.starts_with(b"\x1f\x8b") => {
                 limited(flate2::read::MultiGzDecoder::new(&*body), "gzip")
             }
@@ -91,7 +91,7 @@ impl<'a> Response<'a> {
     }
 }
 
-/// The chunks of a body, one behind the other; none if it is not in chunks.
+/// The concatenated chunks of a body; none if it is not chunked.
 fn joined(mut body: &[u8]) -> Option<Vec<u8>> {
     let mut whole = Vec::new();
     loop {
@@ -103,7 +103,7 @@ fn joined(mut body: &[u8]) -> Option<Vec<u8>> {
         if size == 0 {
             return Some(whole);
         }
-        // A body that was cut short gives what there is.
+        // A truncated body returns what it has.
         whole.extend_from_slice(&body[..size.min(body.len())]);
         body = body.get(size..).unwrap_or_default();
         body = body.strip_prefix(b"\r\n").or(body.strip_prefix(b"\n")).unwrap_or(body);
@@ -113,18 +113,18 @@ fn joined(mut body: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// What comes out of a packed body, if it is not too much.
-fn limited<'a>(reader: impl Read, packing: &str) -> Result<Cow<'a, [u8]>, Refusal> {
+/// A decompressed body, up to the maximum length of a record.
+fn limited<'a>(reader: impl Read, encoding: &str) -> Result<Cow<'a, [u8]>, Refusal> {
     let mut body = Vec::new();
-    let read = reader.take(LONGEST as u64 + 1).read_to_end(&mut body);
-    if body.len() > LONGEST {
-        let what = format!("its body unpacks to more than {LONGEST} bytes");
+    let read = reader.take(MAX_RECORD as u64 + 1).read_to_end(&mut body);
+    if body.len() > MAX_RECORD {
+        let what = format!("the body has more than {MAX_RECORD} bytes after decompression");
         return Err((Reason::TooLong, what));
     }
     match read {
         Ok(_) => Ok(Cow::Owned(body)),
         Err(error) => {
-            Err((Reason::Broken, format!("its body cannot be unpacked as {packing}: {error}")))
+            Err((Reason::Broken, format!("the body is not valid {encoding} data: {error}")))
         }
     }
 }
@@ -148,21 +148,21 @@ mod tests {
     }
 
     #[test]
-    fn chunks_are_joined_and_packed_bodies_unpacked() {
+    fn joins_chunks_and_decompresses_bodies() {
         let chunked = "Transfer-Encoding: chunked";
         assert_eq!(body(chunked, b"3;x=y\r\nabc\r\n2\r\nde\r\n0\r\n\r\n").unwrap(), b"abcde");
         assert_eq!(body(chunked, b"<p>not chunked").unwrap(), b"<p>not chunked");
         assert_eq!(body(chunked, b"ff\r\ncut short").unwrap(), b"cut short");
         assert_eq!(body("content-encoding: GZIP", &gzip(b"hi")).unwrap(), b"hi");
-        assert_eq!(body("Content-Encoding: gzip", b"not packed").unwrap(), b"not packed");
-        assert_eq!(body("Content-Encoding: br", b"not packed").unwrap(), b"not packed");
+        assert_eq!(body("Content-Encoding: gzip", b"plain").unwrap(), b"plain");
+        assert_eq!(body("Content-Encoding: br", b"plain").unwrap(), b"plain");
     }
 
     #[test]
-    fn bodies_that_are_broken_or_explode_are_refused() {
+    fn refuses_damaged_bodies_and_decompression_bombs() {
         let torn = &gzip(&[b'x'; 100_000])[..40];
         assert_eq!(body("Content-Encoding: gzip", torn).unwrap_err().0, Reason::Broken);
-        let bomb = gzip(&vec![0; LONGEST + 1]);
+        let bomb = gzip(&vec![0; MAX_RECORD + 1]);
         assert_eq!(body("Content-Encoding: gzip", &bomb).unwrap_err().0, Reason::TooLong);
     }
 }

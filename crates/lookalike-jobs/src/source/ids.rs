@@ -1,67 +1,67 @@
-//! What are items called? Line numbers cost nothing to remember, given ids their bytes.
+//! The ids of items. Line numbers take no memory per item; other ids take their bytes.
 //!
-//! Items are known elsewhere by position, 0, 1, 2 ... over all inputs; [`Ids`] turns a position
-//! back into what the user calls the item.
+//! Everywhere else an item is its position 0, 1, 2 ... over all inputs. [`Ids`] maps a position to the
+//! id that the user knows.
 
 use lookalike::hash::FeatureHash;
 
 use crate::report::{grouped, id_text, visible};
 
-/// The name of an item.
+/// The id of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Id<'a> {
-    /// A line or row of the only input, from 1.
+    /// A number: an id from the input, or a line or row of the only input, from 1.
     Number(u64),
     /// A line or row of one of several inputs.
     Line { input: &'a str, number: u64 },
-    /// What the input calls the item.
+    /// An id from the input.
     Given(&'a str),
-    /// The same, if it is a number that is not of 64 bits without a sign: digit for digit.
-    Numeral(&'a str),
+    /// An id from the input that is another JSON number, as written.
+    OtherNumber(&'a str),
 }
 
-/// The names of all items, by position.
+/// The ids of all items, by position.
 pub struct Ids {
     inputs: Vec<String>,
     runs: Vec<Run>,
-    /// Given ids, one after another; `ends[i]` is where the i-th stops.
+    /// All ids that are text, concatenated; `ends[i]` is the end of the i-th.
     given: String,
     ends: Vec<u64>,
     len: u64,
     input: usize,
-    /// Items that follow, of another set with names of its own.
+    /// The ids of a second set of items, at the positions after these.
     more: Option<Box<Self>>,
 }
 
-/// Items that follow each other both in position and in name.
+/// Items with consecutive positions and consecutive ids.
 #[derive(Clone, Copy)]
 struct Run {
     start: u64,
     input: usize,
-    first: First,
+    first: FirstId,
 }
 
-/// The name of the first item of a run; the following ones count up from it.
+/// The first id of a run; the others count up from it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum First {
-    /// A line: its number says enough if there is but one input.
+enum FirstId {
+    /// A line number, qualified by the input if there are several.
     Number(u64),
-    /// A row: goes by input and number.
+    /// A row number, always qualified by the input.
     Row(u64),
-    /// A number that was given.
+    /// A number from the input.
     Numeric(u64),
-    /// A number that was given, told apart by the input like a line.
+    /// A number from the input, qualified by the input like a line number.
     Stated(u64),
-    /// An index into the given ids.
+    /// An index into the ids that are text.
     Given(u64),
-    /// The same, of numbers.
-    Numeral(u64),
-    /// A whole input: goes by its name.
+    /// An index into the ids that are text, of another JSON number.
+    OtherNumber(u64),
+    /// The name of a whole input.
     Input(u64),
 }
 
-impl First {
-    /// The name of the item `offset` after this one, if it follows it.
+impl FirstId {
+    /// The id of the item `offset` positions later in the run.
     const fn plus(self, offset: u64) -> Self {
         match self {
             Self::Number(first) => Self::Number(first.saturating_add(offset)),
@@ -69,7 +69,7 @@ impl First {
             Self::Numeric(first) => Self::Numeric(first.saturating_add(offset)),
             Self::Stated(first) => Self::Stated(first.saturating_add(offset)),
             Self::Given(first) => Self::Given(first + offset),
-            Self::Numeral(first) => Self::Numeral(first + offset),
+            Self::OtherNumber(first) => Self::OtherNumber(first + offset),
             Self::Input(first) => Self::Input(first + offset),
         }
     }
@@ -81,7 +81,7 @@ impl Ids {
         Self { inputs, runs, given, ends, len: 0, input: 0, more: None }
     }
 
-    /// Items pushed from now on are of this input.
+    /// Items pushed from now on belong to this input.
     pub fn start_input(&mut self, input: usize) {
         self.input = input;
     }
@@ -94,24 +94,24 @@ impl Ids {
         self.len
     }
 
-    /// The next `count` items are the lines or rows from `first` on.
+    /// The next `count` items are the lines from `first`.
     pub fn push_numbers(&mut self, first: u64, count: u64) {
-        self.extend_run(First::Number(first), count);
+        self.extend_run(FirstId::Number(first), count);
     }
 
-    /// The next item has a name of its own.
+    /// The next item has this id.
     pub fn push_given(&mut self, id: &str) {
-        let first = First::Given(self.ends.len() as u64);
+        let first = FirstId::Given(self.ends.len() as u64);
         self.push_text(id, first);
     }
 
-    /// The next item has a number for a name that is to stay as it is written.
-    pub fn push_numeral(&mut self, digits: &str) {
-        let first = First::Numeral(self.ends.len() as u64);
+    /// The next item has this JSON number as its id, which is kept as written.
+    pub fn push_other_number(&mut self, digits: &str) {
+        let first = FirstId::OtherNumber(self.ends.len() as u64);
         self.push_text(digits, first);
     }
 
-    fn push_text(&mut self, text: &str, first: First) {
+    fn push_text(&mut self, text: &str, first: FirstId) {
         self.given.push_str(text);
         self.ends.push(self.given.len() as u64);
         self.extend_run(first, 1);
@@ -119,88 +119,88 @@ impl Ids {
 
     /// The next item is this row of the input.
     pub fn push_row(&mut self, number: u64) {
-        self.extend_run(First::Row(number), 1);
+        self.extend_run(FirstId::Row(number), 1);
     }
 
-    /// The next item has a number for a name.
+    /// The next item has this number as its id.
     pub fn push_numeric(&mut self, number: u64) {
-        self.extend_run(First::Numeric(number), 1);
+        self.extend_run(FirstId::Numeric(number), 1);
     }
 
-    /// The next item has a number for a name, which other inputs may give, too.
+    /// The next item has this number as its id, which other inputs may also use.
     pub fn push_stated(&mut self, number: u64) {
-        self.extend_run(First::Stated(number), 1);
+        self.extend_run(FirstId::Stated(number), 1);
     }
 
     /// The next item is the whole input.
     pub fn push_input(&mut self) {
-        self.extend_run(First::Input(self.input as u64), 1);
+        self.extend_run(FirstId::Input(self.input as u64), 1);
     }
 
-    fn extend_run(&mut self, first: First, count: u64) {
-        let goes_on = self.runs.last().is_some_and(|run| {
-            let same_input = run.input == self.input || matches!(first, First::Input(_));
+    fn extend_run(&mut self, first: FirstId, count: u64) {
+        let continues = self.runs.last().is_some_and(|run| {
+            let same_input = run.input == self.input || matches!(first, FirstId::Input(_));
             same_input && run.first.plus(self.len - run.start) == first
         });
-        if !goes_on {
+        if !continues {
             self.runs.push(Run { start: self.len, input: self.input, first });
         }
         self.len += count;
     }
 
-    /// The names of these items, then those of another set.
+    /// Appends the ids of a second set of items.
     pub fn followed_by(self, more: Self) -> Self {
         Self { more: Some(Box::new(more)), ..self }
     }
 
-    /// How many names there are, those of the other set included.
+    /// The number of ids, with those of the second set.
     pub fn len_of_all(&self) -> usize {
         self.len as usize + self.more.as_ref().map_or(0, |more| more.len_of_all())
     }
 
-    /// The name of the item at `position`, which must be one that was pushed.
+    /// The id of the item at `position`, which must have been pushed.
     pub fn at(&self, position: u32) -> Id<'_> {
         if let (Some(more), Some(beyond)) = (&self.more, position.checked_sub(self.len as u32)) {
             return more.at(beyond);
         }
         let (run, first) = self.find(position);
         match first {
-            First::Given(index) => Id::Given(self.given(index)),
-            First::Numeral(index) => Id::Numeral(self.given(index)),
-            First::Input(index) => Id::Given(&self.inputs[index as usize]),
-            First::Numeric(number) => Id::Number(number),
-            First::Number(number) | First::Stated(number) if self.inputs.len() == 1 => {
+            FirstId::Given(index) => Id::Given(self.given(index)),
+            FirstId::OtherNumber(index) => Id::OtherNumber(self.given(index)),
+            FirstId::Input(index) => Id::Given(&self.inputs[index as usize]),
+            FirstId::Numeric(number) => Id::Number(number),
+            FirstId::Number(number) | FirstId::Stated(number) if self.inputs.len() == 1 => {
                 Id::Number(number)
             }
-            First::Number(number) | First::Stated(number) | First::Row(number) => {
+            FirstId::Number(number) | FirstId::Stated(number) | FirstId::Row(number) => {
                 Id::Line { input: &self.inputs[run.input], number }
             }
         }
     }
 
-    /// What the item at `position` is called wherever it is read; without a name of its own, the
-    /// input and the line or row where it stands.
+    /// The id that the item at `position` has in any run; for an item without one, its input and line
+    /// or row as error.
     pub fn own(&self, position: u32) -> Result<Id<'_>, (&str, u64)> {
         let (run, first) = self.find(position);
         match first {
-            First::Number(line) | First::Row(line) => Err((&self.inputs[run.input], line)),
-            First::Stated(number) => Ok(Id::Number(number)),
+            FirstId::Number(line) | FirstId::Row(line) => Err((&self.inputs[run.input], line)),
+            FirstId::Stated(number) => Ok(Id::Number(number)),
             _ => Ok(self.at(position)),
         }
     }
 
-    fn find(&self, position: u32) -> (&Run, First) {
+    fn find(&self, position: u32) -> (&Run, FirstId) {
         let position = u64::from(position);
         let after = self.runs.partition_point(|run| run.start <= position);
         let run = &self.runs[after - 1];
         (run, run.first.plus(position - run.start))
     }
 
-    /// Whether every item goes by a number that fits 63 bits, as a column of numbers needs.
+    /// Whether every id is a number of at most 63 bits, as a column of numbers needs.
     pub fn are_numbers(&self) -> bool {
         let fits = |run: &Run| match run.first {
-            First::Number(_) | First::Stated(_) if self.inputs.len() > 1 => false,
-            First::Numeric(first) | First::Number(first) | First::Stated(first) => {
+            FirstId::Number(_) | FirstId::Stated(_) if self.inputs.len() > 1 => false,
+            FirstId::Numeric(first) | FirstId::Number(first) | FirstId::Stated(first) => {
                 first <= i64::MAX as u64 - u64::from(u32::MAX)
             }
             _ => false,
@@ -208,31 +208,31 @@ impl Ids {
         self.runs.iter().all(fits) && self.more.as_ref().is_none_or(|more| more.are_numbers())
     }
 
-    /// Whether any item has a name of its own.
+    /// Whether any item has an id from the input.
     pub fn are_some_given(&self) -> bool {
         let is_given = |run: &Run| {
-            matches!(run.first, First::Given(_) | First::Numeral(_) | First::Numeric(_))
+            matches!(run.first, FirstId::Given(_) | FirstId::OtherNumber(_) | FirstId::Numeric(_))
         };
         self.runs.iter().any(is_given)
     }
 
-    /// How many items have a name that an earlier one was given, and one such name. Texts count as the
-    /// same if 64 bits of their hashes are.
+    /// How many items repeat the id of an earlier item, and one such id. Texts are compared by 64-bit
+    /// hashes.
     pub fn repeated(&self) -> (u64, Option<Id<'_>>) {
         let (numbers, number) = self.repeated_numbers();
         let (texts, text) = self.repeated_texts();
         (numbers + texts, text.map(|position| self.at(position)).or(number.map(Id::Number)))
     }
 
-    /// The run's end, in positions.
+    /// The end of a run, as a position.
     fn end(&self, run: usize) -> u64 {
         self.runs.get(run + 1).map_or(self.len, |next| next.start)
     }
 
-    /// Of names that are numbers: they come in ranges.
+    /// Repeated numeric ids, found by overlapping ranges.
     fn repeated_numbers(&self) -> (u64, Option<u64>) {
         let range = |(number, run): (usize, &Run)| match run.first {
-            First::Numeric(first) => {
+            FirstId::Numeric(first) => {
                 Some((first, first.saturating_add(self.end(number) - run.start)))
             }
             _ => None,
@@ -250,9 +250,9 @@ impl Ids {
         (count, one)
     }
 
-    /// Of names that are text, and the position of the first that comes again.
+    /// Repeated text ids, and the position of the first.
     fn repeated_texts(&self) -> (u64, Option<u32>) {
-        let is_text = |run: &Run| matches!(run.first, First::Given(_) | First::Numeral(_));
+        let is_text = |run: &Run| matches!(run.first, FirstId::Given(_) | FirstId::OtherNumber(_));
         let runs = self.runs.iter().enumerate().filter(|(_, run)| is_text(run));
         let hash =
             |position: u64| (FeatureHash::Xxh3.hash(0, self.text(position)), position as u32);
@@ -263,15 +263,15 @@ impl Ids {
         (again().count() as u64, again().min())
     }
 
-    /// The name at a position, which must be text.
+    /// The id at a position, which must be text.
     fn text(&self, position: u64) -> &[u8] {
         match self.at(position as u32) {
-            Id::Given(text) | Id::Numeral(text) => text.as_bytes(),
+            Id::Given(text) | Id::OtherNumber(text) => text.as_bytes(),
             Id::Number(_) | Id::Line { .. } => b"",
         }
     }
 
-    /// The same in words, if there are any.
+    /// A note on repeated ids, if there are any.
     pub fn repeated_note(&self) -> Option<String> {
         let (count, first) = self.repeated();
         let name = visible(&id_text(first?)).into_owned();
@@ -280,7 +280,7 @@ impl Ids {
         } else {
             format!("{} items have", grouped(count))
         };
-        Some(format!("note: {have} an id that an earlier item has, the first \"{name}\""))
+        Some(format!("note: {have} the same id as an earlier item; the first is \"{name}\""))
     }
 
     fn given(&self, index: u64) -> &str {
@@ -295,7 +295,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_come_again_are_counted() {
+    fn counts_repeated_ids() {
         let mut ids = Ids::new(vec!["a".into()]);
         ["x", "y", "x", "x"].iter().for_each(|id| ids.push_given(id));
         [7, 8, 7].iter().for_each(|&number| ids.push_numeric(number));
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn names_survive_skipped_lines_given_ids_and_several_inputs() {
+    fn keeps_ids_over_skipped_lines_given_ids_and_several_inputs() {
         let mut ids = Ids::new(vec!["a".into(), "b".into()]);
         ids.push_numbers(1, 1);
         ids.push_numbers(3, 2);
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn only_given_names_are_of_use_elsewhere() {
+    fn only_ids_from_the_input_are_valid_in_other_runs() {
         let mut ids = Ids::new(vec!["a".into(), "b".into()]);
         ids.push_numbers(1, 1);
         ids.push_stated(7);

@@ -1,5 +1,4 @@
-//! What is one input of a command, before anything is read from it? Its name, its format, and where
-//! in a row the wanted fields stand.
+//! One input of a command before it is read: its name, its format, and the fields to read.
 
 use std::{
     fs::File,
@@ -14,12 +13,11 @@ use encoding_rs::Encoding;
 use super::{
     Bad, Reason, arrays,
     bytes::name_of,
-    charset, csv,
-    field::{Content, Found, Outcome, Wanted},
+    charset, compression, csv,
+    field::{Content, FieldNames, ParsedRow, RowResult},
     html, jsonl, npy,
-    origin::{Origin, Place},
-    pack,
-    parquet::{self, Content as TableContent, Table},
+    origin::{Origin, Source},
+    parquet::{self, Content as TableContent, ParquetFile},
     reader,
     records::{Blocks, Split, SplitLines, without_end, without_mark},
     rows::RowOptions,
@@ -31,34 +29,34 @@ pub struct Input {
     pub name: String,
     pub origin: Origin,
     pub format: Format,
-    /// The fields that are read; none for texts and lines.
-    pub wanted: Option<Wanted>,
-    /// Of a table in text.
+    /// The fields to read; none for texts and lines.
+    pub wanted: Option<FieldNames>,
+    /// The header of a CSV or TSV file.
     pub header: Option<Box<csv::Header>>,
     columns: Option<Box<csv::Columns>>,
-    /// Of text that is no UTF-8, by the beginning of a file of rows.
+    /// The encoding of rows that are not UTF-8, detected from the beginning of the file.
     encoding: Option<&'static Encoding>,
-    /// What came out of a packed table, or from standard input.
+    /// A seekable copy of a compressed table or of standard input.
     copy: Option<Arc<File>>,
-    /// The memory limit, if there is one.
+    /// The memory limit.
     pub memory: Option<u64>,
-    /// Fields that the user named and its columns do not have.
+    /// Fields that the user named and the columns lack.
     pub missing: Vec<String>,
-    /// Where a kept file goes in the output folder.
+    /// Its path in an output folder.
     pub relative: PathBuf,
-    /// Other names of the same file, found on the way.
+    /// Other names of the same file.
     pub links: Vec<PathBuf>,
     /// The number of dimensions of its vectors, if it has such.
     pub dimensions: Option<u32>,
 }
 
 impl Input {
-    /// A file that is one text, found in a folder.
+    /// A text file found in a folder.
     pub fn text(path: &Path, relative: &Path, memory: Option<u64>) -> Self {
         Self::new(name_of(path), Origin::file(path, memory), Format::Text, relative.to_owned())
     }
 
-    /// A file the user named, or one of a folder of tables. A guess comes with a note.
+    /// A file that the user named, or one of a folder of tables. Notes which text field was guessed.
     pub fn file(path: &Path, options: &RowOptions) -> Result<(Self, Option<String>), Bad> {
         let name = name_of(path);
         super::bytes::open_file(path).map_err(|what| Bad::input(&name, what))?;
@@ -83,17 +81,17 @@ impl Input {
         Self::new(name, origin, format, relative.into()).with_layout(options)
     }
 
-    /// Whether it has no path by which it could be known again.
+    /// Whether it is a stream, which has no lasting path.
     pub fn is_stream(&self) -> bool {
-        matches!(self.origin.place, Place::Stream(_))
+        matches!(self.origin.source, Source::Stream(_))
     }
 
-    /// Lines of which nothing is known but where they are.
+    /// Lines without further structure.
     pub fn lines(name: String, origin: Origin) -> Self {
         Self::new(name, origin, Format::Lines, PathBuf::new())
     }
 
-    /// Rows that a program holds.
+    /// Rows in memory.
     pub fn memory(
         name: String,
         batches: Vec<RecordBatch>,
@@ -103,7 +101,7 @@ impl Input {
         Self::new(name, Origin::rows(batches), Format::Parquet, relative).with_layout(options)
     }
 
-    /// Bytes of this format.
+    /// Bytes in memory, of this format.
     pub fn bytes(bytes: &[u8], format: Format, options: &RowOptions) -> Result<Self, Bad> {
         let input = Self::new("input".to_owned(), Origin::bytes(bytes), format, PathBuf::new());
         input.with_layout(options).map(|(input, _)| input)
@@ -129,12 +127,12 @@ impl Input {
         }
     }
 
-    /// Looks where the wanted fields stand.
+    /// Finds the fields to read.
     fn with_layout(mut self, options: &RowOptions) -> Result<(Self, Option<String>), Bad> {
         self.memory = options.memory;
         let choose = |columns: &[String]| {
             let (text, id) = (options.field.as_deref(), options.id.as_deref());
-            Wanted::choose(text, id, &options.keys, columns, options.vectors)
+            FieldNames::choose(text, id, &options.keys, columns, options.vectors)
         };
         let bad = |name: &str, what: String| Bad::item(name, Reason::NoField, what);
         let (wanted, note) = match self.format {
@@ -151,22 +149,22 @@ impl Input {
                 self.copy = layout.seekable(&self.origin, &self.name, options.temp.as_deref())?;
                 let keys = options.keys.clone();
                 let text = arrays::COLUMN.to_owned();
-                (Wanted { text, id: None, keys, vectors: options.vectors }, None)
+                (FieldNames { text, id: None, keys, vectors: options.vectors }, None)
             }
             Format::Lines => {
-                // What cannot be unpacked at all is told before any work is done.
+                // Damaged compression fails here, before any work is done.
                 self.encoding = charset::of_start(&self.origin.start(&self.name)?);
                 return Ok((self, None));
             }
             Format::Warc => {
                 self.origin.start(&self.name)?;
                 let (wanted, _) = choose(&[]);
-                (Wanted { id: options.id.clone(), ..wanted }, None)
+                (FieldNames { id: options.id.clone(), ..wanted }, None)
             }
             Format::Jsonl => {
                 let start = self.origin.start(&self.name)?;
                 if without_mark(&start).trim_ascii_start().starts_with(b"[") {
-                    let what = "is one JSON list; write an object a line: jq -c '.[]' FILE";
+                    let what = "is one JSON list; write one object per line: jq -c '.[]' FILE";
                     return Err(Bad::input(&self.name, what));
                 }
                 self.encoding = charset::of_start(&start);
@@ -215,8 +213,8 @@ impl Input {
     /// The number of dimensions of the first vector at the beginning of the input.
     fn first_dimensions(&self) -> Result<Option<u32>, Bad> {
         let Some(wanted) = &self.wanted else { return Ok(None) };
-        let of_found = |outcome: Outcome<'_>| match outcome {
-            Ok(Some(Found { content: Content::Vector(numbers), .. })) => {
+        let of_found = |outcome: RowResult<'_>| match outcome {
+            Ok(Some(ParsedRow { content: Content::Vector(numbers), .. })) => {
                 u32::try_from(numbers.len()).ok()
             }
             _ => None,
@@ -238,7 +236,7 @@ impl Input {
             let columns = parquet::Columns::of(batch, wanted);
             (0..batch.num_rows()).find_map(|row| of_found(columns.row(row, wanted)))
         };
-        if let Place::Rows(batches) = &self.origin.place {
+        if let Source::Rows(batches) = &self.origin.source {
             return Ok(batches.iter().find_map(of_batch));
         }
         let table = self.table()?;
@@ -258,36 +256,36 @@ impl Input {
         self.copy.as_deref()
     }
 
-    /// The columns of a table, which is unpacked for it if need be.
+    /// The columns of a table. A compressed table is decompressed first.
     fn schema(&mut self, temp: Option<&Path>) -> Result<SchemaRef, Bad> {
-        let packed = match &self.origin.place {
-            Place::File(_) => self.origin.open(&self.name)?.is_packed(),
-            Place::Stream(_) => true,
-            Place::Bytes(_) => false,
-            Place::Rows(batches) => {
+        let needs_copy = match &self.origin.source {
+            Source::File(_) => self.origin.open(&self.name)?.is_compressed(),
+            Source::Stream(_) => true,
+            Source::Bytes(_) => false,
+            Source::Rows(batches) => {
                 return Ok(batches
                     .first()
                     .map_or_else(|| Schema::empty().into(), RecordBatch::schema));
             }
         };
-        if packed {
+        if needs_copy {
             self.copy = Some(Arc::new(self.origin.seekable(&self.name, temp)?));
         }
         Ok(self.table()?.schema().clone())
     }
 
     /// Opens a Parquet file.
-    pub fn table(&self) -> Result<Table, Bad> {
-        let content = match (&self.copy, &self.origin.place) {
+    pub fn table(&self) -> Result<ParquetFile, Bad> {
+        let content = match (&self.copy, &self.origin.source) {
             (Some(copy), _) => TableContent::File(Arc::clone(copy)),
-            (_, Place::Bytes(bytes)) => TableContent::Memory(bytes.clone()),
-            // It is not packed, so nothing is copied.
+            (_, Source::Bytes(bytes)) => TableContent::Memory(bytes.clone()),
+            // It is not compressed, so nothing is copied.
             _ => TableContent::File(Arc::new(self.origin.seekable(&self.name, None)?)),
         };
-        Table::open(content, self.memory).map_err(|what| Bad::input(&self.name, what))
+        ParquetFile::open(content, self.memory).map_err(|what| Bad::input(&self.name, what))
     }
 
-    /// What a record of this input is.
+    /// Splits this input into records.
     pub fn split(&self) -> Box<dyn Split> {
         match (self.format, &self.header) {
             (Format::Csv | Format::Tsv, Some(header)) => {
@@ -298,13 +296,13 @@ impl Input {
         }
     }
 
-    /// Whether the record that starts at this line is the row of names.
+    /// Whether the record that starts at this line is the header.
     pub fn is_header(&self, line: u64) -> bool {
         self.columns.is_some() && line == 1
     }
 
-    /// What a record says.
-    pub fn parse<'a>(&self, record: &'a [u8], line: u64) -> Outcome<'a> {
+    /// Parses a record.
+    pub fn parse<'a>(&self, record: &'a [u8], line: u64) -> RowResult<'a> {
         match (self.format, &self.wanted, &self.columns) {
             (Format::Jsonl, Some(wanted), _) => jsonl::parse(record, wanted, self.encoding),
             (Format::Warc, Some(wanted), _) => warc::parse(record, wanted),
@@ -313,7 +311,7 @@ impl Input {
                 let text = without_end(record);
                 let text = if line == 1 { without_mark(text) } else { text };
                 let (text, repair) = charset::decode_record(text, self.encoding);
-                Ok(Some(Found::text(text, repair)))
+                Ok(Some(ParsedRow::text(text, repair)))
             }
         }
     }
@@ -328,16 +326,16 @@ fn format_of(start: &[u8], is_stdin: bool, options: &RowOptions) -> Format {
 }
 
 /// The text of a whole file.
-pub fn parse_file(content: &[u8], is_page: bool) -> Found<'_> {
+pub fn parse_file(content: &[u8], is_page: bool) -> ParsedRow<'_> {
     let (text, repair) =
         if is_page { charset::decode_page(content, None) } else { charset::decode(content) };
-    Found { html: Some(is_page), ..Found::text(text, repair) }
+    ParsedRow { html: Some(is_page), ..ParsedRow::text(text, repair) }
 }
 
-/// Whether a file is a web page, by its name or by how it begins.
+/// Whether a file is a web page, by its extension or first bytes.
 pub fn is_page(name: &str, content: &[u8]) -> bool {
-    let name = pack::unpacked_name(name).to_ascii_lowercase();
-    let by_name = [".html", ".htm", ".xhtml"].iter().any(|ending| name.ends_with(ending));
+    let name = compression::uncompressed_name(name).to_ascii_lowercase();
+    let by_name = [".html", ".htm", ".xhtml"].iter().any(|extension| name.ends_with(extension));
     let content = without_mark(content).trim_ascii_start();
     let begins = |with: &[u8]| {
         content.get(..with.len()).is_some_and(|start| start.eq_ignore_ascii_case(with))
@@ -345,7 +343,7 @@ pub fn is_page(name: &str, content: &[u8]) -> bool {
     by_name || begins(b"<!doctype html") || begins(b"<html")
 }
 
-/// The text of one file, as [`Rows`](super::Rows) read it.
+/// The text of one file, in the way [`Rows`](super::Rows) reads it.
 pub fn read_text(path: &Path, html: bool, markup: bool) -> Result<String, Bad> {
     let name = name_of(path);
     let content = reader::read_text(&Origin::file(path, None), &name)?;

@@ -1,4 +1,4 @@
-//! All inputs of one command, whatever form their items have: records, files or fingerprints.
+//! All inputs of one command: records, files or fingerprints.
 
 use std::{borrow::Cow, path::PathBuf};
 
@@ -23,14 +23,14 @@ use crate::{
     report::id_text,
 };
 
-/// The inputs of a command, open.
+/// The open inputs of a command.
 pub enum Inputs {
     Records(Box<Rows>),
     Files(Box<Files>),
     Prints(Box<Fingerprints>),
 }
 
-/// What is read of inputs, by their form.
+/// How to read each form of inputs.
 #[derive(Clone)]
 pub struct InputOptions {
     pub rows: RowOptions,
@@ -50,32 +50,33 @@ impl InputOptions {
 /// How items become digests.
 pub struct Reading<'a> {
     pub kind: &'a dyn Kind,
-    /// Takes texts apart in the kind's stead.
-    pub make: Option<Make<'a>>,
-    /// Whether the items are those that others are held against.
+    /// Extracts features from texts instead of the kind.
+    pub make: Option<CustomDigester<'a>>,
+    /// Whether the items are those of `--against`.
     pub is_other: bool,
-    /// Called now and then, from any thread. If it unwinds, so does the reading.
-    pub on_beat: &'a (dyn Fn() + Sync),
+    /// Called regularly, from any thread; may unwind to stop the run.
+    pub on_progress: &'a (dyn Fn() + Sync),
     pub progress: &'a Progress<'a>,
 }
 
-/// Takes a text apart. Texts are handed over one after the other, in order.
-pub type Make<'a> = &'a (dyn for<'t> Fn(RawText<'t>) -> Result<Input<'t>> + Sync);
+/// Turns a text into input for the digester, with a hash, tokenizer or extractor of the caller. Called
+/// for one text after another, in order.
+pub type CustomDigester<'a> = &'a (dyn for<'t> Fn(RawText<'t>) -> Result<Input<'t>> + Sync);
 
-/// A text that a program takes apart.
+/// A text for [`CustomDigester`].
 #[derive(Clone, Debug)]
 pub struct RawText<'t> {
-    /// What it says.
+    /// The text.
     pub text: &'t str,
-    /// Its name, for messages.
+    /// Its id, for messages.
     pub name: Cow<'t, str>,
-    /// Its row, from 0, if rows were handed over; else its line.
+    /// Its row or line, from 0.
     pub row: usize,
-    /// Whether it is of `--against`.
+    /// Whether it belongs to `--against`.
     pub is_other: bool,
 }
 
-/// An item that was read.
+/// An item with its digest.
 pub struct Item<'a> {
     pub digest: Digest,
     described: Described<'a>,
@@ -87,16 +88,16 @@ enum Described<'a> {
     Print { place: Option<(String, u64)> },
 }
 
-/// Items that follow each other.
+/// Consecutive items.
 pub struct Items<'a> {
     pub items: Vec<Item<'a>>,
-    /// The number of the first.
+    /// The number of the first item.
     pub first: u32,
-    /// The names of all items so far.
+    /// The ids of all items so far.
     pub ids: &'a Ids,
 }
 
-/// Takes items as they are read.
+/// Receives items as they are read.
 pub type OnItems<'a> = &'a mut (dyn FnMut(Items<'_>) -> Result<()> + Send);
 
 impl Item<'_> {
@@ -115,7 +116,7 @@ impl Item<'_> {
         }
     }
 
-    /// The values of the fields to order by, as far as it has them.
+    /// The values of the fields to order by; none where one is missing.
     pub fn keys(&self) -> impl Iterator<Item = Option<Key>> {
         let keys = match &self.described {
             Described::Row { row, .. } => row.keys.as_slice(),
@@ -124,7 +125,7 @@ impl Item<'_> {
         keys.iter().cloned()
     }
 
-    /// Which line or row of its input it is, from 1; 0 if it is all of it.
+    /// Its line or row in the input, from 1; 0 if it is the whole input.
     pub fn line(&self) -> u64 {
         match &self.described {
             Described::Row { row, .. } => row.line(),
@@ -132,7 +133,7 @@ impl Item<'_> {
         }
     }
 
-    /// What a row says, if it is a text.
+    /// The text of a row.
     pub fn text(&self) -> Option<&str> {
         match &self.described {
             Described::Row { row: Row { content: Content::Text(text), .. }, .. } => Some(text),
@@ -140,7 +141,7 @@ impl Item<'_> {
         }
     }
 
-    /// What describes its file, if it is one.
+    /// The facts of a file.
     pub fn file_facts(&self) -> Option<&Facts> {
         match &self.described {
             Described::File(file) => Some(&file.facts),
@@ -148,7 +149,7 @@ impl Item<'_> {
         }
     }
 
-    /// A hash of all of its content, if more is known of it than its digest.
+    /// A hash of its content; none for a fingerprint.
     pub fn content_hash(&self) -> Option<Identity> {
         match &self.described {
             Described::Row { .. } => Some(content_hash(self.text()?.as_bytes())),
@@ -157,7 +158,7 @@ impl Item<'_> {
         }
     }
 
-    /// The input and the line where it stands, if it has no name of its own.
+    /// The input and line of an item without an id.
     pub fn place(&self) -> Option<(&str, Option<u64>)> {
         match &self.described {
             Described::Row { place, .. } => *place,
@@ -170,7 +171,7 @@ impl Item<'_> {
 }
 
 impl Items<'_> {
-    /// What an item is called in messages: by its id, or by the input and line where it stands.
+    /// The name of an item in messages: its id, or its input and line.
     pub fn name(&self, number: u32, item: &Item<'_>) -> String {
         match item.place() {
             Some((file, Some(line))) => format!("{file}:{line}"),
@@ -180,7 +181,7 @@ impl Items<'_> {
 }
 
 impl Inputs {
-    /// Opens all inputs, so that a wrong name is noticed before any work is done.
+    /// Opens all inputs, so that a wrong name fails before any work is done.
     pub fn open(
         paths: &[PathBuf],
         reads: Reads,
@@ -198,7 +199,7 @@ impl Inputs {
         })
     }
 
-    /// Rows that a program holds, under a name for messages.
+    /// Rows in memory, with a name for messages.
     pub fn in_memory(
         name: String,
         batches: Vec<RecordBatch>,
@@ -210,12 +211,12 @@ impl Inputs {
                 let rows = Rows::in_memory(name, batches, options.rows.clone())?;
                 Ok(Self::Records(Box::new(rows)))
             }
-            Reads::Files => bail!("images are read from files and folders, not from rows"),
-            Reads::Prints => bail!("fingerprints are read from files, not from rows"),
+            Reads::Files => bail!("images cannot be read from rows; name files or folders"),
+            Reads::Prints => bail!("fingerprints cannot be read from rows; name files"),
         }
     }
 
-    /// The width of the fingerprints, if that is what they hold.
+    /// The width, if the inputs contain fingerprints.
     pub fn width(&self) -> Option<Width> {
         match self {
             Self::Prints(prints) => Some(prints.width),
@@ -231,7 +232,7 @@ impl Inputs {
         }
     }
 
-    /// What is read, in words.
+    /// A description of the inputs, for messages.
     pub fn what(&self) -> String {
         match self {
             Self::Records(rows) => rows.what(),
@@ -240,7 +241,7 @@ impl Inputs {
         }
     }
 
-    /// What the user should know of what was guessed, left out or repaired.
+    /// Notes for the user on what was guessed, ignored or repaired.
     pub fn notes(&self) -> &[String] {
         match self {
             Self::Records(rows) => rows.notes(),
@@ -249,44 +250,48 @@ impl Inputs {
         }
     }
 
-    /// Reads every item in order and takes it apart.
+    /// Reads and digests every item, in order.
     pub fn read(
         &mut self,
-        how: &Reading<'_>,
+        reading: &Reading<'_>,
         skipped: &mut Skipped,
         on_items: OnItems<'_>,
     ) -> Result<Ids> {
         match self {
-            Self::Records(rows) => rows.read(skipped, &mut |batch| how.take(batch, on_items)),
+            Self::Records(rows) => {
+                rows.read(skipped, &mut |batch| reading.digest_rows(batch, on_items))
+            }
             Self::Files(files) => {
                 let on_file = || {
-                    (how.on_beat)();
-                    how.progress.read(1);
+                    (reading.on_progress)();
+                    reading.progress.read(1);
                 };
-                files.read(how.kind, skipped, &on_file, &mut |ids, file, digest| {
+                files.read(reading.kind, skipped, &on_file, &mut |ids, file, digest| {
                     let items = vec![Item { digest, described: Described::File(file) }];
                     on_items(Items { items, first: ids.len() as u32 - 1, ids })
                 })
             }
             Self::Prints(prints) => match prints.width {
-                Width::Bits32 | Width::Bits64 => how.read_prints::<1>(prints, skipped, on_items),
-                Width::Bits128 => how.read_prints::<2>(prints, skipped, on_items),
-                Width::Bits256 => how.read_prints::<4>(prints, skipped, on_items),
+                Width::Bits32 | Width::Bits64 => {
+                    reading.read_prints::<1>(prints, skipped, on_items)
+                }
+                Width::Bits128 => reading.read_prints::<2>(prints, skipped, on_items),
+                Width::Bits256 => reading.read_prints::<4>(prints, skipped, on_items),
             },
         }
     }
 
-    /// Reads everything into columns, showing each item to `on_items` unless it is a mere fingerprint.
+    /// Reads everything into columns. Calls `on_items` unless the items are fingerprints.
     pub fn collect(
         &mut self,
-        how: &Reading<'_>,
+        reading: &Reading<'_>,
         digests: &mut Digests,
         resources: &Resources<'_>,
         skipped: &mut Skipped,
         on_items: &mut (dyn FnMut(&Items<'_>) -> Result<bool> + Send),
     ) -> Result<Ids> {
         let Self::Prints(prints) = self else {
-            return self.read(how, skipped, &mut |items| {
+            return self.read(reading, skipped, &mut |items| {
                 if on_items(&items)? {
                     items.items.iter().try_for_each(|item| digests.push(&item.digest))?;
                 }
@@ -295,15 +300,14 @@ impl Inputs {
         };
         match prints.width {
             Width::Bits32 | Width::Bits64 => {
-                how.collect_prints::<1>(prints, digests, resources, skipped)
+                reading.collect_prints::<1>(prints, digests, resources, skipped)
             }
-            Width::Bits128 => how.collect_prints::<2>(prints, digests, resources, skipped),
-            Width::Bits256 => how.collect_prints::<4>(prints, digests, resources, skipped),
+            Width::Bits128 => reading.collect_prints::<2>(prints, digests, resources, skipped),
+            Width::Bits256 => reading.collect_prints::<4>(prints, digests, resources, skipped),
         }
     }
 
-    /// Opens the place for what is kept before work starts, so that what cannot be written costs no
-    /// time.
+    /// Opens the output for kept items before work starts, so that an unwritable path fails early.
     pub fn open_kept(&self, output: &OutputArgs, console: Console<'_>) -> Result<KeptOutput> {
         match self {
             Self::Records(rows) => rows.open_kept(output, console),
@@ -314,17 +318,17 @@ impl Inputs {
         }
     }
 
-    /// Writes all items for which `keep` is true, and all records that are no items.
+    /// Writes all items for which `keep` is true, and all records that are not items.
     pub fn write_kept(&self, keep: &dyn Fn(u32) -> bool, output: KeptOutput) -> Result<Kept> {
         match (self, output) {
             (Self::Records(rows), output) => rows.write_kept(keep, output),
             (Self::Files(files), KeptOutput::Folder(folder)) => files.write_kept(keep, folder),
             (Self::Prints(prints), KeptOutput::Records(output)) => prints.write_kept(keep, output),
-            _ => unreachable!("open_kept opened what fits"),
+            _ => unreachable!("open_kept returns an output that fits the inputs"),
         }
     }
 
-    /// The first input that is no file of its own, if there is one.
+    /// The name of the first input whose items are not files, if any.
     pub fn no_file(&self) -> Option<String> {
         match self {
             Self::Records(rows) => rows.no_file().map(str::to_owned),
@@ -333,7 +337,7 @@ impl Inputs {
         }
     }
 
-    /// The file that is this item, as it was when it was read.
+    /// The file of this item, in its state when it was read.
     pub fn file(&self, item: u32) -> Option<SeenFile<'_>> {
         match self {
             Self::Records(rows) => rows.seen(item),
@@ -342,7 +346,7 @@ impl Inputs {
         }
     }
 
-    /// What is known of the files, if every item is one: nothing for records.
+    /// The files, if every item is one; empty for records and fingerprints.
     pub fn file_items(&self) -> &[FileItem] {
         match self {
             Self::Files(files) => files.items(),
@@ -350,27 +354,26 @@ impl Inputs {
         }
     }
 
-    /// How a file is read again, to see whether it still says what it said.
+    /// Reads a file again in the same way, to check whether its content has changed.
     pub fn reread(&self) -> Reread<'static> {
         match self {
-            Self::Records(_) => &|path| seen::Digest::of_text(path).map_err(Bad::error),
-            Self::Files(_) | Self::Prints(_) => &|path| Ok(seen::Digest::of_file(path)?),
+            Self::Records(_) => &|path| seen::ContentHash::of_text(path).map_err(Bad::error),
+            Self::Files(_) | Self::Prints(_) => &|path| Ok(seen::ContentHash::of_file(path)?),
         }
     }
 }
 
 impl Reading<'_> {
-    /// Takes rows apart, on all threads unless a program does it.
-    fn take(&self, mut batch: Batch<'_>, on_items: OnItems<'_>) -> Result<()> {
-        (self.on_beat)();
+    /// Digests rows, on all threads unless the caller does it.
+    fn digest_rows(&self, mut batch: Batch<'_>, on_items: OnItems<'_>) -> Result<()> {
+        (self.on_progress)();
         self.progress.read(batch.rows.len());
-        let made = match self.make {
+        let results: Vec<Result<Digest, Unfit>> = match self.make {
             None => batch.rows.par_iter().map_init(|| self.kind.digester(), digest_row).collect(),
-            Some(make) => self.make_all(&batch, make)?,
+            Some(make) => self.digest_custom(&batch, make)?,
         };
-        let made: Vec<Result<Digest, Unfit>> = made;
-        let mut digests = Vec::with_capacity(made.len());
-        for (number, digest) in made.into_iter().enumerate() {
+        let mut digests = Vec::with_capacity(results.len());
+        for (number, digest) in results.into_iter().enumerate() {
             digests.push(digest.unwrap_or_else(|Unfit { reason, message }| {
                 batch.refuse(number, Reason::named(reason), message);
                 Digest::default()
@@ -378,20 +381,24 @@ impl Reading<'_> {
         }
         let Batch { rows, first, ids, .. } = &batch;
         let item = |(digest, row)| {
-            let place = batch.place_of_unnamed(row);
+            let place = batch.location_without_id(row);
             Item { digest, described: Described::Row { row, place } }
         };
         let items = digests.into_iter().zip(rows).map(item).collect();
         on_items(Items { items, first: *first, ids })
     }
 
-    fn make_all(&self, batch: &Batch<'_>, make: Make<'_>) -> Result<Vec<Result<Digest, Unfit>>> {
+    fn digest_custom(
+        &self,
+        batch: &Batch<'_>,
+        make: CustomDigester<'_>,
+    ) -> Result<Vec<Result<Digest, Unfit>>> {
         let mut inputs = Vec::with_capacity(batch.rows.len());
         for (number, row) in (batch.first..).zip(&batch.rows) {
-            (self.on_beat)();
+            (self.on_progress)();
             let (name, line) = (id_text(batch.ids.at(number)), row.line().saturating_sub(1));
             let Content::Text(text) = &row.content else {
-                bail!("{name}: has features; functions of your own take texts")
+                bail!("{name}: has features, but custom functions accept only text")
             };
             let (row, is_other) = (line as usize, self.is_other);
             inputs.push(make(RawText { text, name, row, is_other })?);
@@ -408,10 +415,10 @@ impl Reading<'_> {
         skipped: &mut Skipped,
         on_items: OnItems<'_>,
     ) -> Result<Ids> {
-        // The names of fingerprints are known once all are read.
+        // The ids of fingerprints are complete once all are read.
         let mut all = Vec::new();
         let ids = prints.read::<WORDS>(skipped, &mut |piece| {
-            (self.on_beat)();
+            (self.on_progress)();
             self.progress.read(piece.len());
             all.extend_from_slice(piece);
             Ok(())
@@ -437,14 +444,14 @@ impl Reading<'_> {
         skipped: &mut Skipped,
     ) -> Result<Ids> {
         prints.read::<WORDS>(skipped, &mut |piece| {
-            (self.on_beat)();
+            (self.on_progress)();
             self.progress.read(piece.len());
             Ok(digests.push_prints(piece, resources)?)
         })
     }
 }
 
-/// Fingerprints that are handed on at once.
+/// How many fingerprints are passed on together.
 const PIECE: usize = 1 << 14;
 
 fn digest_row(

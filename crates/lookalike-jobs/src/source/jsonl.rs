@@ -1,6 +1,6 @@
-//! What does a line of JSON say? Reads the wanted fields and passes over the rest.
+//! Reads the wanted fields of JSON lines and skips all others.
 //!
-//! Strings without escapes are borrowed from the line; nothing else is kept of it.
+//! Strings without escapes are borrowed from the line.
 
 use std::{borrow::Cow, fmt};
 
@@ -12,16 +12,16 @@ use serde_json::{Value as Json, value::RawValue};
 
 use super::{
     Reason, charset,
-    field::{Outcome, Value, Values, Wanted},
+    field::{FieldNames, FieldValues, RowResult, Value},
     records::{without_end, without_mark},
 };
 
-/// Reads one line; a blank one is no item.
+/// Reads one line; none if it is blank.
 pub fn parse<'a>(
     record: &'a [u8],
-    wanted: &Wanted,
+    wanted: &FieldNames,
     encoding: Option<&'static Encoding>,
-) -> Outcome<'a> {
+) -> RowResult<'a> {
     let line = without_mark(without_end(record)).trim_ascii();
     if line.is_empty() {
         return Ok(None);
@@ -30,31 +30,31 @@ pub fn parse<'a>(
         (Cow::Borrowed(line), _) => parse_text(line, wanted),
         (Cow::Owned(line), repair) => {
             let found = parse_text(&line, wanted)?.map(|found| found.into_owned());
-            Ok(found.map(|found| super::field::Found { repair, ..found }))
+            Ok(found.map(|found| super::field::ParsedRow { repair, ..found }))
         }
     }
 }
 
-/// The names of the fields of the first line, if it is whole and an object.
+/// The names of the fields of the first line, if it is a complete object.
 pub fn columns(start: &[u8], encoding: Option<&'static Encoding>) -> Vec<String> {
     let lines = without_mark(start).split(|&byte| byte == b'\n').map(|line| line.trim_ascii());
     let first = lines.into_iter().find(|line| !line.is_empty()).unwrap_or_default();
     names(&charset::decode_record(first, encoding).0)
 }
 
-/// What an id says. Numbers that are not of 64 bits without a sign stay as they are written.
+/// Parses an id. Numbers that are not unsigned 64-bit integers stay as written.
 pub fn parse_id(id: &RawValue) -> serde_json::Result<Value<'_>> {
     let text = id.get();
     match text.parse() {
         Ok(number) => Ok(Value::Unsigned(number)),
         Err(_) if text.starts_with(|first: char| first == '-' || first.is_ascii_digit()) => {
-            Ok(Value::Numeral(text))
+            Ok(Value::OtherNumber(text))
         }
         Err(_) => serde_json::from_str(text),
     }
 }
 
-/// What a value that stands by itself says, as in a cell of a table.
+/// Parses features in a cell of a table.
 pub fn parse_value(text: &str) -> Option<Value<'static>> {
     match serde_json::from_str::<Json>(text).ok()? {
         Json::Array(list) => Some(features_of_list(list)),
@@ -63,17 +63,17 @@ pub fn parse_value(text: &str) -> Option<Value<'static>> {
     }
 }
 
-fn parse_text<'a>(line: &'a str, wanted: &Wanted) -> Outcome<'a> {
+fn parse_text<'a>(line: &'a str, wanted: &FieldNames) -> RowResult<'a> {
     if !line.starts_with('{') {
-        let what = "is not a JSON object; write {\"text\":\"...\"} on one line";
+        let what = "is not a JSON object; write one object per line, such as {\"text\":\"...\"}";
         return Err((Reason::Broken, what.to_owned()));
     }
     let values = read_fields(line, wanted).map_err(|error| {
         let (what, column) = (error.to_string(), error.column());
         let what = what.split(" at line").next().unwrap_or_default();
-        (Reason::Broken, format!("broken JSON: {what} at column {column}"))
+        (Reason::Broken, format!("invalid JSON: {what} at column {column}"))
     })?;
-    wanted.found(values, || names(line))
+    wanted.item(values, || names(line))
 }
 
 fn names(line: &str) -> Vec<String> {
@@ -83,21 +83,21 @@ fn names(line: &str) -> Vec<String> {
     }
 }
 
-fn read_fields<'a>(line: &'a str, wanted: &Wanted) -> serde_json::Result<Values<'a>> {
-    let mut wishes = vec![Wish { path: &wanted.text, slot: Slot::Text }];
-    wishes.extend(wanted.id.iter().map(|path| Wish { path, slot: Slot::Id }));
+fn read_fields<'a>(line: &'a str, wanted: &FieldNames) -> serde_json::Result<FieldValues<'a>> {
+    let mut targets = vec![Target { path: &wanted.text, slot: Slot::Text }];
+    targets.extend(wanted.id.iter().map(|path| Target { path, slot: Slot::Id }));
     let keys = wanted.keys.iter().enumerate();
-    wishes.extend(keys.map(|(number, path)| Wish { path, slot: Slot::Key(number) }));
-    let mut values = Values { keys: vec![None; wanted.keys.len()], ..Values::default() };
+    targets.extend(keys.map(|(number, path)| Target { path, slot: Slot::Key(number) }));
+    let mut values = FieldValues { keys: vec![None; wanted.keys.len()], ..FieldValues::default() };
     let mut reader = serde_json::Deserializer::from_str(line);
-    Object { wishes: &wishes, values: &mut values }.deserialize(&mut reader)?;
+    Object { targets: &targets, values: &mut values }.deserialize(&mut reader)?;
     reader.end()?;
     Ok(values)
 }
 
-/// A field that is looked for, by its path from here: `a.b` is field `b` of the object `a`.
+/// A wanted field, by its path from the current object: `a.b` is field `b` of the object `a`.
 #[derive(Clone, Copy)]
-struct Wish<'w> {
+struct Target<'w> {
     path: &'w str,
     slot: Slot,
 }
@@ -106,11 +106,11 @@ struct Wish<'w> {
 enum Slot {
     Text,
     Id,
-    /// The one of this number.
+    /// The key with this number.
     Key(usize),
 }
 
-impl<'a> Values<'a> {
+impl<'a> FieldValues<'a> {
     fn set(&mut self, slot: Slot, value: Value<'a>) {
         match slot {
             Slot::Text => self.text = Some(value),
@@ -120,10 +120,10 @@ impl<'a> Values<'a> {
     }
 }
 
-/// Reads the wanted fields of one object; anything else than an object has none.
+/// Reads the wanted fields of one object. FieldValues that are not objects have none.
 struct Object<'w, 'v, 'a> {
-    wishes: &'w [Wish<'w>],
-    values: &'v mut Values<'a>,
+    targets: &'w [Target<'w>],
+    values: &'v mut FieldValues<'a>,
 }
 
 impl<'de> DeserializeSeed<'de> for Object<'_, '_, 'de> {
@@ -142,7 +142,7 @@ impl<'de> Visitor<'de> for Object<'_, '_, 'de> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(hit) = map.next_key_seed(Name { wishes: self.wishes })? {
+        while let Some(hit) = map.next_key_seed(Name { targets: self.targets })? {
             if !hit.here.is_empty() {
                 let value: Value<'de> = match hit.here.contains(&Slot::Id) {
                     true => parse_id(map.next_value()?).map_err(A::Error::custom)?,
@@ -150,7 +150,7 @@ impl<'de> Visitor<'de> for Object<'_, '_, 'de> {
                 };
                 hit.here.iter().for_each(|&slot| self.values.set(slot, value.clone()));
             } else if !hit.inside.is_empty() {
-                map.next_value_seed(Object { wishes: &hit.inside, values: self.values })?;
+                map.next_value_seed(Object { targets: &hit.inside, values: self.values })?;
             } else {
                 map.next_value::<IgnoredAny>()?;
             }
@@ -188,15 +188,15 @@ impl<'de> Visitor<'de> for Object<'_, '_, 'de> {
     }
 }
 
-/// Tells what a field's name leads to, without keeping the name.
+/// Matches the name of a field with the targets, without keeping the name.
 struct Name<'w> {
-    wishes: &'w [Wish<'w>],
+    targets: &'w [Target<'w>],
 }
 
-/// The wishes a field fulfils, and those that lie inside it.
+/// The targets that are this field, and those inside it.
 struct Hit<'w> {
     here: Vec<Slot>,
-    inside: Vec<Wish<'w>>,
+    inside: Vec<Target<'w>>,
 }
 
 impl<'de, 'w> DeserializeSeed<'de> for Name<'w> {
@@ -216,11 +216,11 @@ impl<'w> Visitor<'_> for Name<'w> {
 
     fn visit_str<E: Error>(self, name: &str) -> Result<Hit<'w>, E> {
         let mut hit = Hit { here: Vec::new(), inside: Vec::new() };
-        for &Wish { path, slot } in self.wishes {
+        for &Target { path, slot } in self.targets {
             match path.strip_prefix(name) {
                 Some("") => hit.here.push(slot),
                 Some(rest) => {
-                    let inside = rest.strip_prefix('.').map(|path| Wish { path, slot });
+                    let inside = rest.strip_prefix('.').map(|path| Target { path, slot });
                     hit.inside.extend(inside);
                 }
                 None => {}
@@ -290,7 +290,7 @@ impl<'de> Visitor<'de> for AnyValue {
     }
 }
 
-/// `[["feature", 2.5], "feature"]`: a feature without a weight counts once.
+/// `[["feature", 2.5], "feature"]`: a feature without a weight has weight 1.
 fn features_of_list(list: Vec<Json>) -> Value<'static> {
     let text = |element: &Json| element.as_str().map(str::to_owned);
     if !list.is_empty()
@@ -342,12 +342,12 @@ fn feature_name(value: Json) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::field::{Content, Found, Key, RowId},
+        super::field::{Content, Key, ParsedRow, RowId},
         *,
     };
 
-    fn wanted(text: &str) -> Wanted {
-        Wanted {
+    fn wanted(text: &str) -> FieldNames {
+        FieldNames {
             text: text.into(),
             id: Some("id".into()),
             keys: vec!["meta.date".into()],
@@ -355,7 +355,7 @@ mod tests {
         }
     }
 
-    fn read<'a>(line: &'a str, text: &str) -> Found<'a> {
+    fn read<'a>(line: &'a str, text: &str) -> ParsedRow<'a> {
         parse(line.as_bytes(), &wanted(text), None).unwrap().unwrap()
     }
 
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn wanted_fields_are_found_wherever_they_stand() {
+    fn finds_wanted_fields_in_any_order() {
         let line = "{\"x\":[1,{\"text\":2}],\"meta\":{\"id\":9,\"date\":\"2020\"},\"id\":7,\
                     \"text\":\"a \\\"b\\\" \\u00e9\"}\r\n";
         let found = read(line, "text");
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_leads_into_objects_and_a_name_may_have_dots() {
+    fn path_leads_into_objects_and_names_may_have_dots() {
         let nested = "{\"a\":{\"b\":{\"c\":\"deep\"}}}";
         assert_eq!(read(nested, "a.b.c").content, Content::Text("deep".into()));
         let dotted = "{\"a\":{\"b.c\":\"flat\"}}";
@@ -383,13 +383,13 @@ mod tests {
     }
 
     #[test]
-    fn text_without_escapes_is_not_copied() {
+    fn borrows_text_without_escapes() {
         let line = "{\"text\":\"plain\"}";
         assert!(matches!(read(line, "text").content, Content::Text(Cow::Borrowed("plain"))));
     }
 
     #[test]
-    fn features_come_as_list_or_object() {
+    fn reads_features_from_lists_and_objects() {
         let expected = Content::Features(vec![("a".into(), 2.0), ("b".into(), 0.5)]);
         for line in [
             r#"{"f":[["a",2],["b",0.5]]}"#,
@@ -403,22 +403,22 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_told_with_a_remedy() {
+    fn errors_name_the_problem_and_a_remedy() {
         let lines: [(&[u8], &str); 8] = [
-            (b"{\"text\":\"a", "broken JSON: EOF while parsing a string at column 10"),
-            (b"{\"text\":\"a\"} x", "broken JSON: trailing characters at column 14"),
-            (b"[1]", "is not a JSON object; write {\"text\":\"...\"} on one line"),
-            (b"{\"id\":1,\"b\":2}", "no field text; name one with --field: b, id"),
-            (b"{}", "there is no field text, nor any other"),
+            (b"{\"text\":\"a", "invalid JSON: EOF while parsing a string at column 10"),
+            (b"{\"text\":\"a\"} x", "invalid JSON: trailing characters at column 14"),
+            (b"[1]", "is not a JSON object; write one object per line, such as {\"text\":\"...\"}"),
+            (b"{\"id\":1,\"b\":2}", "no field text; choose one with --field: b, id"),
+            (b"{}", "no field text: the row has no fields"),
             (b"{\"text\":null}", "the field text is null"),
             (
                 b"{\"text\":5}",
-                "the field text is a number; write a text, or a list of [feature, weight]",
+                "the field text is a number; write a string or a list of [feature, weight]",
             ),
             (
                 b"{\"text\":[[1,2,3]]}",
                 "the field text is a list, but not of [feature, weight]; \
-                 write a text, or a list of [feature, weight]",
+                 write a string or a list of [feature, weight]",
             ),
         ];
         for (line, message) in lines {
@@ -428,11 +428,11 @@ mod tests {
     }
 
     #[test]
-    fn invalid_text_is_repaired_and_deep_nesting_is_survived() {
+    fn decodes_invalid_utf8_and_survives_deep_nesting() {
         let found = parse(b"{\"text\":\"caf\xe9\"}", &wanted("text"), None).unwrap().unwrap();
         assert_eq!(found.content, Content::Text("café".into()));
         assert_eq!(found.repair, charset::Repair::Detected(encoding_rs::WINDOWS_1252));
         let deep = format!("{{\"x\":{}", "[".repeat(100_000));
-        assert!(refused(deep.as_bytes()).starts_with("broken JSON: "));
+        assert!(refused(deep.as_bytes()).starts_with("invalid JSON: "));
     }
 }

@@ -1,57 +1,55 @@
-//! How is what stays written? In the format it came in: lines and rows byte for byte, tables with
-//! their schema, arrays with their type, files under their paths. What could not be read stays as it
-//! is.
+//! Writes kept items in the format of their input: lines and rows byte for byte, tables with their
+//! schema, arrays with their type, files under their paths. Records that could not be read are copied
+//! unchanged.
 
 use std::{collections::BTreeMap, fs, io, io::Write, path::Path};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 
 use super::{
-    Bad, Fingerprints, Rows, arrays,
+    Bad, Fingerprints, Rows, arrays, compression,
     input::Input,
     npy::{Header, NpyRows},
-    origin::Place,
-    pack,
-    parquet::TableWriter,
+    origin::Source,
+    parquet::ParquetWriter,
     reader::{Extent, Piece, each_piece},
-    records::{Block, Part, without_mark},
+    records::{Block, RecordPart, without_mark},
     rows::Items,
 };
 use crate::{
     args::{Format, OutputArgs},
     host::Console,
-    report::{FolderOutput, Output, PackedOutput, Packing},
+    report::{CompressedOutput, Compression, FolderOutput, Output},
 };
 
-/// An open place for what is kept; nothing is in its place before all is written.
+/// An open output for kept items. It appears under its name when it is complete.
 pub enum KeptOutput {
-    Records(PackedOutput),
+    Records(CompressedOutput),
     Table(Output),
     Folder(FolderOutput),
 }
 
-/// What was written.
+/// How much was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Kept {
-    /// Items that were kept, and such that were not.
     pub kept: u64,
     pub removed: u64,
-    /// Records that are no items (blank, not readable, not text): kept as they are.
+    /// Records that are not items (blank, unreadable, not text), which are copied.
     pub others: u64,
 }
 
 impl Rows {
-    /// Opens the output before work starts, so that what cannot be written costs no time.
+    /// Opens the output before work starts, so that an unwritable path fails early.
     pub fn open_kept(&self, args: &OutputArgs, console: Console<'_>) -> Result<KeptOutput> {
-        let format = self.one_format()?;
+        let format = self.common_format()?;
         if let Some(target) = args.file() {
-            check_ending(target, format)?;
+            check_extension(target, format)?;
         }
         match format {
             Format::Text => {
                 self.check_paths()?;
                 let Some(target) = args.file() else {
-                    bail!("kept files go to a folder; name one with -o")
+                    bail!("kept files are written to a folder; name one with -o")
                 };
                 Ok(KeptOutput::Folder(FolderOutput::create(target, &console.host.partials)?))
             }
@@ -61,16 +59,16 @@ impl Rows {
             }
             Format::Npy => {
                 self.check_arrays()?;
-                Ok(KeptOutput::Records(packed(args, console)?))
+                Ok(KeptOutput::Records(compressed(args, console)?))
             }
             _ => {
                 self.check_headers()?;
-                Ok(KeptOutput::Records(packed(args, console)?))
+                Ok(KeptOutput::Records(compressed(args, console)?))
             }
         }
     }
 
-    /// Writes all items for which `keep` is true, and all records that are no items.
+    /// Writes all items for which `keep` is true, and all records that are not items.
     /// Everything must have been [read](Self::read) before.
     pub fn write_kept(&self, keep: &dyn Fn(u32) -> bool, output: KeptOutput) -> Result<Kept> {
         let mut choice = Choice::new(&self.items, keep);
@@ -82,17 +80,17 @@ impl Rows {
             KeptOutput::Table(output) => self.write_table(&mut choice, output)?,
             KeptOutput::Folder(output) => self.write_folder(&mut choice, output)?,
         }
-        Ok(choice.done)
+        Ok(choice.counts)
     }
 
     fn write_table(&self, choice: &mut Choice<'_>, output: Output) -> Result<()> {
         let table = self.inputs[0].table().map_err(Bad::error)?;
-        let mut writer = TableWriter::like(&table, output)?;
+        let mut writer = ParquetWriter::like(&table, output)?;
         each_piece(&self.inputs, Extent::All, |piece| match piece {
             Piece::Rows { input, before, batch } => {
                 let rows = before..before + batch.num_rows() as u64;
                 let keep = rows.map(|row| match self.is_lost(input, row) {
-                    // It could not be read then, and is no item.
+                    // It could not be read before either, and is not an item.
                     true => Ok(false),
                     false => choice.next(),
                 });
@@ -109,7 +107,7 @@ impl Rows {
         writer.finish().context(FAILED)?.finish()
     }
 
-    fn write_array(&self, choice: &mut Choice<'_>, mut output: PackedOutput) -> Result<()> {
+    fn write_array(&self, choice: &mut Choice<'_>, mut output: CompressedOutput) -> Result<()> {
         // Every row that could be read is an item.
         let kept = (0..self.items.len() as u32).filter(|&item| (choice.keep)(item)).count();
         let layout = arrays::Layout::of_input(&self.inputs[0]).map_err(Bad::error)?;
@@ -131,7 +129,7 @@ impl Rows {
     fn check_arrays(&self) -> Result<()> {
         let layout = |input: &Input| arrays::Layout::of_input(input).map_err(Bad::error);
         let first = layout(&self.inputs[0])?;
-        self.check_alike(|input| Ok(layout(input)?.header.fits(&first.header)))
+        self.check_columns(|input| Ok(layout(input)?.header.fits(&first.header)))
     }
 
     /// Whether this row could not be read.
@@ -151,13 +149,14 @@ impl Rows {
         output.finish()
     }
 
-    fn one_format(&self) -> Result<Format> {
+    fn common_format(&self) -> Result<Format> {
         let first = &self.inputs[0];
         match self.inputs.iter().find(|input| input.format != first.format) {
             None => Ok(first.format),
-            Some(other) => {
-                Err(two_formats([first, other], [first, other].map(|input| input.format.words())))
-            }
+            Some(other) => Err(two_formats(
+                [first, other],
+                [first, other].map(|input| input.format.description()),
+            )),
         }
     }
 
@@ -166,22 +165,22 @@ impl Rows {
             input.header.as_ref().map(|header| (header.separator, header.columns.clone()))
         };
         let first = columns(&self.inputs[0]);
-        self.check_alike(|input| Ok(columns(input) == first))
+        self.check_columns(|input| Ok(columns(input) == first))
     }
 
     fn check_tables(&self) -> Result<()> {
         let schema = self.inputs[0].table().map_err(Bad::error)?.schema().clone();
-        self.check_alike(|input| {
+        self.check_columns(|input| {
             Ok(input.table().map_err(Bad::error)?.schema().fields() == schema.fields())
         })
     }
 
-    fn check_alike(&self, is_alike: impl Fn(&Input) -> Result<bool>) -> Result<()> {
+    fn check_columns(&self, is_same: impl Fn(&Input) -> Result<bool>) -> Result<()> {
         for input in &self.inputs[1..] {
             ensure!(
-                is_alike(input)?,
-                "{} and {} have different columns, so they cannot be kept in one file; \
-                 clean each by itself",
+                is_same(input)?,
+                "{} and {} have different columns and cannot be written to one file; \
+                 deduplicate each separately",
                 self.inputs[0].name,
                 input.name
             );
@@ -189,14 +188,14 @@ impl Rows {
         Ok(())
     }
 
-    /// Two files cannot go to the same place.
+    /// Two files cannot be written to the same path.
     fn check_paths(&self) -> Result<()> {
         let mut taken = BTreeMap::new();
         for input in &self.inputs {
             if let Some(other) = taken.insert(&input.relative, &input.name) {
                 let path = input.relative.display();
                 bail!(
-                    "{other} and {} would both be kept as {path}; give the folder they are in",
+                    "{other} and {} would both be written as {path}; name their common folder instead",
                     input.name
                 );
             }
@@ -206,34 +205,34 @@ impl Rows {
 }
 
 impl Fingerprints {
-    /// Opens the output before work starts, so that what cannot be written costs no time.
+    /// Opens the output before work starts, so that an unwritable path fails early.
     pub fn open_kept(&self, args: &OutputArgs, console: Console<'_>) -> Result<KeptOutput> {
         if let Some(other) = self.other_form() {
             let formats = if self.array.is_some() { [ARRAY, LINES] } else { [LINES, ARRAY] };
             return Err(two_formats([&self.inputs[0], other], formats));
         }
         if let Some(target) = args.file() {
-            check_print_ending(target, self.array.is_some())?;
+            check_print_extension(target, self.array.is_some())?;
         }
-        Ok(KeptOutput::Records(packed(args, console)?))
+        Ok(KeptOutput::Records(compressed(args, console)?))
     }
 
-    /// Writes all items for which `keep` is true, and all lines that are no items.
+    /// Writes all items for which `keep` is true, and all lines that are not items.
     /// Everything must have been [read](Self::read) before.
-    pub fn write_kept(&self, keep: &dyn Fn(u32) -> bool, output: PackedOutput) -> Result<Kept> {
+    pub fn write_kept(&self, keep: &dyn Fn(u32) -> bool, output: CompressedOutput) -> Result<Kept> {
         let mut choice = Choice::new(&self.items, keep);
         match &self.array {
             None => write_records(&self.inputs, &mut choice, output)?,
             Some(header) => self.write_array(header, &mut choice, output)?,
         }
-        Ok(choice.done)
+        Ok(choice.counts)
     }
 
     fn write_array(
         &self,
         header: &Header,
         choice: &mut Choice<'_>,
-        mut output: PackedOutput,
+        mut output: CompressedOutput,
     ) -> Result<()> {
         // Every row is an item.
         let kept = (0..self.items.len() as u32).filter(|&item| (choice.keep)(item)).count();
@@ -242,7 +241,7 @@ impl Fingerprints {
             let bytes = input.origin.open(&input.name).map_err(Bad::error)?;
             let mut rows = NpyRows::open(bytes).map_err(Bad::error)?;
             ensure!(rows.width == self.width, CHANGED);
-            // What stopped it was told when it was read first.
+            // An error here was reported when the input was read first.
             rows.each_piece(|mut rows| {
                 rows.try_for_each(|row| match choice.next()? {
                     true => output.write_all(row).context(FAILED),
@@ -259,14 +258,18 @@ const LINES: &str = "lines of fingerprints";
 
 const ARRAY: &str = "a NumPy array";
 
-/// Records go to one file, packed as its name says.
-fn packed(args: &OutputArgs, console: Console<'_>) -> Result<PackedOutput> {
-    let packing = Packing::of(args.file())?;
-    PackedOutput::new(Output::create(args, console)?, packing)
+/// The output file for records, compressed according to its extension.
+fn compressed(args: &OutputArgs, console: Console<'_>) -> Result<CompressedOutput> {
+    let compression = Compression::of(args.file())?;
+    CompressedOutput::new(Output::create(args, console)?, compression)
 }
 
-fn write_records(inputs: &[Input], choice: &mut Choice<'_>, output: PackedOutput) -> Result<()> {
-    let mut writer = RecordWriter { output, input: None, last: b'\n', going_on: false };
+fn write_records(
+    inputs: &[Input],
+    choice: &mut Choice<'_>,
+    output: CompressedOutput,
+) -> Result<()> {
+    let mut writer = RecordWriter { output, input: None, last: b'\n', is_kept: false };
     each_piece(inputs, Extent::All, |piece| match piece {
         Piece::Records { input, block } => writer.write(inputs, input, &block, choice),
         _ => Ok(()),
@@ -277,8 +280,8 @@ fn write_records(inputs: &[Input], choice: &mut Choice<'_>, output: PackedOutput
 
 fn two_formats(inputs: [&Input; 2], formats: [&str; 2]) -> anyhow::Error {
     anyhow!(
-        "{} holds {}, but {} holds {}; kept data has one format: \
-         give inputs of one kind, or leave -o out",
+        "{} contains {}, but {} contains {}; kept items are written in one format: \
+         use inputs of one format, or omit -o",
         inputs[0].name,
         formats[0],
         inputs[1].name,
@@ -286,18 +289,18 @@ fn two_formats(inputs: [&Input; 2], formats: [&str; 2]) -> anyhow::Error {
     )
 }
 
-/// Which record is kept? Asked for one after the other, in the order of reading.
+/// Decides for one record after another, in reading order, whether it is kept.
 struct Choice<'a> {
     items: &'a Items,
     record: u64,
     item: u32,
     keep: &'a dyn Fn(u32) -> bool,
-    done: Kept,
+    counts: Kept,
 }
 
 impl<'a> Choice<'a> {
     fn new(items: &'a Items, keep: &'a dyn Fn(u32) -> bool) -> Self {
-        Self { items, record: 0, item: 0, keep, done: Kept::default() }
+        Self { items, record: 0, item: 0, keep, counts: Kept::default() }
     }
 
     fn next(&mut self) -> Result<bool> {
@@ -305,12 +308,12 @@ impl<'a> Choice<'a> {
         self.record += 1;
         let Some(true) = is_item else {
             ensure!(is_item.is_some(), CHANGED);
-            self.done.others += 1;
+            self.counts.others += 1;
             return Ok(true);
         };
         let kept = (self.keep)(self.item);
         self.item += 1;
-        *(if kept { &mut self.done.kept } else { &mut self.done.removed }) += 1;
+        *(if kept { &mut self.counts.kept } else { &mut self.counts.removed }) += 1;
         Ok(kept)
     }
 
@@ -320,17 +323,17 @@ impl<'a> Choice<'a> {
     }
 }
 
-const FAILED: &str = "cannot write what is kept";
+const FAILED: &str = "cannot write the kept items";
 
-const CHANGED: &str = "an input changed while it was read, so nothing is written; run again";
+const CHANGED: &str = "an input changed while it was read; nothing was written; run again";
 
 struct RecordWriter {
-    output: PackedOutput,
+    output: CompressedOutput,
     input: Option<usize>,
-    /// The byte last written.
+    /// The last byte written.
     last: u8,
-    /// Whether the record that is being passed on in pieces is kept.
-    going_on: bool,
+    /// Whether the current record, which may come in several pieces, is kept.
+    is_kept: bool,
 }
 
 impl RecordWriter {
@@ -345,18 +348,18 @@ impl RecordWriter {
         let is_first = self.input.is_none_or(|first| first == 0) && input == 0;
         let starts = self.input.replace(input) != Some(input);
         if starts && self.last != b'\n' {
-            // The input before did not end its last line.
+            // The last line of the previous input has no line end.
             self.put(b"\n")?;
         }
         for (number, record) in block.records.iter().enumerate() {
             let bytes = block.record(number);
             let bytes = if is_first || record.line > 1 { bytes } else { without_mark(bytes) };
             if from.is_header(record.line) {
-                self.going_on = is_first;
-            } else if record.part != Part::More {
-                self.going_on = choice.next()?;
+                self.is_kept = is_first;
+            } else if record.part != RecordPart::More {
+                self.is_kept = choice.next()?;
             }
-            if self.going_on {
+            if self.is_kept {
                 self.put(bytes)?;
                 if from.format == Format::Warc {
                     self.output.end_member().context(FAILED)?;
@@ -372,13 +375,13 @@ impl RecordWriter {
     }
 }
 
-/// Copies a file, and makes the folders on its way.
+/// Copies a file, and creates the folders of its new path.
 pub fn copy_file(path: &Path, target: &Path) -> io::Result<()> {
     if let Some(folder) = target.parent() {
         fs::create_dir_all(folder)?;
     }
     fs::copy(path, target)?;
-    // A copy is as old as its original, so that the newest stays the newest.
+    // Keep the modification time, so that the newest file stays the newest.
     let modified = path.metadata().and_then(|data| data.modified());
     if let (Ok(modified), Ok(file)) = (modified, fs::File::open(target)) {
         let _ = file.set_modified(modified);
@@ -387,9 +390,9 @@ pub fn copy_file(path: &Path, target: &Path) -> io::Result<()> {
 }
 
 fn copy(input: &Input, target: &Path) -> io::Result<()> {
-    match &input.origin.place {
-        Place::File(path) => copy_file(path, target),
-        Place::Stream(_) | Place::Bytes(_) | Place::Rows(_) => {
+    match &input.origin.source {
+        Source::File(path) => copy_file(path, target),
+        Source::Stream(_) | Source::Bytes(_) | Source::Rows(_) => {
             if let Some(folder) = target.parent() {
                 fs::create_dir_all(folder)?;
             }
@@ -400,37 +403,38 @@ fn copy(input: &Input, target: &Path) -> io::Result<()> {
     }
 }
 
-/// Kept data has the format of the input; a name that says otherwise is a mistake.
-fn check_ending(target: &Path, format: Format) -> Result<()> {
+/// Kept items have the format of the input, so another extension is an error.
+fn check_extension(target: &Path, format: Format) -> Result<()> {
     let named = Format::of_name(target);
-    let packing = Packing::of(Some(target))?;
+    let compression = Compression::of(Some(target))?;
     let name = target.display();
     ensure!(
         format == Format::Text || named.is_none_or(|named| named == format),
-        "{name}: kept data has the format of its input, {}; use {}",
-        format.words(),
-        format.ending()
+        "{name}: kept items are written in the format of the input, {}; use the extension {}",
+        format.description(),
+        format.extension()
     );
     ensure!(
-        packing == Packing::None || !matches!(format, Format::Parquet | Format::Text),
-        "{name}: {} are not packed again; leave the ending of the packing out",
+        compression == Compression::None || !matches!(format, Format::Parquet | Format::Text),
+        "{name}: {} are not compressed; drop the compression extension",
         if format == Format::Parquet { "Parquet files" } else { "folders" }
     );
     Ok(())
 }
 
-/// As [`check_ending`]: an array is not lines, and lines are text.
-fn check_print_ending(target: &Path, is_array: bool) -> Result<()> {
+/// Like [`check_extension`], for fingerprints.
+fn check_print_extension(target: &Path, is_array: bool) -> Result<()> {
     let name = target.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-    let ending = pack::unpacked_name(&name).rsplit_once('.').map(|(_, ending)| ending);
-    let is_fitting = match is_array {
-        true => ending.is_none_or(|ending| ending == "npy"),
-        false => !matches!(ending, Some("npy" | "npz" | "parquet" | "pq")),
+    let extension = compression::uncompressed_name(&name).rsplit_once('.').map(|split| split.1);
+    let fits = match is_array {
+        true => extension.is_none_or(|extension| extension == "npy"),
+        false => !matches!(extension, Some("npy" | "npz" | "parquet" | "pq")),
     };
-    let (format, usual) = if is_array { (ARRAY, ".npy") } else { (LINES, ".txt") };
+    let (format, extension) = if is_array { (ARRAY, ".npy") } else { (LINES, ".txt") };
     ensure!(
-        is_fitting,
-        "{}: kept data has the format of its input, {format}; use {usual}",
+        fits,
+        "{}: kept items are written in the format of the input, {format}; use the extension \
+         {extension}",
         target.display()
     );
     Ok(())

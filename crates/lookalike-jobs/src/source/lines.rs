@@ -1,50 +1,50 @@
-//! Lines of any input, none of them so long that memory suffers.
+//! Reads lines of limited length.
 
 use std::{
     io::{self, BufRead, Read},
     path::Path,
 };
 
-use super::{Bad, Bytes, Reason, charset, pack::unreadable};
+use super::{Bad, Bytes, Reason, charset, compression::read_error};
 
-/// Reads lines up to a length; what is longer is passed over, never kept.
+/// Reads lines up to a maximum length. Longer lines are skipped without keeping them in memory.
 pub struct Lines {
     reader: Box<dyn BufRead + Send>,
-    longest: u64,
+    max_length: u64,
     number: u64,
 }
 
-/// What the next line was.
+/// The result of reading a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Line {
     /// It is in the caller's buffer, without its end.
     Whole,
     TooLong,
-    /// There is none.
+    /// There are no more lines.
     End,
 }
 
 impl Lines {
-    pub fn new(reader: Box<dyn BufRead + Send>, longest: u64) -> Self {
-        Self { reader, longest, number: 0 }
+    pub fn new(reader: Box<dyn BufRead + Send>, max_length: u64) -> Self {
+        Self { reader, max_length, number: 0 }
     }
 
-    /// The number of the line last read, from 1.
+    /// The number of the last line read, from 1.
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// Reads a line into `line`, replacing what is there.
+    /// Reads a line into `line`, which is cleared first.
     pub fn next(&mut self, line: &mut Vec<u8>) -> io::Result<Line> {
         line.clear();
         self.number += 1;
-        (&mut self.reader).take(self.longest + 1).read_until(b'\n', line)?;
+        (&mut self.reader).take(self.max_length + 1).read_until(b'\n', line)?;
         match line.last() {
             None => return Ok(Line::End),
             Some(b'\n') => {
                 line.pop();
             }
-            Some(_) if line.len() as u64 > self.longest => {
+            Some(_) if line.len() as u64 > self.max_length => {
                 self.reader.skip_until(b'\n')?;
                 return Ok(Line::TooLong);
             }
@@ -61,16 +61,16 @@ impl Lines {
     }
 }
 
-/// The longest line that is a text.
-const LONGEST_TEXT: u64 = 1 << 26;
+/// The maximum length of a text.
+const MAX_TEXT: u64 = 1 << 26;
 
-/// Lines are handed on in pieces of at most this many,
+/// The maximum number of lines in a piece.
 const PIECE: usize = 1 << 12;
 
-/// or when they have this many bytes.
+/// A piece ends when it has this many bytes.
 const PIECE_BYTES: usize = 1 << 22;
 
-/// The lines of one input as texts, each of them answered for: none is left out.
+/// The lines of one input as texts. Every line is returned, even if it cannot be read.
 pub struct LineTexts {
     name: String,
     lines: Option<Lines>,
@@ -86,7 +86,7 @@ impl LineTexts {
     pub fn open(path: &Path) -> Result<Self, Bad> {
         let bytes = Bytes::open(path)?.into_text()?;
         let name = bytes.name().to_owned();
-        Ok(Self { name, lines: Some(Lines::new(bytes.into_reader(), LONGEST_TEXT)) })
+        Ok(Self { name, lines: Some(Lines::new(bytes.into_reader(), MAX_TEXT)) })
     }
 
     /// The next lines; none at the end.
@@ -101,7 +101,7 @@ impl LineTexts {
         piece
     }
 
-    /// Says that a line cannot be used.
+    /// The report of a line that cannot be used.
     pub fn bad(&self, number: u64, reason: Reason, what: impl std::fmt::Display) -> Bad {
         Bad::line(&self.name, number, reason, what)
     }
@@ -114,7 +114,7 @@ impl LineTexts {
         let text = match next {
             Ok(Line::Whole) => Ok(charset::decode_record(&line, None).0.into_owned()),
             Ok(Line::TooLong) => {
-                let what = format!("more than {LONGEST_TEXT} bytes in a line; break it up");
+                let what = format!("the line has more than {MAX_TEXT} bytes; split it");
                 Err(self.bad(number, Reason::TooLong, what))
             }
             Ok(Line::End) => {
@@ -123,7 +123,7 @@ impl LineTexts {
             }
             Err(error) => {
                 self.lines = None;
-                Err(self.bad(number, Reason::Input, unreadable(&error)))
+                Err(self.bad(number, Reason::Input, read_error(&error)))
             }
         };
         Some(LineText { number, text })
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_end_with_any_line_end_or_the_input() {
+    fn lines_end_at_lf_crlf_or_the_end_of_input() {
         let whole = |number, text: &[u8]| (number, Line::Whole, text.to_vec());
         assert_eq!(
             read(b"ab\ncd\r\n\nef"),
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn long_lines_are_passed_over() {
+    fn skips_long_lines() {
         let kinds: Vec<_> =
             read(b"a\n12345\nb\n123456789").iter().map(|line| (line.0, line.1)).collect();
         let expected = [(1, Line::Whole), (2, Line::TooLong), (3, Line::Whole), (4, Line::TooLong)];

@@ -1,13 +1,14 @@
-//! What does the user give us? Opens inputs, says what is in them, reads their items.
+//! Opens inputs, detects their format and reads their items.
 //!
-//! [`Fingerprints`] or [`Rows`] are all inputs of one command; [`Ids`] remembers what items are
-//! called, [`Skipped`] what could not be read. Nothing here knows what items are read for.
+//! [`Inputs`] are all inputs of one command: [`Rows`], [`Files`] or [`Fingerprints`]. [`Ids`] keeps the
+//! ids of items, [`Skipped`] what could not be read. Nothing here depends on the command.
 
 mod arrays;
 mod budget;
 mod bytes;
 mod cache;
 mod charset;
+mod compression;
 mod csv;
 mod field;
 mod files;
@@ -25,7 +26,6 @@ mod kept;
 mod lines;
 mod npy;
 mod origin;
-mod pack;
 mod parquet;
 mod path;
 mod reader;
@@ -50,12 +50,12 @@ use fingerprints::{OnPiece, PIECE};
 pub use hashes::{Refusal, common_binary_width, is_number, parse_within};
 pub use ids::{Id, Ids};
 pub use input::read_text;
-pub use inputs::{InputOptions, Inputs, Item, Items, Make, RawText, Reading};
+pub use inputs::{CustomDigester, InputOptions, Inputs, Item, Items, RawText, Reading};
 pub use kept::{Kept, KeptOutput};
 pub use lines::{LineText, LineTexts};
 pub use path::{looks_like_path, path_of_text, path_text};
 pub use rows::{Row, RowOptions, Rows};
-pub use seen::{Digest, SeenFile};
+pub use seen::{ContentHash, SeenFile};
 pub use sidecar::Sidecars;
 pub use skipped::{Bad, Reason, Skipped};
 pub use stamp::{FileId, Stamp};

@@ -1,4 +1,4 @@
-//! Fingerprints as a NumPy `.npy` array: one row each, the least significant word first.
+//! Fingerprints as a NumPy `.npy` array: one row each, least significant word first.
 //!
 //! Reads format versions 1 to 3 (<https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>).
 
@@ -10,14 +10,16 @@ use std::{
 use anyhow::Result;
 use lookalike::{Fingerprint, Width, kind::vector::MOST_DIMENSIONS};
 
-use super::{Bad, Bytes, Ids, OnPiece, PIECE, Reason, Skipped, pack::unreadable, rows::Items};
+use super::{
+    Bad, Bytes, Ids, OnPiece, PIECE, Reason, Skipped, compression::read_error, rows::Items,
+};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// A header takes some 128 bytes; more than this is not ours.
-const LONGEST_HEADER: usize = 1 << 16;
+/// The maximum length of a header, which usually has 128 bytes.
+const MAX_HEADER: usize = 1 << 16;
 
-/// An array of unsigned numbers that is a list of fingerprints.
+/// An array of unsigned integers as a list of fingerprints.
 pub struct NpyRows {
     reader: Box<dyn BufRead + Send>,
     pub header: Header,
@@ -49,31 +51,31 @@ impl NpyRows {
         on_piece: OnPiece<'_, WORDS>,
     ) -> Result<()> {
         let mut piece = Vec::with_capacity(PIECE);
-        let mut done = 0;
+        let mut read = 0;
         let error = self.each_piece(|rows| {
             piece.clear();
             piece.extend(rows.map(row));
             piece.iter().for_each(|_| items.push(true));
-            ids.push_numbers(done + 1, piece.len() as u64);
-            done += piece.len() as u64;
+            ids.push_numbers(read + 1, piece.len() as u64);
+            read += piece.len() as u64;
             on_piece(&piece)
         })?;
-        if done < self.rows {
+        if read < self.rows {
             return skipped
-                .add_many(self.cut_short(ids.input_name(), done, error), self.rows - done);
+                .add_many(self.truncated(ids.input_name(), read, error), self.rows - read);
         }
         match fill(&mut self.reader, &mut [0]) {
             (0, None) => Ok(()),
-            (_, Some(error)) => skipped.add(Bad::input(ids.input_name(), unreadable(&error))),
+            (_, Some(error)) => skipped.add(Bad::input(ids.input_name(), read_error(&error))),
             _ => skipped.add(Bad::input(
                 ids.input_name(),
-                "goes on after its array; save one array a file",
+                "has more data after the array; save one array per file",
             )),
         }
     }
 
-    /// Calls `on_piece` with the bytes of all rows there are, some at a time. Says what stopped it, if
-    /// there should be more.
+    /// Calls `on_piece` with the bytes of all complete rows, piece by piece. Returns the error if
+    /// reading failed before the last row.
     pub fn each_piece(
         &mut self,
         mut on_piece: impl FnMut(ChunksExact<'_, u8>) -> Result<()>,
@@ -93,14 +95,14 @@ impl NpyRows {
         Ok(None)
     }
 
-    fn cut_short(&self, name: &str, done: u64, error: Option<io::Error>) -> Bad {
-        let why = error.map_or_else(String::new, |error| format!(" ({error})"));
-        let what = format!("ends after {done} of {} rows{why}; save or copy it again", self.rows);
+    fn truncated(&self, name: &str, read: u64, error: Option<io::Error>) -> Bad {
+        let error = error.map_or_else(String::new, |error| format!(" ({error})"));
+        let what = format!("ends after {read} of {} rows{error}; save or copy it again", self.rows);
         Bad::item(name, Reason::Missing, what)
     }
 }
 
-/// The header's three entries.
+/// The three entries of the header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     dtype: String,
@@ -109,7 +111,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// As NumPy writes it, for an array like this one with so many rows.
+    /// The header in NumPy's format, for an array of this type with another number of rows.
     pub fn bytes(&self, rows: u64) -> Vec<u8> {
         let mut shape = vec![rows.to_string()];
         shape.extend(self.shape.iter().skip(1).map(u64::to_string));
@@ -119,7 +121,7 @@ impl Header {
         };
         let dtype = &self.dtype;
         let text = format!("{{'descr': '{dtype}', 'fortran_order': False, 'shape': ({shape}), }}");
-        // Spaces and a line end fill it up, so that the numbers stand at a multiple of 64 bytes.
+        // Padding aligns the data to 64 bytes.
         let length = (MAGIC.len() + 4 + text.len() + 1).next_multiple_of(64) - MAGIC.len() - 4;
         let text = format!("{text:<width$}\n", width = length - 1);
         [MAGIC, &[1, 0], &(length as u16).to_le_bytes(), text.as_bytes()].concat()
@@ -170,9 +172,9 @@ impl Header {
         self.dtype == other.dtype && self.shape.get(1..) == other.shape.get(1..)
     }
 
-    /// Rows and width, if the array is a list of fingerprints.
+    /// The number of rows and the width, if the array is a list of fingerprints.
     fn fingerprints(&self) -> Result<(u64, Width), String> {
-        let refused = |remedy: &str| Err(format!("holds {self}; {remedy}"));
+        let refused = |remedy: &str| Err(format!("contains {self}; {remedy}"));
         match self.dtype.as_str() {
             "<u8" | "<u4" => {}
             ">u8" | ">u4" => return refused("save array.astype('<u8') instead"),
@@ -186,7 +188,7 @@ impl Header {
                      array.astype('float32') for vectors, array.view('uint64') for fingerprints",
                 );
             }
-            _ => return refused("fingerprints are uint64 (or uint32 for 32 bits)"),
+            _ => return refused("fingerprints must be uint64 (or uint32 for 32 bits)"),
         }
         if self.fortran_order {
             return refused("save numpy.ascontiguousarray(array) instead");
@@ -197,8 +199,8 @@ impl Header {
             (8, &[rows] | &[rows, 1]) => Ok((rows, Width::Bits64)),
             (8, &[rows, 2]) => Ok((rows, Width::Bits128)),
             (8, &[rows, 4]) => Ok((rows, Width::Bits256)),
-            (4, _) => refused("uint32 fingerprints have shape (n,)"),
-            _ => refused("uint64 fingerprints have shape (n,), (n, 2) or (n, 4)"),
+            (4, _) => refused("uint32 fingerprints must have shape (n,)"),
+            _ => refused("uint64 fingerprints must have shape (n,), (n, 2) or (n, 4)"),
         }
     }
 }
@@ -230,28 +232,29 @@ impl std::fmt::Display for Header {
 }
 
 pub(super) fn read_header(reader: &mut impl Read) -> Result<Header, String> {
-    let damaged = |_| "starts like a .npy array, but its header is cut short".to_owned();
+    let damaged = |_| "starts like a .npy array, but its header is incomplete".to_owned();
     let mut start = [0; 8];
     reader.read_exact(&mut start).map_err(damaged)?;
     let mut length = [0; 4];
     match start[6] {
         1 => reader.read_exact(&mut length[..2]).map_err(damaged)?,
         2 | 3 => reader.read_exact(&mut length).map_err(damaged)?,
-        version => return Err(format!(".npy version {version} is not known; versions 1 to 3 are")),
+        version => {
+            return Err(format!("has .npy version {version}; lookalike reads versions 1 to 3"));
+        }
     }
     let length = u32::from_le_bytes(length) as usize;
-    if length > LONGEST_HEADER {
+    if length > MAX_HEADER {
         return Err(format!("has a .npy header of {length} bytes; save a plain array"));
     }
     let mut text = vec![0; length];
     reader.read_exact(&mut text).map_err(damaged)?;
     let text = String::from_utf8_lossy(&text);
-    parse_header(&text).ok_or_else(|| {
-        format!("has a .npy header that is not understood: {}", super::hashes::shortened(&text))
-    })
+    parse_header(&text)
+        .ok_or_else(|| format!("has an invalid .npy header: {}", super::hashes::shortened(&text)))
 }
 
-/// Reads the Python dictionary that NumPy writes. A record type's list is kept as it stands.
+/// Reads the Python dictionary that NumPy writes. The fields of a record type are not parsed.
 fn parse_header(text: &str) -> Option<Header> {
     let descr = entry(text, "descr")?;
     let dtype = match descr.chars().next()? {
@@ -269,7 +272,7 @@ fn parse_header(text: &str) -> Option<Header> {
     Some(Header { dtype: dtype.to_owned(), fortran_order, shape })
 }
 
-/// What follows a key of the dictionary.
+/// The text after a key of the dictionary.
 fn entry<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     let start = text.find(&format!("'{key}'")).or_else(|| text.find(&format!("\"{key}\"")))?;
     Some(text[start + key.len() + 2..].trim_start().strip_prefix(':')?.trim_start())
@@ -285,7 +288,7 @@ fn row<const WORDS: usize>(bytes: &[u8]) -> Fingerprint<WORDS> {
     print
 }
 
-/// Reads until `buffer` is full or nothing more comes; what came before an error still counts.
+/// Reads until `buffer` is full or the input ends. Bytes before an error count.
 pub(super) fn fill(reader: &mut impl Read, buffer: &mut [u8]) -> (usize, Option<io::Error>) {
     let mut filled = 0;
     while filled < buffer.len() {
@@ -304,7 +307,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headers_are_read_as_numpy_writes_them() {
+    fn reads_headers_as_numpy_writes_them() {
         let header = |text| parse_header(text).unwrap();
         let plain = header("{'descr': '<u8', 'fortran_order': False, 'shape': (5,), }   \n");
         assert_eq!(plain, Header { dtype: "<u8".into(), fortran_order: false, shape: vec![5] });
@@ -316,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn every_width_has_its_shape() {
+    fn each_width_has_one_shape() {
         let width = |dtype: &str, shape: &[u64]| {
             let header = Header { dtype: dtype.into(), fortran_order: false, shape: shape.into() };
             header.fingerprints().ok()

@@ -1,8 +1,7 @@
-//! Where does an input come from, and how is it read a second time?
+//! Where an input comes from, and how it is read a second time.
 //!
-//! A file is opened again. Standard input or a pipe cannot be, so what is read from it is written to
-//! a nameless temporary file beside, if it will be needed again. Rows that another program holds are
-//! there all the time.
+//! A file is opened again. Standard input and pipes can be read only once, so they are copied to an
+//! unnamed temporary file if they will be needed again. Rows and bytes in memory stay available.
 
 use std::{
     fs::File,
@@ -15,36 +14,37 @@ use arrow_array::RecordBatch;
 
 use super::{
     Bad,
-    bytes::{Bytes, is_stream, name_of, open_file, open_packed},
+    bytes::{Bytes, is_stream, name_of, open_file, open_raw},
 };
 
-/// How much of an input is read ahead, to tell what its rows look like.
+/// How much of an input is read ahead to detect its columns.
 const AHEAD: usize = 1 << 20;
 
 pub struct Origin {
-    pub place: Place,
-    /// The most memory that unpacking may take.
+    pub source: Source,
+    /// The memory limit for decompression.
     memory: Option<u64>,
 }
 
-pub enum Place {
+pub enum Source {
     File(PathBuf),
     Stream(Stream),
-    /// Bytes, in memory.
+    /// Bytes in memory.
     Bytes(bytes::Bytes),
-    /// Rows of columns, in memory.
+    /// Rows in memory.
     Rows(Vec<RecordBatch>),
 }
 
-/// Standard input or a pipe, opened already, and what was read from it so far.
+/// Standard input or a pipe.
 pub struct Stream {
-    fresh: Mutex<Option<Bytes>>,
+    /// The open stream, until it is read.
+    unread: Mutex<Option<Bytes>>,
+    /// A copy of everything read so far.
     spool: Option<File>,
 }
 
 impl Origin {
-    /// A file, or what [`is_stream`] is. `again`: it will be read a second time, and if it is a stream
-    /// is kept in the folder `temp` for it.
+    /// A file or stream. With `again`, a stream is copied to the folder `temp` for a second reading.
     pub fn new(
         path: &Path,
         again: bool,
@@ -55,100 +55,100 @@ impl Origin {
             return Ok(Self::file(path, memory));
         }
         let name = name_of(path);
-        let failed = |error: io::Error| Bad::input(&name, not_kept(&error));
-        let spool = if again { Some(nameless(temp).map_err(failed)?) } else { None };
+        let failed = |error: io::Error| Bad::input(&name, spool_error(&error));
+        let spool = if again { Some(unnamed_file(temp).map_err(failed)?) } else { None };
         let copy = spool.as_ref().map(File::try_clone).transpose().map_err(failed)?;
-        let reader = open_packed(path).map_err(|what| Bad::input(&name, what))?;
-        let fresh = Bytes::unpack(name, Tee { reader, copy }, AHEAD, memory)?;
-        let fresh = Mutex::new(Some(fresh.into_text()?));
-        Ok(Self { place: Place::Stream(Stream { fresh, spool }), memory })
+        let reader = open_raw(path).map_err(|what| Bad::input(&name, what))?;
+        let bytes = Bytes::decompress(name, Tee { reader, copy }, AHEAD, memory)?;
+        let unread = Mutex::new(Some(bytes.into_text()?));
+        Ok(Self { source: Source::Stream(Stream { unread, spool }), memory })
     }
 
     pub fn file(path: &Path, memory: Option<u64>) -> Self {
-        Self { place: Place::File(path.to_owned()), memory }
+        Self { source: Source::File(path.to_owned()), memory }
     }
 
     pub fn rows(batches: Vec<RecordBatch>) -> Self {
-        Self { place: Place::Rows(batches), memory: None }
+        Self { source: Source::Rows(batches), memory: None }
     }
 
     pub fn bytes(bytes: &[u8]) -> Self {
-        Self { place: Place::Bytes(bytes::Bytes::copy_from_slice(bytes)), memory: None }
+        Self { source: Source::Bytes(bytes::Bytes::copy_from_slice(bytes)), memory: None }
     }
 
-    /// The first bytes of what is inside, as text if it is text.
+    /// The first decompressed bytes. UTF-16 is converted to UTF-8.
     pub fn start(&self, name: &str) -> Result<Vec<u8>, Bad> {
-        match &self.place {
-            Place::File(_) | Place::Bytes(_) => Ok(self.open_text(name)?.start().to_vec()),
-            Place::Stream(stream) => {
-                let fresh = stream.fresh.lock().unwrap_or_else(PoisonError::into_inner);
-                Ok(fresh.as_ref().map_or_else(Vec::new, |bytes| bytes.start().to_vec()))
+        match &self.source {
+            Source::File(_) | Source::Bytes(_) => Ok(self.open_text(name)?.start().to_vec()),
+            Source::Stream(stream) => {
+                let unread = stream.unread.lock().unwrap_or_else(PoisonError::into_inner);
+                Ok(unread.as_ref().map_or_else(Vec::new, |bytes| bytes.start().to_vec()))
             }
-            Place::Rows(_) => Ok(Vec::new()),
+            Source::Rows(_) => Ok(Vec::new()),
         }
     }
 
-    /// Everything that is inside, from its beginning.
+    /// All decompressed bytes.
     pub fn open(&self, name: &str) -> Result<Bytes, Bad> {
-        match &self.place {
-            Place::File(path) => {
+        match &self.source {
+            Source::File(path) => {
                 let file = open_file(path).map_err(|what| Bad::input(name, what))?;
-                Bytes::unpack(name.to_owned(), file, AHEAD, self.memory)
+                Bytes::decompress(name.to_owned(), file, AHEAD, self.memory)
             }
-            Place::Stream(stream) => stream.open(name, self.memory),
-            Place::Bytes(bytes) => {
-                Bytes::unpack(name.to_owned(), Cursor::new(bytes.clone()), AHEAD, self.memory)
+            Source::Stream(stream) => stream.open(name, self.memory),
+            Source::Bytes(bytes) => {
+                Bytes::decompress(name.to_owned(), Cursor::new(bytes.clone()), AHEAD, self.memory)
             }
-            Place::Rows(_) => Err(Bad::input(name, "has rows, but no bytes")),
+            Source::Rows(_) => Err(Bad::input(name, "has rows, but no bytes")),
         }
     }
 
-    /// The same as text: UTF-16 with a byte order mark as UTF-8.
+    /// All decompressed bytes. UTF-16 with a byte order mark is converted to UTF-8.
     pub fn open_text(&self, name: &str) -> Result<Bytes, Bad> {
         self.open(name)?.into_text()
     }
 
-    /// A file that can be read in any order: the input itself, or a nameless copy of what is inside, in
-    /// the folder `temp`.
+    /// A file that can be read in any order: the input itself, or a decompressed unnamed copy in the
+    /// folder `temp`.
     pub fn seekable(&self, name: &str, temp: Option<&Path>) -> Result<File, Bad> {
         let bytes = self.open(name)?;
-        if let (Place::File(path), false) = (&self.place, bytes.is_packed()) {
+        if let (Source::File(path), false) = (&self.source, bytes.is_compressed()) {
             return open_file(path).map_err(|what| Bad::input(name, what));
         }
         let copied = || -> io::Result<File> {
-            let mut file = nameless(temp)?;
+            let mut file = unnamed_file(temp)?;
             io::copy(&mut bytes.into_reader(), &mut file)?;
             Ok(file)
         };
-        copied().map_err(|error| Bad::input(name, format!("cannot be unpacked: {error}")))
+        copied().map_err(|error| Bad::input(name, format!("cannot be decompressed: {error}")))
     }
 }
 
 impl Stream {
     fn open(&self, name: &str, memory: Option<u64>) -> Result<Bytes, Bad> {
-        let fresh = self.fresh.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(bytes) = fresh {
+        let unread = self.unread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(bytes) = unread {
             return Ok(bytes);
         }
         let failed = |error: io::Error| Bad::input(name, format!("cannot be read again: {error}"));
         let spool =
-            self.spool.as_ref().ok_or_else(|| failed(io::Error::other("it was not kept")))?;
+            self.spool.as_ref().ok_or_else(|| failed(io::Error::other("it was not copied")))?;
         let mut copy = spool.try_clone().map_err(failed)?;
         copy.seek(SeekFrom::Start(0)).map_err(failed)?;
-        Bytes::unpack(name.to_owned(), copy, AHEAD, memory)
+        Bytes::decompress(name.to_owned(), copy, AHEAD, memory)
     }
 }
 
-/// A file that vanishes when it is closed, in this folder or the system's.
-fn nameless(folder: Option<&Path>) -> io::Result<File> {
+/// A file without a name in this folder or the system's; it disappears when closed.
+fn unnamed_file(folder: Option<&Path>) -> io::Result<File> {
     folder.map_or_else(tempfile::tempfile, tempfile::tempfile_in)
 }
 
-fn not_kept(error: &io::Error) -> String {
-    format!("cannot be kept for a second reading: {error}; --temp names another folder for it")
+fn spool_error(error: &io::Error) -> String {
+    format!("cannot be copied for a second reading: {error}; choose another folder with --temp")
 }
 
-/// Hands on what it reads, and writes it down.
+/// Copies everything that is read to a file.
 struct Tee<R> {
     reader: R,
     copy: Option<File>,
@@ -158,7 +158,8 @@ impl<R: Read> Read for Tee<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.reader.read(buffer)?;
         if let Some(copy) = &mut self.copy {
-            copy.write_all(&buffer[..count]).map_err(|error| io::Error::other(not_kept(&error)))?;
+            copy.write_all(&buffer[..count])
+                .map_err(|error| io::Error::other(spool_error(&error)))?;
         }
         Ok(count)
     }

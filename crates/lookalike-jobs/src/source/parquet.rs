@@ -1,7 +1,8 @@
-//! Rows of Parquet files: read column by column, written back with everything they came with.
+//! Reads rows of Parquet files by column, and writes kept rows with the schema and metadata of their
+//! file.
 //!
-//! Texts are read as views into the pages they lie in, so that a million rows that name one long text
-//! of a dictionary take no more memory than the text. Damage costs a group of rows, never the run.
+//! Texts are read as views into their pages, so a million rows that refer to one long text of a
+//! dictionary take no more memory than the text. Damage costs a row group, never the run.
 
 mod deltas;
 mod pages;
@@ -43,28 +44,27 @@ use parquet::{
 
 use super::{
     charset::{self, Repair},
-    field::{Outcome, Value, Values, Wanted, is_features},
-    records::BLOCK,
+    field::{FieldNames, FieldValues, RowResult, Value, is_features},
+    records::BLOCK_BYTES,
 };
 use crate::report;
 use pages::Pages;
 
-/// What every file starts with.
+/// The first bytes of every file.
 pub const MAGIC: &[u8] = b"PAR1";
 
-/// Rows are read in batches of at most this many,
-const MOST: usize = 1 << 13;
+/// The maximum number of rows in a batch.
+const MAX_ROWS: usize = 1 << 13;
 
-/// that take about this many bytes.
+/// The approximate size of a batch.
 const BATCH_BYTES: u64 = 8 << 20;
 
-/// The largest page without a memory limit.
-const LARGEST_PAGE: u64 = 1 << 30;
+/// The maximum size of a page without a memory limit.
+const MAX_PAGE: u64 = 1 << 30;
 
-/// What a value takes besides its bytes: a view and two levels.
+/// The memory per value besides its bytes: a view and two levels.
 const VALUE_BYTES: u64 = 20;
 
-/// Where a table lies.
 #[derive(Clone)]
 pub enum Content {
     File(Arc<File>),
@@ -103,31 +103,30 @@ impl ChunkReader for Content {
 }
 
 /// An open file.
-pub struct Table {
+pub struct ParquetFile {
     content: Content,
     metadata: ArrowReaderMetadata,
-    /// Texts as views, wherever they are.
+    /// For reading items: all texts as views, also inside lists and structs.
     viewed: ArrowReaderMetadata,
-    /// The same, of columns that can be turned back: such as are texts and nothing else.
+    /// For copying rows: plain text columns as views, which can be converted back.
     kept: ArrowReaderMetadata,
-    /// The memory limit, if there is one.
     memory: Option<u64>,
 }
 
-/// Why a group of rows cannot be read.
-pub enum Unread {
+/// Why a row group cannot be read.
+pub enum GroupError {
     Damaged(String),
-    /// It can, with more memory.
+    /// It needs more memory.
     TooLarge(String),
 }
 
-/// The rows of one group, some at a time.
+/// The rows of one group in batches.
 pub struct Batches(Option<ParquetRecordBatchReader>);
 
 impl Iterator for Batches {
     type Item = Result<RecordBatch, String>;
 
-    /// After a failure there is nothing more.
+    /// Ends after a failure.
     fn next(&mut self) -> Option<Self::Item> {
         let reader = self.0.as_mut()?;
         let next = guarded(|| match reader.next() {
@@ -135,7 +134,7 @@ impl Iterator for Batches {
             Some(batch) => batch.map(Some).map_err(|error| damaged(&error)),
         });
         if !matches!(next, Ok(Some(_))) {
-            // What panicked may panic again when it is let go.
+            // A reader that panicked may panic again when dropped.
             let reader = self.0.take();
             let _ = guarded(|| {
                 drop(reader);
@@ -146,16 +145,16 @@ impl Iterator for Batches {
     }
 }
 
-/// Decoders of damaged data may panic; here that is one more way to fail.
+/// Decoders may panic on damaged data. Turns the panic into an error.
 fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
-    // What it worked on is not used again after a panic.
-    let done = catch_unwind(AssertUnwindSafe(work));
-    done.unwrap_or_else(|_| Err(damaged(&"its content makes no sense")))
+    // The reader is not used again after a panic.
+    let result = catch_unwind(AssertUnwindSafe(work));
+    result.unwrap_or_else(|_| Err(damaged(&"its content is invalid")))
 }
 
-impl Table {
+impl ParquetFile {
     pub fn open(content: Content, memory: Option<u64>) -> Result<Self, String> {
-        let failed = |error: ParquetError| format!("is not a whole Parquet file: {error}");
+        let failed = |error: ParquetError| format!("is not a complete Parquet file: {error}");
         guarded(|| {
             let metadata = ArrowReaderMetadata::load(&content, ArrowReaderOptions::default())
                 .map_err(failed)?;
@@ -177,24 +176,28 @@ impl Table {
         self.metadata.metadata()
     }
 
-    /// How many rows each group of rows has. One may be damaged and the others not.
+    /// The number of rows in each row group.
     pub fn group_rows(&self) -> Vec<u64> {
         self.metadata().row_groups().iter().map(|group| group.num_rows().max(0) as u64).collect()
     }
 
-    /// The rows of one group, of the columns that `wanted` needs; of all columns without it.
-    pub fn batches(&self, group: usize, wanted: Option<&Wanted>) -> Result<Batches, Unread> {
+    /// The rows of one group, with the columns that `wanted` needs, or all columns without it.
+    pub fn batches(
+        &self,
+        group: usize,
+        wanted: Option<&FieldNames>,
+    ) -> Result<Batches, GroupError> {
         let metadata = if wanted.is_some() { &self.viewed } else { &self.kept };
         let mask = wanted.map_or_else(ProjectionMask::all, |wanted| self.mask(wanted));
         let sizes = guarded(|| {
             self.sizes(self.metadata().row_group(group), &mask, metadata.schema())
                 .map_err(|error| damaged(&error))
         })
-        .map_err(Unread::Damaged)?;
+        .map_err(GroupError::Damaged)?;
         self.check(&sizes)?;
         guarded(|| self.check_deltas(group, &sizes.deltas).map_err(|error| damaged(&error)))
-            .map_err(Unread::Damaged)?;
-        let rows = (BATCH_BYTES / sizes.per_row.max(1)).clamp(1, MOST as u64) as usize;
+            .map_err(GroupError::Damaged)?;
+        let rows = (BATCH_BYTES / sizes.per_row.max(1)).clamp(1, MAX_ROWS as u64) as usize;
         let reader = guarded(|| {
             ParquetRecordBatchReaderBuilder::new_with_metadata(
                 self.content.clone(),
@@ -206,10 +209,10 @@ impl Table {
             .build()
             .map_err(|error| damaged(&error))
         });
-        reader.map(|reader| Batches(Some(reader))).map_err(Unread::Damaged)
+        reader.map(|reader| Batches(Some(reader))).map_err(GroupError::Damaged)
     }
 
-    fn mask(&self, wanted: &Wanted) -> ProjectionMask {
+    fn mask(&self, wanted: &FieldNames) -> ProjectionMask {
         let paths = [&wanted.text].into_iter().chain(&wanted.id).chain(&wanted.keys);
         let root = |path: &String| {
             let names = self.schema().fields().iter().map(|field| field.name());
@@ -227,7 +230,7 @@ impl Table {
         ProjectionMask::roots(self.metadata.parquet_schema(), roots)
     }
 
-    /// How large the columns of a group are once they are decoded.
+    /// The decoded size of the columns of a group.
     fn sizes(
         &self,
         group: &RowGroupMetaData,
@@ -251,10 +254,10 @@ impl Table {
             };
             let in_row = (column.num_values().max(0) as u64).div_ceil(rows).max(1);
             sizes.per_row += (value + VALUE_BYTES).saturating_mul(in_row);
-            sizes.page = sizes.page.max(pages.largest);
+            sizes.page = sizes.page.max(pages.max_bytes);
             if is_nested {
-                // All values of a page may be those of one row.
-                sizes.page = sizes.page.max(pages.most_values.saturating_mul(VALUE_BYTES));
+                // All values of a page may belong to one row.
+                sizes.page = sizes.page.max(pages.max_values.saturating_mul(VALUE_BYTES));
             }
         }
         Ok(sizes)
@@ -268,34 +271,34 @@ impl Table {
             .try_for_each(|&leaf| deltas::check(self.content.clone(), group.column(leaf), rows))
     }
 
-    fn check(&self, sizes: &Sizes) -> Result<(), Unread> {
-        let largest = self.memory.map_or(LARGEST_PAGE, |memory| memory / PAGES_IN_MEMORY);
-        if sizes.page <= largest.min(LARGEST_PAGE) {
+    fn check(&self, sizes: &Sizes) -> Result<(), GroupError> {
+        let limit = self.memory.map_or(MAX_PAGE, |memory| memory / PAGES_IN_MEMORY);
+        if sizes.page <= limit.min(MAX_PAGE) {
             return Ok(());
         }
         let size = report::bytes(sizes.page);
         Err(match self.memory {
-            Some(_) if sizes.page <= LARGEST_PAGE => Unread::TooLarge(format!(
+            Some(_) if sizes.page <= MAX_PAGE => GroupError::TooLarge(format!(
                 "--memory is too small for a page of {size}; use at least --memory {}M",
                 (sizes.page * PAGES_IN_MEMORY).div_ceil(1 << 20)
             )),
-            _ => Unread::Damaged(format!("states a page of {size}, more than is ever written")),
+            _ => GroupError::Damaged(format!("claims a page of {size}; the file may be damaged")),
         })
     }
 }
 
-/// A page as it lies in the file and as it is decoded, and those of other columns.
+/// A page is in memory compressed and decoded, together with pages of other columns.
 const PAGES_IN_MEMORY: u64 = 4;
 
 #[derive(Default)]
 struct Sizes {
     page: u64,
     per_row: u64,
-    /// Columns whose pages say for themselves how many values they have.
+    /// Delta-encoded columns, whose data state their own number of values.
     deltas: Vec<usize>,
 }
 
-/// The same table with columns of these types, if it can be read so.
+/// The metadata with changed column types, if the file can be read with them.
 fn with_views(
     metadata: &ArrowReaderMetadata,
     change: &dyn Fn(&DataType) -> DataType,
@@ -312,7 +315,7 @@ fn changed(field: &FieldRef, change: &dyn Fn(&DataType) -> DataType) -> FieldRef
     Arc::new(Field::clone(field).with_data_type(change(field.data_type())))
 }
 
-/// The type that texts of this type are read as, wherever they are in it.
+/// The type with texts as views at every level.
 fn viewed(kind: &DataType) -> DataType {
     match kind {
         DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,
@@ -328,7 +331,7 @@ fn viewed(kind: &DataType) -> DataType {
     }
 }
 
-/// Whether texts of a column lie in its pages and are not copied.
+/// Whether the texts of a column are views into its pages, not copies.
 fn is_view(kind: &DataType) -> bool {
     match kind {
         DataType::Utf8View | DataType::BinaryView => true,
@@ -338,17 +341,17 @@ fn is_view(kind: &DataType) -> bool {
         DataType::Struct(fields) => fields.iter().all(|field| is_view(field.data_type())),
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Binary | DataType::LargeBinary => false,
         DataType::Dictionary(..) => false,
-        // Numbers have no dictionary of long values.
+        // Numbers are never long.
         _ => true,
     }
 }
 
-/// Cuts a batch into pieces of about a block, by the length of its texts.
+/// Splits a batch into pieces of about one block, by the length of its texts.
 pub fn pieces(batch: &RecordBatch) -> Vec<RecordBatch> {
     let (mut pieces, mut first, mut bytes) = (Vec::new(), 0, 0);
     for row in 0..batch.num_rows() {
         let length: usize = batch.columns().iter().map(|column| length(column, row)).sum();
-        if row > first && bytes + length > BLOCK {
+        if row > first && bytes + length > BLOCK_BYTES {
             pieces.push(batch.slice(first, row - first));
             (first, bytes) = (row, 0);
         }
@@ -358,14 +361,14 @@ pub fn pieces(batch: &RecordBatch) -> Vec<RecordBatch> {
     pieces
 }
 
-/// The bytes of the longest text of a batch.
-pub fn longest(batch: &RecordBatch) -> usize {
+/// The length in bytes of the max_length text of a batch.
+pub fn max_length(batch: &RecordBatch) -> usize {
     let rows = 0..batch.num_rows();
     let columns = batch.columns().iter();
     columns.flat_map(|column| rows.clone().map(move |row| length(column, row))).max().unwrap_or(0)
 }
 
-/// The bytes of a text in memory; small things count nothing.
+/// The length of a text in bytes; 0 for other values.
 fn length(column: &ArrayRef, row: usize) -> usize {
     match column.data_type() {
         DataType::Utf8View => column.as_string_view().views()[row] as u32 as usize,
@@ -378,7 +381,7 @@ fn length(column: &ArrayRef, row: usize) -> usize {
     }
 }
 
-/// Whether there is a column of this name, or `a.b` leads to one.
+/// Whether this path (`name` or `a.b`) leads to a column.
 pub fn has(schema: &Schema, path: &str) -> bool {
     let mut fields = schema.fields();
     let mut path = path;
@@ -393,7 +396,7 @@ pub fn has(schema: &Schema, path: &str) -> bool {
     }
 }
 
-/// Whether this column holds lists of texts, and is not said to hold features.
+/// Whether this column contains lists of texts and is not named `features`.
 pub fn is_list_of_texts(schema: &Schema, path: &str) -> bool {
     let list = schema.field_with_name(path).map(|field| field.data_type());
     let Ok(DataType::List(item) | DataType::LargeList(item)) = list else { return false };
@@ -408,9 +411,9 @@ fn is_text(kind: &DataType) -> bool {
     }
 }
 
-/// What to say about rows that cannot be decoded.
+/// The message for rows that cannot be decoded.
 pub fn damaged(error: &impl std::fmt::Display) -> String {
-    format!("cannot be read on: {error}; the file may be damaged")
+    format!("cannot be read further: {error}; the file may be damaged")
 }
 
 /// The wanted columns of a batch.
@@ -422,7 +425,7 @@ pub struct Columns {
 }
 
 impl Columns {
-    pub fn of(batch: &RecordBatch, wanted: &Wanted) -> Self {
+    pub fn of(batch: &RecordBatch, wanted: &FieldNames) -> Self {
         let column = |path: &String| {
             let (name, rest) = path.split_once('.').unwrap_or((path, ""));
             match batch.column_by_name(path) {
@@ -440,14 +443,14 @@ impl Columns {
     }
 
     /// One row of the batch.
-    pub fn row<'a>(&'a self, row: usize, wanted: &Wanted) -> Outcome<'a> {
+    pub fn row<'a>(&'a self, row: usize, wanted: &FieldNames) -> RowResult<'a> {
         let value = |column: &'a Option<ArrayRef>| column.as_ref().map(|array| value(array, row));
         let keys = self.keys.iter().map(value).collect();
-        let values = Values { text: value(&self.text), id: value(&self.id), keys };
+        let values = FieldValues { text: value(&self.text), id: value(&self.id), keys };
         let bytes = self.text.as_ref().and_then(|text| bytes(text, row));
         let repair = bytes.map_or(Repair::None, |bytes| charset::decode_record(bytes, None).1);
-        let found = wanted.found(values, || self.names.clone())?;
-        Ok(found.map(|found| super::field::Found { repair, ..found }))
+        let found = wanted.item(values, || self.names.clone())?;
+        Ok(found.map(|found| super::field::ParsedRow { repair, ..found }))
     }
 }
 
@@ -460,10 +463,10 @@ fn inside(column: &ArrayRef, path: &str) -> Option<ArrayRef> {
     }
 }
 
-/// A column whose values stand for themselves, not for entries of a dictionary.
+/// Resolves a dictionary column into its values.
 fn plain(column: &ArrayRef) -> ArrayRef {
     let taken = column.as_any_dictionary_opt().and_then(|dictionary| {
-        // Views: however often a long text is named, it is there once.
+        // With views, a long text that is used often is in memory once.
         let values: ArrayRef = match dictionary.values().data_type() {
             DataType::Utf8 => {
                 Arc::new(StringViewArray::from(dictionary.values().as_string::<i32>()))
@@ -503,7 +506,7 @@ fn value(array: &ArrayRef, row: usize) -> Value<'_> {
     }
 }
 
-/// Bytes stand for text if they are not said to be anything else.
+/// A binary value, which is decoded as text.
 fn bytes(array: &ArrayRef, row: usize) -> Option<&[u8]> {
     match array.data_type() {
         DataType::Binary => Some(array.as_binary::<i32>().value(row)),
@@ -597,13 +600,13 @@ pub fn list_size(schema: &Schema, path: &str) -> Option<usize> {
     }
 }
 
-/// A map of feature to weight, a list of such pairs, or a list of features that count once each.
+/// A map from feature to weight, a list of such pairs, or a list of features with weight 1.
 fn features(array: &ArrayRef, row: usize) -> Value<'static> {
     let list = match array.data_type() {
         DataType::List(_) => array.as_list::<i32>().value(row),
         DataType::LargeList(_) => array.as_list::<i64>().value(row),
         DataType::Map(..) => Arc::new(array.as_map().value(row)) as ArrayRef,
-        _ => return Value::Other("of a type that holds no text"),
+        _ => return Value::Other("of a type without text"),
     };
     let pairs = list.as_struct_opt().filter(|pairs| pairs.num_columns() == 2);
     let (names, weights) = match pairs {
@@ -632,15 +635,15 @@ fn features(array: &ArrayRef, row: usize) -> Value<'static> {
     features.map_or(Value::Other("a list, but not of {feature, weight}"), Value::Features)
 }
 
-/// Writes rows as the tables they come from have them.
-pub struct TableWriter<W: Write + Send> {
+/// Writes kept rows in the schema of their file.
+pub struct ParquetWriter<W: Write + Send> {
     writer: ArrowWriter<W>,
     schema: SchemaRef,
 }
 
-impl<W: Write + Send> TableWriter<W> {
-    /// A table like `table`: its columns, their packing, and what else its maker noted.
-    pub fn like(table: &Table, output: W) -> Result<Self, ParquetError> {
+impl<W: Write + Send> ParquetWriter<W> {
+    /// A file with the columns, compression and key-value metadata of `table`.
+    pub fn like(table: &ParquetFile, output: W) -> Result<Self, ParquetError> {
         let metadata = table.metadata();
         let notes = metadata.file_metadata().key_value_metadata().cloned().unwrap_or_default();
         // The writer adds the schema itself.
@@ -659,11 +662,11 @@ impl<W: Write + Send> TableWriter<W> {
         Ok(Self { writer, schema: table.schema().clone() })
     }
 
-    /// Writes the rows of a batch that are to be kept.
+    /// Writes the rows of a batch for which `keep` is true.
     pub fn write(&mut self, batch: &RecordBatch, keep: Vec<bool>) -> Result<(), ParquetError> {
         let kept = arrow_select::filter::filter_record_batch(batch, &BooleanArray::from(keep))?;
         let columns = kept.columns().iter().zip(self.schema.fields());
-        let columns = columns.map(|(column, field)| turned_back(column, field.data_type()));
+        let columns = columns.map(|(column, field)| from_views(column, field.data_type()));
         self.writer.write(&RecordBatch::try_new(self.schema.clone(), columns.collect())?)
     }
 
@@ -672,8 +675,8 @@ impl<W: Write + Send> TableWriter<W> {
     }
 }
 
-/// Texts as the type they came in.
-fn turned_back(column: &ArrayRef, kind: &DataType) -> ArrayRef {
+/// Converts views back to the type of the file.
+fn from_views(column: &ArrayRef, kind: &DataType) -> ArrayRef {
     match (column.data_type(), kind) {
         (DataType::Utf8View, DataType::Utf8) => {
             Arc::new(column.as_string_view().iter().collect::<StringArray>())

@@ -1,8 +1,8 @@
-//! How is a path written as text, so that no two are written alike and each can be read back?
+//! Writes paths as text that is unique and can be parsed back.
 //!
-//! A path is bytes, an id is text. Paths that are UTF-8 are written as they are. In all others a byte
-//! that is not UTF-8 is written `\xNN` and a backslash twice; so are paths that look as if they had
-//! been written so.
+//! A path is bytes, an id is text. UTF-8 paths are written unchanged. In other paths, a byte that is
+//! not UTF-8 is written `\xNN` and a backslash is doubled. UTF-8 paths that look escaped are escaped
+//! too.
 
 use std::path::{Path, PathBuf};
 
@@ -14,30 +14,30 @@ pub fn path_text(path: &Path) -> String {
     }
 }
 
-/// Endings of files that people name on a command line.
-const ENDINGS: [&str; 52] = [
+/// Extensions of files that users name on a command line.
+const EXTENSIONS: [&str; 52] = [
     "txt", "text", "md", "rst", "log", "html", "htm", "xhtml", "xml", "json", "jsonl", "ndjson",
     "csv", "tsv", "parquet", "warc", "wet", "npy", "pdf", "doc", "docx", "odt", "tex", "gz", "zst",
     "bz2", "xz", "jpg", "jpeg", "png", "gif", "webp", "bmp", "tif", "tiff", "heic", "avif", "jxl",
     "cr2", "cr3", "nef", "arw", "dng", "raf", "orf", "rw2", "py", "rs", "c", "cpp", "js", "java",
 ];
 
-/// Whether a text is more likely the name of a file than a text: one word with the ending of a file, or
-/// one that leads into a folder.
+/// Whether an argument is more likely a file name than a text: one word with a file extension, or a
+/// path into a folder.
 pub fn looks_like_path(text: &str) -> bool {
     if text.contains(char::is_whitespace) || text.contains("://") {
         return false;
     }
     let path = Path::new(text);
-    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-    let has_ending = ENDINGS.contains(&ending.to_ascii_lowercase().as_str());
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    let is_known = EXTENSIONS.contains(&extension.to_ascii_lowercase().as_str());
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    has_ending
+    is_known
         || ["/", "./", "../", "~/"].iter().any(|start| text.starts_with(start))
         || folder.is_some_and(Path::is_dir)
 }
 
-/// The path that was written as this text.
+/// The inverse of [`path_text`].
 pub fn path_of_text(text: &str) -> PathBuf {
     if looks_escaped(text) { unescaped(text) } else { PathBuf::from(text) }
 }
@@ -78,7 +78,7 @@ fn unescaped(text: &str) -> PathBuf {
     OsString::from_vec(bytes).into()
 }
 
-// Elsewhere backslashes part folders, and names are text but for half characters.
+// On Windows, backslashes separate folders, and names are text except for unpaired surrogates.
 #[cfg(not(unix))]
 fn looks_escaped(_: &str) -> bool {
     false
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn usual_names_stay_and_bytes_that_are_no_text_are_shown() {
+    fn escapes_only_bytes_that_are_not_utf8() {
         assert_eq!(text("Bilder/Übung 1\n.jpg".as_bytes()), "Bilder/Übung 1\n.jpg");
         assert_eq!(text(b"a\\b"), "a\\b");
         assert_eq!(text(b"caf\xe9.txt"), "caf\\xe9.txt");
@@ -117,7 +117,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_path_is_read_back(
+        fn parses_back_every_path(
             parts in prop::collection::vec(
                 prop::sample::select(vec![&b"\\"[..], b"x", b"e9", b"\xff", b"\xc3\xa9"]),
                 0..12,

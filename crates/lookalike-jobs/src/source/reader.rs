@@ -1,6 +1,6 @@
-//! Who reads ahead? A thread of its own, so that reading and unpacking overlap with the work.
+//! Reads ahead on a thread of its own, so that reading and decompression overlap with the work.
 //!
-//! It hands on [`Piece`]s of about the same size, in order, over a queue that holds a few.
+//! It sends [`Piece`]s of about the same size, in order, over a short queue.
 
 use std::{io::Read, sync::mpsc};
 
@@ -8,13 +8,12 @@ use anyhow::Result;
 use arrow_array::RecordBatch;
 
 use super::{
-    Bad, Reason, arrays,
+    Bad, Reason, arrays, compression,
     format::not_text,
     input::Input,
-    origin::{Origin, Place},
-    pack,
-    parquet::{Batches, Unread, damaged, longest, pieces},
-    records::{BLOCK, Block, Blocks, Failed, LONGEST, MOST},
+    origin::{Origin, Source},
+    parquet::{Batches, GroupError, damaged, max_length, pieces},
+    records::{BLOCK_BYTES, Block, Blocks, MAX_RECORD, MAX_RECORDS, ReadError},
     stamp::Stamp,
 };
 use crate::{
@@ -22,37 +21,37 @@ use crate::{
     report::{self, counted},
 };
 
-/// How many pieces wait at most.
+/// The maximum number of waiting pieces.
 const QUEUE: usize = 4;
 
-/// What a record takes while its features are made, for each byte it has.
+/// The memory that feature extraction takes per byte of a record.
 const PER_BYTE: u64 = 8;
 
-/// What any run may take beside its memory limit.
+/// The memory that any run may take beyond its limit.
 const SPARE: u64 = 64 << 20;
 
-/// Some of what was read.
+/// Part of what was read.
 pub enum Piece {
     /// Records of one input.
     Records { input: usize, block: Block },
-    /// Rows of one input, and how many come before them.
+    /// Rows of one input, and how many precede them.
     Rows { input: usize, before: u64, batch: RecordBatch },
-    /// Rows of one input that cannot be read, and how many come before them.
+    /// Unreadable rows of one input, and how many precede them.
     Lost { input: usize, before: u64, rows: u64, bad: Bad },
-    /// The run cannot go on.
+    /// The run must stop.
     Refused(Bad),
-    /// Files, one text each.
+    /// Text files.
     Files(Vec<TextFile>),
-    /// An input, or some of it, cannot be read: so many items, or one whose size nobody knows.
+    /// An input, or the rest of it, cannot be read. Counts this many skipped items.
     Failed(Bad, u64),
 }
 
 pub struct TextFile {
     pub input: usize,
     pub content: Result<Vec<u8>, Bad>,
-    /// As it lies on the disk.
+    /// Its size on disk.
     pub bytes: u64,
-    /// How it was before it was read.
+    /// The state of the file before it was read.
     pub stamp: Option<Stamp>,
 }
 
@@ -62,15 +61,15 @@ impl TextFile {
     }
 }
 
-/// What of a table is read.
+/// Which columns of a table are read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// The columns that are needed.
-    Wanted,
+    /// Only the needed columns.
+    FieldNames,
     All,
 }
 
-/// Calls `on_piece` with everything there is, in order.
+/// Calls `on_piece` with all pieces of all inputs, in order.
 pub fn each_piece(
     inputs: &[Input],
     extent: Extent,
@@ -79,17 +78,17 @@ pub fn each_piece(
     std::thread::scope(|scope| {
         let (sender, receiver) = mpsc::sync_channel(QUEUE);
         scope.spawn(move || Reader { sender, files: Vec::new(), bytes: 0 }.run(inputs, extent));
-        // If that fails, the queue is gone, and the reader stops.
+        // If this fails, the queue is dropped and the reader stops.
         receiver.into_iter().try_for_each(&mut on_piece)
     })
 }
 
-/// Nobody wants more.
-struct Gone;
+/// The receiver was dropped.
+struct Stopped;
 
 struct Reader {
     sender: mpsc::SyncSender<Piece>,
-    /// Small files go together.
+    /// Small files are sent together.
     files: Vec<TextFile>,
     bytes: usize,
 }
@@ -110,21 +109,21 @@ impl Reader {
         let _ = self.send_files();
     }
 
-    fn send(&mut self, piece: Piece) -> Result<(), Gone> {
+    fn send(&mut self, piece: Piece) -> Result<(), Stopped> {
         self.send_files()?;
-        self.sender.send(piece).map_err(|_| Gone)
+        self.sender.send(piece).map_err(|_| Stopped)
     }
 
-    fn send_files(&mut self) -> Result<(), Gone> {
+    fn send_files(&mut self) -> Result<(), Stopped> {
         self.bytes = 0;
         match std::mem::take(&mut self.files) {
             files if files.is_empty() => Ok(()),
-            files => self.sender.send(Piece::Files(files)).map_err(|_| Gone),
+            files => self.sender.send(Piece::Files(files)).map_err(|_| Stopped),
         }
     }
 
     /// Refuses a record whose features would not fit the memory limit.
-    fn check(&mut self, input: &Input, bytes: usize) -> Result<(), Gone> {
+    fn check(&mut self, input: &Input, bytes: usize) -> Result<(), Stopped> {
         let needed = (bytes as u64 * PER_BYTE).saturating_sub(SPARE);
         let Some(_) = input.memory.filter(|&memory| needed > memory) else { return Ok(()) };
         let what = format!(
@@ -133,10 +132,10 @@ impl Reader {
             needed.div_ceil(1 << 20)
         );
         self.send(Piece::Refused(Bad::input(&input.name, what)))?;
-        Err(Gone)
+        Err(Stopped)
     }
 
-    fn records(&mut self, number: usize, input: &Input) -> Result<(), Gone> {
+    fn records(&mut self, number: usize, input: &Input) -> Result<(), Stopped> {
         let opened = match input.format {
             Format::Warc => input.origin.open(&input.name),
             _ => input.origin.open_text(&input.name),
@@ -150,11 +149,11 @@ impl Reader {
             match blocks.next() {
                 Ok(None) => return Ok(()),
                 Ok(Some(block)) => {
-                    let longest = (0..block.records.len()).map(|record| block.record(record).len());
-                    self.check(input, longest.max().unwrap_or(0))?;
+                    let lengths = (0..block.records.len()).map(|record| block.record(record).len());
+                    self.check(input, lengths.max().unwrap_or(0))?;
                     self.send(Piece::Records { input: number, block })?;
                 }
-                Err(Failed { line, what }) => {
+                Err(ReadError { line, what }) => {
                     let what = format!("the rest {what}");
                     let bad = Bad::line(&input.name, line, Reason::Input, what);
                     return self.send(Piece::Failed(bad, 1));
@@ -163,29 +162,29 @@ impl Reader {
         }
     }
 
-    fn table(&mut self, number: usize, input: &Input, extent: Extent) -> Result<(), Gone> {
-        if let Place::Rows(batches) = &input.origin.place {
+    fn table(&mut self, number: usize, input: &Input, extent: Extent) -> Result<(), Stopped> {
+        if let Source::Rows(batches) = &input.origin.source {
             return self.batches(number, batches);
         }
         let table = match input.table() {
             Ok(table) => table,
             Err(bad) => return self.send(Piece::Failed(bad, 1)),
         };
-        let wanted = input.wanted.as_ref().filter(|_| extent == Extent::Wanted);
+        let wanted = input.wanted.as_ref().filter(|_| extent == Extent::FieldNames);
         let mut before = 0;
         for (group, rows) in table.group_rows().into_iter().enumerate() {
             let (read, failed) = match table.batches(group, wanted) {
                 Ok(batches) => self.group(number, input, before, batches)?,
-                Err(Unread::Damaged(what)) => (0, Some(what)),
-                Err(Unread::TooLarge(what)) => {
+                Err(GroupError::Damaged(what)) => (0, Some(what)),
+                Err(GroupError::TooLarge(what)) => {
                     let bad = Bad::input(&input.name, what);
                     self.send(Piece::Refused(bad))?;
-                    return Err(Gone);
+                    return Err(Stopped);
                 }
             };
             let lost = rows.saturating_sub(read);
-            let cut = (lost > 0).then(|| damaged(&"it ends before its last row"));
-            if let Some(what) = failed.or(cut) {
+            let truncated = (lost > 0).then(|| damaged(&"it ends before its last row"));
+            if let Some(what) = failed.or(truncated) {
                 let before = before + read;
                 let what = format!("{what}; {} skipped", counted(lost, "row"));
                 let bad = Bad::line(&input.name, before + 1, Reason::Input, what);
@@ -197,7 +196,7 @@ impl Reader {
     }
 
     /// The rows of an array.
-    fn array(&mut self, number: usize, input: &Input) -> Result<(), Gone> {
+    fn array(&mut self, number: usize, input: &Input) -> Result<(), Stopped> {
         let mut array = match arrays::Rows::open(input) {
             Ok(array) => array,
             Err(bad) => return self.send(Piece::Failed(bad, 1)),
@@ -218,21 +217,21 @@ impl Reader {
         }
     }
 
-    /// The rows of one group: how many, and what stopped them if anything did.
+    /// Sends the rows of one group. Returns their number, and the error if one stopped them.
     fn group(
         &mut self,
         input: usize,
         from: &Input,
         before: u64,
         batches: Batches,
-    ) -> Result<(u64, Option<String>), Gone> {
+    ) -> Result<(u64, Option<String>), Stopped> {
         let mut read = 0;
         for batch in batches {
             match batch {
                 Err(what) => return Ok((read, Some(what))),
                 Ok(batch) => {
                     for batch in pieces(&batch) {
-                        self.check(from, longest(&batch))?;
+                        self.check(from, max_length(&batch))?;
                         let first = before + read;
                         read += batch.num_rows() as u64;
                         self.send(Piece::Rows { input, before: first, batch })?;
@@ -243,12 +242,12 @@ impl Reader {
         Ok((read, None))
     }
 
-    /// Rows that are there already, in pieces small enough to share out.
-    fn batches(&mut self, number: usize, batches: &[RecordBatch]) -> Result<(), Gone> {
+    /// Sends rows in memory, in pieces small enough for parallel work.
+    fn batches(&mut self, number: usize, batches: &[RecordBatch]) -> Result<(), Stopped> {
         let mut before = 0;
         for batch in batches {
-            for first in (0..batch.num_rows()).step_by(MOST) {
-                let batch = batch.slice(first, MOST.min(batch.num_rows() - first));
+            for first in (0..batch.num_rows()).step_by(MAX_RECORDS) {
+                let batch = batch.slice(first, MAX_RECORDS.min(batch.num_rows() - first));
                 for batch in pieces(&batch) {
                     let rows = batch.num_rows() as u64;
                     self.send(Piece::Rows { input: number, before, batch })?;
@@ -259,27 +258,30 @@ impl Reader {
         Ok(())
     }
 
-    fn file(&mut self, number: usize, input: &Input) -> Result<(), Gone> {
+    fn file(&mut self, number: usize, input: &Input) -> Result<(), Stopped> {
         let file = read_file(number, input);
         self.check(input, file.content.as_ref().map_or(0, Vec::len))?;
         self.bytes += file.content.as_ref().map_or(0, Vec::len);
         self.files.push(file);
-        if self.bytes >= BLOCK || self.files.len() >= MOST { self.send_files() } else { Ok(()) }
+        if self.bytes >= BLOCK_BYTES || self.files.len() >= MAX_RECORDS {
+            return self.send_files();
+        }
+        Ok(())
     }
 }
 
 fn read_file(number: usize, input: &Input) -> TextFile {
-    // Before the content, so that a change while it is read is noticed later.
-    let stamp = match &input.origin.place {
-        Place::File(path) => path.metadata().ok().as_ref().map(Stamp::of),
-        Place::Stream(_) | Place::Bytes(_) | Place::Rows(_) => None,
+    // Taken before the content is read, so that a change in between is noticed.
+    let stamp = match &input.origin.source {
+        Source::File(path) => path.metadata().ok().as_ref().map(Stamp::of),
+        Source::Stream(_) | Source::Bytes(_) | Source::Rows(_) => None,
     };
     let content = read_text(&input.origin, &input.name);
     let read = content.as_ref().map_or(0, |content| content.len() as u64);
     TextFile { input: number, content, bytes: stamp.map_or(read, |stamp| stamp.bytes), stamp }
 }
 
-/// The bytes of a file that is one text.
+/// The bytes of a text file.
 pub fn read_text(origin: &Origin, name: &str) -> Result<Vec<u8>, Bad> {
     let bytes = origin.open(name)?;
     if let Some(what) = not_text(bytes.start()) {
@@ -288,11 +290,11 @@ pub fn read_text(origin: &Origin, name: &str) -> Result<Vec<u8>, Bad> {
     let mut content = Vec::new();
     bytes
         .into_reader()
-        .take(LONGEST as u64 + 1)
+        .take(MAX_RECORD as u64 + 1)
         .read_to_end(&mut content)
-        .map_err(|error| Bad::input(name, pack::unreadable(&error)))?;
-    if content.len() > LONGEST {
-        let what = format!("has more than {LONGEST} bytes; --lines takes each line as a text");
+        .map_err(|error| Bad::input(name, compression::read_error(&error)))?;
+    if content.len() > MAX_RECORD {
+        let what = format!("has more than {MAX_RECORD} bytes; use --lines if each line is a text");
         return Err(Bad::item(name, Reason::TooLong, what));
     }
     Ok(content)

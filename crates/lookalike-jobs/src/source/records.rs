@@ -1,65 +1,67 @@
-//! Where does one record end and the next begin? Cuts a stream into records, a block at a time.
+//! Splits a stream into records, one block at a time.
 //!
-//! What a record is, a [`Split`] knows: a line, a row of a table, a record of a web archive.
-//! No record is held in memory that is longer than [`LONGEST`]; such a one passes by in pieces.
+//! A [`Split`] defines what a record is: a line, a row of a table, a record of a web archive. A record
+//! longer than [`MAX_RECORD`] is never in memory as a whole; it is passed on in pieces.
 
 use std::io::{self, BufRead, Read};
 
-use super::pack;
+use super::compression;
 
-/// The longest record, and the longest file that is one text.
-pub const LONGEST: usize = 64 << 20;
+/// The maximum length of a record or text file.
+pub const MAX_RECORD: usize = 64 << 20;
 
-/// A block has about this many bytes,
-pub const BLOCK: usize = 2 << 20;
+/// The approximate size of a block.
+pub const BLOCK_BYTES: usize = 2 << 20;
 
-/// and at most this many records.
-pub const MOST: usize = 1 << 14;
+/// The maximum number of records in a block.
+pub const MAX_RECORDS: usize = 1 << 14;
 
-/// How much is read at once.
+/// The size of one read.
 const READ: usize = 1 << 18;
 
 /// Finds the ends of records.
 pub trait Split: Send {
-    /// Where the record that starts at `bytes[0]` ends; `None` if that takes more bytes. Then the
-    /// same bytes come again with more behind them, so it may remember how far it looked.
+    /// The end of the record that starts at `bytes[0]`; `None` if it needs more bytes. The next call
+    /// then has the same bytes followed by more, so an implementation may remember how far it
+    /// searched.
     fn end(&mut self, bytes: &[u8]) -> Option<usize>;
 
-    /// The first `count` bytes of the record that is looked at are taken away.
+    /// The first `count` bytes of the current record are dropped from the next call.
     fn pass(&mut self, count: usize);
 
-    /// The input ends with `rest`, a record without an end: what is wrong with that, if anything.
+    /// The input ends with `rest`, a record without an end. Returns an error message if that is
+    /// invalid.
     fn cut(&mut self, rest: &[u8]) -> Option<&'static str>;
 }
 
-/// A stretch of an input, cut into records.
+/// RecordPart of an input, split into records.
 pub struct Block {
     pub bytes: Vec<u8>,
     pub records: Vec<Record>,
 }
 
 pub struct Record {
-    /// It starts where the one before it ends.
+    /// It starts at the end of the previous record.
     end: usize,
-    /// The line it starts in, from 1.
+    /// The number of its first line, from 1.
     pub line: u64,
-    pub part: Part,
+    pub part: RecordPart,
 }
 
-/// How much of a record this is.
+/// Whether this is a whole record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum RecordPart {
     Whole,
-    /// The beginning of one that is longer than [`LONGEST`].
+    /// The beginning of a record longer than [`MAX_RECORD`].
     TooLong,
-    /// More of the same.
+    /// A later piece of such a record.
     More,
-    /// The input ends within it, and this is wrong with that.
+    /// An invalid record at the end of the input, with the error message.
     Cut(&'static str),
 }
 
 impl Block {
-    /// The bytes of a record, its end included.
+    /// The bytes of a record, with its line end.
     pub fn record(&self, number: usize) -> &[u8] {
         let start = if number == 0 { 0 } else { self.records[number - 1].end };
         &self.bytes[start..self.records[number].end]
@@ -70,18 +72,18 @@ impl Block {
 pub struct Blocks {
     reader: Box<dyn BufRead + Send>,
     split: Box<dyn Split>,
-    /// The beginning of a record whose end is not yet read.
+    /// The beginning of a record whose end is not read yet.
     pending: Vec<u8>,
     line: u64,
-    /// Within a record that is too long.
+    /// Whether the current record is too long.
     inside: bool,
     failed: Option<io::Error>,
     ended: bool,
 }
 
-/// Reading stopped before the input's end.
-pub struct Failed {
-    /// The last line that was read whole.
+/// An error before the end of the input.
+pub struct ReadError {
+    /// The last complete line.
     pub line: u64,
     pub what: String,
 }
@@ -92,18 +94,18 @@ impl Blocks {
         Self { reader, split, pending, line: 1, inside: false, failed, ended: false }
     }
 
-    /// The next block; none at the end. After a failure there is nothing more.
-    pub fn next(&mut self) -> Result<Option<Block>, Failed> {
+    /// The next block; none at the end, and none after a failure.
+    pub fn next(&mut self) -> Result<Option<Block>, ReadError> {
         let mut bytes = std::mem::take(&mut self.pending);
         let mut records = Vec::new();
         let mut start = 0;
         loop {
             self.cut_whole_records(&bytes, &mut start, &mut records);
-            if start >= BLOCK || records.len() >= MOST {
+            if start >= BLOCK_BYTES || records.len() >= MAX_RECORDS {
                 break;
             }
-            if bytes.len() - start > LONGEST {
-                self.push(&bytes[start..], Part::TooLong, bytes.len(), &mut records);
+            if bytes.len() - start > MAX_RECORD {
+                self.push(&bytes[start..], RecordPart::TooLong, bytes.len(), &mut records);
                 self.split.pass(bytes.len() - start);
                 self.inside = true;
                 start = bytes.len();
@@ -119,7 +121,7 @@ impl Blocks {
             (true, None) => Ok(None),
             (true, Some(error)) => {
                 self.pending.clear();
-                Err(Failed { line: self.line - 1, what: pack::unreadable(&error) })
+                Err(ReadError { line: self.line - 1, what: compression::read_error(&error) })
             }
             (false, failed) => {
                 self.failed = failed;
@@ -129,34 +131,33 @@ impl Blocks {
     }
 
     fn cut_whole_records(&mut self, bytes: &[u8], start: &mut usize, records: &mut Vec<Record>) {
-        while records.len() < MOST {
+        while records.len() < MAX_RECORDS {
             let Some(length) = self.split.end(&bytes[*start..]) else { break };
             let end = *start + length;
-            let part = if length > LONGEST { Part::TooLong } else { Part::Whole };
+            let part = if length > MAX_RECORD { RecordPart::TooLong } else { RecordPart::Whole };
             self.push(&bytes[*start..end], part, end, records);
             self.inside = false;
             *start = end;
         }
     }
 
-    /// What stands at the end without an end of its own. If reading failed, nobody knows whether
-    /// it is whole, so it is left out.
+    /// The last record may lack an end. After a read error it may be incomplete, so it is dropped.
     fn cut_last_record(&mut self, bytes: &[u8], start: &mut usize, records: &mut Vec<Record>) {
         if *start < bytes.len() && self.failed.is_none() {
-            let part = self.split.cut(&bytes[*start..]).map_or(Part::Whole, Part::Cut);
+            let part = self.split.cut(&bytes[*start..]).map_or(RecordPart::Whole, RecordPart::Cut);
             self.push(&bytes[*start..], part, bytes.len(), records);
             self.split.pass(bytes.len() - *start);
             *start = bytes.len();
         }
     }
 
-    fn push(&mut self, record: &[u8], part: Part, end: usize, records: &mut Vec<Record>) {
-        let part = if self.inside { Part::More } else { part };
+    fn push(&mut self, record: &[u8], part: RecordPart, end: usize, records: &mut Vec<Record>) {
+        let part = if self.inside { RecordPart::More } else { part };
         records.push(Record { end, line: self.line, part });
         self.line += memchr::memchr_iter(b'\n', record).count() as u64;
     }
 
-    /// Reads more; false at the end or if that fails.
+    /// Reads more; false at the end of the input.
     fn fill(&mut self, bytes: &mut Vec<u8>) -> bool {
         match (&mut self.reader).take(READ as u64).read_to_end(bytes) {
             Ok(0) => self.ended = true,
@@ -164,7 +165,7 @@ impl Blocks {
             Err(error) => {
                 self.failed = Some(error);
                 self.ended = true;
-                // What came before the failure is good.
+                // The bytes before the error are valid.
                 return true;
             }
         }
@@ -175,19 +176,19 @@ impl Blocks {
 /// Every line is a record.
 #[derive(Default)]
 pub struct SplitLines {
-    looked: usize,
+    searched: usize,
 }
 
 impl Split for SplitLines {
     fn end(&mut self, bytes: &[u8]) -> Option<usize> {
-        let found = memchr::memchr(b'\n', &bytes[self.looked..]);
-        let end = found.map(|offset| self.looked + offset + 1);
-        self.looked = if end.is_some() { 0 } else { bytes.len() };
+        let found = memchr::memchr(b'\n', &bytes[self.searched..]);
+        let end = found.map(|offset| self.searched + offset + 1);
+        self.searched = if end.is_some() { 0 } else { bytes.len() };
         end
     }
 
     fn pass(&mut self, count: usize) {
-        self.looked -= count;
+        self.searched -= count;
     }
 
     fn cut(&mut self, _: &[u8]) -> Option<&'static str> {
@@ -210,7 +211,7 @@ pub fn without_mark(bytes: &[u8]) -> &[u8] {
 mod tests {
     use super::*;
 
-    /// Hands out a few bytes at a time, then fails if told to.
+    /// Returns a few bytes at a time, then fails if the flag is set.
     struct Dribble(Vec<u8>, usize, bool);
 
     impl Read for Dribble {
@@ -225,7 +226,7 @@ mod tests {
         }
     }
 
-    type Seen = Vec<(u64, Part, Vec<u8>)>;
+    type Seen = Vec<(u64, RecordPart, Vec<u8>)>;
 
     fn cut(content: Vec<u8>, piece: usize, fails: bool) -> (Seen, Option<(u64, String)>) {
         let reader = io::BufReader::with_capacity(piece, Dribble(content, piece, fails));
@@ -234,7 +235,7 @@ mod tests {
         loop {
             match blocks.next() {
                 Ok(None) => return (seen, None),
-                Err(Failed { line, what }) => return (seen, Some((line, what))),
+                Err(ReadError { line, what }) => return (seen, Some((line, what))),
                 Ok(Some(block)) => {
                     seen.extend(block.records.iter().enumerate().map(|(number, record)| {
                         (record.line, record.part, block.record(number).to_vec())
@@ -245,13 +246,13 @@ mod tests {
     }
 
     #[test]
-    fn records_do_not_depend_on_how_bytes_arrive() {
+    fn records_do_not_depend_on_the_size_of_reads() {
         let text = b"one\r\n\ntwo\nlast".to_vec();
         let expected: Seen = vec![
-            (1, Part::Whole, b"one\r\n".to_vec()),
-            (2, Part::Whole, b"\n".to_vec()),
-            (3, Part::Whole, b"two\n".to_vec()),
-            (4, Part::Whole, b"last".to_vec()),
+            (1, RecordPart::Whole, b"one\r\n".to_vec()),
+            (2, RecordPart::Whole, b"\n".to_vec()),
+            (3, RecordPart::Whole, b"two\n".to_vec()),
+            (4, RecordPart::Whole, b"last".to_vec()),
         ];
         for piece in 1..=text.len() {
             assert_eq!(cut(text.clone(), piece, false), (expected.clone(), None), "{piece}");
@@ -259,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_comes_after_all_whole_records_and_drops_the_torn_one() {
+    fn read_error_comes_after_all_complete_records() {
         for piece in [1, 3, 100] {
             let (seen, failed) = cut(b"one\ntwo\nthr".to_vec(), piece, true);
             assert_eq!(seen.len(), 2);
@@ -270,21 +271,26 @@ mod tests {
     }
 
     #[test]
-    fn an_endless_line_passes_by_in_pieces_without_being_held() {
-        let long = [vec![b'x'; 2 * LONGEST + 5], b"\nnext\n".to_vec()].concat();
+    fn passes_on_a_very_long_line_in_pieces() {
+        let long = [vec![b'x'; 2 * MAX_RECORD + 5], b"\nnext\n".to_vec()].concat();
         let (seen, failed) = cut(long, 1 << 20, false);
         assert!(failed.is_none());
-        assert!(seen.iter().all(|(_, _, bytes)| bytes.len() <= LONGEST + 2 * READ));
-        assert_eq!(seen.iter().map(|(_, _, bytes)| bytes.len()).sum::<usize>(), 2 * LONGEST + 11);
+        assert!(seen.iter().all(|(_, _, bytes)| bytes.len() <= MAX_RECORD + 2 * READ));
+        assert_eq!(
+            seen.iter().map(|(_, _, bytes)| bytes.len()).sum::<usize>(),
+            2 * MAX_RECORD + 11
+        );
         let parts: Vec<_> = seen.iter().map(|(line, part, _)| (*line, *part)).collect();
-        assert_eq!(parts.first(), Some(&(1, Part::TooLong)));
-        assert_eq!(parts.last(), Some(&(2, Part::Whole)));
-        assert!(parts[1..parts.len() - 1].iter().all(|&part| part == (1, Part::More)));
+        assert_eq!(parts.first(), Some(&(1, RecordPart::TooLong)));
+        assert_eq!(parts.last(), Some(&(2, RecordPart::Whole)));
+        assert!(parts[1..parts.len() - 1].iter().all(|&part| part == (1, RecordPart::More)));
     }
 
     #[test]
-    fn a_record_is_too_long_by_its_length_alone() {
-        for (length, part) in [(LONGEST - 1, Part::Whole), (LONGEST, Part::TooLong)] {
+    fn only_the_length_makes_a_record_too_long() {
+        for (length, part) in
+            [(MAX_RECORD - 1, RecordPart::Whole), (MAX_RECORD, RecordPart::TooLong)]
+        {
             let line = [vec![b'x'; length], b"\n".to_vec()].concat();
             assert_eq!(cut(line, 1 << 22, false).0[0].1, part);
         }

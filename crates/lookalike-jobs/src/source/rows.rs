@@ -1,7 +1,7 @@
-//! Which items do the inputs of a command hold? Rows of any format, read in order, twice if need be.
+//! Rows of any format as inputs, read in order, and a second time if necessary.
 //!
-//! A thread reads ahead and cuts inputs into records ([`each_piece`]); records are parsed on the
-//! caller's threads, a block at a time. Order and answer do not depend on the number of threads.
+//! A thread reads ahead and splits inputs into records ([`each_piece`]). The caller's threads parse
+//! them, one block at a time. Order and result do not depend on the number of threads.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,16 +21,16 @@ use super::{
     Bad, Ids, Reason, Skipped,
     bytes::{check_streams, is_stream},
     charset::Repair,
-    field::{Content, Found, Key, Outcome, RowId, Vectors},
+    field::{Content, Key, ParsedRow, RowId, RowResult, Vectors},
     folder::{Walk, Walked},
     html,
     input::{Input, is_page, parse_file},
-    origin::Place as Origin,
+    origin::Source,
     parquet::Columns,
     path::path_text,
     reader::{Extent, Piece, TextFile, each_piece},
-    records::{Block, LONGEST, Part},
-    seen::{Digest, Seen},
+    records::{Block, MAX_RECORD, RecordPart},
+    seen::{ContentHash, Seen},
     stamp::Stamp,
 };
 use crate::{
@@ -38,36 +38,37 @@ use crate::{
     report::{counted, grouped, visible},
 };
 
-/// What is an item, and what of it is read?
+/// What an item is, and which fields are read.
 #[derive(Clone, Default)]
 pub struct RowOptions {
-    /// The format of all inputs, if the user says.
+    /// The format of all inputs, if the user named it.
     pub format: Option<Format>,
-    /// The field of the text, and of the id.
+    /// The field with the text.
     pub field: Option<String>,
     /// The vectors that the field must hold, if it holds such.
     pub vectors: Option<Vectors>,
+    /// The field with the id.
     pub id: Option<String>,
     /// The fields to order rows by.
     pub keys: Vec<String>,
-    /// All texts are web pages; their main text is wanted.
+    /// Whether all texts are web pages, of which the main text is used.
     pub html: bool,
-    /// Of web pages, everything is wanted, not their main text.
+    /// Whether web pages are used with their markup.
     pub markup: bool,
-    /// Everything will be read a second time, to write what is kept.
+    /// Whether everything will be read a second time, to write kept items.
     pub again: bool,
-    /// The folder for temporary files, if not the system's.
+    /// The folder for temporary files; the system's if none.
     pub temp: Option<PathBuf>,
-    /// Symbolic links in folders are followed.
+    /// Whether symbolic links in folders are followed.
     pub follow_links: bool,
-    /// Files will be acted on: notes how each was when it was read.
+    /// Whether the state of each file is recorded, because files will be acted on.
     pub watch: bool,
-    /// The memory limit, if there is one.
+    /// The memory limit.
     pub memory: Option<u64>,
 }
 
 impl RowOptions {
-    /// The fields that the user named, but for that of the text, that are not there.
+    /// The id and key fields that the user named and the input lacks.
     pub(super) fn missing(&self, has: impl Fn(&String) -> bool) -> Vec<String> {
         self.id.iter().chain(&self.keys).filter(|name| !has(name)).cloned().collect()
     }
@@ -93,16 +94,16 @@ pub struct Rows {
     options: RowOptions,
     notes: Vec<String>,
     walk: Walk,
-    /// Which records were items, once they are read.
+    /// Which records read so far are items.
     pub(super) items: Items,
-    /// Rows of tables that could not be read, and so are no records.
-    pub(super) lost: Vec<Lost>,
-    /// How each item was, if they are files and are watched.
+    /// Rows of tables that could not be read, and so are not records.
+    pub(super) lost: Vec<LostRows>,
+    /// The state of each item's file, if recorded.
     pub(super) seen: Vec<Seen>,
 }
 
-/// Rows of one table that follow each other.
-pub(super) struct Lost {
+/// Consecutive rows of a table that could not be read.
+pub(super) struct LostRows {
     pub input: usize,
     pub rows: Range<u64>,
 }
@@ -110,42 +111,42 @@ pub(super) struct Lost {
 /// One item.
 pub struct Row<'a> {
     pub content: Content<'a>,
-    /// The values of the fields to order by, as far as it has them; none if rows have no fields.
+    /// The values of the fields to order by; empty if rows have no fields.
     pub keys: Vec<Option<Key>>,
-    /// How large it is where it is stored.
+    /// Its size in the input.
     pub bytes: u64,
-    /// When it was last changed, in nanoseconds since 1970, if that is known.
+    /// The modification time in nanoseconds since 1970, if known.
     pub modified: Option<i64>,
-    place: Place,
-    /// Whether it says its id, or is a file, which goes by its path.
-    has_name: bool,
+    location: Location,
+    /// Whether it has an id, or is a file, whose id is its path.
+    has_id: bool,
 }
 
-/// Where an item stands: a line or row of an input, or all of it.
+/// A line or row of an input, or the whole input.
 #[derive(Clone, Copy)]
-struct Place {
+struct Location {
     input: usize,
     line: Option<u64>,
 }
 
-/// Some items that follow each other.
+/// Consecutive items.
 pub struct Batch<'a> {
     pub rows: Vec<Row<'a>>,
-    /// The number of the first.
+    /// The number of the first item.
     pub first: u32,
-    /// The names of all items so far.
+    /// The ids of all items so far.
     pub ids: &'a Ids,
     skipped: &'a mut Skipped,
     inputs: &'a [Input],
 }
 
-/// Takes items as they are read.
+/// Receives items as they are read.
 pub type OnBatch<'a> = &'a mut dyn FnMut(Batch<'_>) -> Result<()>;
 
 impl Row<'_> {
-    /// Which line or row of its input it is, from 1; 0 if it is all of it.
+    /// Its line or row in the input, from 1; 0 if it is the whole input.
     pub fn line(&self) -> u64 {
-        self.place.line.unwrap_or(0)
+        self.location.line.unwrap_or(0)
     }
 
     /// What a kind keeps of it.
@@ -163,7 +164,7 @@ impl Row<'_> {
         digester.digest(input).map(|(digest, _)| digest)
     }
 
-    /// Its text; nothing if it has features.
+    /// Its text; empty if it has features.
     pub fn text(&self) -> &str {
         match &self.content {
             Content::Text(text) => text,
@@ -173,21 +174,21 @@ impl Row<'_> {
 }
 
 impl Batch<'_> {
-    /// The input and the line or row where an item stands that has no name of its own.
-    pub fn place_of_unnamed(&self, row: &Row<'_>) -> Option<(&str, Option<u64>)> {
-        let Place { input, line } = row.place;
-        (!row.has_name).then(|| (self.inputs[input].name.as_str(), line))
+    /// The input and line of an item without an id.
+    pub fn location_without_id(&self, row: &Row<'_>) -> Option<(&str, Option<u64>)> {
+        let Location { input, line } = row.location;
+        (!row.has_id).then(|| (self.inputs[input].name.as_str(), line))
     }
 
-    /// Says that an item of this batch cannot be used after all.
+    /// Counts an item of this batch as skipped.
     pub fn refuse(&mut self, row: usize, reason: Reason, what: impl std::fmt::Display) {
-        let Place { input, line } = self.rows[row].place;
+        let Location { input, line } = self.rows[row].location;
         self.skipped.note(bad(&self.inputs[input], line, reason, what), 1);
     }
 }
 
 impl Rows {
-    /// Opens all inputs, so that a wrong name is noticed before any work is done.
+    /// Opens all inputs, so that a wrong name fails before any work is done.
     pub fn open(paths: &[PathBuf], options: RowOptions, skipped: &mut Skipped) -> Result<Self> {
         let mut rows = Self::none(options);
         check_streams(paths)?;
@@ -200,7 +201,7 @@ impl Rows {
             } else {
                 match Input::file(path, &rows.options) {
                     Ok(opened) => rows.push_file(opened, path),
-                    // A wrong name is a mistake; what is there but damaged does not stop the others.
+                    // A wrong name is an error; an existing but damaged input is skipped.
                     Err(bad) if paths.len() > 1 && path.exists() && bad.is_damage() => {
                         skipped.add(bad)?;
                     }
@@ -210,7 +211,7 @@ impl Rows {
         }
         ensure!(
             !rows.inputs.is_empty(),
-            "none of the {} can be read; the first: {}",
+            "none of the {} can be read; first: {}",
             counted(paths.len() as u64, "input"),
             skipped.lines().next().unwrap_or_default()
         );
@@ -219,22 +220,22 @@ impl Rows {
         Ok(rows)
     }
 
-    /// Refuses a field that is known to be in no input.
+    /// Refuses a field that no input has.
     fn check_fields(&self) -> Result<()> {
         let is_missing = |name: &&String| {
             self.inputs.iter().all(|input| input.missing.contains(name)) && !self.inputs.is_empty()
         };
         let RowOptions { id, keys, .. } = &self.options;
         if let Some(name) = id.iter().find(is_missing) {
-            bail!("--id {name}: no input has a column of that name");
+            bail!("--id {name}: no input has a column with this name");
         }
         if let Some(name) = keys.iter().find(is_missing) {
-            bail!("--keep {name}: no input has a column of that name");
+            bail!("--keep {name}: no input has a column with this name");
         }
         Ok(())
     }
 
-    /// Bytes of one format, as a file would hold them.
+    /// Bytes in memory, in the format of a file.
     pub fn of_bytes(bytes: &[u8], format: Format, options: RowOptions) -> Result<Self> {
         let input = Input::bytes(bytes, format, &options).map_err(Bad::error)?;
         let mut rows = Self::none(options);
@@ -242,7 +243,7 @@ impl Rows {
         Ok(rows)
     }
 
-    /// Rows that a program holds, under a name for messages.
+    /// Rows in memory, with a name for messages.
     pub fn in_memory(name: String, batches: Vec<RecordBatch>, options: RowOptions) -> Result<Self> {
         let opened = Input::memory(name, batches, &options).map_err(Bad::error)?;
         let mut rows = Self::none(options);
@@ -275,19 +276,24 @@ impl Rows {
         Ok(())
     }
 
-    /// What is read, in words.
+    /// A description of the inputs, for messages.
     pub fn what(&self) -> String {
-        let formats: BTreeSet<_> = self.inputs.iter().map(|input| input.format.words()).collect();
+        let formats: BTreeSet<_> =
+            self.inputs.iter().map(|input| input.format.description()).collect();
         let formats: Vec<_> = formats.into_iter().collect();
         match self.inputs.as_slice() {
+            [Input { format: Format::Text, name, .. }] => name.clone(),
             [input] => format!("{} of {}", formats.join(" and "), input.name),
+            inputs if formats.len() == 1 && inputs[0].format == Format::Text => {
+                counted(inputs.len() as u64, "text file")
+            }
             inputs => {
                 format!("{} of {}", formats.join(" and "), counted(inputs.len() as u64, "file"))
             }
         }
     }
 
-    /// What the user should know of what was guessed, left out or repaired.
+    /// Notes for the user on what was guessed, ignored or repaired.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
@@ -304,7 +310,7 @@ impl Rows {
             items: Items::default(),
             lost: Vec::new(),
             seen: Vec::new(),
-            // A second reading changes nothing of how they were at the first.
+            // Keep the states of the first reading.
             watch: self.options.watch && self.seen.is_empty(),
             row: 0,
             input: None,
@@ -312,18 +318,22 @@ impl Rows {
             detected: BTreeMap::new(),
             pages: 0,
         };
-        each_piece(&self.inputs, Extent::Wanted, |piece| reading.take(piece, skipped, on_batch))?;
+        each_piece(&self.inputs, Extent::FieldNames, |piece| {
+            reading.take(piece, skipped, on_batch)
+        })?;
         let Reading { ids, items, lost, seen, broken, detected, pages, .. } = reading;
-        let without = skipped.count(Reason::NoField) - without_before;
-        if let Some(field) = self.options.field.as_ref().filter(|_| ids.len() == 0 && without > 0) {
+        let without_field = skipped.count(Reason::NoField) - without_before;
+        if let Some(field) =
+            self.options.field.as_ref().filter(|_| ids.len() == 0 && without_field > 0)
+        {
             bail!(
-                "--field {field}: none of {} has a field of that name; skipped {}",
+                "--field {field}: none of {} has a field with this name; first: {}",
                 counted(items.len(), "row"),
                 skipped.lines().next().unwrap_or_default().trim_start_matches("skipped ")
             );
         }
-        // Rows that a program holds are all there, whatever they say.
-        if !self.inputs.iter().any(|input| matches!(input.origin.place, Origin::Rows(_))) {
+        // Rows in memory are never unreadable.
+        if !self.inputs.iter().any(|input| matches!(input.origin.source, Source::Rows(_))) {
             skipped.check_some(ids.len(), before)?;
         }
         self.check_ids(&ids)?;
@@ -336,7 +346,7 @@ impl Rows {
         if pages > 0 {
             let are = if pages == 1 { "text is a web page" } else { "texts are web pages" };
             self.notes.push(format!(
-                "note: {} {are}, compared by the main text; --markup keeps the markup",
+                "note: {} {are}, compared by main text; use --markup to compare the markup",
                 grouped(pages)
             ));
         }
@@ -344,13 +354,13 @@ impl Rows {
         Ok(ids)
     }
 
-    /// Refuses an id that no row of JSON has; of tables it is known before.
+    /// Refuses an id field that no JSON row has. Tables are checked before they are read.
     fn check_ids(&self, ids: &Ids) -> Result<()> {
         let Some(id) = &self.options.id else { return Ok(()) };
         let only_json = self.inputs.iter().all(|input| input.format == Format::Jsonl);
         ensure!(
             !only_json || ids.len() == 0 || ids.are_some_given(),
-            "--id {id}: none of {} has a field of that name",
+            "--id {id}: none of {} has a field with this name",
             counted(ids.len(), "row")
         );
         Ok(())
@@ -361,14 +371,14 @@ impl Rows {
         self.notes.extend(note.filter(|note| !self.notes.contains(note)));
     }
 
-    /// A file that is one text is listed once, however often it is named.
+    /// Lists a text file only once, even if it is named several times.
     fn push_file(&mut self, opened: (Input, Option<String>), path: &Path) {
         let file = path.metadata().ok().and_then(|data| Stamp::of(&data).file);
         if opened.0.format == Format::Text
             && let Some(first) = self.walk.list(file, self.inputs.len())
         {
             let name = visible(&opened.0.name);
-            self.notes.push(format!("note: {name} is listed already, and read once"));
+            self.notes.push(format!("note: {name} is given more than once, and read once"));
             self.inputs[first].links.push(path.to_owned());
         } else {
             self.push(opened);
@@ -378,14 +388,11 @@ impl Rows {
     fn open_folder(&mut self, path: &Path, skipped: &mut Skipped) -> Result<()> {
         let Walked { files, links, .. } = self.walk.folder(path, self.inputs.len(), skipped)?;
         let name = path_text(path);
-        if let Some(left_out) = self.walk.note() {
+        if let Some(ignored) = self.walk.note() {
             let name = visible(&name);
-            self.notes.push(format!("note: left out of {name}: {left_out}"));
+            self.notes.push(format!("note: ignored in {name}: {ignored}"));
         }
-        ensure!(
-            !files.is_empty() || !links.is_empty(),
-            "{name}: there are no files in this folder"
-        );
+        ensure!(!files.is_empty() || !links.is_empty(), "{name}: the folder contains no files");
         let is_table = |file: &&PathBuf| match self.options.format {
             Some(format) => format != Format::Text,
             None => Format::of_name(file).is_some(),
@@ -409,8 +416,8 @@ impl Rows {
             }
         } else {
             bail!(
-                "{name}: holds {} of rows and {} of other kinds; name the ones to read, \
-                 or --format text to take every file as one text",
+                "{name}: contains {} with rows and {} without; name the ones to read, \
+                 or use --format text to read every file as one text",
                 counted(tables as u64, "file"),
                 grouped((files.len() - tables) as u64)
             );
@@ -426,7 +433,7 @@ fn bad(input: &Input, line: Option<u64>, reason: Reason, what: impl std::fmt::Di
     }
 }
 
-/// Which records are items: one bit each.
+/// Which records are items, as one bit each.
 #[derive(Default)]
 pub struct Items {
     words: Vec<u64>,
@@ -444,7 +451,7 @@ impl Items {
         self.len += 1;
     }
 
-    /// Whether this record was an item; none if there was no such record.
+    /// Whether this record is an item; none if there is no such record.
     pub fn get(&self, record: u64) -> Option<bool> {
         (record < self.len).then(|| self.words[(record / 64) as usize] >> (record % 64) & 1 == 1)
     }
@@ -454,52 +461,51 @@ impl Items {
     }
 }
 
-/// What to say of texts that are no UTF-8.
+/// Notes on texts that are not UTF-8.
 fn encoding_notes(broken: u64, detected: &BTreeMap<&'static str, u64>) -> Vec<String> {
     let mut notes = Vec::new();
     if broken > 0 {
         let texts = counted(broken, "text");
         notes.push(format!(
-            "note: {texts} with bytes that do not fit the encoding of the rest; in UTF-8, such bytes \
-             are read as windows-1252"
+            "note: {texts} with bytes that are invalid in their encoding; in UTF-8, such bytes are read \
+             as windows-1252"
         ));
     }
     if !detected.is_empty() {
         let texts = counted(detected.values().sum(), "text");
-        let each = detected.iter().map(|(name, &count)| format!("{} as {name}", grouped(count)));
+        let each = detected.iter().map(|(name, &count)| format!("{name} ({})", grouped(count)));
         let each = each.collect::<Vec<_>>().join(", ");
-        notes.push(format!("note: not UTF-8, and read by its looks: {texts}, {each}"));
+        notes.push(format!("note: {texts} not in UTF-8; detected encodings: {each}"));
     }
     notes
 }
 
-/// A reading under way.
+/// The state of one reading.
 struct Reading<'a> {
     inputs: &'a [Input],
     html: bool,
     markup: bool,
     ids: Ids,
     items: Items,
-    lost: Vec<Lost>,
+    lost: Vec<LostRows>,
     seen: Vec<Seen>,
     watch: bool,
-    /// The row of the current input last read, from 1.
+    /// The last row of the current input, from 1.
     row: u64,
     input: Option<usize>,
-    /// Texts with bytes that do not fit.
+    /// How many texts have invalid bytes.
     broken: u64,
-    /// Texts in encodings that were detected, by name.
+    /// How many texts are in each detected encoding.
     detected: BTreeMap<&'static str, u64>,
-    /// Web pages that were told as such, and give their main text.
+    /// How many texts were recognised as web pages.
     pages: u64,
 }
 
-/// A record as it was parsed.
-struct Parsed<'a> {
-    place: Place,
+struct ParsedRecord<'a> {
+    location: Location,
     bytes: u64,
-    outcome: Outcome<'a>,
-    /// Of a file that is watched.
+    row: RowResult<'a>,
+    /// The state of its file, if recorded.
     seen: Option<Seen>,
 }
 
@@ -508,132 +514,117 @@ impl Reading<'_> {
         match piece {
             Piece::Failed(bad, items) => skipped.add_many(bad, items),
             Piece::Lost { input, before, rows, bad } => {
-                self.lost.push(Lost { input, rows: before..before.saturating_add(rows) });
+                self.lost.push(LostRows { input, rows: before..before.saturating_add(rows) });
                 skipped.add_many(bad, rows)
             }
             Piece::Refused(bad) => Err(bad.error()),
             Piece::Records { input, block } => {
                 let parsed = self.parse_block(input, &block);
-                self.settle(parsed, skipped, on_batch)
+                self.pass_on(parsed, skipped, on_batch)
             }
             Piece::Rows { input, before, batch } => {
                 let Some(wanted) = &self.inputs[input].wanted else { return Ok(()) };
                 let columns = Columns::of(&batch, wanted);
-                let row = |row: usize| {
-                    let outcome = columns.row(row, wanted);
-                    let place = Place { input, line: Some(before + row as u64 + 1) };
-                    Parsed {
-                        place,
-                        bytes: size(&outcome),
-                        outcome: self.shown(outcome),
-                        seen: None,
-                    }
+                let parse = |number: usize| {
+                    let row = columns.row(number, wanted);
+                    let location = Location { input, line: Some(before + number as u64 + 1) };
+                    let bytes = size(&row);
+                    ParsedRecord { location, bytes, row: self.main_text(row), seen: None }
                 };
-                let parsed = (0..batch.num_rows()).into_par_iter().map(row).collect();
-                self.settle(parsed, skipped, on_batch)
+                let parsed = (0..batch.num_rows()).into_par_iter().map(parse).collect();
+                self.pass_on(parsed, skipped, on_batch)
             }
             Piece::Files(mut files) => {
-                let refused: Vec<_> = files.iter_mut().map(take_refusal).collect();
+                let unreadable: Vec<_> = files.iter_mut().filter_map(take_error).collect();
                 let parsed = files.par_iter().map(|file| self.parse_file(file)).collect();
-                self.settle_files(parsed, refused, skipped, on_batch)
+                unreadable.into_iter().try_for_each(|bad| skipped.add(bad))?;
+                self.pass_on(parsed, skipped, on_batch)
             }
         }
     }
 
-    fn parse_block<'b>(&self, input: usize, block: &'b Block) -> Vec<Parsed<'b>> {
+    fn parse_block<'b>(&self, input: usize, block: &'b Block) -> Vec<ParsedRecord<'b>> {
         let from = &self.inputs[input];
         let parse = |number: usize| {
             let record = &block.records[number];
-            let outcome = match record.part {
-                Part::More => return None,
+            let row = match record.part {
+                RecordPart::More => return None,
                 _ if from.is_header(record.line) => return None,
-                Part::Whole => from.parse(block.record(number), record.line),
-                Part::Cut(what) => Err((Reason::Broken, what.to_owned())),
-                Part::TooLong => {
-                    let what = format!("more than {LONGEST} bytes in one record; break it up");
+                RecordPart::Whole => from.parse(block.record(number), record.line),
+                RecordPart::Cut(what) => Err((Reason::Broken, what.to_owned())),
+                RecordPart::TooLong => {
+                    let what = format!("the record has more than {MAX_RECORD} bytes; split it");
                     Err((Reason::TooLong, what))
                 }
             };
-            let place = Place { input, line: Some(record.line) };
+            let location = Location { input, line: Some(record.line) };
             let bytes = block.record(number).len() as u64;
-            Some(Parsed { place, bytes, outcome: self.shown(outcome), seen: None })
+            Some(ParsedRecord { location, bytes, row: self.main_text(row), seen: None })
         };
         (0..block.records.len()).into_par_iter().filter_map(parse).collect()
     }
 
-    fn parse_file<'b>(&self, file: &'b TextFile) -> Parsed<'b> {
-        let outcome = match &file.content {
+    fn parse_file<'b>(&self, file: &'b TextFile) -> ParsedRecord<'b> {
+        let row = match &file.content {
             Ok(content) => {
                 let is_page = self.html || is_page(&self.inputs[file.input].name, content);
-                let found = parse_file(content, is_page);
-                self.shown(Ok(Some(Found { modified: file.modified(), ..found })))
+                let row = parse_file(content, is_page);
+                self.main_text(Ok(Some(ParsedRow { modified: file.modified(), ..row })))
             }
             Err(_) => Ok(None),
         };
         let seen = match (&file.content, file.stamp) {
             (Ok(content), Some(stamp)) if self.watch => {
-                Some(Seen { input: file.input, stamp, digest: Digest::of(content) })
+                Some(Seen { input: file.input, stamp, content: ContentHash::of(content) })
             }
             _ => None,
         };
-        let place = Place { input: file.input, line: None };
-        Parsed { place, bytes: file.bytes, outcome, seen }
+        let location = Location { input: file.input, line: None };
+        ParsedRecord { location, bytes: file.bytes, row, seen }
     }
 
-    /// Takes the main text of web pages, unless all of them is wanted.
-    fn shown<'b>(&self, outcome: Outcome<'b>) -> Outcome<'b> {
-        let Some(mut found) = outcome? else { return Ok(None) };
-        if let Content::Text(text) = &found.content
+    /// Replaces web pages by their main text, unless the user wants the markup.
+    fn main_text<'b>(&self, row: RowResult<'b>) -> RowResult<'b> {
+        let Some(mut row) = row? else { return Ok(None) };
+        if let Content::Text(text) = &row.content
             && !self.markup
-            && found.html.unwrap_or(self.html)
+            && row.html.unwrap_or(self.html)
         {
-            found.content = Content::Text(html::main_text(text).into());
+            row.content = Content::Text(html::main_text(text).into());
         }
-        Ok(Some(found))
+        Ok(Some(row))
     }
 
-    /// Files that could not be read are told in their turn.
-    fn settle_files(
+    /// Assigns ids to the items, counts skipped records, and passes the items on.
+    fn pass_on(
         &mut self,
-        parsed: Vec<Parsed<'_>>,
-        refused: Vec<Option<Bad>>,
-        skipped: &mut Skipped,
-        on_batch: OnBatch<'_>,
-    ) -> Result<()> {
-        for refused in refused.into_iter().flatten() {
-            skipped.add(refused)?;
-        }
-        self.settle(parsed, skipped, on_batch)
-    }
-
-    /// Names the items, counts the rest, and hands the items on.
-    fn settle(
-        &mut self,
-        parsed: Vec<Parsed<'_>>,
+        parsed: Vec<ParsedRecord<'_>>,
         skipped: &mut Skipped,
         on_batch: OnBatch<'_>,
     ) -> Result<()> {
         let first = self.ids.len() as u32;
         let mut rows = Vec::with_capacity(parsed.len());
-        for Parsed { place, bytes, outcome, seen } in parsed {
-            self.start_input(place.input);
-            self.row += u64::from(!matches!(outcome, Ok(None)) || !self.skips_blank_rows());
-            self.items.push(matches!(outcome, Ok(Some(_))));
-            match outcome {
+        for ParsedRecord { location, bytes, row, seen } in parsed {
+            self.start_input(location.input);
+            self.row += u64::from(!matches!(row, Ok(None)) || !self.skips_blank_rows());
+            self.items.push(matches!(row, Ok(Some(_))));
+            match row {
                 Ok(None) => {}
                 Err((reason, what)) => {
-                    skipped.add(bad(&self.inputs[place.input], place.line, reason, what))?;
+                    let input = &self.inputs[location.input];
+                    skipped.add(bad(input, location.line, reason, what))?;
                 }
-                Ok(Some(found)) => {
-                    self.name(&found.id, place);
-                    let is_file = place.line.is_none() && !self.inputs[place.input].is_stream();
-                    let has_name = is_file || !matches!(found.id, RowId::Place);
+                Ok(Some(row)) => {
+                    self.push_id(&row.id, location);
+                    let is_file =
+                        location.line.is_none() && !self.inputs[location.input].is_stream();
+                    let has_id = is_file || !matches!(row.id, RowId::None);
                     self.seen.extend(seen);
-                    self.note_repair(found.repair);
-                    let is_told = !self.html && !self.markup;
-                    self.pages += u64::from(is_told && found.html == Some(true));
-                    let Found { content, keys, modified, .. } = found;
-                    rows.push(Row { content, keys, bytes, modified, place, has_name });
+                    self.count_repair(row.repair);
+                    let is_noted = !self.html && !self.markup;
+                    self.pages += u64::from(is_noted && row.html == Some(true));
+                    let ParsedRow { content, keys, modified, .. } = row;
+                    rows.push(Row { content, keys, bytes, modified, location, has_id });
                 }
             }
         }
@@ -648,7 +639,7 @@ impl Reading<'_> {
         on_batch(Batch { rows, first, ids: &self.ids, skipped, inputs: self.inputs })
     }
 
-    fn note_repair(&mut self, repair: Repair) {
+    fn count_repair(&mut self, repair: Repair) {
         match repair {
             Repair::None => {}
             Repair::Broken => self.broken += 1,
@@ -664,40 +655,39 @@ impl Reading<'_> {
         }
     }
 
-    /// In a table a blank line is no row; anywhere else, lines are counted.
+    /// Blank lines count as rows except in CSV and TSV.
     fn skips_blank_rows(&self) -> bool {
         let format = self.input.map(|input| self.inputs[input].format);
         matches!(format, Some(Format::Csv | Format::Tsv))
     }
 
-    fn name(&mut self, id: &RowId<'_>, place: Place) {
-        match (id, place.line, self.inputs[place.input].format) {
+    fn push_id(&mut self, id: &RowId<'_>, location: Location) {
+        match (id, location.line, self.inputs[location.input].format) {
             (RowId::Given(id), ..) => self.ids.push_given(id),
             (RowId::Number(number), ..) => self.ids.push_numeric(*number),
-            (RowId::Numeral(digits), ..) => self.ids.push_numeral(digits),
-            (RowId::Place, None, _) => self.ids.push_input(),
-            (RowId::Place, Some(line), Format::Lines) => self.ids.push_numbers(line, 1),
-            (RowId::Place, Some(line), Format::Jsonl | Format::Parquet | Format::Npy) => {
+            (RowId::OtherNumber(digits), ..) => self.ids.push_other_number(digits),
+            (RowId::None, None, _) => self.ids.push_input(),
+            (RowId::None, Some(line), Format::Lines) => self.ids.push_numbers(line, 1),
+            (RowId::None, Some(line), Format::Jsonl | Format::Parquet | Format::Npy) => {
                 self.ids.push_row(line);
             }
-            (RowId::Place, Some(_), _) => self.ids.push_row(self.row),
+            (RowId::None, Some(_), _) => self.ids.push_row(self.row),
         }
     }
 }
 
-/// A row of columns is not stored in one place; its text is most of it.
-fn size(outcome: &Outcome<'_>) -> u64 {
-    match outcome {
-        Ok(Some(Found { content: Content::Text(text), .. })) => text.len() as u64,
+/// The size of a row of columns: the length of its text.
+fn size(row: &RowResult<'_>) -> u64 {
+    match row {
+        Ok(Some(ParsedRow { content: Content::Text(text), .. })) => text.len() as u64,
         _ => 0,
     }
 }
 
-/// Why a file cannot be read; what is left of it is no item.
-fn take_refusal(file: &mut TextFile) -> Option<Bad> {
+/// Takes the error of an unreadable file, which is then not an item.
+fn take_error(file: &mut TextFile) -> Option<Bad> {
     if file.content.is_ok() {
         return None;
     }
-    let empty = Bad::input("", "");
-    std::mem::replace(&mut file.content, Err(empty)).err()
+    std::mem::replace(&mut file.content, Err(Bad::input("", ""))).err()
 }

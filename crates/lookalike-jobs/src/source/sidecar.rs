@@ -1,5 +1,5 @@
-//! Which files belong to an image? `P1.NEF.xmp` and `P1.xmp`, in which programs note what they know
-//! of `P1.NEF`: they follow their image.
+//! XMP sidecars: `P1.NEF.xmp` and `P1.xmp` contain metadata of `P1.NEF`, and follow it when it is
+//! moved or removed.
 
 use std::{
     collections::HashMap,
@@ -8,17 +8,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Finds the sidecars of images. Each folder is looked at once.
+/// Finds the sidecars of images. Each folder is read once.
 #[derive(Default)]
 pub struct Sidecars {
-    /// By folder: names of files by their stem, in lower case.
+    /// For each folder, the names of its files by lower-case stem.
     folders: HashMap<PathBuf, HashMap<String, Vec<OsString>>>,
 }
 
 impl Sidecars {
-    /// The sidecars of an image that goes. One that is called after its stem alone belongs to every
-    /// file with that stem, and stays for as long as one of them does.
-    pub fn of(&mut self, image: &Path, goes: &dyn Fn(&Path) -> bool) -> Vec<PathBuf> {
+    /// The sidecars of an image that is removed. A sidecar named after the stem alone belongs to
+    /// every file with that stem, and stays while one of them stays.
+    pub fn of(&mut self, image: &Path, is_removed: &dyn Fn(&Path) -> bool) -> Vec<PathBuf> {
         let (Some(name), Some(stem)) = (image.file_name(), image.file_stem()) else {
             return Vec::new();
         };
@@ -27,22 +27,23 @@ impl Sidecars {
         if !self.folders.contains_key(folder) {
             self.folders.insert(folder.to_owned(), by_stem(folder));
         }
-        let called = |stem: &std::ffi::OsStr| {
+        let with_stem = |stem: &std::ffi::OsStr| {
             let names = self.folders.get(folder).and_then(|names| names.get(&lower(stem)));
             names.into_iter().flatten().map(|name| image.with_file_name(name))
         };
-        let mut found: Vec<PathBuf> = called(name).filter(|path| is_sidecar(path)).collect();
-        if called(stem).filter(|path| !is_sidecar(path)).all(|path| path == image || goes(&path)) {
-            found.extend(called(stem).filter(|path| is_sidecar(path)));
+        let mut sidecars: Vec<PathBuf> = with_stem(name).filter(|path| is_sidecar(path)).collect();
+        let mut images = with_stem(stem).filter(|path| !is_sidecar(path));
+        if images.all(|path| path == image || is_removed(&path)) {
+            sidecars.extend(with_stem(stem).filter(|path| is_sidecar(path)));
         }
-        found.sort();
-        found
+        sidecars.sort();
+        sidecars
     }
 }
 
 fn by_stem(folder: &Path) -> HashMap<String, Vec<OsString>> {
     let mut names: HashMap<String, Vec<OsString>> = HashMap::new();
-    // A folder that cannot be listed has no sidecars that could be acted on.
+    // A folder that cannot be listed has no sidecars.
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     for entry in entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file())) {
         let name = entry.file_name();
@@ -57,7 +58,7 @@ fn lower(name: &std::ffi::OsStr) -> String {
     name.to_string_lossy().to_lowercase()
 }
 
-/// By its extension.
+/// Checks the extension.
 pub fn is_sidecar(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("xmp"))
 }
@@ -67,16 +68,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sidecar_follows_the_last_file_of_its_stem() {
+    fn shared_sidecar_stays_until_the_last_image_is_removed() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         for name in ["P1.NEF", "P1.NEF.xmp", "P1.XMP", "p1.jpg", "P2.jpg", "P2.jpg.txt", "P10.xmp"]
         {
             fs::write(path(name), name).unwrap();
         }
-        let of = |name: &str, going: &[&str]| {
-            let going: Vec<_> = going.iter().map(|name| path(name)).collect();
-            Sidecars::default().of(&path(name), &|path| going.iter().any(|one| one == path))
+        let of = |name: &str, removed: &[&str]| {
+            let removed: Vec<_> = removed.iter().map(|name| path(name)).collect();
+            Sidecars::default().of(&path(name), &|path| removed.iter().any(|one| one == path))
         };
         assert_eq!(of("P1.NEF", &[]), [path("P1.NEF.xmp")]);
         assert_eq!(of("P1.NEF", &["p1.jpg"]), [path("P1.NEF.xmp"), path("P1.XMP")]);

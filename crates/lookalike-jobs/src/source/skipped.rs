@@ -1,4 +1,4 @@
-//! What happens to input that cannot be read: the run stops, or counts it and goes on.
+//! Counts and lists input that cannot be read, or stops the run.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -7,7 +7,7 @@ use anyhow::{Result, anyhow, ensure};
 use crate::host::Console;
 use crate::report::{SkippedRow, SkippedWriter, counted, visible};
 
-/// Something that cannot be used: where, why, and what to do about it.
+/// An input or record that cannot be used, with the reason and a remedy.
 #[derive(Debug)]
 pub struct Bad {
     reason: Reason,
@@ -16,7 +16,7 @@ pub struct Bad {
     what: String,
 }
 
-/// Why something was skipped, in the words of the closing summary.
+/// Why a record was skipped, by the names in the summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     NotANumber,
@@ -67,7 +67,7 @@ impl Reason {
         Self::Input,
     ];
 
-    /// The reason that a kind gives under this name.
+    /// The reason with this name, which a kind has given.
     pub fn named(name: &str) -> Self {
         Self::ALL.into_iter().find(|reason| reason.name() == name).unwrap_or(Self::Unfit)
     }
@@ -100,22 +100,22 @@ impl Reason {
 }
 
 impl Bad {
-    /// A whole input that cannot be read, or not to its end.
+    /// An input that cannot be read to its end.
     pub fn input(name: &str, what: impl std::fmt::Display) -> Self {
         Self::item(name, Reason::Input, what)
     }
 
-    /// An input that can be read, but is no item.
+    /// An input that can be read, but is not an item.
     pub fn item(name: &str, reason: Reason, what: impl std::fmt::Display) -> Self {
         Self { reason, name: name.to_owned(), line: None, what: what.to_string() }
     }
 
-    /// Whether the input is there, but cannot be read.
+    /// Whether the input cannot be read.
     pub fn is_damage(&self) -> bool {
         self.reason == Reason::Input
     }
 
-    /// The message by itself, where there is nothing to go on with.
+    /// The message as an error that stops the run.
     pub fn error(self) -> anyhow::Error {
         anyhow!(self.message())
     }
@@ -134,39 +134,39 @@ impl Bad {
     }
 }
 
-/// What was skipped: every case counted, the first ones listed.
+/// All skipped records are counted; the first ones are listed.
 pub struct Skipped {
-    /// What to say behind the first bad item, if that is where the run stops.
+    /// A hint after the message of the first skipped record, if the run stops there.
     stop: Option<&'static str>,
     counts: BTreeMap<Reason, u64>,
-    /// The same, of the set that the input is held against.
+    /// The counts for `--against`.
     others: BTreeMap<Reason, u64>,
     listed: Vec<String>,
     listable: u64,
     list: List,
 }
 
-/// Where all of it is listed.
+/// Where all skipped records are listed.
 enum List {
-    /// Nowhere, and there is no option for it.
+    /// Nowhere, and the command has no option for it.
     None,
-    /// Nowhere, though it could be asked for.
+    /// Nowhere, but the option can be suggested.
     Offered,
     File(Box<SkippedWriter>),
 }
 
 impl Skipped {
-    /// How many skipped items are listed one by one.
+    /// How many skipped records are listed in messages.
     pub const LISTED: usize = 20;
 
-    /// Goes on, unless it is to be `--strict`.
+    /// With `strict`, the first record to skip stops the run.
     pub fn unless(strict: bool) -> Self {
-        let stop = strict.then_some("--strict stops at the first; without it, it is skipped");
+        let stop = strict.then_some("--strict stops here; without it, this is skipped");
         let (counts, others) = (BTreeMap::new(), BTreeMap::new());
         Self { stop, counts, others, listed: Vec::new(), listable: 0, list: List::None }
     }
 
-    /// Lists everything in this file, which is `--skipped`; without one, says that it can be had.
+    /// Lists everything in the file of `--skipped`; without one, messages suggest the option.
     pub fn listed_in(self, file: Option<&Path>, force: bool, console: Console<'_>) -> Result<Self> {
         let list = match file {
             Some(file) => List::File(Box::new(SkippedWriter::create(file, force, console)?)),
@@ -175,7 +175,7 @@ impl Skipped {
         Ok(Self { list, ..self })
     }
 
-    /// Completes the file that lists everything, if there is one.
+    /// Completes the file of `--skipped`.
     pub fn finish_list(&mut self) -> Result<()> {
         match std::mem::replace(&mut self.list, List::None) {
             List::File(writer) => writer.finish(),
@@ -186,21 +186,20 @@ impl Skipped {
         }
     }
 
-    /// What is skipped while `work` runs is counted apart: it is of the set that the input is held
-    /// against.
+    /// Counts separately what is skipped while `work` reads `--against`.
     pub fn of_others<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
         std::mem::swap(&mut self.counts, &mut self.others);
-        let done = work(self);
+        let result = work(self);
         std::mem::swap(&mut self.counts, &mut self.others);
-        done
+        result
     }
 
-    /// One item less, if the user allows it.
+    /// Skips one record, or fails with `--strict`.
     pub fn add(&mut self, bad: Bad) -> Result<()> {
         self.add_many(bad, 1)
     }
 
-    /// As [`add`](Self::add), for one cause that costs several items.
+    /// Like [`add`](Self::add), for one cause that costs several items.
     pub fn add_many(&mut self, bad: Bad, items: u64) -> Result<()> {
         if let Some(hint) = self.stop {
             return Err(anyhow!("{} ({hint})", bad.message()));
@@ -209,7 +208,7 @@ impl Skipped {
         Ok(())
     }
 
-    /// Counts what is skipped in any case, whether the user said so or not.
+    /// Counts what is skipped even with `--strict`.
     pub fn note(&mut self, bad: Bad, items: u64) {
         *self.counts.entry(bad.reason).or_default() += items;
         self.listable += 1;
@@ -223,7 +222,7 @@ impl Skipped {
         }
     }
 
-    /// Counts more of a kind that is listed already.
+    /// Counts further cases without listing them.
     pub fn note_more(&mut self, reason: Reason, items: u64) {
         if items > 0 {
             *self.counts.entry(reason).or_default() += items;
@@ -235,7 +234,7 @@ impl Skipped {
         self.counts.values().sum()
     }
 
-    /// How many for one reason.
+    /// The count for one reason.
     pub fn count(&self, reason: Reason) -> u64 {
         self.counts.get(&reason).copied().unwrap_or(0)
     }
@@ -244,29 +243,29 @@ impl Skipped {
         self.counts.iter().map(|(&reason, &count)| (reason, count))
     }
 
-    /// As [`counts`](Self::counts), of the set that the input is held against.
+    /// Like [`counts`](Self::counts), for `--against`.
     pub fn counts_of_others(&self) -> impl Iterator<Item = (Reason, u64)> {
         self.others.iter().map(|(&reason, &count)| (reason, count))
     }
 
-    /// Refuses to go on without a single item if that is because all was skipped: there were `before`
-    /// skipped items before the reading, and now there are more.
+    /// Fails if there are no items because all records were skipped. `before` is the total before
+    /// reading.
     pub fn check_some(&self, items: u64, before: u64) -> Result<()> {
         let skipped = self.total() - before;
         ensure!(
             items > 0 || skipped == 0,
-            "nothing could be read: {} skipped; the first: {}",
+            "nothing could be read: {} skipped; first: {}",
             counted(skipped, "record"),
             self.listed.first().map_or("", String::as_str)
         );
         Ok(())
     }
 
-    /// One line for each of the first cases, and how many more there are.
+    /// A line for each of the first cases, and for the number of others.
     pub fn lines(&self) -> impl Iterator<Item = String> {
         let more = self.listable - self.listed.len() as u64;
         let hint =
-            if matches!(self.list, List::Offered) { "; --skipped FILE lists all" } else { "" };
+            if matches!(self.list, List::Offered) { "; list all with --skipped FILE" } else { "" };
         let rest = (more > 0).then(|| format!("and {more} more{hint}"));
         self.listed.iter().map(|message| format!("skipped {message}")).chain(rest)
     }

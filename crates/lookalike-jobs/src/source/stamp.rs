@@ -1,22 +1,21 @@
-//! How was a file when it was looked at? Tells later whether it is still the same, and whether two
-//! names are names of one file.
+//! The state of a file in the file system, to notice changes and hard links.
 
 use std::{
     fs::Metadata,
     time::{SystemTime, UNIX_EPOCH},
 };
 
-/// What the file system says of a file.
+/// Size, modification time and identity of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     pub bytes: u64,
-    /// When its content was last changed, in nanoseconds since 1970.
+    /// The modification time in nanoseconds since 1970.
     pub modified: i64,
-    /// Which file it is, where the system tells; two names with the same are hard links.
+    /// The identity of the file, where the system has one. Hard links have the same identity.
     pub file: Option<FileId>,
 }
 
-/// A file, whatever it is called.
+/// Identifies a file independently of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId {
     pub device: u64,
@@ -30,7 +29,7 @@ impl Stamp {
     }
 }
 
-/// Since 1970; a time before is negative.
+/// Since 1970; negative before.
 fn nanoseconds(time: SystemTime) -> i64 {
     match time.duration_since(UNIX_EPOCH) {
         Ok(after) => i64::try_from(after.as_nanos()).unwrap_or(i64::MAX),

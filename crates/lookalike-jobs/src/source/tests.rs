@@ -1,4 +1,4 @@
-//! The same rows in every format and packing are the same items, and are written back as they came.
+//! The same rows are the same items in every format and compression, and are written back unchanged.
 
 use std::{
     fs,
@@ -26,9 +26,9 @@ use crate::{
     report::json_id,
 };
 
-const PACKINGS: [&str; 5] = ["", ".gz", ".zst", ".bz2", ".xz"];
+const COMPRESSIONS: [&str; 5] = ["", ".gz", ".zst", ".bz2", ".xz"];
 
-/// Texts with everything that formats quote, escape or count.
+/// Texts with characters that formats quote, escape or count.
 const TEXTS: [&str; 6] = [
     "The quick brown fox, it said, \"jumps\" over the lazy dog.",
     "zwei\tSpalten; eine Zeile",
@@ -54,18 +54,18 @@ impl Corpus {
     fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, packed(name, content.as_ref())).unwrap();
+        fs::write(&path, compressed(name, content.as_ref())).unwrap();
         path
     }
 }
 
-/// Packed as the ending says, in two members.
-fn packed(name: &str, content: &[u8]) -> Vec<u8> {
+/// Compresses content according to the extension, in two members.
+fn compressed(name: &str, content: &[u8]) -> Vec<u8> {
     let (front, back) = content.split_at(content.len() / 2);
-    [pack_one(name, front), pack_one(name, back)].concat()
+    [compress_member(name, front), compress_member(name, back)].concat()
 }
 
-fn pack_one(name: &str, content: &[u8]) -> Vec<u8> {
+fn compress_member(name: &str, content: &[u8]) -> Vec<u8> {
     match name.rsplit('.').next().unwrap() {
         "gz" => {
             let mut encoder =
@@ -89,7 +89,7 @@ fn pack_one(name: &str, content: &[u8]) -> Vec<u8> {
     }
 }
 
-fn unpacked(path: &Path) -> Vec<u8> {
+fn decompressed(path: &Path) -> Vec<u8> {
     let mut content = Vec::new();
     let reader = Bytes::open(path).unwrap().into_reader();
     std::io::copy(&mut { reader }, &mut content).unwrap();
@@ -164,7 +164,7 @@ fn warc() -> Vec<u8> {
     [info].into_iter().chain(TEXTS.iter().enumerate().map(page)).collect::<Vec<_>>().concat()
 }
 
-/// What was read, one line an item: its id and its text or features.
+/// What was read: for each item, its id and its text or features.
 #[derive(Debug, PartialEq)]
 struct Seen {
     items: Vec<String>,
@@ -190,12 +190,12 @@ fn read(rows: &mut Rows, skipped: &mut Skipped) -> Seen {
             Ok(())
         })
         .unwrap();
-    let name = |item: usize| {
+    let id = |item: usize| {
         let mut id = Vec::new();
         json_id(&mut id, ids.at(item as u32));
         String::from_utf8(id).unwrap()
     };
-    let items = items.iter().enumerate().map(|(number, text)| format!("{} {text}", name(number)));
+    let items = items.iter().enumerate().map(|(number, text)| format!("{} {text}", id(number)));
     Seen {
         items: items.collect(),
         skipped: skipped.lines().collect(),
@@ -224,28 +224,28 @@ fn in_every_format() -> Vec<(&'static str, Vec<u8>)> {
 }
 
 #[test]
-fn the_same_rows_are_the_same_items_in_every_format_and_packing() {
+fn reads_the_same_items_from_every_format_and_compression() {
     let corpus = Corpus::new();
     for (name, content) in in_every_format() {
-        for packing in PACKINGS {
-            let path = corpus.write(&format!("{name}{packing}"), &content);
+        for compression in COMPRESSIONS {
+            let path = corpus.write(&format!("{name}{compression}"), &content);
             let seen = read_all(&[path], options());
             let expected = Seen { items: expected(), skipped: vec![], notes: vec![] };
-            assert_eq!(seen, expected, "{name}{packing}");
+            assert_eq!(seen, expected, "{name}{compression}");
         }
     }
 }
 
 #[test]
-fn packing_is_told_by_content_not_by_name() {
+fn detects_compression_by_content() {
     let corpus = Corpus::new();
     let path = corpus.path("a.jsonl");
-    fs::write(&path, packed("a.xz", jsonl().as_bytes())).unwrap();
+    fs::write(&path, compressed("a.xz", jsonl().as_bytes())).unwrap();
     assert_eq!(read_all(&[path], options()).items, expected());
 }
 
 #[test]
-fn files_lines_and_folders_go_by_path_number_and_relative_path() {
+fn ids_are_paths_of_files_and_numbers_of_lines() {
     let corpus = Corpus::new();
     for (name, text) in [("in/b/2.txt", "two"), ("in/a.txt.gz", "one"), ("in/.x/no", "no")] {
         corpus.write(name, text);
@@ -254,7 +254,7 @@ fn files_lines_and_folders_go_by_path_number_and_relative_path() {
     let name = |name: &str| format!("{:?}", corpus.path(name).display().to_string());
     let expected = [format!("{} one", name("in/a.txt.gz")), format!("{} two", name("in/b/2.txt"))];
     assert_eq!(seen.items, expected);
-    let note = format!("note: left out of {}: 1 hidden", corpus.path("in").display());
+    let note = format!("note: ignored in {}: 1 hidden", corpus.path("in").display());
     assert_eq!(seen.notes, [note]);
     let lines = corpus.write("l.txt", "\u{feff}one\r\n\ntwo");
     let by_line = RowOptions { format: Some(Format::Lines), ..options() };
@@ -262,7 +262,7 @@ fn files_lines_and_folders_go_by_path_number_and_relative_path() {
 }
 
 #[test]
-fn rows_without_an_id_go_by_file_and_row() {
+fn rows_without_an_id_are_identified_by_file_and_row() {
     let corpus = Corpus::new();
     let jsonl = corpus.write("a.jsonl", "{\"text\":\"x\"}\n\n{\"text\":\"y\"}\n");
     let csv = corpus.write("a.csv", "text\nx\n\ny\n");
@@ -278,31 +278,31 @@ fn rows_without_an_id_go_by_file_and_row() {
 }
 
 #[test]
-fn ids_come_out_as_they_went_in() {
+fn ids_stay_as_written() {
     let corpus = Corpus::new();
     let rows = ["7", "\"x\"", "-3", "1.5", "null", "18446744073709551615"]
         .map(|id| format!("{{\"id\":{id},\"text\":\"t\"}}\n"));
     let jsonl = corpus.write("a.jsonl", rows.concat());
     let csv = corpus.write("b.csv", "id,text\n7,t\nx,t\n007,t\n,t\n");
-    let place = |path: &Path, row| format!("\"{}:{row}\" t", path.display());
+    let unnamed = |path: &Path, row| format!("\"{}:{row}\" t", path.display());
     let seen = read_all(&[jsonl.clone(), csv.clone()], options()).items;
     let expected = [
         "7 t".to_owned(),
         "\"x\" t".to_owned(),
         "-3 t".to_owned(),
         "1.5 t".to_owned(),
-        place(&jsonl, 5),
+        unnamed(&jsonl, 5),
         "18446744073709551615 t".to_owned(),
         "7 t".to_owned(),
         "\"x\" t".to_owned(),
         "\"007\" t".to_owned(),
-        place(&csv, 4),
+        unnamed(&csv, 4),
     ];
     assert_eq!(seen, expected);
 }
 
 #[test]
-fn features_are_the_same_from_json_csv_and_parquet() {
+fn reads_the_same_features_from_json_csv_and_parquet() {
     let corpus = Corpus::new();
     let jsonl = corpus.write("a.jsonl", "{\"id\":\"r\",\"features\":[[\"a\",2],[\"b\",0.5]]}\n");
     let csv = corpus.write("a.csv", "id,features\nr,\"{\"\"a\"\":2,\"\"b\"\":0.5}\"\n");
@@ -341,7 +341,7 @@ fn arrow_offsets(ends: &[i32]) -> arrow_buffer::OffsetBuffer<i32> {
 }
 
 #[test]
-fn keys_sizes_and_times_come_with_rows() {
+fn rows_have_keys_sizes_and_times() {
     let corpus = Corpus::new();
     let path = corpus.write("a.jsonl", "{\"text\":\"x\",\"m\":{\"score\":2}}\n{\"text\":\"y\"}\n");
     let mut skipped = Skipped::unless(true);
@@ -365,7 +365,7 @@ fn keys_sizes_and_times_come_with_rows() {
 }
 
 #[test]
-fn bad_rows_are_skipped_and_listed_with_their_place() {
+fn lists_skipped_rows_with_file_and_line() {
     let corpus = Corpus::new();
     let path = corpus.write(
         "a.jsonl",
@@ -374,15 +374,18 @@ fn bad_rows_are_skipped_and_listed_with_their_place() {
     let seen = read_all(std::slice::from_ref(&path), options());
     let name = path.display();
     assert_eq!(seen.items.len(), 2);
-    let list = "write a text, or a list of [feature, weight]";
+    let remedy = "write a string or a list of [feature, weight]";
     let expected = [
-        format!("skipped {name}:2: the field text is a number; {list}"),
-        format!("skipped {name}:4: no field text; name one with --field: body"),
-        format!("skipped {name}:5: broken JSON: EOF while parsing a string at column 6"),
-        format!("skipped {name}:6: is not a JSON object; write {{\"text\":\"...\"}} on one line"),
+        format!("skipped {name}:2: the field text is a number; {remedy}"),
+        format!("skipped {name}:4: no field text; choose one with --field: body"),
+        format!("skipped {name}:5: invalid JSON: EOF while parsing a string at column 6"),
+        format!(
+            "skipped {name}:6: is not a JSON object; write one object per line, such as \
+             {{\"text\":\"...\"}}"
+        ),
     ];
     assert_eq!(seen.skipped, expected);
-    assert_eq!(seen.notes, ["note: not UTF-8, and read by its looks: 1 text, 1 as windows-1252"]);
+    assert_eq!(seen.notes, ["note: 1 text not in UTF-8; detected encodings: windows-1252 (1)"]);
 }
 
 #[test]
@@ -392,37 +395,37 @@ fn strict_stops_at_the_first_bad_row() {
     let mut skipped = Skipped::unless(true);
     let mut rows = Rows::open(std::slice::from_ref(&path), options(), &mut skipped).unwrap();
     let error = rows.read(&mut skipped, &mut |_| Ok(())).err().unwrap().to_string();
-    let hint = "--strict stops at the first; without it, it is skipped";
-    let what = format!("{}:2: there is no field text, nor any other ({hint})", path.display());
+    let hint = "--strict stops here; without it, this is skipped";
+    let what = format!("{}:2: no field text: the row has no fields ({hint})", path.display());
     assert_eq!(error, what);
 }
 
 #[test]
-fn a_packed_file_that_is_cut_short_gives_what_it_has() {
+fn truncated_compressed_file_yields_its_first_lines() {
     let corpus = Corpus::new();
-    // Lines that cannot be packed away.
+    // Lines that do not compress well.
     let noise = |line: u64| line.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (line << 7);
     let text: String = (1..20_000).map(|line| format!("{:x} {:x}\n", noise(line), line)).collect();
-    for packing in [".gz", ".zst", ".bz2", ".xz"] {
-        let whole = pack_one(packing, text.as_bytes());
-        let path = corpus.path(&format!("a.txt{packing}"));
+    for compression in [".gz", ".zst", ".bz2", ".xz"] {
+        let whole = compress_member(compression, text.as_bytes());
+        let path = corpus.path(&format!("a.txt{compression}"));
         fs::write(&path, &whole[..whole.len() / 2]).unwrap();
         let by_line = RowOptions { format: Some(Format::Lines), ..options() };
         let seen = read_all(std::slice::from_ref(&path), by_line);
         let lines: Vec<_> = text.lines().collect();
         for (number, item) in seen.items.iter().enumerate() {
-            assert_eq!(*item, format!("{} {}", number + 1, lines[number]), "{packing}");
+            assert_eq!(*item, format!("{} {}", number + 1, lines[number]), "{compression}");
         }
         let count = seen.items.len();
-        assert!(packing == ".bz2" || count > 1_000, "{packing}: {count}");
-        assert_eq!(seen.skipped.len(), 1, "{packing}");
+        assert!(compression == ".bz2" || count > 1_000, "{compression}: {count}");
+        assert_eq!(seen.skipped.len(), 1, "{compression}");
         let start = format!("skipped {}:{count}: the rest cannot be read: ", path.display());
-        assert!(seen.skipped[0].starts_with(&start), "{packing}: {}", seen.skipped[0]);
+        assert!(seen.skipped[0].starts_with(&start), "{compression}: {}", seen.skipped[0]);
     }
 }
 
 #[test]
-fn a_column_that_is_missing_is_told_before_anything_is_read() {
+fn missing_column_fails_before_anything_is_read() {
     let corpus = Corpus::new();
     let csv = corpus.write("a.csv", "title;abstract\nx;y\n");
     let table = corpus.write("a.parquet", as_parquet(&table()));
@@ -432,33 +435,36 @@ fn a_column_that_is_missing_is_told_before_anything_is_read() {
         let error = opened.err().unwrap().to_string();
         error.strip_prefix(&format!("{}: ", path.display())).unwrap().to_owned()
     };
-    assert_eq!(failed(&csv, None), "no field text; name one with --field: title, abstract");
+    assert_eq!(failed(&csv, None), "no field text; choose one with --field: title, abstract");
     assert_eq!(
         failed(&table, Some("body")),
-        "no field body; name one with --field: other, id, text"
+        "no field body; choose one with --field: other, id, text"
     );
     let list = corpus.write("a.json", "[{\"text\":1}]");
-    assert_eq!(failed(&list, None), "is one JSON list; write an object a line: jq -c '.[]' FILE");
+    assert_eq!(
+        failed(&list, None),
+        "is one JSON list; write one object per line: jq -c '.[]' FILE"
+    );
     let torn = corpus.write("b.parquet", b"PAR1 and then nothing");
-    assert!(failed(&torn, None).starts_with("is not a whole Parquet file: "));
+    assert!(failed(&torn, None).starts_with("is not a complete Parquet file: "));
 }
 
 #[test]
-fn files_that_are_no_text_are_skipped_with_what_is_possible() {
+fn skips_binary_files_and_names_the_supported_formats() {
     let corpus = Corpus::new();
     corpus.write("in/a.txt", "text");
     corpus.write("in/b.bin", b"\0\x01\x02");
     let seen = read_all(&[corpus.path("in")], options());
     assert_eq!(seen.items.len(), 1);
     let expected = format!(
-        "skipped {}: is not text: it has zero bytes; lookalike reads text and HTML files, ",
+        "skipped {}: is not text: it contains zero bytes; lookalike reads text and HTML files, ",
         corpus.path("in/b.bin").display()
     );
     assert!(seen.skipped[0].starts_with(&expected), "{}", seen.skipped[0]);
 }
 
 #[test]
-fn a_folder_of_tables_is_its_tables_and_a_mixed_one_is_refused() {
+fn reads_the_tables_of_a_folder_and_refuses_a_mixed_folder() {
     let corpus = Corpus::new();
     corpus.write("in/1.jsonl", "{\"text\":\"x\",\"id\":1}\n");
     corpus.write("in/2.jsonl.gz", "{\"text\":\"y\",\"id\":2}\n");
@@ -466,8 +472,8 @@ fn a_folder_of_tables_is_its_tables_and_a_mixed_one_is_refused() {
     corpus.write("in/README", "about");
     let open = |options| Rows::open(&[corpus.path("in")], options, &mut Skipped::unless(false));
     let error = open(options()).err().unwrap().to_string();
-    let expected = "holds 2 files of rows and 1 of other kinds; name the ones to read, \
-                    or --format text to take every file as one text";
+    let expected = "contains 2 files with rows and 1 without; name the ones to read, \
+                    or use --format text to read every file as one text";
     assert!(error.ends_with(expected), "{error}");
     let as_texts = RowOptions { format: Some(Format::Text), ..options() };
     assert_eq!(open(as_texts).map(|rows| rows.inputs_count()).unwrap(), 3);
@@ -483,7 +489,7 @@ fn to(path: &Path) -> OutputArgs {
     OutputArgs { output: Some(path.to_owned()), force: false }
 }
 
-/// Reads the inputs, and keeps the items with even numbers.
+/// Reads the inputs and keeps the items with even numbers.
 fn keep_even(paths: &[PathBuf], options: RowOptions, output: &Path) -> anyhow::Result<Kept> {
     let mut skipped = Skipped::unless(false);
     let mut rows = Rows::open(paths, options, &mut skipped)?;
@@ -493,36 +499,36 @@ fn keep_even(paths: &[PathBuf], options: RowOptions, output: &Path) -> anyhow::R
 }
 
 #[test]
-fn kept_rows_of_every_format_and_packing_are_read_back() {
+fn reads_back_kept_rows_of_every_format_and_compression() {
     let corpus = Corpus::new();
     let even: Vec<_> = expected().into_iter().step_by(2).collect();
     for (name, content) in in_every_format() {
-        for packing in PACKINGS {
-            let path = corpus.write(&format!("{name}{packing}"), &content);
-            for packed in ["", ".gz", ".zst"] {
-                let output = corpus.path(&format!("kept-{packing}-{packed}-{name}{packed}"));
-                if name.ends_with("parquet") && !packed.is_empty() {
+        for from in COMPRESSIONS {
+            let path = corpus.write(&format!("{name}{from}"), &content);
+            for to in ["", ".gz", ".zst"] {
+                let output = corpus.path(&format!("kept-{from}-{to}-{name}{to}"));
+                if name.ends_with("parquet") && !to.is_empty() {
                     assert!(keep_even(std::slice::from_ref(&path), options(), &output).is_err());
                     continue;
                 }
                 let kept = keep_even(std::slice::from_ref(&path), options(), &output).unwrap();
                 let others = if name == "a.warc" { 7 } else { 0 };
-                assert_eq!(kept, Kept { kept: 3, removed: 3, others }, "{name}{packing}{packed}");
-                assert_eq!(read_all(&[output], options()).items, even, "{name}{packing}{packed}");
+                assert_eq!(kept, Kept { kept: 3, removed: 3, others }, "{name}{from}{to}");
+                assert_eq!(read_all(&[output], options()).items, even, "{name}{from}{to}");
             }
         }
     }
 }
 
 #[test]
-fn kept_lines_and_rows_are_the_bytes_they_were() {
+fn kept_lines_and_rows_are_unchanged() {
     let corpus = Corpus::new();
     let text = "{\"text\" : \"a\"}\r\n\n {\"text\":\"b\"}\nbroken\n{\"text\":\"c\",\"x\":1.50}";
     let path = corpus.write("a.jsonl.gz", text);
     let output = corpus.path("kept.jsonl.zst");
     keep_even(&[path], options(), &output).unwrap();
     let expected = "{\"text\" : \"a\"}\r\n\nbroken\n{\"text\":\"c\",\"x\":1.50}";
-    assert_eq!(String::from_utf8(unpacked(&output)).unwrap(), expected);
+    assert_eq!(String::from_utf8(decompressed(&output)).unwrap(), expected);
     let rows = "x,text\r\n1,\"a\nb\"\r\n\r\n2, b \n3,\"c\"\"\"\n";
     let path = corpus.write("a.csv", rows);
     let output = corpus.path("kept.csv");
@@ -531,7 +537,7 @@ fn kept_lines_and_rows_are_the_bytes_they_were() {
 }
 
 #[test]
-fn several_inputs_are_joined_with_one_header_and_whole_lines() {
+fn joins_several_inputs_with_one_header_and_complete_lines() {
     let corpus = Corpus::new();
     let a = corpus.write("a.csv", "text\none\ntwo\nthree");
     let b = corpus.write("b.csv", "\u{feff}text\nfour\nfive\n");
@@ -543,13 +549,13 @@ fn several_inputs_are_joined_with_one_header_and_whole_lines() {
     assert!(error.to_string().contains("have different columns"), "{error}");
     let d = corpus.write("d.jsonl", "{\"text\":\"x\"}\n");
     let error = keep_even(&[a, d], options(), &corpus.path("k.csv")).unwrap_err().to_string();
-    assert!(error.contains("holds CSV rows, but "), "{error}");
-    assert!(error.ends_with("give inputs of one kind, or leave -o out"), "{error}");
+    assert!(error.contains("contains CSV rows, but "), "{error}");
+    assert!(error.ends_with("use inputs of one format, or omit -o"), "{error}");
     assert!(!corpus.path("k.csv").exists());
 }
 
 #[test]
-fn a_kept_parquet_table_has_schema_packing_and_notes_of_its_input() {
+fn kept_parquet_table_has_schema_compression_and_metadata_of_its_input() {
     let corpus = Corpus::new();
     let path = corpus.write("a.parquet", as_parquet(&table()));
     let output = corpus.path("kept.parquet");
@@ -561,8 +567,8 @@ fn a_kept_parquet_table_has_schema_packing_and_notes_of_its_input() {
     let notes = metadata.file_metadata().key_value_metadata().unwrap();
     let count = |key: &str| notes.iter().filter(|note| note.key == key).count();
     assert_eq!((count("maker"), count("ARROW:schema")), (1, 1));
-    let packing = metadata.row_group(0).column(0).compression();
-    assert!(matches!(packing, Compression::ZSTD(_)), "{packing:?}");
+    let compression = metadata.row_group(0).column(0).compression();
+    assert!(matches!(compression, Compression::ZSTD(_)), "{compression:?}");
     let batches: Vec<_> = builder.build().unwrap().map(Result::unwrap).collect();
     let numbers = batches[0].column_by_name("other").unwrap();
     let expected = Int64Array::from(vec![0, 2, 4, 0, 2, 4]);
@@ -598,15 +604,16 @@ fn kept_files_are_copied_under_their_paths() {
     let modified = |path: PathBuf| path.metadata().unwrap().modified().unwrap();
     assert_eq!(modified(output.join("a.txt")), modified(corpus.path("in/a.txt")));
     let error = keep_even(&[corpus.path("in")], options(), &output).unwrap_err().to_string();
-    assert!(error.ends_with("the folder is not empty; choose another one, or empty it first"));
+    assert!(error.ends_with("the folder is not empty; choose another or empty it first"));
     corpus.write("other/a.txt", "4");
     let both = [corpus.path("in"), corpus.path("other")];
     let error = keep_even(&both, options(), &corpus.path("k2")).unwrap_err().to_string();
-    assert!(error.ends_with("would both be kept as a.txt; give the folder they are in"), "{error}");
+    let expected = "would both be written as a.txt; name their common folder instead";
+    assert!(error.ends_with(expected), "{error}");
 }
 
 #[test]
-fn names_that_say_another_format_are_refused() {
+fn refuses_the_extension_of_another_format() {
     let corpus = Corpus::new();
     let path = corpus.write("a.jsonl", jsonl());
     let refused = |name: &str| {
@@ -616,14 +623,14 @@ fn names_that_say_another_format_are_refused() {
     };
     assert_eq!(
         refused("k.parquet"),
-        "kept data has the format of its input, JSON lines; use .jsonl"
+        "kept items are written in the format of the input, JSON lines; use the extension .jsonl"
     );
-    assert_eq!(refused("k.jsonl.xz"), ".xz is read, but not written; use .gz or .zst");
+    assert_eq!(refused("k.jsonl.xz"), "cannot write .xz files; use .gz or .zst");
     assert!(keep_even(std::slice::from_ref(&path), options(), &corpus.path("k.dat")).is_ok());
 }
 
 #[test]
-fn an_input_that_changes_between_readings_is_noticed() {
+fn notices_an_input_that_changes_between_readings() {
     let corpus = Corpus::new();
     let path = corpus.write("a.jsonl", jsonl());
     let mut skipped = Skipped::unless(true);
@@ -641,7 +648,7 @@ fn an_input_that_changes_between_readings_is_noticed() {
 }
 
 #[test]
-fn pages_of_an_archive_give_their_main_text_if_that_is_wanted() {
+fn web_pages_of_an_archive_yield_their_main_text() {
     let corpus = Corpus::new();
     let head =
         "WARC-Type: response\r\nWARC-Target-URI: http://x/\r\nContent-Type: application/http";
@@ -655,7 +662,8 @@ fn pages_of_an_archive_give_their_main_text_if_that_is_wanted() {
     assert_eq!(seen.items, ["\"http://x/\" café"]);
     let plain = read_all(std::slice::from_ref(&path), options());
     assert_eq!(plain.items, ["\"http://x/\" café"]);
-    let note = "note: 1 text is a web page, compared by the main text; --markup keeps the markup";
+    let note =
+        "note: 1 text is a web page, compared by main text; use --markup to compare the markup";
     assert_eq!(plain.notes, [note]);
     let raw = read_all(&[path], RowOptions { markup: true, ..options() });
     assert_eq!(raw.items, ["\"http://x/\" <nav>Home</nav><p>café</p>"]);
@@ -663,7 +671,7 @@ fn pages_of_an_archive_give_their_main_text_if_that_is_wanted() {
 }
 
 #[test]
-fn a_damaged_group_of_rows_costs_its_own_rows_only() {
+fn damaged_row_group_costs_only_its_own_rows() {
     let corpus = Corpus::new();
     let schema = Arc::new(Schema::new(vec![Field::new("text", DataType::Utf8, false)]));
     let mut writer = ArrowWriter::try_new(Vec::new(), schema.clone(), None).unwrap();
@@ -673,40 +681,40 @@ fn a_damaged_group_of_rows_costs_its_own_rows_only() {
         writer.flush().unwrap();
     }
     let mut file = writer.into_inner().unwrap();
-    // Behind the four bytes that name the format, the first group begins.
+    // The first group starts after the four bytes of the magic.
     file[4..30].fill(0xff);
     let path = corpus.write("a.parquet", file);
     let seen = read_all(&[path], options());
-    // The others keep the numbers of their rows.
+    // The others keep their row numbers.
     let ends: Vec<_> = seen.items.iter().filter_map(|item| item.rsplit(':').next()).collect();
     assert_eq!(ends, ["3\" three", "4\" four", "5\" five", "6\" six"]);
     assert!(seen.skipped[0].contains("2 rows skipped"), "{:?}", seen.skipped);
 }
 
-/// A table that names one text of nearly a megabyte in each of many rows.
+/// A table with the same text of more than a megabyte in every row.
 fn bomb(rows: usize) -> RecordBatch {
-    let text = "some words ".repeat(80_000);
+    let text = "many more words ".repeat(80_000);
     let schema = Schema::new(vec![Field::new("text", DataType::Utf8, false)]);
     let column = StringArray::from(vec![text.as_str(); rows]);
     RecordBatch::try_new(Arc::new(schema), vec![Arc::new(column)]).unwrap()
 }
 
 #[test]
-fn a_long_text_of_a_dictionary_is_in_memory_once_however_many_rows_name_it() {
+fn long_dictionary_text_is_in_memory_once() {
     let corpus = Corpus::new();
     let path = corpus.write("a.parquet", as_parquet(&bomb(500)));
     let limited = RowOptions { memory: Some(64 << 20), ..options() };
     let mut skipped = Skipped::unless(true);
     let mut rows = Rows::open(std::slice::from_ref(&path), limited, &mut skipped).unwrap();
-    let (mut places, mut most) = (std::collections::BTreeSet::new(), 0);
+    let (mut addresses, mut max_rows) = (std::collections::BTreeSet::new(), 0);
     rows.read(&mut skipped, &mut |batch| {
-        places.extend(batch.rows.iter().map(|row| row.text().as_ptr() as usize));
-        most = most.max(batch.rows.len());
+        addresses.extend(batch.rows.iter().map(|row| row.text().as_ptr() as usize));
+        max_rows = max_rows.max(batch.rows.len());
         Ok(())
     })
     .unwrap();
-    assert!(places.len() <= 2, "{places:?}");
-    assert!(most <= 2, "{most} at once");
+    assert!(addresses.len() <= 2, "{addresses:?}");
+    assert!(max_rows <= 2, "{max_rows} rows in a batch");
     let output = corpus.path("kept.parquet");
     let kept = keep_even(&[path], options(), &output).unwrap();
     assert_eq!((kept.kept, kept.removed), (250, 250));
@@ -715,8 +723,8 @@ fn a_long_text_of_a_dictionary_is_in_memory_once_however_many_rows_name_it() {
     assert_eq!(written.schema().field(0).data_type(), &DataType::Utf8);
 }
 
-/// A table of texts and numbers, some of them missing, encoded as differences.
-fn as_differences(version: WriterVersion, encoding: Encoding) -> Vec<u8> {
+/// A delta-encoded table of texts and numbers, some of them null.
+fn delta_encoded(version: WriterVersion, encoding: Encoding) -> Vec<u8> {
     let fields =
         vec![Field::new("text", DataType::Utf8, true), Field::new("id", DataType::Int64, false)];
     let texts: StringArray =
@@ -736,11 +744,11 @@ fn as_differences(version: WriterVersion, encoding: Encoding) -> Vec<u8> {
 }
 
 #[test]
-fn a_page_of_differences_has_no_more_values_than_its_header_says() {
+fn refuses_a_delta_page_that_claims_more_values_than_its_header() {
     let corpus = Corpus::new();
     for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
         for encoding in [Encoding::DELTA_BYTE_ARRAY, Encoding::DELTA_LENGTH_BYTE_ARRAY] {
-            let whole = as_differences(version, encoding);
+            let whole = delta_encoded(version, encoding);
             let path = corpus.write("whole.parquet", whole.clone());
             assert_eq!(read_all(&[path], options()).items.len(), 257, "{version:?} {encoding}");
             // Blocks of 128 in 4 miniblocks, then the count: 257 texts, which become 16,383.
@@ -762,7 +770,7 @@ fn a_page_of_differences_has_no_more_values_than_its_header_says() {
 }
 
 #[test]
-fn damage_in_a_table_costs_rows_and_never_the_run() {
+fn damage_in_a_table_costs_rows_but_not_the_run() {
     let corpus = Corpus::new();
     let whole = as_parquet(&table());
     for at in 0..whole.len() {
@@ -783,14 +791,15 @@ fn damage_in_a_table_costs_rows_and_never_the_run() {
 }
 
 #[test]
-fn twenty_thousand_empty_members_take_no_time() {
+fn skips_many_empty_members_quickly() {
     let corpus = Corpus::new();
     let path = corpus.path("a.bz2");
-    let bytes = [pack_one("bz2", b"").repeat(20_000), pack_one("bz2", b"one\n")].concat();
-    fs::write(&path, [&bytes[..], &pack_one("bz2", b"").repeat(3)].concat()).unwrap();
-    assert_eq!(unpacked(&path), b"one\n");
-    fs::write(&path, pack_one("bz2", b"")).unwrap();
-    assert_eq!(unpacked(&path), b"");
+    let empty = compress_member("bz2", b"");
+    let bytes = [empty.repeat(20_000), compress_member("bz2", b"one\n"), empty.repeat(3)];
+    fs::write(&path, bytes.concat()).unwrap();
+    assert_eq!(decompressed(&path), b"one\n");
+    fs::write(&path, empty).unwrap();
+    assert_eq!(decompressed(&path), b"");
 }
 
 #[test]
@@ -807,12 +816,12 @@ fn archives_survive_damage_between_records() {
     let seen = read_all(&[path], options());
     assert_eq!(seen.items, ["\"one\" one", "\"two\" two"]);
     assert_eq!(seen.skipped.len(), 2, "{:?}", seen.skipped);
-    assert!(seen.skipped[0].contains("is not a WARC record; the next one is looked for"));
+    assert!(seen.skipped[0].contains("is not a WARC record; continuing with the next one"));
     assert!(seen.skipped[1].contains("the file ends within this record"));
 }
 
 #[test]
-fn what_is_read_does_not_depend_on_threads() {
+fn result_does_not_depend_on_threads() {
     let corpus = Corpus::new();
     let row = |row: u64| match row % 7 {
         3 => "{\"text\":1}\n".to_owned(),
@@ -828,7 +837,7 @@ fn what_is_read_does_not_depend_on_threads() {
 }
 
 #[test]
-fn nothing_is_left_of_an_output_that_is_given_up() {
+fn removes_an_output_that_is_not_completed() {
     let corpus = Corpus::new();
     let path = corpus.write("in/a.txt", "text");
     let mut skipped = Skipped::unless(true);
@@ -843,16 +852,16 @@ proptest::proptest! {
         failure_persistence: None, ..proptest::prelude::ProptestConfig::with_cases(200)
     })]
 
-    /// Whatever an input holds, every record is an item or not, and keeping all gives all back.
+    /// Any input can be read or refused, and keeping all items reproduces it.
     #[test]
-    fn any_bytes_are_survived_and_kept_as_they_are(
+    fn any_input_is_reproduced_if_all_items_are_kept(
         parts in proptest::collection::vec(proptest::sample::select(FRAGMENTS), 0..30),
         noise in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..20),
         html in proptest::prelude::any::<bool>(),
     ) {
         let corpus = Corpus::new();
         let content = [parts.concat(), noise].concat();
-        // A damaged packing does not come back as it was.
+        // Damaged compressed data cannot be reproduced.
         proptest::prop_assume!(!content.starts_with(b"\x1f\x8b"));
         for format in [Format::Jsonl, Format::Csv, Format::Warc, Format::Lines, Format::Text] {
             let content = match format {
@@ -865,7 +874,7 @@ proptest::proptest! {
             let options = RowOptions { format: Some(format), html, ..options() };
             let Ok(mut rows) = Rows::open(&[path], options, &mut skipped) else { continue };
             if rows.read(&mut skipped, &mut |_| Ok(())).is_err() {
-                // Nothing in it could be read.
+                // Nothing could be read.
                 proptest::prop_assert!(skipped.total() > 0);
                 continue;
             }
@@ -879,7 +888,7 @@ proptest::proptest! {
     }
 }
 
-/// Pieces of every format, whole and torn.
+/// Pieces of every format, complete and incomplete.
 const FRAGMENTS: &[&[u8]] = &[
     b"\n",
     b"\r\n",

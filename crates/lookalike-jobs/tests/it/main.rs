@@ -1,3 +1,4 @@
-//! What front ends share, as they call it.
+//! Tests of the jobs through their public API.
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
-mod toy;
+mod custom_kind;

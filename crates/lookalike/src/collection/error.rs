@@ -66,7 +66,7 @@ pub enum CollectionError {
         reads: u64,
     },
     /// The records are not what was written.
-    #[error("{}: {what}: the collection is damaged; restore it from a backup", path.display())]
+    #[error("{}: {what}: the collection is damaged; repair it, or restore a backup", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,

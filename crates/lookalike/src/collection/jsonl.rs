@@ -113,7 +113,8 @@ impl Collection {
         let kind = registry.reopen(&about.recipe).ok_or_else(unknown)?;
         let mut lines = Lines::new(output, &*kind);
         let mut damaged = 0;
-        truth.for_each_readable(
+        let ledger = truth.for_each_readable(
+            state.next,
             &mut |item| {
                 lines.write(&item).map_err(|source| {
                     let action = "writing the export";
@@ -121,13 +122,17 @@ impl Collection {
                 })
             },
             &mut |error| {
-                damaged += 1;
+                damaged += u64::from(matches!(error, CollectionError::Record { .. }));
                 on_damaged(error);
             },
         )?;
         drop(lock);
         let written = lines.written;
-        let missing = state.items.saturating_sub(written + damaged);
+        let mut missing = state.items.saturating_sub(written + damaged);
+        if damaged + missing == 0 && ledger != state.ledger {
+            // As many as there should be, or more: one that was removed came back.
+            missing = 1;
+        }
         Ok(Exported { written, damaged, missing })
     }
 

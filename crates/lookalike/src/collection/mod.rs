@@ -71,6 +71,7 @@ mod view;
 
 use std::{
     collections::hash_map::RandomState,
+    ffi::OsStr,
     fmt, fs,
     hash::{BuildHasher, Hasher},
     ops::ControlFlow,
@@ -114,8 +115,9 @@ pub struct Stats {
 }
 
 impl Collection {
-    /// A new, empty collection in a folder that is not there, or is empty. It can be searched by
-    /// `widest`, and by all criteria that are narrower; its background is that of every search.
+    /// A new, empty collection in a folder that is not there, or is empty but for what a process left
+    /// that died here. It can be searched by `widest`, and by all criteria that are narrower; its
+    /// background is that of every search.
     pub fn create(
         folder: impl AsRef<Path>,
         kind: Arc<dyn Kind>,
@@ -130,14 +132,31 @@ impl Collection {
         let failed =
             |action| move |source| CollectionError::Io { path: folder.into(), action, source };
         fs::create_dir_all(folder).map_err(failed("creating"))?;
-        if fs::read_dir(folder).map_err(failed("reading"))?.next().is_some() {
-            return Err(CollectionError::Exists { path: folder.into() });
-        }
+        let unfinished = folder.join("items.redb.new");
+        // A process that died here before may have left these.
+        let is_left = |name: &OsStr| name == "lock" || Some(name) == unfinished.file_name();
+        let check_empty = || {
+            for entry in fs::read_dir(folder).map_err(failed("reading"))? {
+                if !is_left(&entry.map_err(failed("reading"))?.file_name()) {
+                    return Err(CollectionError::Exists { path: folder.into() });
+                }
+            }
+            Ok(())
+        };
+        check_empty()?;
         let lock = Lock::exclusive(folder)?;
+        // Another process may have made one before this one had the lock.
+        check_empty()?;
         let about = About { recipe: kind.stored(), widest: widest.clone(), token: token() };
-        let truth = Truth::create(&truth_file(folder), &about)?;
+        let file = truth_file(folder);
+        if unfinished.exists() {
+            fs::remove_file(&unfinished).map_err(failed("creating"))?;
+        }
+        // Its name says that it is complete.
+        drop(Truth::create(&unfinished, &about)?);
+        fs::rename(&unfinished, &file).map_err(failed("creating"))?;
         sync_folder(folder).map_err(failed("creating"))?;
-        Self::of_kind(folder, truth, kind, Some(lock), false)
+        Self::of_kind(folder, Truth::open(&file)?, kind, Some(lock), false)
     }
 
     /// Opens a collection to search and change it. Only one process can; others are refused until
@@ -343,7 +362,7 @@ impl Collection {
         &self,
         mut on_item: impl FnMut(StoredItem) -> ControlFlow<()>,
     ) -> Result<(), CollectionError> {
-        self.0.truth.for_each(.., &mut |sequence, record| {
+        self.0.truth.for_each(0, &mut |sequence, record| {
             let item = record
                 .to_item(sequence)
                 .ok_or_else(|| CollectionError::Record { sequence, id: record.id.to_owned() })?;

@@ -36,6 +36,8 @@ pub struct Question<'a> {
     by: &'a Criteria,
     layout: &'a Layout,
     lookups: Vec<Lookup>,
+    /// Whether votes on parts decide, too.
+    counts_parts: bool,
     /// If sets are found by keys: the recall, and how keys are made.
     keys: Option<(f64, Bands)>,
     /// Whether the tables have these keys.
@@ -69,8 +71,10 @@ impl<'a> Question<'a> {
         layout: &'a Layout,
         (items, features): (u64, u64),
     ) -> Result<Self, IndexError> {
-        let mut question =
-            Self { kind, by, layout, lookups: kind.lookups(by), keys: None, keys_are_kept: false };
+        let lookups = kind.lookups(by);
+        let counts_parts = lookups.iter().any(|lookup| matches!(lookup, Lookup::Parts(_)));
+        let (keys, keys_are_kept) = (None, false);
+        let mut question = Self { kind, by, layout, lookups, counts_parts, keys, keys_are_kept };
         if !question.lookups.iter().all(|lookup| layout.answers(lookup)) {
             question.lookups = vec![Lookup::Every];
         }
@@ -99,6 +103,7 @@ impl<'a> Question<'a> {
     pub fn recall(&self) -> Recall {
         match &self.keys {
             Some((recall, _)) => Recall::Estimated(*recall),
+            None if self.counts_parts => Recall::OF_PARTS,
             None => Recall::Exact,
         }
     }

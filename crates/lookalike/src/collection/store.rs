@@ -263,6 +263,7 @@ impl Store {
     fn reload(&self, writer: &mut Writer) -> Result<(), CollectionError> {
         self.truth.reopen()?;
         let Documents { state, saved, .. } = self.truth.documents()?;
+        Head::check(&self.folder, &truth_file(&self.folder), state)?;
         let loaded = self.origin().load_view(state, &saved)?;
         self.publish(loaded.view);
         let damage = loaded.notes.into_iter().next();
@@ -405,32 +406,34 @@ impl Store {
     pub fn repair(&self) -> Result<(), CollectionError> {
         self.check_writable()?;
         let mut writer = self.lock_writer();
+        // The store mends its own pages while they are checked, if need be from the commit before.
+        self.truth.is_whole()?;
         self.reload(&mut writer)?;
-        let state = self.truth.documents()?.state;
-        self.publish(self.origin().rebuild(state)?);
+        self.publish(self.origin().rebuild(self.view().state)?);
+        let state = self.view().state;
         writer.head = writer.head.take().and_then(|head| head.advance(state));
         self.save(&mut writer)
     }
 
     /// Compares the files, the records and the view with each other and with their checksums.
     pub fn verify(&self) -> Result<(), CollectionError> {
-        let writer = self.lock_writer();
+        let mut writer = self.lock_writer();
         if let Some(damage) = &writer.damage {
             return Err(self.damaged_tables(damage));
         }
+        // What the store mends while it checks may be another state than the one that is known.
+        let failed = std::mem::replace(&mut writer.failed, !self.read_only);
         if !self.truth.is_whole()? {
             return Err(self.damaged("pages of the file differ from their checksums"));
         }
+        writer.failed = failed;
         let view = self.view();
         // As they stand there now, which may be other files than those that were opened.
         let opened = open_all(&self.folder.join("runs"), &self.layout, &writer.saved.runs);
         opened.map_err(|error| self.damaged_tables(&error.to_string()))?;
         let state = self.truth.documents()?.state;
         Head::verify(&self.folder, &truth_file(&self.folder), state)?;
-        let (mut items, mut ledger) = (0, 0u64);
-        self.truth.for_each(.., &mut |sequence, record| {
-            items += 1;
-            ledger = ledger.wrapping_add(record.checksum);
+        self.truth.for_each(0, &mut |sequence, record| {
             let place = view.find(record.id, names::hash(record.id, self.about.token));
             let agrees = place.zip(record.digest()).is_some_and(|(place, digest)| {
                 let tables = &view.run(place).run.tables;
@@ -442,8 +445,8 @@ impl Store {
             Err(self.damaged_tables(&format!("they do not hold item {sequence} as it is stored")))
         })?;
         drop(writer);
-        if (items, ledger) != (state.items, state.ledger) || view.state != state {
-            return Err(self.damaged("records are missing, or there are too many"));
+        if view.state != state {
+            return Err(self.damaged("it has changed since it was opened"));
         }
         Ok(())
     }
@@ -550,7 +553,8 @@ impl Origin<'_> {
             if agrees(&view) {
                 return Ok(Loaded { view, notes });
             }
-            notes.push("search tables rebuilt from the records: they did not agree".to_owned());
+            let lists = "items.redb: the list of removed items disagrees with the records";
+            notes.push(format!("search tables rebuilt from the records: {lists}"));
         }
         Ok(Loaded { view: self.rebuild(state)?, notes })
     }
@@ -573,7 +577,7 @@ impl Origin<'_> {
         state: State,
     ) -> Result<View, CollectionError> {
         let mut builder = RunBuilder::new(self.layout);
-        self.truth.for_each(start.., &mut |sequence, record| {
+        self.truth.for_each(start, &mut |sequence, record| {
             let hash = names::hash(record.id, self.token);
             let digest = self.digest(sequence, record.digest())?;
             builder.push(record.id, hash, sequence, record.checksum, &digest);

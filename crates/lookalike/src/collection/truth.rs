@@ -5,7 +5,7 @@
 //! the whole. What is read is compared with its checksum. Nothing here knows how items are searched.
 
 use std::{
-    ops::{ControlFlow, RangeBounds},
+    ops::{ControlFlow, Range},
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
@@ -171,56 +171,103 @@ impl Truth {
         Ok(Records { truth: self, table })
     }
 
-    /// Calls `on_record` with every record of a range of sequence numbers, in order.
-    pub fn for_each(
-        &self,
-        range: impl RangeBounds<u64>,
-        on_record: OnRecord<'_>,
-    ) -> Result<(), CollectionError> {
+    /// Calls `on_record` with every record from a sequence number on, in order. From 0 on, unless it
+    /// breaks off, these are all there should be: a damaged page of the file may hide some.
+    pub fn for_each(&self, start: u64, on_record: OnRecord<'_>) -> Result<(), CollectionError> {
         let mut refused = None;
         self.read("reading", |reading| {
-            for entry in reading.open_table(ITEMS)?.range(range)? {
+            let (mut items, mut ledger, mut order) = (0, 0_u64, Order::default());
+            for entry in reading.open_table(ITEMS)?.range(start..)? {
                 let (sequence, bytes) = entry?;
-                let record = whole(bytes.value(), sequence.value())?;
-                match on_record(sequence.value(), &record) {
+                let sequence = order.next(sequence.value())?;
+                let record = whole(bytes.value(), sequence)?;
+                items += 1;
+                ledger = ledger.wrapping_add(record.checksum);
+                match on_record(sequence, &record) {
                     Ok(ControlFlow::Continue(())) => {}
-                    Ok(ControlFlow::Break(())) => break,
+                    Ok(ControlFlow::Break(())) => return Ok(()),
                     Err(error) => {
                         refused = Some(error);
-                        break;
+                        return Ok(());
                     }
                 }
+            }
+            let state = State::from_json(&document(reading, "state")?).unwrap_or_default();
+            if start == 0 && (items, ledger) != (state.items, state.ledger) {
+                return Err(Failure::Damaged("records are missing, or there are too many".into()));
             }
             Ok(())
         })?;
         refused.map_or(Ok(()), Err)
     }
 
-    /// Calls `on_item` with every item that can be read, in order, until it fails. A record that
-    /// differs from its checksum is reported to `on_damaged`, and passed over.
+    /// Calls `on_item` with every item before a sequence number that can be read, in order, until it
+    /// fails; says the sum of the checksums of their records. Records that differ from their checksums,
+    /// and those that cannot be reached, are reported to `on_damaged`, and passed over.
     pub fn for_each_readable(
         &self,
+        end: u64,
         on_item: &mut dyn FnMut(StoredItem) -> Result<(), CollectionError>,
+        on_damaged: &mut dyn FnMut(CollectionError),
+    ) -> Result<u64, CollectionError> {
+        let mut ledger = 0_u64;
+        let mut unreached: Vec<Range<u64>> = Vec::new();
+        let mut ranges: Vec<Range<u64>> = std::iter::once(0..end).collect();
+        while let Some(mut range) = ranges.pop() {
+            let mut on_item = |checksum, item| {
+                ledger = ledger.wrapping_add(checksum);
+                on_item(item)
+            };
+            self.read_range(&mut range, &mut on_item, on_damaged)?;
+            // Both halves of what is left are tried: one of them may be on pages that are whole.
+            let middle = range.start + (range.end - range.start) / 2;
+            match unreached.last_mut() {
+                _ if range.is_empty() => {}
+                _ if middle > range.start => {
+                    ranges.extend([middle..range.end, range.start..middle]);
+                }
+                Some(last) if last.end == range.start => last.end = range.end,
+                _ => unreached.push(range),
+            }
+        }
+        for Range { start, end } in unreached {
+            let what = format!("the records of items {start} to {} cannot be reached", end - 1);
+            on_damaged(CollectionError::Damaged { path: self.path.clone(), what });
+        }
+        Ok(ledger)
+    }
+
+    /// Reads the records of a range as far as the store gets, and leaves the rest of it.
+    fn read_range(
+        &self,
+        range: &mut Range<u64>,
+        on_item: &mut dyn FnMut(u64, StoredItem) -> Result<(), CollectionError>,
         on_damaged: &mut dyn FnMut(CollectionError),
     ) -> Result<(), CollectionError> {
         let mut refused = None;
-        self.read("reading", |reading| {
-            for entry in reading.open_table(ITEMS)?.range::<u64>(..)? {
+        let read = self.read("reading", |reading| {
+            let mut order = Order { next: range.start };
+            for entry in reading.open_table(ITEMS)?.range(range.clone())? {
                 let (sequence, bytes) = entry?;
-                let (sequence, bytes) = (sequence.value(), bytes.value());
+                let (sequence, bytes) = (order.next(sequence.value())?, bytes.value());
+                range.start = order.next.min(range.end);
                 let record = Record::read(bytes, sequence);
-                let Some(item) = record.and_then(|record| record.to_item(sequence)) else {
+                let item = record.and_then(|it| Some((it.checksum, it.to_item(sequence)?)));
+                let Some((checksum, item)) = item else {
                     let id = record::probable_id(bytes);
                     on_damaged(CollectionError::Record { sequence, id });
                     continue;
                 };
-                if let Err(error) = on_item(item) {
+                if let Err(error) = on_item(checksum, item) {
                     refused = Some(error);
-                    break;
+                    return Ok(());
                 }
             }
             Ok(())
-        })?;
+        });
+        if read.is_ok() {
+            range.start = range.end;
+        }
         refused.map_or(Ok(()), Err)
     }
 
@@ -232,9 +279,10 @@ impl Truth {
             let mut records: Vec<(u64, Vec<u8>)> = Vec::new();
             let table = reading.open_table(ITEMS)?;
             let mut entries = table.range::<u64>(..)?.peekable();
+            let mut order = Order::default();
             while let Some(entry) = entries.next() {
                 let (sequence, bytes) = entry?;
-                let (sequence, record) = (sequence.value(), bytes.value());
+                let (sequence, record) = (order.next(sequence.value())?, bytes.value());
                 if record::checksum(record, sequence).is_none() {
                     return Err(differs(sequence));
                 }
@@ -273,9 +321,10 @@ impl Truth {
     pub fn removed(&self) -> Result<Vec<(u64, u64)>, CollectionError> {
         self.read("reading", |reading| {
             let table = reading.open_table(REMOVED)?;
+            let mut order = Order::default();
             let pairs = table.iter()?.map(|entry| {
                 let (sequence, checksum) = entry?;
-                Ok((sequence.value(), checksum.value()))
+                Ok((order.next(sequence.value())?, checksum.value()))
             });
             pairs.collect()
         })
@@ -484,6 +533,23 @@ macro_rules! failures {
 }
 
 failures!(CommitError, CompactionError, DatabaseError, StorageError, TableError, TransactionError);
+
+/// Sequence numbers ascend, unless the pages of a damaged file lead elsewhere, or in a circle.
+#[derive(Default)]
+struct Order {
+    next: u64,
+}
+
+impl Order {
+    /// The same number, if it is not below this.
+    fn next(&mut self, sequence: u64) -> Result<u64, Failure> {
+        if sequence < self.next {
+            return Err(Failure::Damaged("records are out of order".to_owned()));
+        }
+        self.next = sequence.saturating_add(1);
+        Ok(sequence)
+    }
+}
 
 fn whole(bytes: &[u8], sequence: u64) -> Result<Record<'_>, Failure> {
     Record::read(bytes, sequence).ok_or_else(|| differs(sequence))

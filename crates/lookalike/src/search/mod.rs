@@ -201,6 +201,11 @@ pub enum Recall {
 }
 
 impl Recall {
+    /// Of a search by parts. It finds all that votes on parts accept: two items are voted on if enough
+    /// parts of either are near as many of the other, which no vote can do without.
+    #[cfg(any(feature = "image", feature = "collection"))]
+    pub(crate) const OF_PARTS: Self = Self::OfEvidence(1.0);
+
     /// The expected share of all pairs.
     pub fn share(self) -> f64 {
         match self {

@@ -10,10 +10,6 @@ use crate::{
     pairs::PairsError,
 };
 
-/// The share of the pairs that votes on parts accept which a search by parts finds: two items are voted
-/// on if enough parts of either are near as many of the other, which no vote can do without.
-const RECALL: f64 = 1.0;
-
 /// Pairs among some entries.
 pub(super) fn pairs(
     search: &Search<'_>,
@@ -33,7 +29,7 @@ pub(super) fn pairs(
 /// What is to be said of a search by parts.
 pub(super) fn looked() -> Looked {
     let plan = "parts by votes of fragments".to_owned();
-    Looked { recall: Recall::OfEvidence(RECALL), plan, judged: 0 }
+    Looked { recall: Recall::OF_PARTS, plan, judged: 0 }
 }
 
 /// Positions of entries, the earlier one first, that share enough parts.

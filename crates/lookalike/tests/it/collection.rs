@@ -437,6 +437,39 @@ fn a_damaged_record_is_named_and_the_rest_exported() {
     assert_eq!(rest.lines().collect::<Vec<_>>(), expected);
 }
 
+#[test]
+fn a_destroyed_page_costs_only_the_records_on_it() {
+    let folder = folder();
+    let path = folder.path().join("pages");
+    let collection = create(&path);
+    let ids: Vec<String> = (0..3_000).map(|number| format!("item {number}.")).collect();
+    let prints: Vec<_> = (0..3_000).map(print).collect();
+    let items: Vec<_> = ids.iter().zip(&prints).map(|(id, it)| NewItem::new(id, it)).collect();
+    collection.add(&items, AddRule::Insert).unwrap();
+    let mut whole = Vec::new();
+    collection.export(&mut whole).unwrap();
+    drop(collection);
+    let file = path.join("items.redb");
+    let mut bytes = fs::read(&file).unwrap();
+    let id = b"item 1500.";
+    let places: Vec<usize> = (0..bytes.len()).filter(|&at| bytes[at..].starts_with(id)).collect();
+    assert!(!places.is_empty());
+    for at in places {
+        bytes[at / 4096 * 4096..][..4096].fill(0xa5);
+    }
+    fs::write(&file, bytes).unwrap();
+    let (mut rest, mut listed) = (Vec::new(), Vec::new());
+    let on_damaged = |error: CollectionError| listed.push(error.to_string());
+    let exported = Collection::salvage(&path, &Registry::default(), &mut rest, on_damaged).unwrap();
+    assert!(exported.written > 2_800 && exported.written < 3_000, "{exported:?}");
+    assert_eq!(exported.written + exported.damaged + exported.missing, 3_000);
+    assert!(listed.iter().any(|error| error.contains("items.redb: the records of items")));
+    let [whole, rest] = [whole, rest].map(|lines| String::from_utf8(lines).unwrap());
+    let mut all = whole.lines();
+    assert!(rest.lines().all(|line| all.any(|one| one == line)));
+    assert!(!rest.contains("item 1500."));
+}
+
 fn write_byte(file: &Path, at: usize, byte: u8) {
     use std::io::{Seek, SeekFrom};
     let mut file = OpenOptions::new().write(true).open(file).unwrap();
@@ -567,7 +600,8 @@ fn collections_of_this_format_open() {
     let mut seen = 0;
     for entry in fs::read_dir(kept()).unwrap() {
         let kept = entry.unwrap().path();
-        if !kept.is_dir() || kept.ends_with("format-1") {
+        let is_read = cfg!(feature = "image") || !kept.ends_with("format-2-image");
+        if !kept.is_dir() || kept.ends_with("format-1") || !is_read {
             continue;
         }
         let folder = folder();
@@ -582,7 +616,7 @@ fn collections_of_this_format_open() {
         assert_eq!(String::from_utf8(export).unwrap(), expected);
         seen += 1;
     }
-    assert!(seen >= 2);
+    assert!(seen >= 3);
 }
 
 #[test]
@@ -647,6 +681,85 @@ fn make_collections_to_keep() {
         remove(&collection, "text 1");
         export(&collection, &path);
     }
+    keep_one_of_a_killed_process();
+    #[cfg(feature = "image")]
+    keep_images();
+}
+
+/// Texts with content and payload, some in tables and some behind them, as a process leaves them that
+/// is killed.
+fn keep_one_of_a_killed_process() {
+    let path = kept().join("format-2-killed");
+    if path.exists() {
+        return;
+    }
+    let folder = folder();
+    let kind = Arc::new(TextKind::of(Preset::named("words").unwrap()));
+    let by = kind.criteria(&Default::default(), lookalike::kind::Purpose::List).unwrap();
+    let open = Collection::create(folder.path(), kind.clone(), &by).unwrap();
+    let words = ["ferry", "island", "morning", "north", "harbour", "ticket", "winter", "storm"];
+    for number in 0..12_usize {
+        let text: Vec<&str> = (0..20).map(|at| words[(at * at + number / 3) % 8]).collect();
+        let text = format!("{} {number}", text.join(" "));
+        let digest = kind.digester().digest(Input::Text(&text)).unwrap().0;
+        let id = format!("text {number}");
+        let content = Some(lookalike::collection::content_hash(text.as_bytes()));
+        let item = NewItem { content, payload: Some("[1]"), ..NewItem::new(&id, &digest) };
+        insert(&open, at(number as u64, item));
+        if number == 7 {
+            open.compact().unwrap();
+            remove(&open, "text 2");
+        }
+    }
+    copy(folder.path(), &path);
+    fs::remove_file(path.join("lock")).unwrap();
+    export(&open, &path);
+}
+
+/// Images found in any orientation and by their parts.
+#[cfg(feature = "image")]
+fn keep_images() {
+    use lookalike::{
+        extract::image::{Image, Pixels},
+        kind::image::ImageKind,
+        recipe::ImagePreset,
+    };
+    let path = kept().join("format-2-image");
+    if path.exists() {
+        return;
+    }
+    let kind = ImageKind::of(ImagePreset::named("pdq").unwrap());
+    let kind = Arc::new(kind.orientations(true).partial(true).unwrap());
+    let widest = Criteria { turned: true, parts: true, ..within(8) };
+    let collection = Collection::create(&path, kind.clone(), &widest).unwrap();
+    // Blots on a slope, the second image a corner of the first.
+    let scene = |seed: u32, x: u32, y: u32| {
+        let blot = |n: u32| {
+            let mixed = (seed * 97 + n).wrapping_mul(0x9e37_79b9);
+            (mixed % 320, (mixed >> 9) % 240, 6 + (mixed >> 18) % 20, mixed >> 24)
+        };
+        let blots: Vec<_> = (0..40).map(blot).collect();
+        let light = |at: u32| {
+            let (x, y) = (x + at % 200, y + at / 200);
+            let over = |&&(left, top, side, _): &&(u32, u32, u32, u32)| {
+                x.abs_diff(left) < side && y.abs_diff(top) < side
+            };
+            blots.iter().rev().find(over).map_or((x / 2 + y / 4) as u8, |blot| blot.3 as u8)
+        };
+        Pixels::gray(200, 150, (0..200 * 150).map(light).collect()).unwrap()
+    };
+    for (number, pixels) in
+        (0..).zip([scene(1, 0, 0), scene(1, 40, 30), scene(2, 0, 0), scene(3, 0, 0)])
+    {
+        let image = Image::of_pixels(pixels);
+        let digest = kind.digester().digest(Input::Image(&image)).unwrap().0;
+        insert(&collection, at(number, NewItem::new(&format!("{number}.png"), &digest)));
+        if number == 2 {
+            collection.compact().unwrap();
+        }
+    }
+    remove(&collection, "2.png");
+    export(&collection, &path);
 }
 
 fn export(collection: &Collection, path: &Path) {

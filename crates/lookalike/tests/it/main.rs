@@ -2,9 +2,10 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 #![expect(
     clippy::print_stdout,
-    reason = "tests tell what they leave out, and talk to their children"
+    reason = "tests report what they leave out and write to their child processes"
 )]
 
 mod collection;
 mod data;
+mod guide;
 mod pairs;

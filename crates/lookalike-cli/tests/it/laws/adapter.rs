@@ -22,6 +22,8 @@ pub enum Command {
     DedupAgainst,
     Hash,
     Add,
+    /// `index add --skip-near`.
+    AddUnlessNear,
     Search,
 }
 
@@ -300,6 +302,21 @@ pub trait Adapter: Send + Sync {
         let ran = succeed(&folder, "index export collection");
         let ids = lines(&ran.stdout).map(|line| self.id(&word(&line["id"]))).collect();
         Stored { added, ids }
+    }
+
+    /// The status of each item that `index add --skip-near` answers, with the match of those that are
+    /// near.
+    fn add_unless_near(&self, records: &[&Item]) -> BTreeMap<String, (String, Option<String>)> {
+        let folder = Folder::new();
+        let inputs = self.write(&folder, "items", records, true);
+        let arguments = self.arguments(Command::AddUnlessNear);
+        let ran = succeed(&folder, &format!("index add collection {inputs} {arguments}"));
+        let id = |value: &Value| self.id(&word(value));
+        let status = |line: Value| {
+            let near = (!line["match"].is_null()).then(|| id(&line["match"]));
+            (id(&line["id"]), (word(&line["status"]), near))
+        };
+        lines(&ran.stdout).map(status).collect()
     }
 
     fn add(&self, folder: &Folder, name: &str, records: &[&Item], ids: bool) -> Summary {

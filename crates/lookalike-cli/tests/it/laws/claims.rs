@@ -57,6 +57,7 @@ macro_rules! laws {
             digests_do_not_depend_on_other_items,
             searching_a_collection_finds_the_pairs_between_the_two_sets,
             against_a_collection_is_against_its_file,
+            what_is_added_unless_near_is_what_dedup_keeps_first,
             threads_change_no_byte,
             memory_limits_and_temporary_folders_change_no_byte,
             kernels_change_no_byte,

@@ -26,6 +26,7 @@ impl Adapter for Narrow {
             Command::Dedup | Command::DedupAgainst => "--kind hash",
             Command::Hash => unreachable!("fingerprints are not hashed again"),
             Command::Add => "--kind hash",
+            Command::AddUnlessNear => "--kind hash --skip-near",
             Command::Search => "",
         }
     }
@@ -78,6 +79,9 @@ impl Adapter for Wide {
             Command::Dedup | Command::DedupAgainst => "--kind hash --bits 256",
             Command::Hash => unreachable!("fingerprints are not hashed again"),
             Command::Add => "--kind hash --bits 256 --max-distance 31",
+            Command::AddUnlessNear => {
+                "--kind hash --bits 256 --max-distance 31 --skip-near --distance 31"
+            }
             Command::Search => "",
         }
     }

@@ -48,6 +48,13 @@ impl Adapter for Images {
             }
             (Command::Add, Self::Upright | Self::AnyOrientation) => "--kind image",
             (Command::Add, Self::Partial) => "--kind image --match partial",
+            (Command::AddUnlessNear, Self::Upright) => "--kind image --skip-near --level similar",
+            (Command::AddUnlessNear, Self::AnyOrientation) => {
+                "--kind image --skip-near --level similar --orientations"
+            }
+            (Command::AddUnlessNear, Self::Partial) => {
+                "--kind image --match partial --skip-near --level part"
+            }
             (Command::Search, Self::Upright) => "",
             (Command::Search, Self::AnyOrientation) => "--orientations",
             (Command::Search, Self::Partial) => "--match partial",

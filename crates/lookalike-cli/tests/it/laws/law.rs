@@ -320,6 +320,22 @@ pub fn against_a_collection_is_against_its_file(case: &Case) -> Outcome {
     Ok(())
 }
 
+pub fn what_is_added_unless_near_is_what_dedup_keeps_first(case: &Case) -> Outcome {
+    let dedup = case.adapter().dedup(&case.all(), "--keep first");
+    let statuses = case.adapter().add_unless_near(&case.all());
+    for item in case.all() {
+        let keeper = dedup.removed.get(&item.id).map(|(keeper, _)| keeper);
+        let (status, near) = &statuses[&item.id];
+        // An item without content is kept, but cannot be stored.
+        let agree = match keeper {
+            Some(_) => status == "near" && near.as_ref() == keeper,
+            None => status == "added" || status == "unfit",
+        };
+        ensure(agree, || format!("{}: keeper {keeper:?}, status {status} {near:?}", item.id))?;
+    }
+    Ok(())
+}
+
 // 6. Resources change nothing.
 
 /// All that is written with these options.

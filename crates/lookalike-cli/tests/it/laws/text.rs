@@ -16,6 +16,7 @@ impl Adapter for Texts {
             Command::Compare | Command::Hash | Command::Add => "--kind text",
             Command::Pairs => "--kind text --equal all",
             Command::Dedup | Command::DedupAgainst => "--kind text --level similar",
+            Command::AddUnlessNear => "--kind text --skip-near --level similar",
             Command::Search => "",
         }
     }

@@ -1,33 +1,34 @@
-//! Made fingerprints: any item can be made by itself, so that order and threads do not matter.
+//! Synthetic fingerprints. Each is generated from its number alone, so that order and threads do
+//! not matter.
 
 use std::ops::Range;
 
 use lookalike::{Fingerprint, Radius, Width};
 use rayon::prelude::*;
 
-use crate::args::Data;
+use crate::args::Distribution;
 
-/// One item in so many is a neighbour of another one.
+/// One item in this many is a neighbour of an earlier one.
 const PLANTED: u64 = 100;
 
-/// Members of a family of [`Data::Clustered`].
+/// Members of a family of [`Distribution::Clustered`].
 const FAMILY: u64 = 10;
 
-/// Bits that vary in [`Data::FewBits`].
-const FEW: u64 = (1 << 40) - 1;
+/// Mask of the bits that vary in [`Distribution::FewBits`].
+const VARYING_BITS: u64 = (1 << 40) - 1;
 
-/// A data set that exists only as its description.
-pub struct Made {
-    pub data: Data,
+/// A data set, described but not stored.
+pub struct SyntheticData {
+    pub distribution: Distribution,
     pub count: usize,
     pub seed: u64,
     pub width: Width,
     pub radius: Radius,
 }
 
-impl Made {
-    /// Makes a range of items on all threads; takes no memory but theirs.
-    pub fn make<const WORDS: usize>(
+impl SyntheticData {
+    /// Generates a range of items on all threads.
+    pub fn generate<const WORDS: usize>(
         &self,
         items: Range<usize>,
         prints: &mut Vec<Fingerprint<WORDS>>,
@@ -36,9 +37,10 @@ impl Made {
         items.map(|item| self.fingerprint(item as u64)).collect_into_vec(prints);
     }
 
-    /// The fingerprint of one item; every [`PLANTED`]th is an earlier one with up to `radius` bits flipped.
+    /// The fingerprint of one item. Every [`PLANTED`]th is an earlier one with up to `radius` bits
+    /// flipped.
     fn fingerprint<const WORDS: usize>(&self, item: u64) -> Fingerprint<WORDS> {
-        if item % PLANTED != PLANTED - 1 || self.data == Data::Equal {
+        if item % PLANTED != PLANTED - 1 || self.distribution == Distribution::Equal {
             return self.original(item);
         }
         let mut random = Random::new(self.seed ^ 0x9e37, item);
@@ -50,12 +52,14 @@ impl Made {
 
     fn original<const WORDS: usize>(&self, item: u64) -> Fingerprint<WORDS> {
         let mut random = Random::new(self.seed, item);
-        match self.data {
-            Data::Random => self.print(|_| random.next()),
-            Data::Skewed => self.print(|word| self.biased(word as u64, &mut random)),
-            Data::FewBits => self.print(|word| if word == 0 { random.next() & FEW } else { 0 }),
-            Data::Equal => self.print(|word| mix(self.seed + word as u64)),
-            Data::Clustered => {
+        match self.distribution {
+            Distribution::Random => self.print(|_| random.next()),
+            Distribution::Skewed => self.print(|word| self.biased(word as u64, &mut random)),
+            Distribution::FewBits => {
+                self.print(|word| if word == 0 { random.next() & VARYING_BITS } else { 0 })
+            }
+            Distribution::Equal => self.print(|word| mix(self.seed + word as u64)),
+            Distribution::Clustered => {
                 let mut ancestor = Random::new(self.seed ^ 0xc1a5, item / FAMILY);
                 let print = self.print(|_| ancestor.next());
                 let flips = random.below(u64::from(self.radius.bits()) + 1);
@@ -64,10 +68,11 @@ impl Made {
         }
     }
 
-    /// Bits that are 1 with a probability of their own, from 4 to 11 sixteenths.
+    /// A word whose bits are 1 with different probabilities, from 4/16 to 11/16.
     ///
-    /// A bit of probability t/16 is made from random bits by going through the digits of t from
-    /// the lowest: "or" where the digit is 1, "and" where it is 0. Majority does both at once.
+    /// A bit of probability t/16 combines random bits along the binary digits of t, from the
+    /// lowest: "or" where the digit is 1, "and" where it is 0. The majority of three does both at
+    /// once.
     fn biased(&self, word: u64, random: &mut Random) -> u64 {
         let mut bias = Random::new(self.seed ^ 0xb1a5, word);
         let [ones, twos, eights] = [(); 3].map(|()| bias.next());
@@ -101,7 +106,7 @@ impl Made {
     }
 }
 
-/// SplitMix64 (Steele, Lea, Flood 2014), started anew for every item.
+/// SplitMix64 (Steele, Lea, Flood 2014), seeded for every item.
 struct Random(u64);
 
 impl Random {

@@ -1,4 +1,4 @@
-//! `lookalike bench images`: how long does an image take on one core, and which part of the work?
+//! `lookalike bench images`: measures how long each step takes for an image on one core.
 
 use std::{hint::black_box, process::ExitCode, sync::Arc, time::Instant};
 
@@ -12,35 +12,29 @@ use lookalike::{
 use serde_json::json;
 
 use crate::{
-    args::{BenchImagesArgs, ImageArgs, VerifyArgs, WorkArgs},
+    args::{BenchImagesArgs, WorkArgs},
     config::Work,
     host::{Console, Host},
-    kinds::{Choice, usage},
+    kinds::{CompareOptions, usage_error},
     report::{counted, json_line},
     source::{Cache, FileReading, Files, Skipped},
 };
 
 pub fn run(args: &BenchImagesArgs, host: &Host) -> Result<ExitCode> {
     let console = Console::plain(host, false);
-    let choice = Choice {
-        recipe: &args.recipe,
-        verify: &VerifyArgs::default(),
-        images: ImageArgs::default(),
-        distance: None,
-        blocks: None,
-    };
-    let kind = ImageKind::open(&choice.settings()?).map_err(usage)?;
+    let settings = CompareOptions::from(&args.recipe).settings()?;
+    let kind = ImageKind::open(&settings).map_err(usage_error)?;
     let mut skipped = Skipped::unless(false);
     let (cache, memory) = (Cache::none().into(), Arc::default());
     let reading = FileReading { follow_links: false, cache, memory };
     let images = Files::open(&args.inputs, &reading, &mut skipped)?;
     let times = Work::new(WorkArgs { threads: Some(1), ..WorkArgs::default() }, host)?
         .on_threads(|| images.sampled(1.0, &mut skipped, &|bytes| Times::of(&kind, bytes)))?;
-    skipped.lines().for_each(|line| console.say(&line));
-    ensure!(!times.is_empty(), "there are no images to decode");
+    skipped.lines().for_each(|line| console.message(&line));
+    ensure!(!times.is_empty(), "no image could be decoded; name files or folders of images");
     let count = times.len();
-    let mean = |part: fn(&Times) -> f64| 1e3 * times.iter().map(part).sum::<f64>() / count as f64;
-    let parts = [
+    let mean = |step: fn(&Times) -> f64| 1e3 * times.iter().map(step).sum::<f64>() / count as f64;
+    let steps = [
         ("decode", mean(|times| times.decode)),
         ("fingerprint", mean(|times| times.fingerprint)),
         ("whole", mean(|times| times.whole)),
@@ -49,28 +43,27 @@ pub fn run(args: &BenchImagesArgs, host: &Host) -> Result<ExitCode> {
     ];
     console.print(&if args.json {
         let mut fields = vec![("images", json!(count))];
-        fields.extend(parts.map(|(name, time)| (name, json!((time * 1e4).round() / 1e4))));
+        fields.extend(steps.map(|(name, time)| (name, json!((time * 1e4).round() / 1e4))));
         json_line(&fields) + "\n"
     } else {
         let words = [
-            "to decode",
-            "to make the fingerprint of the pixels",
-            "for both, as dedup does it",
-            "more for eight orientations",
-            "more for --match partial",
+            "decode",
+            "fingerprint the pixels",
+            "both together, as in dedup",
+            "extra for eight orientations",
+            "extra for --match partial",
         ];
-        let head =
-            format!("{}, milliseconds of one core for each\n", counted(count as u64, "image"));
+        let head = format!("{}, mean milliseconds on one core\n", counted(count as u64, "image"));
         let line = |((_, time), words): (&(_, f64), _)| format!("{time:>9.3} {words}\n");
-        head + &parts.iter().zip(words).map(line).collect::<String>()
+        head + &steps.iter().zip(words).map(line).collect::<String>()
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Each step is done so often; the fastest counts.
+/// Each step runs this many times; the fastest counts.
 const ROUNDS: usize = 3;
 
-/// Seconds that one image took.
+/// Seconds that one image takes.
 struct Times {
     decode: f64,
     fingerprint: f64,

@@ -1,5 +1,5 @@
-//! Which item of a group is kept? [`KeepRules`] put all items in the order in which they are
-//! preferred; what they need to know of them is noted while they are read.
+//! Which item of a group is kept: sorts all items by [`KeepRules`], from values recorded while the
+//! items are read.
 
 use std::cmp::{Ordering, Reverse};
 
@@ -10,37 +10,37 @@ use lookalike::{
     kind::{Reads, Registration},
 };
 
-use super::plain::{Plainness, plainness};
+use super::plainness::{Plainness, plainness};
 use crate::{
     args::{DedupArgs, KeepRule, KeepRules},
     source::{Id, Item, Key},
 };
 
-/// What rules need to know of the items, by number.
+/// The values that the keep rules compare, by item.
 pub struct Preference {
     columns: Vec<Column>,
     items: u32,
 }
 
-/// What one rule needs to know.
+/// The values that one rule compares.
 struct Column {
     rule: KeepRule,
-    /// How long, large, new or fitting each item is: the largest is kept.
+    /// The length, size, date or path match of each item: the largest is kept.
     sizes: Vec<i64>,
-    /// How good each image is: the best is kept.
-    merits: Vec<Merit>,
+    /// The quality of each image: the best is kept.
+    qualities: Vec<ImageQuality>,
     /// The value of a field of each item.
     keys: Vec<Option<Key>>,
 }
 
-/// How good an image is; the first difference decides.
+/// The quality of an image; the first difference decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Merit {
-    /// 3 for RAW files; 2 and 1 for other originals, lossless and lossy, as their metadata tell; 0 if
-    /// they tell nothing, or tell of an edited copy.
+struct ImageQuality {
+    /// 3 for RAW files; 2 and 1 for other originals, lossless and lossy, by their metadata; 0 for
+    /// edited copies and unknown origin.
     original: u8,
-    /// An edited copy may be larger than its original, but a thumbnail is no original: pixels of an
-    /// edited one count a quarter.
+    /// An edited copy may be larger than its original, but a thumbnail must not win: pixels of an
+    /// edited copy count a quarter.
     pixels: u64,
     unedited: bool,
     lossless: bool,
@@ -48,7 +48,7 @@ struct Merit {
     plainness: Plainness,
 }
 
-impl Merit {
+impl ImageQuality {
     fn of(facts: &Facts) -> Self {
         let lossless = facts.fidelity == Some(Fidelity::Lossless);
         let is_edited = facts.edited == Some(true);
@@ -68,19 +68,20 @@ impl Merit {
     }
 }
 
-/// How many pixels an image has.
+/// The number of pixels of an image.
 pub fn pixels(facts: &Facts) -> u64 {
     facts.pixels.map_or(0, |(width, height)| u64::from(width) * u64::from(height))
 }
 
 impl Preference {
-    /// By the rules that were asked for, or those usual for such items.
+    /// The rules of `--keep`, or the default rules of the kind.
     pub fn new(args: &DedupArgs, kind: &Registration) -> Result<Self> {
         let KeepRules(rules) = match &args.keep {
             Some(rules) => rules.clone(),
             None => kind.keep.parse().map_err(anyhow::Error::msg)?,
         };
-        let column = |rule: KeepRule| Column { rule, sizes: vec![], merits: vec![], keys: vec![] };
+        let column =
+            |rule: KeepRule| Column { rule, sizes: vec![], qualities: vec![], keys: vec![] };
         let preference = Self { columns: rules.into_iter().map(column).collect(), items: 0 };
         ensure!(
             kind.reads != Reads::Prints || preference.is_order(),
@@ -90,34 +91,33 @@ impl Preference {
         Ok(preference)
     }
 
-    /// Notes the next item, and what it is called.
-    pub fn note(&mut self, item: &Item<'_>, id: Id<'_>) -> Result<()> {
+    /// Records the values of the next item.
+    pub fn record(&mut self, item: &Item<'_>, id: Id<'_>) -> Result<()> {
         self.items += 1;
         if self.is_order() {
             return Ok(());
         }
         let facts = item.facts(id);
         let mut keys = item.keys();
-        self.columns.iter_mut().try_for_each(|column| column.note(&facts, &mut keys))
+        self.columns.iter_mut().try_for_each(|column| column.record(&facts, &mut keys))
     }
 
-    /// All items are there: of those that were not noted, only the order is known.
-    pub fn note_rest(&mut self, items: usize) -> Result<()> {
+    /// Sets the number of all items; of those not recorded, only the order is known.
+    pub fn set_items(&mut self, items: usize) {
         self.items = items as u32;
-        Ok(())
     }
 
-    /// Whether nothing but the order of the items decides.
+    /// Whether only the order of the items decides.
     fn is_order(&self) -> bool {
         let mut rules = self.columns.iter().map(|column| &column.rule);
         rules.all(|rule| matches!(rule, KeepRule::First | KeepRule::Last))
     }
 
-    /// All items, the preferred ones first; of equals, the earlier one. Items without the field come
-    /// last; there must be one with it.
+    /// All items, preferred ones first; ties keep the order of the input. Items without the field
+    /// come last; an error if no item has it.
     pub fn order(&self) -> Result<Vec<u32>> {
         if let Some(rule) = self.columns.iter().find_map(Column::unknown_field) {
-            bail!("--keep {rule}: no item has a field of that name with a value to go by");
+            bail!("--keep {rule}: no item has a value in this field; check the name");
         }
         let mut order: Vec<u32> = (0..self.items).collect();
         order.sort_by(|&one, &other| {
@@ -127,7 +127,7 @@ impl Preference {
         Ok(order)
     }
 
-    /// Why an item was kept, as a sentence.
+    /// Why an item is kept, in words.
     pub fn why(&self) -> String {
         let words: Vec<_> = self.columns.iter().map(|column| column.rule.words()).collect();
         words.join(", then ")
@@ -135,7 +135,7 @@ impl Preference {
 }
 
 impl Column {
-    /// Its field, if no item has it.
+    /// The field of the rule, if no item has it.
     fn unknown_field(&self) -> Option<&str> {
         match &self.rule {
             KeepRule::Field { name, .. } if !self.keys.is_empty() => {
@@ -145,13 +145,17 @@ impl Column {
         }
     }
 
-    /// `keys`: of the fields of this rule and of those behind it.
-    fn note(&mut self, facts: &Facts, keys: &mut impl Iterator<Item = Option<Key>>) -> Result<()> {
+    /// `keys`: the values of the fields of this and the following rules.
+    fn record(
+        &mut self,
+        facts: &Facts,
+        keys: &mut impl Iterator<Item = Option<Key>>,
+    ) -> Result<()> {
         let is_image = facts.pixels.is_some();
         let size = match &self.rule {
             KeepRule::First | KeepRule::Last => return Ok(()),
             KeepRule::Field { .. } if is_image => {
-                bail!("--keep by a field is for rows; use best or largest")
+                bail!("--keep FIELD is for rows of a table; for images use best or largest")
             }
             KeepRule::Field { .. } => {
                 self.keys.push(keys.next().flatten());
@@ -159,30 +163,30 @@ impl Column {
             }
             KeepRule::Longest => match facts.characters {
                 Some(characters) => characters as i64,
-                None => bail!("--keep longest is for texts; use best or largest"),
+                None => bail!("--keep longest is for texts; for images use best or largest"),
             },
             KeepRule::Largest => facts.bytes as i64,
-            KeepRule::Path(pattern) => i64::from(pattern.fits(&facts.name)),
+            KeepRule::Path(pattern) => i64::from(pattern.matches(&facts.name)),
             KeepRule::Newest | KeepRule::Oldest => match (facts.date(), &self.rule) {
                 (Some(time), KeepRule::Newest) => time,
                 (Some(time), _) => time.saturating_neg(),
                 (None, rule) => bail!(
-                    "--keep {}: rows of a table have no time of change; \
-                     name a field that has it, as in --keep date:desc",
+                    "--keep {}: rows of a table have no modification time; use a date field, as in \
+                     --keep date:desc",
                     if *rule == KeepRule::Newest { "newest" } else { "oldest" }
                 ),
             },
             KeepRule::Best if is_image => {
-                self.merits.push(Merit::of(facts));
+                self.qualities.push(ImageQuality::of(facts));
                 return Ok(());
             }
-            KeepRule::Best => bail!("--keep best is for images; use longest or largest"),
+            KeepRule::Best => bail!("--keep best is for images; for texts use longest or largest"),
         };
         self.sizes.push(size);
         Ok(())
     }
 
-    /// Which of two items is preferred: the lesser one.
+    /// The preferred item compares as less.
     fn compare(&self, one: u32, other: u32) -> Ordering {
         let key = |item: u32| self.keys[item as usize].as_ref();
         match self.rule {
@@ -196,7 +200,7 @@ impl Column {
                 let rank = |item| (key(item).is_none(), Reverse(key(item)));
                 rank(one).cmp(&rank(other))
             }
-            KeepRule::Best => self.merits[other as usize].cmp(&self.merits[one as usize]),
+            KeepRule::Best => self.qualities[other as usize].cmp(&self.qualities[one as usize]),
             _ => self.sizes[other as usize].cmp(&self.sizes[one as usize]),
         }
     }
@@ -212,7 +216,7 @@ impl KeepRule {
             Self::Newest => "the newest file".to_owned(),
             Self::Oldest => "the oldest file".to_owned(),
             Self::Best => "an original, then the most pixels, then bytes".to_owned(),
-            Self::Path(pattern) => format!("a path that fits {pattern}"),
+            Self::Path(pattern) => format!("a path that matches {pattern}"),
             Self::Field { name, descending: false } => format!("the smallest {name}"),
             Self::Field { name, descending: true } => format!("the largest {name}"),
         }

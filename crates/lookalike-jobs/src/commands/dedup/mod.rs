@@ -1,14 +1,15 @@
-//! `lookalike dedup`: what of all this can go, because something alike stays?
+//! `lookalike dedup`: groups near-duplicates, keeps one item of each group, and writes or acts on
+//! the rest.
 
-mod acting;
-mod answer;
-mod decide;
+mod actions;
+mod decision;
+mod group_search;
 mod keep;
-mod matching;
-mod originals;
 mod outputs;
 mod page;
-mod plain;
+mod plainness;
+mod raw;
+mod result;
 mod thumbnail;
 
 use std::{
@@ -29,75 +30,76 @@ use lookalike::{
 use serde_json::{Value, json};
 
 use super::{
-    found::{figure, how_words, search_figures, silent},
-    index::{make, open_to_read},
-    read::{ReadItems, Sources, left},
+    figures::{completeness, figure, hidden, search_figures},
+    index::{new_collection, open_to_read},
+    read::{ReadItems, Sources, remaining},
 };
 use crate::{
     args::{DedupArgs, Grouping, KeepRules},
-    config::{UNWATCHED, Work, input_options},
+    config::{NO_PROGRESS, Work, input_options},
     host::{Console, Host},
-    kinds::{Choice, Chosen},
+    kinds::{CompareOptions, SelectedKind},
     report::{Figure, Output, Summary, counted, grouped, id_value},
-    source::{Ids, InputOptions, Inputs, Items, Kept, Make, SeenFile, Skipped, guess_kind},
+    source::{Ids, InputOptions, Inputs, Items, Kept, SeenFile, Skipped, guess_kind},
 };
-use acting::{Acting, Acts, Secured, deed};
-pub use answer::{Answer, Given, Id};
-use decide::{Decision, Tally};
+use actions::{ActionReport, InputLock, PendingAction, requested_action};
+use decision::{Decision, Tally};
+use group_search::{GroupSearch, GroupSearchResult};
 use keep::Preference;
-use matching::{Grouped, Matching};
-use originals::Originals;
 use outputs::Outputs;
-use page::{Page, Shown};
+use page::{Page, PageGroup};
+use raw::RawFiles;
+pub use result::{CallerOptions, DedupResult, Id};
 
 pub fn run(args: DedupArgs, host: &Host, registry: &Registry) -> Result<ExitCode> {
     let console = Console::new(host, args.messages);
-    let done = DedupRun::of(args, Given::default(), console, registry)?;
-    done.print(console);
-    match done.allowed {
-        Err(error) if done.args.output.is_some() || deed(&done.args.act).is_some() => Err(error),
+    let run = DedupRun::new(args, CallerOptions::default(), console, registry)?;
+    run.print(console);
+    match run.allowed {
+        Err(error) if run.args.output.is_some() || requested_action(&run.args.act).is_some() => {
+            Err(error)
+        }
         Err(error) => {
             console.note(&format!("note: {error}"));
             Ok(ExitCode::SUCCESS)
         }
         _ => {
-            done.acts.as_ref().map_or(Ok(()), Acts::check)?;
+            run.acted.as_ref().map_or(Ok(()), ActionReport::check)?;
             Ok(ExitCode::SUCCESS)
         }
     }
 }
 
-/// Everything `dedup` does, but for what it says in the end.
+/// A finished run, before its summary is printed.
 struct DedupRun {
     args: DedupArgs,
     outcome: Outcome,
     skipped: Skipped,
-    /// What was written of the input, if it was asked for.
+    /// What was written to `-o`, if given.
     kept: Option<Kept>,
-    /// What was done to the files themselves, if it was asked for.
-    acts: Option<Acts>,
+    /// What was done to the files, if requested.
+    acted: Option<ActionReport>,
     /// Whether anything was written at all.
     written: bool,
-    /// Whether so many may be removed.
+    /// An error if more than `--max-remove` would be removed.
     allowed: Result<()>,
     work: Work,
     seconds: f64,
 }
 
-/// The inputs, and those they are held against.
-struct Both {
+/// The inputs, and the set of `--against`.
+struct DedupInputs {
     own: Inputs,
-    others: Option<Others>,
+    others: Option<AgainstSet>,
 }
 
-/// What the inputs are held against.
-enum Others {
+enum AgainstSet {
     Inputs(Inputs),
     Collection(Box<Collection>),
 }
 
-impl Others {
-    /// What is no file, if something is none.
+impl AgainstSet {
+    /// The name of an input that is not a file, if there is one.
     fn no_file(&self) -> Option<String> {
         match self {
             Self::Inputs(inputs) => inputs.no_file(),
@@ -107,87 +109,81 @@ impl Others {
 }
 
 impl DedupRun {
-    fn of(
+    fn new(
         mut args: DedupArgs,
-        given: Given<'_>,
+        mut caller: CallerOptions<'_>,
         console: Console<'_>,
         registry: &Registry,
     ) -> Result<Self> {
         let start = Instant::now();
-        let name = args.kind.clone().unwrap_or_else(|| match given.rows {
+        let name = args.kind.clone().unwrap_or_else(|| match caller.rows {
             Some(_) => "text".to_owned(),
             None => guess_kind(&args.inputs, &args.rows, "text").to_owned(),
         });
         ensure!(
             args.against.is_none() || args.group == Grouping::Star,
-            "--against removes what is alike something in OTHER; chains have no part in it: leave \
-             --group out"
+            "--group connected cannot be combined with --against, which removes only what matches an \
+             item in OTHER; omit --group"
         );
         let collection = args.against.as_deref().filter(|path| Collection::is_at(path));
-        let chosen = match collection {
+        let selected = match collection {
             Some(folder) => {
-                let has_own = given.make.is_some();
-                of_collection(&args, (folder, &name), has_own, console, registry)?
+                let is_custom = caller.custom_digester.is_some();
+                select_from_collection(&args, (folder, &name), is_custom, console, registry)?
             }
-            None => choose(&args, &name, registry)?,
+            None => select(&args, &name, registry)?,
         };
-        let secured = acting::secure(&args, console)?;
+        let lock = InputLock::take(&args, console)?;
         let work = Work::new(std::mem::take(&mut args.work), console.host)?;
         outputs::check(&args)?;
         let skipped = Skipped::unless(args.rows.strict);
         let list = args.skipped.as_deref().filter(|_| !args.dry_run);
         let mut skipped = skipped.listed_in(list, args.force, console)?;
-        let reading = Job { args: &args, work: &work, console, registry };
-        let Given { rows, against, on_beat, make } = given;
-        let is_given = rows.is_some();
-        let mut both = reading.open(&chosen, rows, against, &mut skipped)?;
-        let chosen = chosen.of_width(both.own.width())?.of_dimensions(both.own.dimensions())?;
+        let (rows, against) = (caller.rows.take(), caller.against.take());
+        let has_rows = rows.is_some();
+        let context = DedupContext { args: &args, work: &work, console, registry, has_rows };
+        let mut inputs = context.open(&selected, rows, against, &mut skipped)?;
+        let selected =
+            selected.of_width(inputs.own.width())?.of_dimensions(inputs.own.dimensions())?;
         let mut outputs =
-            Outputs::open(&args, |output| both.own.open_kept(output, console), console)?;
-        let no_files = [both.own.no_file(), both.others.as_ref().and_then(Others::no_file)];
-        let acting = Acting::open(&args, no_files.each_ref().map(Option::as_deref), console.host)?;
-        let (outcome, preference) =
-            reading.search(chosen, &mut both, &mut skipped, (on_beat, make, is_given))?;
-        let allowed = outcome.decision.check(args.max_remove, &outcome.ids, outcome.is_shown());
+            Outputs::open(&args, |output| inputs.own.open_kept(output, console), console)?;
+        let no_files = [inputs.own.no_file(), inputs.others.as_ref().and_then(AgainstSet::no_file)];
+        let action =
+            PendingAction::open(&args, no_files.each_ref().map(Option::as_deref), console.host)?;
+        let (outcome, preference) = context.search(selected, &mut inputs, &mut skipped, &caller)?;
+        let allowed = outcome.decision.check(args.max_remove, &outcome.ids, outcome.has_report());
         if allowed.is_err() {
-            outputs.keep_all();
+            outputs.discard_kept();
         }
         let mut page = outputs.page.take();
         if let Some(page) = &mut page {
-            let Both { own, others } = &mut both;
-            let (others, collection) = match others {
-                Some(Others::Inputs(others)) => (Some(others), None),
-                Some(Others::Collection(collection)) => (None, Some(&**collection)),
-                None => (None, None),
-            };
+            let (own, others, collection) = inputs.split();
             let content = outcome.page(&args, &preference, &skipped, collection);
             let mut inputs: Vec<_> = [own].into_iter().chain(others).collect();
             work.on_threads(|| content.write(&mut inputs, page))?;
         }
         let written = !outputs.are_none() || args.report.is_some() || args.skipped.is_some();
-        let write_kept = |keep: &dyn Fn(u32) -> bool, kept| both.own.write_kept(keep, kept);
+        let write_kept = |keep: &dyn Fn(u32) -> bool, kept| inputs.own.write_kept(keep, kept);
         let kept = work.on_threads(|| {
             outputs.write(&write_kept, outcome.pairs.as_ref(), &outcome.decision, &outcome.ids)
         })?;
         page.map(Output::finish).transpose()?;
         skipped.finish_list()?;
-        let acts = match acting {
-            Some(acting) if allowed.is_ok() => {
-                Some(act(acting, secured, &both, &outcome, console)?)
-            }
+        let acted = match action {
+            Some(action) if allowed.is_ok() => Some(act(action, lock, &inputs, &outcome, console)?),
             _ => None,
         };
         let seconds = start.elapsed().as_secs_f64();
-        Ok(Self { args, outcome, skipped, kept, acts, written, allowed, work, seconds })
+        Ok(Self { args, outcome, skipped, kept, acted, written, allowed, work, seconds })
     }
 
     fn summary(&self) -> Summary<'_> {
-        let is_gone = self.kept.is_some() || self.acts.is_some();
+        let is_removed = self.kept.is_some() || self.acted.is_some();
         let against = self.args.against.as_ref().map(|_| Figure::against(&self.skipped));
         let mut figures: Vec<_> = against.into_iter().collect();
-        figures.extend(self.outcome.figures(self.args.output.as_deref(), self.kept, is_gone));
-        figures.extend(self.acts.iter().flat_map(Acts::figures));
-        figures.push(silent("refused", self.blamed()));
+        figures.extend(self.outcome.figures(self.args.output.as_deref(), self.kept, is_removed));
+        figures.extend(self.acted.iter().flat_map(ActionReport::figures));
+        figures.push(hidden("refused", self.refused()));
         Summary {
             items: self.outcome.own as u64,
             skipped: &self.skipped,
@@ -197,8 +193,8 @@ impl DedupRun {
         }
     }
 
-    /// The group that made it too many, if so many may not be removed.
-    fn blamed(&self) -> Value {
+    /// The largest group, if more than `--max-remove` would be removed.
+    fn refused(&self) -> Value {
         let Outcome { decision, ids, .. } = &self.outcome;
         match decision.largest().filter(|_| self.allowed.is_err()) {
             Some((position, group)) => json!({
@@ -211,24 +207,24 @@ impl DedupRun {
     }
 
     fn print(&self, console: Console<'_>) {
-        let Self { args, written, acts, .. } = self;
-        acts.iter().for_each(|acts| acts.list_left(console));
+        let Self { args, written, acted, .. } = self;
+        acted.iter().for_each(|acted| acted.list_not_done(console));
         self.summary().say_labelled(console);
-        let idle = !written && acts.is_none() && self.allowed.is_ok();
-        if idle && !args.dry_run {
-            let shown = match self.outcome.is_shown() {
-                true => "--report FILE.html shows the groups",
-                false => "--groups FILE lists the groups",
+        let is_idle = !written && acted.is_none() && self.allowed.is_ok();
+        if is_idle && !args.dry_run {
+            let hint = match self.outcome.has_report() {
+                true => "--report FILE.html to see the groups",
+                false => "--groups FILE to list the groups",
             };
-            console.note(&format!("nothing was written: -o KEPT writes what is kept, {shown}"));
+            console.note(&format!("nothing written; use -o KEPT to write what is kept, {hint}"));
         }
     }
 }
 
-fn choose(args: &DedupArgs, name: &str, registry: &Registry) -> Result<Chosen> {
-    let choice = Choice {
+fn select(args: &DedupArgs, name: &str, registry: &Registry) -> Result<SelectedKind> {
+    let compare = CompareOptions {
         recipe: &args.recipe,
-        verify: &args.verify,
+        verify: args.verify,
         images: args.images,
         distance: args.distance,
         blocks: args.blocks,
@@ -245,103 +241,107 @@ fn choose(args: &DedupArgs, name: &str, registry: &Registry) -> Result<Chosen> {
         ("markup", rows.markup),
         ("follow-links", rows.follow_links),
     ];
-    Chosen::new(registry, name, choice, &others)
+    SelectedKind::new(registry, name, compare, &others)
 }
 
-/// The kind of a collection, which decides how items are compared.
-fn of_collection(
+/// The kind of the collection of `--against`, which fixes how items are compared.
+fn select_from_collection(
     args: &DedupArgs,
     (folder, name): (&Path, &str),
-    has_own: bool,
+    is_custom: bool,
     console: Console<'_>,
     registry: &Registry,
-) -> Result<Chosen> {
+) -> Result<SelectedKind> {
     ensure!(
-        !has_own,
-        "--against {}: its recipe decides how items are compared, not functions of your own",
+        !is_custom,
+        "--against {}: the collection fixes how items are compared; custom functions do not apply",
         folder.display()
     );
-    let chosen = {
+    let selected = {
         let collection = open_to_read(folder, registry, Console { quiet: true, ..console })?;
-        make::check_recipe(&args.recipe, None, args.verify.no_verify, &collection, registry)?;
-        Chosen::of_collection(registry, &collection, &args.verify, args.images, args.distance)?
+        new_collection::check_recipe(
+            &args.recipe,
+            None,
+            args.verify.no_verify,
+            &collection,
+            registry,
+        )?;
+        SelectedKind::of_collection(registry, &collection, args.verify, args.images, args.distance)?
     };
-    let items = chosen.registration.items;
+    let items = selected.registration.items;
     ensure!(
-        chosen.registration.name == name,
-        "{}: holds {items}, but these are {name} items",
+        selected.registration.name == name,
+        "{}: the collection holds {items}, but the input holds {name} items",
         folder.display()
     );
-    Ok(chosen)
+    Ok(selected)
 }
 
 fn act(
-    acting: Acting,
-    secured: Option<Secured>,
-    both: &Both,
+    action: PendingAction,
+    lock: Option<InputLock>,
+    inputs: &DedupInputs,
     outcome: &Outcome,
     console: Console<'_>,
-) -> Result<Acts> {
+) -> Result<ActionReport> {
     let own = outcome.own as u32;
-    let file = |item| both.file(item, own);
-    let have_sidecars = matches!(both.own, Inputs::Files(_));
+    let file = |item| inputs.file(item, own);
+    let have_sidecars = matches!(inputs.own, Inputs::Files(_));
     let groups = &outcome.decision.groups;
-    let mut acts = acting.run(groups, &file, both.own.reread(), have_sidecars, console)?;
-    secured.into_iter().for_each(|secured| acts.add_left(secured));
-    Ok(acts)
+    let mut acted = action.run(groups, &file, inputs.own.reread(), have_sidecars, console)?;
+    lock.into_iter().for_each(|lock| acted.add_not_done(lock));
+    Ok(acted)
 }
 
-/// What is to be done, and with what.
-struct Job<'a> {
+/// What every step of a run needs.
+struct DedupContext<'a> {
     args: &'a DedupArgs,
     console: Console<'a>,
     work: &'a Work,
     registry: &'a Registry,
+    /// Whether the caller passed rows instead of input files.
+    has_rows: bool,
 }
 
-/// Whom a program hears from while it waits, what takes texts apart for it, and whether it handed rows
-/// over.
-type Program<'a> = (&'a (dyn Fn() + Sync), Option<Make<'a>>, bool);
-
-impl Job<'_> {
+impl DedupContext<'_> {
     fn open(
         &self,
-        chosen: &Chosen,
+        selected: &SelectedKind,
         rows: Option<Vec<RecordBatch>>,
         against: Option<Vec<RecordBatch>>,
         skipped: &mut Skipped,
-    ) -> Result<Both> {
-        let options = self.options(chosen);
-        let own = self.open_one(&self.args.inputs, rows, chosen, &options, skipped)?;
+    ) -> Result<DedupInputs> {
+        let options = self.options(selected);
+        let own = self.open_one(&self.args.inputs, rows, selected, &options, skipped)?;
         let others = match &self.args.against {
             None => None,
             Some(folder) if Collection::is_at(folder) => {
                 let collection = open_to_read(folder, self.registry, self.console)?;
-                Some(Others::Collection(Box::new(collection)))
+                Some(AgainstSet::Collection(Box::new(collection)))
             }
             Some(path) => {
                 let paths = std::slice::from_ref(path);
                 let others = skipped.of_others(|skipped| {
-                    self.open_one(paths, against, chosen, &options, skipped)
+                    self.open_one(paths, against, selected, &options, skipped)
                 })?;
                 check_widths(path, &own, &others)?;
-                Some(Others::Inputs(others))
+                Some(AgainstSet::Inputs(others))
             }
         };
-        Ok(Both { own, others })
+        Ok(DedupInputs { own, others })
     }
 
-    /// The inputs of these names; or rows that a program handed over, under the first of them.
+    /// The inputs at these paths; or rows passed by the caller, named by the first path.
     fn open_one(
         &self,
         paths: &[PathBuf],
-        given: Option<Vec<RecordBatch>>,
-        chosen: &Chosen,
+        rows: Option<Vec<RecordBatch>>,
+        selected: &SelectedKind,
         options: &InputOptions,
         skipped: &mut Skipped,
     ) -> Result<Inputs> {
-        let reads = chosen.registration.reads;
-        match given {
+        let reads = selected.registration.reads;
+        match rows {
             None => Inputs::open(paths, reads, options, skipped),
             Some(rows) => {
                 let name =
@@ -351,110 +351,105 @@ impl Job<'_> {
         }
     }
 
-    fn options(&self, chosen: &Chosen) -> InputOptions {
+    fn options(&self, selected: &SelectedKind) -> InputOptions {
         let args = self.args;
         let again = !args.dry_run && (args.output.is_some() || args.report.is_some());
-        let reads = chosen.registration.reads;
+        let reads = selected.registration.reads;
         let mut options = input_options(reads, &args.rows, &args.cache, self.work);
         options.rows.keys = args.keep.as_ref().map_or_else(Vec::new, KeepRules::fields);
         options.rows.again = again;
-        options.rows.watch = deed(&args.act).is_some();
+        options.rows.watch = requested_action(&args.act).is_some();
         options.prints.again = again;
         options.prints.kind = args.kind.clone();
         options.prints.bits = args.recipe.bits;
-        options.expect(&*chosen.kind);
+        options.expect(&*selected.kind);
         options
     }
 
-    /// Reads everything and decides what goes.
+    /// Reads everything and decides which items to remove.
     fn search(
         &self,
-        chosen: Chosen,
-        both: &mut Both,
+        selected: SelectedKind,
+        inputs: &mut DedupInputs,
         skipped: &mut Skipped,
-        (on_beat, make, is_given): Program<'_>,
+        caller: &CallerOptions<'_>,
     ) -> Result<(Outcome, Preference)> {
         let Self { args, work, .. } = *self;
         ensure!(
-            make.is_none() || chosen.registration.reads == Reads::Records,
-            "functions of your own are for texts; these are {}",
-            chosen.registration.items
+            caller.custom_digester.is_none() || selected.registration.reads == Reads::Records,
+            "custom functions accept only texts; the input holds {}",
+            selected.registration.items
         );
         let [acting, looking] =
-            [Purpose::Act, Purpose::Look].map(|purpose| chosen.criteria(purpose));
+            [Purpose::Act, Purpose::Look].map(|purpose| selected.criteria(purpose));
         let (acting, looking) = (acting?, looking?);
-        let mut preference = Preference::new(args, &chosen.registration)?;
+        let mut preference = Preference::new(args, &selected.registration)?;
         let mut rows = Vec::new();
         let mut on_items = |items: &Items<'_>| {
             for (number, item) in (items.first..).zip(&items.items) {
-                if is_given {
+                if self.has_rows {
                     rows.push(item.line().saturating_sub(1) as u32);
                 }
-                preference.note(item, items.ids.at(number))?;
+                preference.record(item, items.ids.at(number))?;
             }
             Ok(())
         };
-        let resources = work.resources(UNWATCHED);
-        let others = both.others.as_mut();
-        let (inputs, collection) = match others {
-            Some(Others::Inputs(inputs)) => (Some(inputs), None),
-            Some(Others::Collection(collection)) => (None, Some(collection)),
-            None => (None, None),
-        };
+        let resources = work.resources(NO_PROGRESS);
+        let (own, others, collection) = inputs.split();
         let sources = Sources {
-            own: &mut both.own,
-            others: inputs,
-            collection: collection.as_deref().map(|collection| &**collection),
+            own,
+            others,
+            collection,
             skipped,
             console: self.console,
-            on_beat,
-            make,
+            on_progress: caller.on_progress,
+            custom_digester: caller.custom_digester,
         };
         let read =
-            work.on_threads(|| sources.read(&chosen, &acting, &resources, work, &mut on_items))?;
+            work.on_threads(|| sources.read(&selected, &acting, &resources, work, &mut on_items))?;
         let ReadItems { digests, ids, own } = read;
-        preference.note_rest(own)?;
-        let originals = Originals::of(both, &ids, own);
-        let matching = Matching {
-            chosen: &chosen,
+        preference.set_items(own);
+        let raw = RawFiles::of(inputs, &ids, own);
+        let search = GroupSearch {
+            selected: &selected,
             digests: &digests,
             acting: &acting,
             looking: &looking,
             own,
             preference: &preference,
-            originals: originals.as_ref(),
+            raw: raw.as_ref(),
             args,
             console: self.console,
-            work: &left(work, &digests),
-            on_beat,
+            work: &remaining(work, &digests),
+            on_progress: caller.on_progress,
         };
-        let Grouped { groups, spared, looser, lost, pairs, found, seconds } =
-            work.on_threads(|| matching.run())?;
+        let GroupSearchResult { groups, spared, looser, lost, pairs, stats, seconds } =
+            work.on_threads(|| search.run())?;
         let decision = Decision::new(own, groups, args.group, spared);
         let tally = pairs.as_ref().map(Tally::of_pairs).transpose()?;
-        let has_own = make.is_some();
+        let is_custom = caller.custom_digester.is_some();
         let outcome = Outcome {
-            chosen,
+            selected,
             acting,
             looking,
             digests,
             ids,
             own,
             rows,
-            has_own,
+            is_custom,
             pairs,
             tally,
             decision,
             looser,
             lost,
-            found,
+            stats,
             seconds,
         };
         Ok((outcome, preference))
     }
 }
 
-/// Fingerprints of other widths cannot be compared, nor vectors of other dimensions.
+/// Fingerprints of different widths cannot be compared, nor vectors of different dimensions.
 fn check_widths(path: &Path, own: &Inputs, others: &Inputs) -> Result<()> {
     if let (Some(own), Some(other)) = (own.dimensions(), others.dimensions())
         && own != other
@@ -465,7 +460,7 @@ fn check_widths(path: &Path, own: &Inputs, others: &Inputs) -> Result<()> {
         && own != other
     {
         bail!(
-            "--against {} has {}-bit fingerprints, the input {}-bit; if lines are as wide, set --bits",
+            "--against {} has {}-bit fingerprints, the input {}-bit; set --bits",
             path.display(),
             other.bits(),
             own.bits()
@@ -474,50 +469,60 @@ fn check_widths(path: &Path, own: &Inputs, others: &Inputs) -> Result<()> {
     Ok(())
 }
 
-impl Both {
-    /// The file that is this item; those from `own` on are of the others.
+impl DedupInputs {
+    /// The inputs, and the set that they are compared with: other inputs or a collection.
+    fn split(&mut self) -> (&mut Inputs, Option<&mut Inputs>, Option<&Collection>) {
+        let (others, collection) = match &mut self.others {
+            Some(AgainstSet::Inputs(others)) => (Some(others), None),
+            Some(AgainstSet::Collection(collection)) => (None, Some(&**collection)),
+            None => (None, None),
+        };
+        (&mut self.own, others, collection)
+    }
+
+    /// The file of this item; items from `own` on belong to the others.
     fn file(&self, item: u32, own: u32) -> Option<SeenFile<'_>> {
         match (item.checked_sub(own), &self.others) {
             (None, _) => self.own.file(item),
-            (Some(beyond), Some(Others::Inputs(others))) => others.file(beyond),
+            (Some(beyond), Some(AgainstSet::Inputs(others))) => others.file(beyond),
             _ => None,
         }
     }
 }
 
-/// All that is known once the search is done.
+/// The result of the search and the decision.
 struct Outcome {
-    chosen: Chosen,
+    selected: SelectedKind,
     acting: Criteria,
     looking: Criteria,
     digests: Digests,
     ids: Ids,
-    /// How many items can go; the others follow.
+    /// The number of items that may be removed; those of `--against` follow.
     own: usize,
-    /// The rows of the items, from 0, if a program handed them over.
+    /// The row of each item, from 0, if the caller passed rows.
     rows: Vec<u32>,
-    /// Whether functions of a program's own took texts apart.
-    has_own: bool,
-    /// The pairs, if they were listed: all, or with `--against` those that cross over.
+    /// Whether a custom digester was used.
+    is_custom: bool,
+    /// The pairs, if they were listed; with `--against`, those of an item and one of the others.
     pairs: Option<AlikePairs>,
-    /// How many pairs, by level.
+    /// The number of pairs by level.
     tally: Option<Tally>,
     decision: Decision,
     looser: Option<Groups>,
     lost: Option<LostWords>,
-    found: SearchStats,
+    stats: SearchStats,
     seconds: f64,
 }
 
 impl Outcome {
-    /// Whether a page can show the items.
-    fn is_shown(&self) -> bool {
-        self.chosen.registration.options.contains(&"report")
+    /// Whether a report can show the items.
+    fn has_report(&self) -> bool {
+        self.selected.registration.options.contains(&"report")
     }
 
     fn recipe(&self) -> String {
-        let own = if self.has_own { ", own functions" } else { "" };
-        format!("{}{own}", self.chosen.kind.recipe())
+        let custom = if self.is_custom { ", custom functions" } else { "" };
+        format!("{}{custom}", self.selected.kind.recipe())
     }
 
     fn page<'a>(
@@ -530,14 +535,14 @@ impl Outcome {
         let names: Vec<_> = args.inputs.iter().map(|path| path.display().to_string()).collect();
         let mut facts = vec![
             ("recipe".to_owned(), self.recipe()),
-            ("alike".to_owned(), self.chosen.kind.words(&self.acting)),
-            ("found".to_owned(), how_words(&self.chosen, &self.found)),
+            ("alike".to_owned(), self.selected.kind.words(&self.acting)),
+            ("found".to_owned(), completeness(&self.selected, &self.stats)),
         ];
         if let Some(tally) = &self.tally {
             facts.push(("pairs".to_owned(), pairs_words(tally)));
         }
         if let [Figure { words: Some(words), .. }, _] = self.looser_figures() {
-            facts.push(("less alike".to_owned(), words));
+            facts.push(("looser".to_owned(), words));
         }
         if let Some(other) = &args.against {
             let skipped = Figure::against(skipped).words;
@@ -556,23 +561,23 @@ impl Outcome {
             items: self.own as u64,
             facts,
             why,
-            scale: self.chosen.kind.scale(&self.acting, &self.looking).into(),
-            groups: Shown::all(&self.decision.groups, self.looser.as_ref()),
+            scale: self.selected.kind.scale(&self.acting, &self.looking).into(),
+            groups: PageGroup::all(&self.decision.groups, self.looser.as_ref()),
             ids: &self.ids,
             collection,
         }
     }
 
-    /// What stays beside a keeper that it is less alike: null if nobody looked for it.
+    /// Items that stay although they match a kept one less closely: null if not searched for.
     fn looser_figures(&self) -> [Figure; 2] {
         let tally = self.looser.as_ref().map(Tally::of_members);
         let words = tally.filter(|tally| tally.total > 0).map(|tally| {
-            let does = if tally.total == 1 {
-                "1 more matches a kept item less closely, and stays".to_owned()
+            let what = if tally.total == 1 {
+                "1 item matches a kept one less closely, and stays".to_owned()
             } else {
-                format!("{} more match a kept item less closely, and stay", grouped(tally.total))
+                format!("{} items match a kept one less closely, and stay", grouped(tally.total))
             };
-            format!("{does}: {}", tally.words())
+            format!("{what}: {}", tally.words())
         });
         let [total, levels] = [tally.map(|tally| json!(tally.total)), tally.as_ref().map(by_level)];
         [
@@ -581,14 +586,14 @@ impl Outcome {
         ]
     }
 
-    /// Which share of the removed words no kept item has: null where no words are compared.
+    /// The fraction of the removed words that no kept item has: null where no words are compared.
     fn lost_figures(&self) -> [Figure; 2] {
         let share = self.lost.map(|LostWords { removed, lost }| {
             (lost as f64 / removed.max(1) as f64 * 1e4).round() / 1e4
         });
-        let warning = share.filter(|&share| share > MUCH_LOST).map(|share| {
+        let warning = share.filter(|&share| share > MAX_LOST).map(|share| {
             format!(
-                "{:.1} % of the removed words occur in no kept item: look at --report, or ask for \
+                "{:.1} % of the removed words occur in no kept item; check with --report, or use \
                  --level copy",
                 100.0 * share
             )
@@ -599,16 +604,16 @@ impl Outcome {
         ]
     }
 
-    /// `goes`: what is removed was left out of what was written, or acted on.
-    fn figures(&self, output: Option<&Path>, kept: Option<Kept>, goes: bool) -> Vec<Figure> {
+    /// `is_removed`: removed items were left out of the output or acted on.
+    fn figures(&self, output: Option<&Path>, kept: Option<Kept>, is_removed: bool) -> Vec<Figure> {
         let Self { own, tally, decision, .. } = self;
         let (items, removed) = (*own as u64, decision.tally.total);
         let (largest, least) = decision.extremes();
-        let part = 100.0 * removed as f64 / items.max(1) as f64;
-        let would = if goes { "" } else { "would remove " };
+        let percent = 100.0 * removed as f64 / items.max(1) as f64;
+        let would = if is_removed { "" } else { "would remove " };
         let removed_words = match decision.tally.words() {
-            levels if levels.is_empty() => format!("{would}{} ({part:.1} %)", grouped(removed)),
-            levels => format!("{would}{} ({part:.1} %): {levels}", grouped(removed)),
+            levels if levels.is_empty() => format!("{would}{} ({percent:.1} %)", grouped(removed)),
+            levels => format!("{would}{} ({percent:.1} %): {levels}", grouped(removed)),
         };
         let groups = decision.groups.len() as u64;
         let groups_words = match largest {
@@ -616,10 +621,9 @@ impl Outcome {
             _ => format!("{}, the largest of {}", grouped(groups), counted(largest, "item")),
         };
         let others = kept.map_or(0, |kept| kept.others);
-        let also = if others == 0 {
-            String::new()
-        } else {
-            format!(" and {} that could not be read", counted(others, "record"))
+        let unread = match others {
+            0 => String::new(),
+            _ => format!(" and {} that could not be read", counted(others, "record")),
         };
         let target = match (output, kept) {
             (Some(path), Some(_)) if path == Path::new("-") => " to standard output".to_owned(),
@@ -633,17 +637,17 @@ impl Outcome {
                 value: json!(pairs.map(|tally| tally.total)),
                 words: pairs.map(pairs_words),
             },
-            silent("pairs_by_level", json!(pairs.map(by_level))),
+            hidden("pairs_by_level", json!(pairs.map(by_level))),
             figure("groups", json!(groups), groups_words),
-            silent("largest_group", json!(largest)),
-            silent("least_similarity", json!(least)),
+            hidden("largest_group", json!(largest)),
+            hidden("least_similarity", json!(least)),
             figure("removed", json!(removed), removed_words),
-            silent("duplicate_ids", json!(self.ids.repeated().0)),
-            silent("removed_by_level", by_level(&decision.tally)),
+            hidden("duplicate_ids", json!(self.ids.repeated().0)),
+            hidden("removed_by_level", by_level(&decision.tally)),
             figure(
                 "kept",
                 json!(items - removed),
-                format!("{}{also}{target}", grouped(items - removed)),
+                format!("{}{unread}{target}", grouped(items - removed)),
             ),
         ];
         figures.extend(self.looser_figures());
@@ -651,22 +655,24 @@ impl Outcome {
         let spared = decision.spared;
         figures.push(Figure {
             name: "raw",
-            value: json!(spared.raw + spared.beside),
+            value: json!(spared.raw + spared.paired),
             words: spared.words(),
         });
-        let search = search_figures(&self.chosen, &self.acting, &self.found, self.seconds);
+        let search = search_figures(&self.selected, &self.acting, &self.stats, self.seconds);
         figures.extend(search.into_iter().map(|searched| match searched.name {
-            "found" => Figure { words: Some(how_words(&self.chosen, &self.found)), ..searched },
+            "found" => {
+                Figure { words: Some(completeness(&self.selected, &self.stats)), ..searched }
+            }
             "recipe" => Figure { value: json!(self.recipe()), ..searched },
             _ => searched,
         }));
-        figures.push(silent("exact", json!(self.found.is_exact())));
+        figures.push(hidden("exact", json!(self.stats.is_exact())));
         figures
     }
 }
 
-/// From this share on, the summary warns.
-const MUCH_LOST: f64 = 0.1;
+/// Above this fraction of lost words, the summary warns.
+const MAX_LOST: f64 = 0.1;
 
 fn pairs_words(tally: &Tally) -> String {
     match tally.words() {

@@ -1,11 +1,11 @@
-//! Where does everything go? All outputs are opened before the work, and written after it.
+//! The output files: all are opened before the work, and written after it.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use lookalike::search::{AlikePairs, Equals};
 
-use super::decide::Decision;
+use super::decision::Decision;
 use crate::{
     args::{DedupArgs, Grouping, OutputArgs},
     host::Console,
@@ -13,28 +13,28 @@ use crate::{
     source::{Ids, Kept, KeptOutput},
 };
 
-/// The outputs that were asked for, open.
+/// The requested outputs, open.
 #[derive(Default)]
 pub struct Outputs {
     kept: Option<KeptOutput>,
-    pairs: Option<Table>,
-    groups: Option<Table>,
-    removed: Option<Table>,
+    pairs: Option<TableOutput>,
+    groups: Option<TableOutput>,
+    removed: Option<TableOutput>,
     pub page: Option<Output>,
     equals: Equals,
 }
 
-/// An open table, and what it is written as.
-struct Table {
+/// An open table and its format.
+struct TableOutput {
     output: Output,
     file: TableFile,
 }
 
-/// Writes the items for which a test is true to an open place.
+/// Writes the items that pass a test to an open output.
 pub type WriteKept<'a> = &'a (dyn Fn(&dyn Fn(u32) -> bool, KeptOutput) -> Result<Kept> + Sync);
 
 impl Outputs {
-    /// Opens what was asked for; nothing for a dry run. `open_kept` opens the place for what is kept.
+    /// Opens what was requested; nothing for a dry run. `open_kept` opens the output of `-o`.
     pub fn open(
         args: &DedupArgs,
         open_kept: impl FnOnce(&OutputArgs) -> Result<KeptOutput>,
@@ -43,17 +43,19 @@ impl Outputs {
         if args.dry_run {
             return Ok(Self::default());
         }
-        let table = |path: &Option<PathBuf>| -> Result<Option<Table>> {
+        let table = |path: &Option<PathBuf>| -> Result<Option<TableOutput>> {
             let Some(path) = path else { return Ok(None) };
-            let place = place(path, args.force);
-            Ok(Some(Table {
-                file: TableFile::of(place.file())?,
-                output: Output::create(&place, console)?,
+            let args = output_args(path, args.force);
+            Ok(Some(TableOutput {
+                file: TableFile::of(args.file())?,
+                output: Output::create(&args, console)?,
             }))
         };
-        let kept = args.output.as_deref().map(|path| open_kept(&place(path, args.force)));
-        let page =
-            args.report.as_deref().map(|path| Output::create(&place(path, args.force), console));
+        let kept = args.output.as_deref().map(|path| open_kept(&output_args(path, args.force)));
+        let page = args
+            .report
+            .as_deref()
+            .map(|path| Output::create(&output_args(path, args.force), console));
         Ok(Self {
             kept: kept.transpose()?,
             pairs: table(&args.pairs)?,
@@ -64,12 +66,12 @@ impl Outputs {
         })
     }
 
-    /// Gives up writing what is kept.
-    pub fn keep_all(&mut self) {
+    /// Does not write the kept items.
+    pub fn discard_kept(&mut self) {
         self.kept = None;
     }
 
-    /// Whether nothing will be written at all.
+    /// Whether nothing will be written.
     pub fn are_none(&self) -> bool {
         let Self { kept, pairs, groups, removed, page, equals: _ } = self;
         kept.is_none()
@@ -77,7 +79,7 @@ impl Outputs {
             && page.is_none()
     }
 
-    /// Writes everything but the page. Nothing is put in its place before all is written.
+    /// Writes everything but the page. No file is renamed to its final name before all are written.
     pub fn write(
         self,
         write_kept: WriteKept<'_>,
@@ -86,18 +88,18 @@ impl Outputs {
         ids: &Ids,
     ) -> Result<Option<Kept>> {
         let (chained, equals) = (decision.grouping == Grouping::Connected, self.equals);
-        let writer = |Table { output, file }| PairWriter::new(output, file, ids);
+        let writer = |TableOutput { output, file }| PairWriter::new(output, file, ids);
         let mut pair_writer = self.pairs.map(writer).transpose()?;
         if let (Some(writer), Some(pairs)) = (&mut pair_writer, pairs) {
             pairs.list(equals, |pair| writer.write(pair))?;
         }
-        let writer = |Table { output, file }| GroupWriter::new(output, file, ids, chained);
+        let writer = |TableOutput { output, file }| GroupWriter::new(output, file, ids, chained);
         let mut group_writer = self.groups.map(writer).transpose()?;
         if let Some(writer) = &mut group_writer {
             let mut groups = decision.groups.iter();
             groups.try_for_each(|group| writer.write(group.keep, &group.members))?;
         }
-        let writer = |Table { output, file }| RemovedWriter::new(output, file, ids, chained);
+        let writer = |TableOutput { output, file }| RemovedWriter::new(output, file, ids, chained);
         let mut removed_writer = self.removed.map(writer).transpose()?;
         if let Some(writer) = &mut removed_writer {
             write_removed(writer, decision)?;
@@ -111,7 +113,7 @@ impl Outputs {
     }
 }
 
-/// Refuses outputs that would replace each other, or anything that is read.
+/// Rejects outputs that would overwrite each other or an input.
 pub fn check(args: &DedupArgs) -> Result<()> {
     if args.dry_run {
         return Ok(());
@@ -123,11 +125,11 @@ pub fn check(args: &DedupArgs) -> Result<()> {
     check_places(outputs, read.chain(args.recipe.files()))
 }
 
-fn place(path: &Path, force: bool) -> OutputArgs {
+fn output_args(path: &Path, force: bool) -> OutputArgs {
     OutputArgs { output: Some(path.to_owned()), force }
 }
 
-/// What is removed, in the order of the input, each with the item that is kept for it.
+/// Writes the removed items in input order, each with the item kept instead.
 fn write_removed(writer: &mut RemovedWriter<'_>, decision: &Decision) -> Result<()> {
     let members = decision
         .groups

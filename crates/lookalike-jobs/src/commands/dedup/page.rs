@@ -1,4 +1,4 @@
-//! What does the report show? Reads the texts or images it needs once more, and hands them to the
+//! The content of the report: reads the texts or images that it shows again, and passes them to the
 //! page.
 
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ use crate::{
     report::{
         Output, bytes, grouped,
         html::{
-            self, Body, Closeness, Excerpt, FILE_BYTES, HtmlReport, Image, LOOSER_MOST, Overview,
+            self, Body, Closeness, Excerpt, FILE_BYTES, HtmlReport, Image, MAX_LOOSER, Overview,
             Reach, ReportGroup, ReportItem, ReportMember, Scale, Share, View,
         },
         id_text,
@@ -24,44 +24,45 @@ use crate::{
     source::{FileItem, Ids, Inputs, Rows, Skipped},
 };
 
-/// How many groups of images are made at once.
+/// The number of image groups prepared at once.
 const GROUPS_AT_ONCE: usize = 32;
 
-/// What the page tells besides its groups.
+/// The content of the page.
 pub struct Page<'a> {
     pub title: String,
     pub items: u64,
     pub facts: Vec<(String, String)>,
-    /// Why the kept ones are kept.
+    /// Why the kept items are kept.
     pub why: String,
     pub scale: Scale,
-    pub groups: Vec<Shown<'a>>,
+    pub groups: Vec<PageGroup<'a>>,
     pub ids: &'a Ids,
-    /// The collection that the items were held against, which knows the facts of its own.
+    /// The collection of `--against`, which stores the facts of its items.
     pub collection: Option<&'a Collection>,
 }
 
-/// A kept item, what goes for it, and what stays, though it is alike.
+/// A kept item, the items removed for it, and the looser matches that stay.
 #[derive(Clone, Copy)]
-pub struct Shown<'a> {
+pub struct PageGroup<'a> {
     keep: u32,
     members: &'a [Member],
     looser: &'a [Member],
 }
 
-impl<'a> Shown<'a> {
-    /// The groups of a decision, in order, each with what stays; then those of which nothing goes.
+impl<'a> PageGroup<'a> {
+    /// The groups of a decision, in order, each with its looser matches; then kept items that have
+    /// only looser matches.
     pub fn all(groups: &'a Groups, looser: Option<&'a Groups>) -> Vec<Self> {
         let looser = looser.into_iter().flatten();
-        let mut stay: HashMap<u32, &[Member]> =
+        let mut unused: HashMap<u32, &[Member]> =
             looser.clone().map(|group| (group.keep, &group.members[..])).collect();
-        let beside = |group: &'a Group| Self {
+        let with_looser = |group: &'a Group| Self {
             keep: group.keep,
             members: &group.members,
-            looser: stay.remove(&group.keep).unwrap_or_default(),
+            looser: unused.remove(&group.keep).unwrap_or_default(),
         };
-        let mut all: Vec<_> = groups.iter().map(beside).collect();
-        let alone = looser.filter(|group| stay.contains_key(&group.keep));
+        let mut all: Vec<_> = groups.iter().map(with_looser).collect();
+        let alone = looser.filter(|group| unused.contains_key(&group.keep));
         all.extend(alone.map(|Group { keep, members }| Self {
             keep: *keep,
             members: &[],
@@ -72,7 +73,7 @@ impl<'a> Shown<'a> {
 }
 
 impl Page<'_> {
-    /// Writes the page of all that was searched, one input after the other.
+    /// Writes the page. `inputs` are all that were searched, in order.
     pub fn write(self, inputs: &mut [&mut Inputs], output: &mut Output) -> Result<()> {
         if inputs.iter().all(|inputs| matches!(inputs, Inputs::Files(_))) {
             let items: Vec<_> = inputs.iter().flat_map(|inputs| inputs.file_items()).collect();
@@ -86,64 +87,69 @@ impl Page<'_> {
     }
 
     fn write_records(self, rows: &mut [&mut Rows], output: &mut Output) -> Result<()> {
-        let mut overview = Overview::new(self.scale.clone());
-        for Shown { members, looser, .. } in &self.groups {
-            overview.add(members.iter().map(closeness), looser.len());
-        }
+        let overview = self.overview();
         let view = View::new(&overview, FILE_BYTES, Share::TEXT);
         let texts = self.texts(&view, rows)?;
-        let shown = self.shown(&view);
-        let groups = shown.map(|(position, group)| self.group(position, group, &view, &texts));
-        let report = self.report(&overview, &view);
-        html::write(output, &report, groups).context("cannot write the report")
+        let body = |item: u32| texts.get(&item).cloned().map_or(Body::None, Body::Text);
+        let groups = self.shown(&view).map(|(position, group)| {
+            self.report_group(position, group, &view, self.why.clone(), &body)
+        });
+        html::write(output, &self.report(&overview, &view), groups)
+            .context("cannot write the report")
     }
 
-    /// Of all files that were searched, by number.
+    /// `items`: all files that were searched, by item number.
     fn write_files(self, items: &[&FileItem], output: &mut Output) -> Result<()> {
+        let overview = self.overview();
+        let view = View::new(&overview, FILE_BYTES, Share::IMAGE);
+        let body = |number: u32| match items.get(number as usize) {
+            Some(item) => Body::Image(image(item, view.excerpt)),
+            None => self.stored_image(number).map_or(Body::None, Body::Image),
+        };
+        let image_group = |&(position, group): &(usize, &PageGroup<'_>)| {
+            let why = format!("{}: {}", self.why, compared(group, items));
+            self.report_group(position, group, &view, why, &body)
+        };
+        let shown: Vec<_> = self.shown(&view).collect();
+        // A few groups at a time: decodes images on all threads, and holds few in memory.
+        let groups = shown
+            .chunks(GROUPS_AT_ONCE)
+            .flat_map(|some| some.par_iter().map(image_group).collect::<Vec<_>>());
+        html::write(output, &self.report(&overview, &view), groups)
+            .context("cannot write the report")
+    }
+
+    fn overview(&self) -> Overview {
         let mut overview = Overview::new(self.scale.clone());
-        for Shown { members, looser, .. } in &self.groups {
+        for PageGroup { members, looser, .. } in &self.groups {
             overview.add(members.iter().map(closeness), looser.len());
         }
-        let view = View::new(&overview, FILE_BYTES, Share::IMAGE);
-        let shown: Vec<_> = self.shown(&view).collect();
-        // Some groups at a time: images are decoded on all threads, and never many are held.
-        let groups = shown.chunks(GROUPS_AT_ONCE).flat_map(|some| {
-            let made: Vec<_> = some
-                .par_iter()
-                .map(|(position, group)| self.image_group(*position, group, &view, items))
-                .collect();
-            made
-        });
-        let report = self.report(&overview, &view);
-        html::write(output, &report, groups).context("cannot write the report")
+        overview
     }
 
-    fn image_group(
+    fn report_group(
         &self,
         position: usize,
-        group: &Shown<'_>,
+        group: &PageGroup<'_>,
         view: &View,
-        items: &[&FileItem],
+        why: String,
+        body: &dyn Fn(u32) -> Body,
     ) -> ReportGroup {
         let item = |number: u32| ReportItem {
             id: id_text(self.ids.at(number)).into_owned(),
-            body: match items.get(number as usize) {
-                Some(item) => Body::Image(image(item, view.excerpt)),
-                None => self.stored_image(number).map_or(Body::None, Body::Image),
-            },
+            body: body(number),
         };
         let members = members(group, view).map(|(member, stays)| ReportMember {
             item: item(member.item),
             stays,
             closeness: closeness(member),
-            alike: self.neighbour(group, member),
+            alike: self.matched(group, member),
         });
         let members = members.collect();
-        let why = format!("{}: {}", self.why, compared(group, items));
         ReportGroup { position, keep: item(group.keep), why, members }
     }
 
-    /// What the collection tells of an image of its own.
+    /// An image of the collection, as its stored facts describe it.
     fn stored_image(&self, number: u32) -> Option<Image> {
         let stored = self.collection?.get(&id_text(self.ids.at(number))).ok().flatten()?;
         let facts: Value = serde_json::from_str(&stored.payload?).ok()?;
@@ -159,8 +165,8 @@ impl Page<'_> {
         })
     }
 
-    /// The groups that are shown, and their positions.
-    fn shown<'a>(&'a self, view: &'a View) -> impl Iterator<Item = (usize, &'a Shown<'a>)> {
+    /// The groups that the page shows, with their positions.
+    fn shown<'a>(&'a self, view: &'a View) -> impl Iterator<Item = (usize, &'a PageGroup<'a>)> {
         self.groups.iter().enumerate().filter(|(position, _)| view.shows(*position))
     }
 
@@ -169,7 +175,7 @@ impl Page<'_> {
         HtmlReport { title, items: self.items, facts, overview, view }
     }
 
-    /// The texts that are shown, by item.
+    /// The texts that the page shows, by item.
     fn texts(&self, view: &View, rows: &mut [&mut Rows]) -> Result<HashMap<u32, Excerpt>> {
         let shown = self.shown(view);
         let mut wanted: Vec<u32> = shown
@@ -182,7 +188,7 @@ impl Page<'_> {
         let mut texts = HashMap::with_capacity(wanted.len());
         let mut before = 0;
         for rows in rows {
-            // What cannot be read was told when it was read first.
+            // Unreadable rows were reported at the first reading.
             let mut skipped = Skipped::unless(false);
             let ids = rows.read(&mut skipped, &mut |batch| {
                 for (number, row) in (before + batch.first..).zip(&batch.rows) {
@@ -197,51 +203,25 @@ impl Page<'_> {
         Ok(texts)
     }
 
-    fn group(
-        &self,
-        position: usize,
-        group: &Shown<'_>,
-        view: &View,
-        texts: &HashMap<u32, Excerpt>,
-    ) -> ReportGroup {
-        let item = |number: u32| ReportItem {
-            id: id_text(self.ids.at(number)).into_owned(),
-            body: texts.get(&number).cloned().map_or(Body::None, Body::Text),
-        };
-        ReportGroup {
-            position,
-            keep: item(group.keep),
-            why: self.why.clone(),
-            members: members(group, view)
-                .map(|(member, stays)| ReportMember {
-                    item: item(member.item),
-                    stays,
-                    closeness: closeness(member),
-                    alike: self.neighbour(group, member),
-                })
-                .collect(),
-        }
-    }
-
-    /// Whom a member was compared with, if that is not the one that is kept.
-    fn neighbour(&self, group: &Shown<'_>, member: &Member) -> Option<String> {
+    /// The item that a member matches, if that is not the kept one.
+    fn matched(&self, group: &PageGroup<'_>, member: &Member) -> Option<String> {
         (member.alike != group.keep).then(|| id_text(self.ids.at(member.alike)).into_owned())
     }
 }
 
-/// The members of a group that are shown, and whether they stay: those that go, then the nearest of
-/// those that stay.
-fn members<'a>(group: &Shown<'a>, view: &View) -> impl Iterator<Item = (&'a Member, bool)> {
-    let Shown { members, looser, .. } = *group;
+/// The members of a group that the page shows, and whether they stay: removed ones, then the
+/// nearest that stay.
+fn members<'a>(group: &PageGroup<'a>, view: &View) -> impl Iterator<Item = (&'a Member, bool)> {
+    let PageGroup { members, looser, .. } = *group;
     let close = |members: &[Member]| members.iter().map(closeness).collect::<Vec<_>>();
-    let going = view.members(&close(members)).into_iter().map(|at| (&members[at], false));
+    let removed = view.members(&close(members)).into_iter().map(|at| (&members[at], false));
     let mut nearest: Vec<&Member> = looser.iter().collect();
     nearest.sort_by(|one, other| {
         let similarity = |member: &Member| member.closeness.similarity.unwrap_or(0.0);
         let order = similarity(other).total_cmp(&similarity(one));
         order.then(one.closeness.distance.cmp(&other.closeness.distance))
     });
-    going.chain(nearest.into_iter().take(LOOSER_MOST).map(|member| (member, true)))
+    removed.chain(nearest.into_iter().take(MAX_LOOSER).map(|member| (member, true)))
 }
 
 fn closeness(member: &Member) -> Closeness {
@@ -249,8 +229,8 @@ fn closeness(member: &Member) -> Closeness {
     Closeness { distance: distance.unwrap_or(0), similarity }
 }
 
-/// What the kept image of a group has, and the best of the others.
-fn compared(group: &Shown<'_>, items: &[&FileItem]) -> String {
+/// Size and format of the kept image, compared with the best of the others.
+fn compared(group: &PageGroup<'_>, items: &[&FileItem]) -> String {
     let size = |item: &FileItem| (pixels(&item.facts), item.facts.bytes);
     let words = |item: &FileItem| {
         let Facts { pixels, format, bytes: size, .. } = &item.facts;
@@ -261,12 +241,12 @@ fn compared(group: &Shown<'_>, items: &[&FileItem]) -> String {
     let others = group.members.iter().chain(group.looser);
     let others = others.filter_map(|member| items.get(member.item as usize).copied());
     let best = others.max_by_key(|item| size(item)).map_or_else(String::new, words);
-    let most = if group.members.len() + group.looser.len() > 1 { " at most" } else { "" };
+    let most = if group.members.len() + group.looser.len() > 1 { "at most " } else { "" };
     let keep = items.get(group.keep as usize).map_or_else(String::new, |item| words(item));
-    format!("{keep} against {best}{most}")
+    format!("{keep}, compared with {most}{best}")
 }
 
-/// What the page knows of an image; itself, if it can be read once more and made small enough.
+/// An image of the page; with its pixels, if they can be read again and fit.
 fn image(item: &FileItem, bytes: usize) -> Image {
     let (width, height) = item.facts.pixels.unwrap_or_default();
     Image {

@@ -1,39 +1,39 @@
-//! How does an image become small enough for a page? Decoded once more, averaged down, and written as
-//! JPEG by ourselves: nothing of the file but its pixels gets into the page.
+//! Thumbnails for the report: decodes the image again, scales it down by averaging, and encodes it
+//! as JPEG, so that only pixels of the file get into the page.
 
 use std::{ffi::OsStr, fs::File, io::Read, path::Path};
 
 use image::{ExtendedColorType, codecs::jpeg::JpegEncoder};
 use lookalike::extract::image::{Decoder, Pixels};
 
-/// Sides to try, the longer one in pixels, and the quality that goes with each: a large image is
-/// looked at, a small one is glanced at.
+/// Lengths of the longer side to try, in pixels, each with its JPEG quality: lower for small
+/// images, where artifacts matter less.
 const SIDES: [(usize, u8); 8] =
     [(1280, 82), (960, 80), (720, 78), (480, 75), (320, 72), (224, 68), (160, 62), (112, 55)];
 
-/// About what a pixel takes at these qualities, in bits: where to begin.
-const BITS_OF_PIXEL: usize = 1;
+/// Estimated bits per pixel at these qualities, to choose the first side to try.
+const BITS_PER_PIXEL: usize = 1;
 
-/// Files of more bytes are not read for a thumbnail.
-const LARGEST: u64 = 1 << 30;
+/// At most this many bytes of a file are read.
+const MAX_BYTES: u64 = 1 << 30;
 
-/// An image as JPEG of at most this many bytes; none if it cannot be read, or does not fit.
+/// The image as a JPEG of at most this many bytes; none if it cannot be read or does not fit.
 pub fn thumbnail(path: &Path, bytes: usize) -> Option<Vec<u8>> {
     let mut content = Vec::new();
-    File::open(path).ok()?.take(LARGEST).read_to_end(&mut content).ok()?;
+    File::open(path).ok()?.take(MAX_BYTES).read_to_end(&mut content).ok()?;
     let decoder = Decoder { colour: true, ..Decoder::default() };
     let extension = path.extension().and_then(OsStr::to_str);
     fitted(&decoder.decode_named(&content, extension).ok()?.pixels, bytes)
 }
 
-/// The largest of the usual sides that fits.
+/// The largest thumbnail that fits.
 fn fitted(pixels: &Pixels, bytes: usize) -> Option<Vec<u8>> {
     let area = |side: usize| side * side * pixels.height().min(pixels.width()) / longer(pixels);
-    let hopeful = SIDES.into_iter().filter(|&(side, _)| {
+    let plausible = SIDES.into_iter().filter(|&(side, _)| {
         let tried = area(side.min(longer(pixels)));
-        side == SIDES[SIDES.len() - 1].0 || tried * BITS_OF_PIXEL / 8 <= 2 * bytes
+        side == SIDES[SIDES.len() - 1].0 || tried * BITS_PER_PIXEL / 8 <= 2 * bytes
     });
-    hopeful.into_iter().find_map(|(side, quality)| {
+    plausible.into_iter().find_map(|(side, quality)| {
         let jpeg = encoded(pixels, side.min(longer(pixels)), quality)?;
         (jpeg.len() <= bytes).then_some(jpeg)
     })
@@ -54,8 +54,7 @@ fn encoded(pixels: &Pixels, side: usize, quality: u8) -> Option<Vec<u8>> {
     Some(jpeg)
 }
 
-/// Red, green and blue of an image of this size, which must not be larger: each pixel is the mean of
-/// those it stands for.
+/// The RGB pixels scaled down to this size: each pixel is the mean of those that it covers.
 fn reduced(pixels: &Pixels, width: usize, height: usize) -> Vec<u8> {
     let mut rgb = Vec::with_capacity(width * height * 3);
     let mut sums = vec![[0_u32; 4]; width];
@@ -87,12 +86,12 @@ mod tests {
     use super::*;
 
     fn image(width: usize, height: usize, colour: impl Fn(usize, usize) -> [u8; 3]) -> Pixels {
-        let places = (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));
-        Pixels::rgb(width, height, places.flat_map(|(x, y)| colour(x, y)).collect()).unwrap()
+        let points = (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));
+        Pixels::rgb(width, height, points.flat_map(|(x, y)| colour(x, y)).collect()).unwrap()
     }
 
     #[test]
-    fn every_pixel_is_the_mean_of_those_it_stands_for() {
+    fn every_pixel_is_the_mean_of_those_it_covers() {
         let pixels = image(4, 2, |x, y| [x as u8 * 10, y as u8 * 100, 7]);
         assert_eq!(reduced(&pixels, 2, 1), [5, 50, 7, 25, 50, 7]);
         let pixels = image(5, 3, |x, _| [x as u8, 0, 0]);
@@ -102,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thumbnail_fits_its_bytes_and_keeps_its_shape() {
+    fn thumbnail_fits_the_limit_and_keeps_the_aspect_ratio() {
         let noise =
             |x: usize, y: usize| [0, 1, 2].map(|at| (x * 31 + y * 17 + x * y * (at + 3)) as u8);
         let pixels = image(900, 600, noise);
@@ -115,13 +114,13 @@ mod tests {
             assert!(width <= 900 && (width * 2).abs_diff(height * 3) <= 3, "{width} x {height}");
         }
         assert_eq!(fitted(&pixels, 100), None);
-        // Nothing is made larger than it is.
+        // Small images are not enlarged.
         let small = image(8, 3, noise);
         assert!(fitted(&small, 100_000).is_some());
     }
 
     #[test]
-    fn what_is_no_image_has_no_thumbnail() {
+    fn missing_and_invalid_files_have_no_thumbnail() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         assert_eq!(thumbnail(&path, 1_000), None);

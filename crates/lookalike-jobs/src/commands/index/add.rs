@@ -1,4 +1,4 @@
-//! `lookalike index add`: remember these.
+//! `lookalike index add`: adds items to a collection.
 
 use std::{
     io::{BufWriter, Write},
@@ -17,79 +17,81 @@ use lookalike::{
 use serde_json::{Value, json};
 
 use super::{
-    count, exit_code, finish, left, make, nothing_read, open, silent, summary, what, widest_images,
+    NewCollection, check_any_read, count, describe, exit_code, finish, hidden, new_collection,
+    open, remaining, summary,
 };
 use crate::{
-    args::{IndexAddArgs, VerifyArgs},
+    args::{ImageArgs, IndexAddArgs, VerifyArgs},
     config::Work,
     host::{Console, Host},
-    kinds::Chosen,
+    kinds::SelectedKind,
     report::{Figure, Output, Summary, check_places, counted, grouped, id_text, json_line},
     source::{Bad, Inputs, Item, Items, Reading, Reason, Skipped},
 };
 
-/// Items that are stored by one commit; fewer where each is compared with those before it.
-const COMMIT: usize = 1 << 14;
-const COMMIT_FEW: usize = 1 << 11;
+/// Items per commit; fewer with `--skip-near`, where each is compared with those before it.
+const COMMIT_ITEMS: usize = 1 << 14;
+const COMMIT_ITEMS_SKIP_NEAR: usize = 1 << 11;
 
 pub fn run(args: IndexAddArgs, host: &Host, registry: &Registry) -> Result<ExitCode> {
     let console = Console::new(host, args.messages);
     let work = Work::new(args.work.clone(), host)?;
     let start = Instant::now();
     let inputs = args.inputs.iter().map(PathBuf::as_path);
-    check_places([args.output.place()], inputs.chain([args.folder.as_path()]))?;
+    check_places([args.output.path()], inputs.chain([args.folder.as_path()]))?;
     let collection = open_or_create(&args, &work, console, registry)?;
     let mut skipped = Skipped::unless(args.rows.strict);
-    let images = widest_images(&collection);
+    let images = ImageArgs { orientations: args.orientations, matching: args.new.matching };
     let (level, similarity) = (args.level, args.similarity);
     let verify = VerifyArgs { level, similarity, ..VerifyArgs::default() };
-    let chosen = Chosen::of_collection(registry, &collection, &verify, images, args.distance)?;
+    let selected =
+        SelectedKind::of_collection(registry, &collection, verify, images, args.distance)?;
     let rule = match (args.skip_near, args.update) {
-        (true, _) => AddRule::UnlessAlike(chosen.criteria(Purpose::Act)?),
+        (true, _) => AddRule::UnlessAlike(selected.criteria(Purpose::Act)?),
         (_, true) => AddRule::Replace,
         _ => AddRule::Insert,
     };
-    let reads = chosen.registration.reads;
-    let mut options = make::options(reads, &args.rows, &work);
-    options.prints.bits = Some(chosen.kind.shape().width);
-    options.expect(&*chosen.kind);
+    let reads = selected.registration.reads;
+    let mut options = new_collection::input_options(reads, &args.rows, &work);
+    options.prints.bits = Some(selected.kind.shape().width);
+    options.expect(&*selected.kind);
     let mut inputs = Inputs::open(&args.inputs, reads, &options, &mut skipped)?;
     let output = BufWriter::new(Output::create(&args.output, console)?);
     console.note(&format!("reading {}", inputs.what()));
     let progress = console.progress();
     let before = collection.len();
-    let mut adding = Adding {
+    let mut run = AddRun {
         collection: &collection,
         rule: &rule,
         output,
         read: 0,
-        waiting: Vec::new(),
-        done: Done::default(),
+        pending: Vec::new(),
+        outcome: AddOutcome::default(),
     };
-    let how = Reading {
-        kind: &*chosen.kind,
+    let reading = Reading {
+        kind: &*selected.kind,
         make: None,
         is_other: false,
-        on_beat: &|| {},
+        on_progress: &|| {},
         progress: &progress,
     };
     let added = work.on_threads(|| {
-        inputs.read(&how, &mut skipped, &mut |items| adding.take(items, &chosen))?;
-        adding.store()
+        inputs.read(&reading, &mut skipped, &mut |items| run.push(items, &selected))?;
+        run.commit()
     });
     progress.clear();
     console.notes(inputs.notes());
-    let Adding { done, output, read, .. } = adding;
+    let AddRun { outcome, output, read, .. } = run;
     let finished = finish(output);
-    done.list(&mut skipped);
-    done.summary(&rule, &chosen, &collection, &skipped, start).say(console);
-    added.map_err(|error| done.stopped(error, read, collection.len() - before))?;
+    outcome.list(&mut skipped);
+    outcome.summary(&rule, &selected, &collection, &skipped, start).say(console);
+    added.map_err(|error| outcome.stopped(error, read, collection.len() - before))?;
     finished?;
-    done.refuse_unfit(args.rows.strict)?;
-    if done.counts.conflict == 0 {
-        nothing_read(done.items(), &skipped)?;
+    outcome.check_unfit(args.rows.strict)?;
+    if outcome.counts.conflict == 0 {
+        check_any_read(outcome.items(), &skipped)?;
     }
-    Ok(exit_code(done.counts.conflict))
+    Ok(exit_code(outcome.counts.conflict))
 }
 
 fn open_or_create(
@@ -100,46 +102,46 @@ fn open_or_create(
 ) -> Result<Collection> {
     if Collection::is_at(&args.folder) {
         let collection = open(&args.folder, registry, console)?;
-        make::Made::check(&args.make, &collection, registry)?;
+        NewCollection::check(&args.new, &collection, registry)?;
         return Ok(collection);
     }
-    let made = make::Made::new(&args.make, Some((&args.inputs, &args.rows, work)), registry)?;
-    let collection = made.create(&args.folder)?;
-    let what = what(&collection, registry);
-    console.note(&format!("{}: a new collection of {what}", args.folder.display()));
+    let inputs = Some((&args.inputs[..], &args.rows, work));
+    let collection = NewCollection::select(&args.new, inputs, registry)?.create(&args.folder)?;
+    let holds = describe(&collection, registry);
+    console.note(&format!("{}: created a collection of {holds}", args.folder.display()));
     Ok(collection)
 }
 
-/// An item on its way into the collection.
-struct Named {
-    /// What it is called among its inputs: its id, or where it stands.
+/// An item to be added.
+struct PendingItem {
+    /// Its name among the inputs: its id, or its location.
     name: String,
-    /// What it is called in the collection, if it has no id: by its content.
-    content: Option<ByContent>,
-    /// A hash of what it says, if that is known.
+    /// Its name in the collection, if it has no id.
+    content: Option<ContentName>,
+    /// A hash of its content, if known.
     hash: Option<Identity>,
-    /// What describes its file, as JSON.
+    /// The facts of its file, as JSON.
     facts: Option<String>,
     digest: Digest,
 }
 
-/// How an item without a name of its own is stored.
-struct ByContent {
+/// The id of an item that is named by its content, and its location.
+struct ContentName {
     id: String,
-    /// The input and the line or row where it stands.
+    /// Its input, and its line or row there.
     file: String,
     line: Option<u64>,
-    /// The same as JSON.
+    /// `file` and `line` as JSON.
     payload: String,
 }
 
-impl Named {
-    fn new(name: String, item: Item<'_>, chosen: &Chosen) -> Self {
-        let width = chosen.kind.shape().width;
-        let content = item.place().map(|(file, line)| ByContent {
+impl PendingItem {
+    fn new(name: String, item: Item<'_>, selected: &SelectedKind) -> Self {
+        let width = selected.kind.shape().width;
+        let content = item.place().map(|(file, line)| ContentName {
             id: match item.text() {
                 Some(text) => content_id(text.as_bytes()),
-                None if chosen.kind.shape().is_bare => {
+                None if selected.kind.shape().is_bare => {
                     item.digest.print().unwrap_or_default().to_hex(width)
                 }
                 None => content_id(&item.digest.to_bytes(width)),
@@ -157,14 +159,14 @@ impl Named {
         self.content.as_ref().map_or(&self.name, |content| &content.id)
     }
 
-    fn as_new(&self) -> NewItem<'_> {
-        let place = self.content.as_ref().map(|content| content.payload.as_str());
-        let payload = place.or(self.facts.as_deref());
+    fn new_item(&self) -> NewItem<'_> {
+        let location = self.content.as_ref().map(|content| content.payload.as_str());
+        let payload = location.or(self.facts.as_deref());
         NewItem { payload, content: self.hash, ..NewItem::new(self.id(), &self.digest) }
     }
 }
 
-/// What describes a file, as it is kept beside its digest and shown in reports.
+/// The facts of a file, as stored beside its digest and shown in reports.
 fn stored_facts(facts: &Facts) -> String {
     let (width, height) = facts.pixels.unzip();
     let fields = [
@@ -177,44 +179,43 @@ fn stored_facts(facts: &Facts) -> String {
     json_line(&fields)
 }
 
-/// Items on their way into the collection.
-struct Adding<'a> {
+struct AddRun<'a> {
     collection: &'a Collection,
     rule: &'a AddRule,
-    /// Takes a line for each.
+    /// Receives one line per item.
     output: BufWriter<Output>,
-    /// How many came.
+    /// The number of items read.
     read: u64,
-    waiting: Vec<Named>,
-    done: Done,
+    pending: Vec<PendingItem>,
+    outcome: AddOutcome,
 }
 
-/// What became of them.
+/// What happened to the items.
 #[derive(Default)]
-struct Done {
+struct AddOutcome {
     counts: AddCounts,
-    conflict: Listed,
-    unfit: Listed,
+    conflict: Rejected,
+    unfit: Rejected,
 }
 
-/// Items that are not stored, the first of them by name, and why.
+/// Items that were not stored: their number, and the first names and reasons.
 #[derive(Default)]
-struct Listed {
+struct Rejected {
     count: u64,
     first: Vec<(String, String)>,
 }
 
-impl Listed {
+impl Rejected {
     fn push(&mut self, name: &str, why: &str) {
         self.count += 1;
         if self.first.len() < Skipped::LISTED {
-            let start: String = name.chars().take(LONGEST).collect();
+            let start: String = name.chars().take(MAX_NAME).collect();
             let dots = if start.len() < name.len() { "..." } else { "" };
             self.first.push((start + dots, why.to_owned()));
         }
     }
 
-    fn note(&self, skipped: &mut Skipped, reason: Reason) {
+    fn list(&self, skipped: &mut Skipped, reason: Reason) {
         for (name, why) in &self.first {
             skipped.note(Bad::item(name, reason, why), 1);
         }
@@ -222,50 +223,50 @@ impl Listed {
     }
 }
 
-/// Longer names are shortened in messages.
-const LONGEST: usize = 80;
+/// Names in messages are cut after this many characters.
+const MAX_NAME: usize = 80;
 
-impl Adding<'_> {
-    fn take(&mut self, items: Items<'_>, chosen: &Chosen) -> Result<()> {
+impl AddRun<'_> {
+    fn push(&mut self, items: Items<'_>, selected: &SelectedKind) -> Result<()> {
         self.read += items.items.len() as u64;
         let commit = match self.rule {
-            AddRule::UnlessAlike(_) => COMMIT_FEW,
-            _ => COMMIT,
+            AddRule::UnlessAlike(_) => COMMIT_ITEMS_SKIP_NEAR,
+            _ => COMMIT_ITEMS,
         };
         for (number, item) in (items.first..).zip(items.items) {
             let own = items.ids.own(number);
             let name = id_text(own.unwrap_or_else(|_| items.ids.at(number))).into_owned();
-            self.waiting.push(Named::new(name, item, chosen));
-            if self.waiting.len() >= commit {
-                self.store()?;
+            self.pending.push(PendingItem::new(name, item, selected));
+            if self.pending.len() >= commit {
+                self.commit()?;
             }
         }
         Ok(())
     }
 
-    fn store(&mut self) -> Result<()> {
-        let waiting = std::mem::take(&mut self.waiting);
-        let new: Vec<NewItem<'_>> = waiting.iter().map(Named::as_new).collect();
-        let added = self.add(&waiting, &new)?;
-        for (item, added) in waiting.iter().zip(&added) {
-            self.note(item, added)?;
+    fn commit(&mut self) -> Result<()> {
+        let pending = std::mem::take(&mut self.pending);
+        let new: Vec<NewItem<'_>> = pending.iter().map(PendingItem::new_item).collect();
+        let added = self.add(&pending, &new)?;
+        for (item, added) in pending.iter().zip(&added) {
+            self.write(item, added)?;
         }
         Ok(())
     }
 
-    fn add(&self, items: &[Named], new: &[NewItem<'_>]) -> Result<Vec<Added>> {
-        // Content is never another one: there is nothing to replace.
+    fn add(&self, items: &[PendingItem], new: &[NewItem<'_>]) -> Result<Vec<Added>> {
+        // An id made of content always names the same content: there is nothing to replace.
         if *self.rule != AddRule::Replace || items.iter().all(|item| item.content.is_none()) {
             return Ok(self.collection.add(new, self.rule.clone())?);
         }
-        let those = |unnamed: bool| {
+        let select = |unnamed: bool| {
             let both = items.iter().zip(new);
             both.filter_map(|(item, &new)| (item.content.is_some() == unnamed).then_some(new))
                 .collect::<Vec<_>>()
         };
-        let mut replaced = self.collection.add(&those(false), AddRule::Replace)?.into_iter();
-        let mut inserted = self.collection.add(&those(true), AddRule::Insert)?.into_iter();
-        let next = |item: &Named| match item.content {
+        let mut replaced = self.collection.add(&select(false), AddRule::Replace)?.into_iter();
+        let mut inserted = self.collection.add(&select(true), AddRule::Insert)?.into_iter();
+        let next = |item: &PendingItem| match item.content {
             Some(_) => inserted.next(),
             None => replaced.next(),
         };
@@ -273,20 +274,22 @@ impl Adding<'_> {
     }
 
     /// Counts an item and writes its line.
-    fn note(&mut self, item: &Named, added: &Added) -> Result<()> {
-        self.done.counts.count(added);
+    fn write(&mut self, item: &PendingItem, added: &Added) -> Result<()> {
+        self.outcome.counts.count(added);
         let (mut near, mut reason) = (Value::Null, Value::Null);
         match added {
             Added::Conflict { .. } => {
                 reason = json!(CONFLICT);
-                self.done.conflict.push(&item.name, CONFLICT);
+                self.outcome.conflict.push(&item.name, CONFLICT);
             }
             Added::Near { matches } => {
-                near = json!(matches[0].id);
+                // The one that `dedup --keep first` would keep.
+                let first = matches.iter().min_by_key(|found| found.sequence);
+                near = json!(first.map(|found| &found.id));
             }
             Added::Unfit { reason: why } => {
                 reason = json!(why);
-                self.done.unfit.push(&item.name, why);
+                self.outcome.unfit.push(&item.name, why);
             }
             _ => {}
         }
@@ -296,44 +299,44 @@ impl Adding<'_> {
             ("match", near),
             ("reason", reason),
         ];
-        if let Some(ByContent { file, line, .. }) = &item.content {
+        if let Some(ContentName { file, line, .. }) = &item.content {
             fields.extend([("file", json!(file)), ("line", json!(line))]);
         }
         Ok(writeln!(self.output, "{}", json_line(&fields))?)
     }
 }
 
-const CONFLICT: &str = "this id is taken by an item of other content; --update replaces it";
+const CONFLICT: &str = "another item has this id; use --update to replace it";
 
-impl Done {
-    /// Items that are in the collection now, or have something near there.
+impl AddOutcome {
+    /// The number of items that are now stored, or match a stored item.
     fn items(&self) -> u64 {
         let AddCounts { added, replaced, present, near, .. } = self.counts;
         added + replaced + present + near
     }
 
     fn list(&self, skipped: &mut Skipped) {
-        self.conflict.note(skipped, Reason::Taken);
-        self.unfit.note(skipped, Reason::Unfit);
+        self.conflict.list(skipped, Reason::Taken);
+        self.unfit.list(skipped, Reason::Unfit);
     }
 
     /// The counts add up to the records that were read.
     fn summary<'a>(
         &self,
         rule: &AddRule,
-        chosen: &Chosen,
+        selected: &SelectedKind,
         collection: &Collection,
         skipped: &'a Skipped,
         start: Instant,
     ) -> Summary<'a> {
         let shown = |is_shown: bool, name, value, words: String| Figure {
             words: is_shown.then_some(words),
-            ..silent(name, json!(value))
+            ..hidden(name, json!(value))
         };
         let AddCounts { added, replaced, present, conflict, near, .. } = self.counts;
         let near_words = |by: &Criteria| {
-            let words = chosen.kind.words(by);
-            format!("{} near a stored one ({words}), not added", counted(near, "item"))
+            let words = selected.kind.words(by);
+            format!("{} not added, with a stored match ({words})", counted(near, "item"))
         };
         let near_words = match rule {
             AddRule::UnlessAlike(by) => near_words(by),
@@ -343,18 +346,28 @@ impl Done {
         let is_update = *rule == AddRule::Replace;
         let figures = vec![
             count("added", added, "added"),
-            shown(is_update, "replaced", replaced, format!("{} replaced", grouped(replaced))),
-            shown(present > 0, "present", present, format!("{} already there", grouped(present))),
+            shown(
+                is_update,
+                "replaced",
+                replaced,
+                format!("{} replaced", counted(replaced, "item")),
+            ),
+            shown(
+                present > 0,
+                "present",
+                present,
+                format!("{} already stored", counted(present, "item")),
+            ),
             shown(!near_words.is_empty(), "near", near, near_words),
             shown(false, "conflict", conflict, String::new()),
             shown(false, "unfit", unfit, String::new()),
-            left(collection),
+            remaining(collection),
         ];
         summary(self.items(), skipped, start, figures)
     }
 
-    /// What to say where the run had to stop: what is stored, and what is not; the error alone if
-    /// nothing was read. `grown`: by how many items the collection has grown.
+    /// The error of a run that had to stop: what was stored and what was not, unless nothing was
+    /// read. `grown`: the number of items by which the collection has grown.
     fn stopped(&self, error: anyhow::Error, read: u64, grown: u64) -> anyhow::Error {
         if read == 0 && grown == 0 {
             return error;
@@ -362,22 +375,21 @@ impl Done {
         let AddCounts { added, replaced, .. } = self.counts;
         let stored = added.max(grown);
         let rest = read.saturating_sub(self.counts.total() + (stored - added));
-        let mut also = String::new();
-        if replaced > 0 {
-            also = format!(" and {} replaced", grouped(replaced));
-        }
+        let also = match replaced {
+            0 => String::new(),
+            _ => format!(" and {} replaced", grouped(replaced)),
+        };
         error.context(format!(
-            "stopped: {} added{also}, {} read but not stored, and nothing after them; add the \
-             same input again to go on",
+            "stopped: {} added{also}, {} read but not stored; add the same input again to continue",
             counted(stored, "item"),
             grouped(rest)
         ))
     }
 
     /// With `--strict`, an item that cannot be stored is an error.
-    fn refuse_unfit(&self, strict: bool) -> Result<()> {
+    fn check_unfit(&self, strict: bool) -> Result<()> {
         match self.unfit.first.first().filter(|_| strict) {
-            Some((name, why)) => bail!("{name}: {why} (without --strict, it is skipped)"),
+            Some((name, why)) => bail!("{name}: {why}; omit --strict to skip it"),
             None => Ok(()),
         }
     }

@@ -1,7 +1,7 @@
-//! `lookalike index`: what was seen before? A collection, and all that can be done with it.
+//! `lookalike index`: the commands on collections.
 
 mod add;
-pub mod make;
+pub mod new_collection;
 mod search;
 
 use std::{
@@ -14,24 +14,25 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use lookalike::{
     Collection,
-    collection::{AddCounts, CollectionError, Exported, Imported, Match, Stats},
+    collection::{CollectionError, Exported, Imported, Match, Stats},
     kind::{Purpose, Registry},
 };
 use serde_json::{Value, json};
 
-use super::found::{figure, silent};
+use super::figures::{figure, hidden};
 use crate::{
     args::{
         ImageArgs, IndexBackupArgs, IndexCommand, IndexCreateArgs, IndexExportArgs,
         IndexFolderArgs, IndexGroupsArgs, IndexImportArgs, IndexRemoveArgs, IndexStatsArgs,
         Matching, VerifyArgs,
     },
-    config::{UNWATCHED, Work},
+    config::{NO_PROGRESS, Work},
     host::{Console, Host},
-    kinds::Chosen,
+    kinds::SelectedKind,
     report::{Figure, Output, Summary, bytes, counted, grouped, json_line, share_value, visible},
     source::{Bad, Bytes, Reason, Skipped},
 };
+use new_collection::NewCollection;
 
 pub fn run(command: IndexCommand, host: &Host, registry: &Registry) -> Result<ExitCode> {
     let console = Console::plain(host, false);
@@ -52,7 +53,7 @@ pub fn run(command: IndexCommand, host: &Host, registry: &Registry) -> Result<Ex
     Ok(ExitCode::SUCCESS)
 }
 
-/// Opens a collection to search it; for writing only if it must be set right first.
+/// Opens a collection for reading; for writing only if it needs recovery first.
 pub fn open_to_read(
     folder: &Path,
     registry: &Registry,
@@ -66,34 +67,30 @@ pub fn open_to_read(
     Ok(collection)
 }
 
-/// Opens a collection to change it.
+/// Opens a collection for writing.
 fn open(folder: &Path, registry: &Registry, console: Console<'_>) -> Result<Collection> {
     let collection = Collection::open_with(folder, registry)?;
     print_notes(collection.notes(), console);
     Ok(collection)
 }
 
-/// Says what was noticed when a collection was opened.
+/// Prints the notes of opening a collection.
 fn print_notes(notes: &[String], console: Console<'_>) {
     notes.iter().for_each(|note| console.note(&format!("note: {note}")));
 }
 
 fn create(args: &IndexCreateArgs, console: Console<'_>, registry: &Registry) -> Result<()> {
-    let made = make::Made::new(&args.make, None, registry)?;
-    let collection = made.create(&args.folder)?;
-    console.say(&format!(
-        "{}: a new collection of {}",
-        args.folder.display(),
-        what(&collection, registry)
-    ));
+    let collection = NewCollection::select(&args.new, None, registry)?.create(&args.folder)?;
+    let holds = describe(&collection, registry);
+    console.message(&format!("{}: created a collection of {holds}", args.folder.display()));
     Ok(())
 }
 
-/// What a collection is of, in words.
-fn what(collection: &Collection, registry: &Registry) -> String {
+/// What a collection holds, in words.
+fn describe(collection: &Collection, registry: &Registry) -> String {
     let (kind, widest) = (collection.kind(), collection.widest());
     let items = registry.named(kind.name()).map_or(kind.name(), |registration| registration.items);
-    format!("{items} ({}), searched by {}", kind.recipe(), kind.words(widest))
+    format!("{items} ({}), searched with {}", kind.recipe(), kind.words(widest))
 }
 
 fn remove(args: &IndexRemoveArgs, console: Console<'_>, registry: &Registry) -> Result<()> {
@@ -103,20 +100,20 @@ fn remove(args: &IndexRemoveArgs, console: Console<'_>, registry: &Registry) -> 
     let mut ids = args.items.clone();
     if let Some(path) = &args.ids {
         let lines: io::Result<Vec<String>> = reader(path)?.lines().collect();
-        ids.extend(lines.with_context(|| format!("{}: cannot be read", path.display()))?);
+        ids.extend(lines.with_context(|| format!("cannot read {}", path.display()))?);
     }
     let mut skipped = Skipped::unless(false);
     let mut removed = 0;
     for ids in ids.chunks(1 << 16) {
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-        for (id, was_there) in ids.iter().zip(collection.remove_many(&ids)?) {
-            removed += u64::from(was_there);
-            if !was_there {
-                skipped.note(Bad::item(id, Reason::NotThere, "no such item"), 1);
+        for (id, is_removed) in ids.iter().zip(collection.remove_many(&ids)?) {
+            removed += u64::from(is_removed);
+            if !is_removed {
+                skipped.note(Bad::item(id, Reason::NotThere, "no item has this id"), 1);
             }
         }
     }
-    let figures = vec![count("removed", removed, "removed"), left(&collection)];
+    let figures = vec![count("removed", removed, "removed"), remaining(&collection)];
     summary(ids.len() as u64, &skipped, start, figures).say(console);
     Ok(())
 }
@@ -125,11 +122,12 @@ fn groups(args: &IndexGroupsArgs, console: Console<'_>, registry: &Registry) -> 
     let collection = open_to_read(&args.folder, registry, console)?;
     let images = widest_images(&collection);
     let verify = VerifyArgs::default();
-    let chosen = Chosen::of_collection(registry, &collection, &verify, images, args.distance)?;
-    let by = chosen.criteria(Purpose::Act)?;
+    let selected =
+        SelectedKind::of_collection(registry, &collection, verify, images, args.distance)?;
+    let by = selected.criteria(Purpose::Act)?;
     let mut output = BufWriter::new(Output::create(&args.output, console)?);
     let work = Work::new(args.work.clone(), console.host)?;
-    let resources = work.resources(UNWATCHED);
+    let resources = work.resources(NO_PROGRESS);
     let (groups, _) = work.on_threads(|| Ok(collection.groups(&by, &resources)?))?;
     for (number, group) in (1..).zip(groups) {
         let members: Vec<_> = group.members.iter().map(member).collect();
@@ -145,9 +143,9 @@ fn member(member: &Match) -> String {
     json_line(&fields)
 }
 
-/// How close a match is, as fields of JSON.
-fn closeness_fields(found: &Match) -> [(&'static str, Value); 3] {
-    let lookalike::Closeness { distance, similarity, level } = found.closeness;
+/// The closeness of a match, as JSON fields.
+fn closeness_fields(result: &Match) -> [(&'static str, Value); 3] {
+    let lookalike::Closeness { distance, similarity, level } = result.closeness;
     [
         ("distance", json!(distance)),
         ("similarity", share_value(similarity)),
@@ -155,7 +153,8 @@ fn closeness_fields(found: &Match) -> [(&'static str, Value); 3] {
     ]
 }
 
-/// All that a collection can tell of images: turned ones, and parts if it keeps them.
+/// The widest search of images that a collection supports: turned ones, and parts if it stores
+/// them.
 fn widest_images(collection: &Collection) -> ImageArgs {
     let widest = collection.widest();
     let matching = if widest.parts { Matching::Partial } else { Matching::Whole };
@@ -184,7 +183,7 @@ fn stats(args: &IndexStatsArgs, console: Console<'_>, registry: &Registry) -> Re
         json_line(&fields) + "\n"
     } else {
         let lines = [
-            ("holds", what(&collection, registry)),
+            ("holds", describe(&collection, registry)),
             ("items", grouped(items)),
             ("memory", format!("{} in {}", bytes(memory_bytes), counted(runs as u64, "run"))),
             ("file", bytes(file_bytes)),
@@ -197,21 +196,19 @@ fn stats(args: &IndexStatsArgs, console: Console<'_>, registry: &Registry) -> Re
 fn verify(args: &IndexFolderArgs, console: Console<'_>, registry: &Registry) -> Result<()> {
     let console = Console { quiet: args.quiet, ..console };
     let collection = match open(&args.folder, registry, console) {
-        Err(refused) if cannot_be_written(&refused) => {
-            console.note(&format!("note: {refused}; verified without writing"));
+        Err(refused) if is_read_only(&refused) => {
+            console.note(&format!("note: {refused}; verifying read-only"));
             open_to_read(&args.folder, registry, console)?
         }
         collection => collection?,
     };
     collection.verify()?;
-    if !args.quiet {
-        let unused = match collection.is_read_only() {
-            true => " (unused space in items.redb is checked only where it can be written)",
-            false => "",
-        };
-        let (name, items) = (args.folder.display(), counted(collection.len(), "item"));
-        console.say(&format!("{name}: {items}, all as written{unused}"));
-    }
+    let unused = match collection.is_read_only() {
+        true => " (unused space in items.redb is only checked if the folder is writable)",
+        false => "",
+    };
+    let (name, items) = (args.folder.display(), counted(collection.len(), "item"));
+    console.note(&format!("{name}: {items}, all intact{unused}"));
     Ok(())
 }
 
@@ -219,15 +216,13 @@ fn repair(args: &IndexFolderArgs, console: Console<'_>, registry: &Registry) -> 
     let console = Console { quiet: args.quiet, ..console };
     let collection = open(&args.folder, registry, console)?;
     collection.repair()?;
-    if !args.quiet {
-        let (name, items) = (args.folder.display(), counted(collection.len(), "item"));
-        console.say(&format!("{name}: search tables of {items} rebuilt"));
-    }
+    let (name, items) = (args.folder.display(), counted(collection.len(), "item"));
+    console.note(&format!("{name}: rebuilt the search tables of {items}"));
     Ok(())
 }
 
-/// Whether a collection cannot be opened for the only reason that its folder cannot be written.
-fn cannot_be_written(refused: &anyhow::Error) -> bool {
+/// Whether a collection cannot be opened only because its folder is read-only.
+fn is_read_only(refused: &anyhow::Error) -> bool {
     let refused = refused.chain().find_map(|cause| cause.downcast_ref::<io::Error>());
     let kinds = [io::ErrorKind::ReadOnlyFilesystem, io::ErrorKind::PermissionDenied];
     refused.is_some_and(|refused| kinds.contains(&refused.kind()))
@@ -239,30 +234,29 @@ fn compact(args: &IndexFolderArgs, console: Console<'_>, registry: &Registry) ->
     let before = collection.stats();
     collection.compact()?;
     let after = collection.stats();
-    if !args.quiet {
-        console.say(&format!(
-            "{}: {} in {} instead of {}, {} instead of {}",
-            args.folder.display(),
-            counted(after.items, "item"),
-            counted(after.runs as u64, "run"),
-            before.runs,
-            bytes(after.file_bytes),
-            bytes(before.file_bytes),
-        ));
-    }
+    console.note(&format!(
+        "{}: {} in {} (was {}), {} (was {})",
+        args.folder.display(),
+        counted(after.items, "item"),
+        counted(after.runs as u64, "run"),
+        before.runs,
+        bytes(after.file_bytes),
+        bytes(before.file_bytes),
+    ));
     Ok(())
 }
 
 fn export(args: &IndexExportArgs, console: Console<'_>, registry: &Registry) -> Result<()> {
     let mut output = BufWriter::new(Output::create(&args.output, console)?);
-    let on_damaged = |error: CollectionError| console.say(&visible(&format!("skipped {error}")));
+    let on_damaged =
+        |error: CollectionError| console.message(&visible(&format!("skipped {error}")));
     let exported = Collection::salvage(&args.folder, registry, &mut output, on_damaged)?;
     finish(output)?;
     let Exported { written, damaged, missing } = exported;
     ensure!(
         damaged + missing == 0,
-        "{}: {} damaged and {} missing; the other {} are in the export. Restore a backup, or import \
-         the export into a new collection",
+        "{}: {} damaged, {} missing; exported the other {}. Restore a backup, or import the export \
+         into a new collection",
         args.folder.display(),
         counted(damaged, "record"),
         grouped(missing),
@@ -281,15 +275,16 @@ fn import(args: &IndexImportArgs, console: Console<'_>, registry: &Registry) -> 
         let name = path.display().to_string();
         let on_refused = |error| skipped.note(Bad::item(&name, Reason::Broken, error), 1);
         let Imported { counts, .. } = collection.import(reader(path)?, on_refused)?;
-        let AddCounts { added: new, present: there, conflict: taken, .. } = counts;
         items += counts.total();
-        (added, present, conflict) = (added + new, present + there, conflict + taken);
+        added += counts.added;
+        present += counts.present;
+        conflict += counts.conflict;
     }
     let figures = vec![
         count("added", added, "added"),
-        figure("present", json!(present), format!("{} already there", grouped(present))),
-        silent("conflict", json!(conflict)),
-        left(&collection),
+        figure("present", json!(present), format!("{} already stored", counted(present, "item"))),
+        hidden("conflict", json!(conflict)),
+        remaining(&collection),
     ];
     summary(items, &skipped, start, figures).say(console);
     Ok(exit_code(conflict))
@@ -300,13 +295,11 @@ fn backup(args: &IndexBackupArgs, console: Console<'_>, registry: &Registry) -> 
     let collection = open_to_read(&args.folder, registry, console)?;
     ensure!(!args.to.exists(), "{}: already exists; name a new folder", args.to.display());
     collection.backup(&args.to)?;
-    if !args.quiet {
-        console.say(&format!("{}: {}", args.to.display(), counted(collection.len(), "item")));
-    }
+    console.note(&format!("{}: {}", args.to.display(), counted(collection.len(), "item")));
     Ok(())
 }
 
-/// A file, decompressed, or standard input.
+/// Reads a file, decompressed, or standard input.
 fn reader(path: &Path) -> Result<Box<dyn BufRead + Send>> {
     Ok(Bytes::open(path).map_err(Bad::error)?.into_reader())
 }
@@ -315,28 +308,24 @@ fn finish(output: BufWriter<Output>) -> Result<()> {
     output.into_inner().map_err(|error| error.into_error())?.finish()
 }
 
-/// Ids that are taken are no success: something the user named is not stored.
+/// A conflict is an error: an item that the user named is not stored.
 fn exit_code(conflicts: u64) -> ExitCode {
     if conflicts > 0 { ExitCode::from(2) } else { ExitCode::SUCCESS }
 }
 
-/// A run that could read nothing is an error. What has no fingerprint was read.
-fn nothing_read(items: u64, skipped: &Skipped) -> Result<()> {
+/// Fails if nothing could be read. Items without a fingerprint count as read.
+fn check_any_read(items: u64, skipped: &Skipped) -> Result<()> {
     let (read, total) = (items + skipped.count(Reason::NoFeatures), skipped.total());
-    ensure!(
-        read > 0 || total == 0,
-        "there is no item in what was read: {} skipped",
-        grouped(total)
-    );
+    ensure!(read > 0 || total == 0, "no item could be read: {} skipped", grouped(total));
     Ok(())
 }
 
-/// How many items there are now.
-fn left(collection: &Collection) -> Figure {
+/// The number of items in the collection.
+fn remaining(collection: &Collection) -> Figure {
     count("collection", collection.len(), "in the collection")
 }
 
-/// So many items are or were something.
+/// A figure that counts items.
 fn count(name: &'static str, items: u64, what: &str) -> Figure {
     figure(name, json!(items), format!("{} {what}", counted(items, "item")))
 }

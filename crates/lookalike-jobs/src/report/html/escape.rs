@@ -1,7 +1,7 @@
-//! How does any text get into the page as text? Markup for what stands in HTML, JSON for the data.
+//! Escapes text for HTML and for JSON inside a page.
 //!
-//! The data lie in a `<script>` element, which ends at the first `</script`: so no `<` may be in
-//! them, whatever texts and ids contain.
+//! The data are in a `<script>` element, which ends at the first `</script`. So the JSON must not
+//! contain `<`, whatever texts and ids contain.
 
 /// A text between tags or in a quoted attribute.
 pub fn markup(text: &str) -> String {
@@ -24,8 +24,8 @@ pub fn json(line: &mut String, text: &str) {
     json_within(line, text, usize::MAX);
 }
 
-/// Appends as much of a text as fits into this many bytes, as a JSON string; tells how many bytes
-/// of the text that were.
+/// Appends as much of a text as fits into this many bytes as a JSON string. Returns how many bytes of
+/// the text were appended.
 pub fn json_within(line: &mut String, text: &str, limit: usize) -> usize {
     let end = line.len().saturating_add(limit);
     line.push('"');
@@ -49,7 +49,7 @@ fn push_json(line: &mut String, character: char) {
         '\\' => line.push_str("\\\\"),
         '\n' => line.push_str("\\n"),
         '\t' => line.push_str("\\t"),
-        // U+2028 and U+2029 end a line in some readers of JavaScript.
+        // U+2028 and U+2029 end a line in some JavaScript parsers.
         '<' | '>' | '&' | '\0'..='\x1f' | '\x7f'..='\u{9f}' | '\u{2028}' | '\u{2029}' => {
             line.push_str(&format!("\\u{:04x}", u32::from(character)));
         }
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn markup_of_any_kind_becomes_text() {
+    fn escapes_markup() {
         assert_eq!(
             markup("<b title='x' id=\"y\">&amp;</b>"),
             "&lt;b title=&#39;x&#39; id=&quot;y&quot;&gt;&amp;amp;&lt;/b&gt;"
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_in_the_json_can_end_the_script_or_open_a_comment() {
+    fn json_cannot_end_the_script_or_open_a_comment() {
         let mut line = String::new();
         json(&mut line, "</script><!--<script>]]>&\u{2028}\u{2029}\0\r\\ud800");
         assert!(!line.contains(['<', '>', '&', '\u{2028}', '\u{2029}', '\0', '\r']), "{line}");
@@ -88,7 +88,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_cut_fits_and_is_the_beginning(text in any::<String>(), limit in 2..200usize) {
+        fn shortened_json_fits_and_is_a_prefix(text in any::<String>(), limit in 2..200usize) {
             let mut line = String::from("before");
             let taken = json_within(&mut line, &text, limit);
             let written = &line["before".len()..];

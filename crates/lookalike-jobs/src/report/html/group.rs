@@ -1,4 +1,4 @@
-//! What does the page know of one group? Its keeper, why it was kept, and what went for it.
+//! The data of one group: its keeper, why it was kept, and the removed members.
 
 use std::fmt::Write;
 
@@ -6,56 +6,56 @@ use base64::prelude::*;
 
 use super::{Closeness, Overview, View, escape};
 
-/// One group as it is shown.
+/// One group on the page.
 #[derive(Clone, Debug)]
 pub struct ReportGroup {
     /// The position among all groups, from 0.
     pub position: usize,
     pub keep: ReportItem,
-    /// Why this one stayed, as a sentence: `first in the input`.
+    /// Why the keeper was kept, such as `first in the input`.
     pub why: String,
-    /// Those that go, as [`View::members`] names them; then the nearest of those that stay.
+    /// The removed members chosen by [`View::members`], then the closest kept ones.
     pub members: Vec<ReportMember>,
 }
 
-/// An item: its name and what it looks like.
+/// An item with its content.
 #[derive(Clone, Debug)]
 pub struct ReportItem {
     pub id: String,
     pub body: Body,
 }
 
-/// An item that goes; or one that stays, though it is alike the keeper, only less so.
+/// A removed item, or a kept item that matches the keeper less closely.
 #[derive(Clone, Debug)]
 pub struct ReportMember {
     pub item: ReportItem,
     pub stays: bool,
     pub closeness: Closeness,
-    /// Whom it is close to, if that is not the one that stays: a neighbour in a chain.
+    /// In chains, the item that the figures refer to, if it is not the keeper.
     pub alike: Option<String>,
 }
 
-/// What there is to see of an item. Each kind is drawn by its own function in `bodies.js`.
+/// The visible content of an item. `bodies.js` has a function for each variant.
 #[derive(Clone, Debug)]
 pub enum Body {
-    /// Nothing: a bare fingerprint.
+    /// Nothing, for a fingerprint.
     None,
     Text(Excerpt),
     Image(Image),
 }
 
-/// An image, and what is known of its file.
+/// An image and its file.
 #[derive(Clone, Debug, Default)]
 pub struct Image {
-    /// The image itself as JPEG, smaller than it is; none if it cannot be shown.
+    /// A reduced image as JPEG; empty if it cannot be shown.
     pub jpeg: Vec<u8>,
-    /// As it is shown, in pixels.
+    /// Its displayed size in pixels.
     pub width: u32,
     pub height: u32,
-    /// Of the file.
+    /// The size of the file.
     pub bytes: u64,
     pub format: String,
-    /// When the file was last changed, in seconds since 1970.
+    /// The modification time in seconds since 1970.
     pub modified: Option<i64>,
 }
 
@@ -63,15 +63,15 @@ pub struct Image {
 #[derive(Clone, Debug)]
 pub struct Excerpt {
     text: String,
-    /// Characters of the whole text.
+    /// The number of characters of the whole text.
     characters: usize,
 }
 
-/// An id of more characters is cut in the middle.
+/// A longer id is shortened in the middle.
 const ID_CHARACTERS: usize = 240;
-/// Of an equal beginning that is left out, this much stays, in bytes: what leads to a difference.
+/// How many bytes of a common beginning stay before the first difference.
 const LEAD: usize = 200;
-/// What a name in the list is followed by, in characters.
+/// The length of a preview in the list, in characters.
 const PREVIEW: usize = 160;
 
 impl Excerpt {
@@ -120,8 +120,8 @@ impl ReportGroup {
         line.push_str("]}");
     }
 
-    /// Where the texts begin to be worth showing: a little before the first difference, if they
-    /// cannot be shown whole. All are equal before.
+    /// Where the shown texts start: at 0 if all fit, otherwise a little before the first difference.
+    /// All texts are equal before that.
     fn start(&self, excerpt: usize) -> usize {
         let Body::Text(Excerpt { text: keep, .. }) = &self.keep.body else { return 0 };
         let texts = || self.members.iter().filter_map(|member| member.item.body.text());
@@ -138,7 +138,7 @@ impl ReportGroup {
 }
 
 impl ReportItem {
-    /// Appends the fields of the item; its text from here on.
+    /// Appends the fields of the item, with its text from `start`.
     fn json(&self, line: &mut String, start: usize, excerpt: usize) {
         line.push_str("\"id\":");
         escape::json(line, &short(&self.id));
@@ -194,7 +194,7 @@ impl Excerpt {
     }
 }
 
-/// How many bytes two texts have in common at the beginning.
+/// The length of the common beginning of two texts in bytes.
 fn equal_bytes(a: &str, b: &str) -> usize {
     a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count()
 }
@@ -205,7 +205,7 @@ fn character_start(text: &str, position: usize) -> usize {
     (0..=position).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
 
-/// Where to cut a text at or a little before this position, so that the last word stays whole.
+/// The end of a word at or a little before this position.
 fn word_end(text: &str, position: usize) -> usize {
     const NEAR: usize = 40;
     if position == text.len() || text[position..].starts_with(char::is_whitespace) {
@@ -215,7 +215,7 @@ fn word_end(text: &str, position: usize) -> usize {
     space.filter(|&space| position - space <= NEAR).unwrap_or(position)
 }
 
-/// Beginnings and ends of names tell most.
+/// Shortens an id in the middle, because the beginning and end distinguish ids best.
 fn short(id: &str) -> String {
     let characters = id.chars().count();
     if characters <= ID_CHARACTERS {
@@ -228,7 +228,7 @@ fn short(id: &str) -> String {
 }
 
 fn append(line: &mut String, text: std::fmt::Arguments<'_>) {
-    line.write_fmt(text).expect("a string takes all text");
+    line.write_fmt(text).expect("writing to a string never fails");
 }
 
 #[cfg(test)]
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn an_equal_beginning_makes_room_for_the_difference() {
+    fn drops_a_common_beginning_before_the_difference() {
         let text = |word: &str| "é same".repeat(100) + &" and so on".repeat(50) + word;
         let group = group_of(&text(" kept"), &text(" gone"), 300);
         let shown = |item: &Value| item["text"].as_str().unwrap().to_owned();
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_begin_at_their_beginning_if_they_fit_or_differ_there() {
+    fn keeps_the_beginning_if_texts_fit_or_differ_there() {
         let long = "same ".repeat(200);
         for (keep, member, excerpt) in [
             (long.clone() + "a", long.clone() + "b", 2_000),
@@ -325,14 +325,14 @@ mod tests {
     }
 
     #[test]
-    fn long_ids_are_cut_in_the_middle() {
+    fn shortens_long_ids_in_the_middle() {
         let cut = short(&format!("start{}end", "x".repeat(1_000)));
         assert_eq!(cut.chars().count(), ID_CHARACTERS);
         assert!(cut.starts_with("start") && cut.contains('…') && cut.ends_with("end"));
     }
 
     #[test]
-    fn a_group_tells_how_many_members_it_has_though_few_are_shown() {
+    fn group_has_its_full_size_even_if_few_members_are_shown() {
         let mut overview = Overview::new(Scale::Similarity { threshold: 0.5, levels: vec![] });
         let closeness = Closeness { distance: 3, similarity: Some(0.75) };
         overview.add([closeness; 60], 0);

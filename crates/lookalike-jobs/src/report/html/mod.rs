@@ -1,15 +1,14 @@
-//! What was removed, and was that right? One page to look at: figures, groups, differences.
+//! The report page: figures, groups and differences, for people who review a run.
 //!
-//! [`write()`] makes a single file that needs nothing else: no network, no other files. It works in
-//! three steps, so that only the texts it shows have to be read again:
+//! [`write()`] creates a single self-contained file that needs no network. It works in three steps, so
+//! that only the texts on the page are read again:
 //!
-//! 1. [`Overview`] counts all groups, by numbers alone.
-//! 2. [`View`] decides which of them the page shows, and how much of each text it needs.
-//! 3. [`write()`] takes those groups, one by one.
+//! 1. [`Overview`] counts all groups. It sees only numbers.
+//! 2. [`View`] decides which groups the page shows, and how much of each text.
+//! 3. [`write()`] receives those groups one by one.
 //!
-//! The page itself is in `page/`: structure, style, and one script per question. Everything that
-//! comes from the data is escaped here and put in place as text there; a content security policy
-//! lets nothing run but these scripts.
+//! The page itself is in `page/`: HTML, CSS and scripts. All data are escaped here and inserted as text
+//! there. A content security policy permits only these scripts.
 
 mod escape;
 mod group;
@@ -27,17 +26,17 @@ use sha2::{Digest, Sha256};
 
 pub use group::{Body, Excerpt, Image, ReportGroup, ReportItem, ReportMember};
 pub use overview::{Closeness, Level, Overview, Reach, Scale};
-pub use view::{FILE_BYTES, LOOSER_MOST, Share, View};
+pub use view::{FILE_BYTES, MAX_LOOSER, Share, View};
 
 use super::grouped;
 
-/// What a report tells besides its groups.
+/// The content of a report, except for its groups.
 pub struct HtmlReport<'a> {
-    /// What was searched: the names of the inputs.
+    /// The names of the inputs.
     pub title: String,
-    /// All items that were compared.
+    /// The number of compared items.
     pub items: u64,
-    /// What else there is to tell about the run: a name and a value each.
+    /// Further facts about the run, with their names.
     pub facts: Vec<(String, String)>,
     pub overview: &'a Overview,
     pub view: &'a View,
@@ -55,7 +54,7 @@ const SCRIPT: &str = concat!(
     include_str!("page/page.js"),
 );
 
-/// Writes the page with these groups, as many as fit.
+/// Writes the page with as many of these groups as fit.
 pub fn write(
     output: &mut impl Write,
     report: &HtmlReport<'_>,
@@ -74,7 +73,7 @@ pub fn write(
 }
 
 impl HtmlReport<'_> {
-    /// What stands in a slot of the page. It is complete without scripts, but for the groups.
+    /// The content of a placeholder. Without scripts, everything but the groups is shown.
     fn fill(&self, slot: &str) -> String {
         let removed = self.overview.removed();
         match slot {
@@ -98,7 +97,7 @@ fn fact((name, value): &(String, String)) -> String {
     format!("<div><dt>{name}</dt><dd>{value}</dd></div>\n")
 }
 
-/// Writes everything the scripts read, as JSON with one group a line.
+/// Writes the data for the scripts as JSON, one group per line.
 fn write_data(
     output: &mut impl Write,
     report: &HtmlReport<'_>,
@@ -112,17 +111,17 @@ fn write_data(
         "listed": overview.sizes().len(),
         "overview": overview.json(),
     });
-    // The head has numbers and our own names only.
+    // The head needs no escaping: it has only numbers and our own names.
     write!(output, "{{\"head\":{head},\"groups\":[")?;
-    let mut left = report.view.bytes;
+    let mut remaining = report.view.bytes;
     let mut line = String::new();
     let mut separator = "\n";
     for group in groups {
         line.clear();
         line.push_str(separator);
         group.json(&mut line, overview, report.view);
-        if line.len() <= left {
-            left -= line.len();
+        if line.len() <= remaining {
+            remaining -= line.len();
             separator = ",\n";
             output.write_all(line.as_bytes())?;
         }
@@ -130,7 +129,7 @@ fn write_data(
     output.write_all(b"\n]}")
 }
 
-/// Nothing may be loaded, and nothing may run or style but what we wrote ourselves.
+/// Permits only our own scripts and styles, and no loading.
 fn policy() -> String {
     format!(
         "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; img-src data:; \

@@ -1,65 +1,65 @@
-//! How many items would go at which threshold? Counted over all groups, shown or not.
+//! Counts how many items would be removed at each threshold, over all groups, shown or not.
 //!
-//! [`Overview`] sees numbers only: no ids, no texts.
+//! [`Overview`] sees only numbers, no ids or texts.
 
 use serde_json::{Value, json};
 
-/// By what items were found alike, and how alike they had to be.
+/// What decides whether items match, with its threshold. Levels name ranges of the scale.
 #[derive(Clone, Debug)]
 pub enum Scale {
-    /// Verified: at least this similar, from 0 to 1. Levels name the stretches of the scale.
+    /// A similarity from 0 to 1 of at least this threshold.
     Similarity { threshold: f32, levels: Vec<Level> },
-    /// Not verified: at most this many bits apart. Levels name the stretches of the scale.
+    /// A distance of at most this radius in bits.
     Distance { radius: u32, levels: Vec<Reach> },
 }
 
-/// A name for distances up to this one, from the level before.
+/// A level of distances up to `within`.
 #[derive(Clone, Debug)]
 pub struct Reach {
     pub name: &'static str,
     pub within: u32,
 }
 
-/// A name for similarities from here up to the next level.
+/// A level of similarities starting at `from`.
 #[derive(Clone, Debug)]
 pub struct Level {
     pub name: &'static str,
     pub from: f32,
 }
 
-/// How near an item is to the one that was kept, or in a chain to a neighbour.
+/// How close an item is to its keeper, or in a chain to a neighbour.
 #[derive(Clone, Copy, Debug)]
 pub struct Closeness {
     pub distance: u32,
-    /// `None` if it was not measured: then it counts as just alike enough.
+    /// `None` if not measured; then it counts as just meeting the threshold.
     pub similarity: Option<f32>,
 }
 
-/// The figures of all groups: how many there are, how large, how close.
+/// The figures of all groups.
 #[derive(Clone, Debug)]
 pub struct Overview {
     scale: Scale,
-    /// The thresholds one can choose, from the one used to the strictest. Similarities in
+    /// The selectable thresholds, from that of the run to the strictest. Similarities in
     /// [`PARTS`], distances in bits.
     steps: Vec<u32>,
-    /// For each step, the removed items that go at this threshold but not at the next.
+    /// For each step, the number of items removed at this threshold but not at the next.
     removed: Vec<u64>,
-    /// For each step, the groups whose closest member does.
+    /// For each step, the number of groups whose closest member is such an item.
     groups: Vec<u64>,
-    /// For each group, its members without the keeper.
+    /// For each group, the number of members without the keeper.
     sizes: Vec<u32>,
-    /// For each group, the items that stay beside the keeper, which they are less alike.
+    /// For each group, the number of kept items that match its keeper less closely.
     looser: Vec<u32>,
 }
 
-/// Similarities are counted in ten-thousandths: as fine as they are shown.
+/// Similarities are counted in ten-thousandths, the precision of the page.
 const PARTS: u32 = 10_000;
 /// The slider moves by hundredths.
 const SLIDER: u32 = PARTS / 100;
 
 impl Scale {
-    /// A closeness as this scale has it; `None` stays unmeasured.
-    fn place(&self, closeness: Closeness) -> Option<u32> {
+    /// The position of a closeness on this scale; `None` if not measured.
+    fn position(&self, closeness: Closeness) -> Option<u32> {
         match self {
             Self::Similarity { .. } => closeness.similarity.map(parts),
             Self::Distance { .. } => Some(closeness.distance),
@@ -92,8 +92,8 @@ impl Overview {
         }
     }
 
-    /// Counts the next group: how near each member is to its keeper, and how many items stay that
-    /// are less alike it. There may be nothing but these.
+    /// Adds the next group: the closeness of each member, and the number of kept items that match
+    /// the keeper less closely. A group may have only these.
     pub fn add(&mut self, members: impl IntoIterator<Item = Closeness>, looser: usize) {
         let (mut size, mut best) = (0, 0);
         for member in members {
@@ -107,39 +107,39 @@ impl Overview {
         self.looser.push(looser as u32);
     }
 
-    /// The strictest threshold that this closeness still meets.
+    /// The strictest threshold that this closeness meets.
     fn step(&self, closeness: Closeness) -> usize {
-        let Some(place) = self.scale.place(closeness) else { return 0 };
+        let Some(position) = self.scale.position(closeness) else { return 0 };
         let met = match self.scale {
-            Scale::Similarity { .. } => self.steps.partition_point(|&step| step <= place),
-            Scale::Distance { .. } => self.steps.partition_point(|&step| step >= place),
+            Scale::Similarity { .. } => self.steps.partition_point(|&step| step <= position),
+            Scale::Distance { .. } => self.steps.partition_point(|&step| step >= position),
         };
         met.saturating_sub(1)
     }
 
-    /// For each group in turn, its members without the keeper.
+    /// For each group, the number of members without the keeper.
     pub fn sizes(&self) -> &[u32] {
         &self.sizes
     }
 
-    /// For each group in turn, the items that stay beside its keeper, which they are less alike.
+    /// For each group, the number of kept items that match its keeper less closely.
     pub fn looser(&self) -> &[u32] {
         &self.looser
     }
 
-    /// How many groups lose an item.
+    /// The number of groups from which an item is removed.
     pub fn groups(&self) -> u64 {
         self.groups.iter().sum()
     }
 
-    /// All members of all groups: what goes.
+    /// The number of removed items.
     pub fn removed(&self) -> u64 {
         self.removed.iter().sum()
     }
 
-    /// A closeness as the page reads it.
+    /// A closeness in the page's units.
     pub fn value(&self, closeness: Closeness) -> Option<f64> {
-        self.scale.place(closeness).map(|place| self.shown(place))
+        self.scale.position(closeness).map(|position| self.shown(position))
     }
 
     pub fn json(&self) -> Value {
@@ -161,16 +161,16 @@ impl Overview {
         })
     }
 
-    fn shown(&self, place: u32) -> f64 {
+    fn shown(&self, position: u32) -> f64 {
         match self.scale {
-            Scale::Similarity { .. } => f64::from(place) / f64::from(PARTS),
-            Scale::Distance { .. } => f64::from(place),
+            Scale::Similarity { .. } => f64::from(position) / f64::from(PARTS),
+            Scale::Distance { .. } => f64::from(position),
         }
     }
 }
 
-/// Rounded down, so that nothing reaches a level it does not have; but 0.38 as an `f32` lies a
-/// little below 0.38, and must not lose a part for it.
+/// Rounds down, so that no similarity reaches a higher level. The added hundredth of a part corrects
+/// for `f32`: 0.38 as an `f32` is slightly below 0.38.
 fn parts(similarity: f32) -> u32 {
     (f64::from(similarity).clamp(0.0, 1.0) * f64::from(PARTS) + 0.01) as u32
 }
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_threshold_between_hundredths_is_the_first_step() {
+    fn first_step_is_the_exact_threshold() {
         let scale = Scale::Similarity { threshold: 0.985, levels: vec![] };
         assert_eq!(scale.steps(), [9850, 9900, 10_000]);
         let scale = Scale::Similarity { threshold: 0.98, levels: vec![] };
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn every_threshold_is_met_by_its_own_value() {
+    fn every_value_meets_its_own_threshold() {
         let mut overview = Overview::new(Scale::Similarity { threshold: 0.38, levels: vec![] });
         for hundredth in 38..=100u8 {
             overview.add([similar(f32::from(hundredth) / 100.0)], 0);
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_stay_as_long_as_their_closest_member() {
+    fn group_counts_until_its_closest_member_fails() {
         let mut overview = Overview::new(Scale::Similarity { threshold: 0.97, levels: vec![] });
         overview.add([similar(0.975), similar(0.9999), similar(1.0)], 0);
         overview.add([similar(0.97), far(3)], 0);
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn distances_are_stricter_the_smaller_they_are() {
+    fn smaller_distances_are_stricter() {
         let mut overview = Overview::new(Scale::Distance { radius: 3, levels: vec![] });
         overview.add([far(3), far(0)], 0);
         overview.add([far(2), far(2), far(9)], 0);
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn no_similarity_reaches_a_level_it_does_not_have() {
+    fn rounding_never_reaches_a_higher_level() {
         let overview = Overview::new(Scale::Similarity { threshold: 0.38, levels: vec![] });
         let value = |similarity| overview.value(similar(similarity));
         assert_eq!(value(0.38), Some(0.38));

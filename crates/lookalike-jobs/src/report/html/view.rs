@@ -1,80 +1,81 @@
-//! Which groups does the page show, and how much of each text? As much as the file may be large.
+//! Decides which groups the page shows and how much of each item, within the maximum file size.
 //!
-//! Decided from sizes alone, before texts are fetched: only what is shown needs to be read again.
+//! The decision needs only sizes, so only the items on the page are read again.
 
 use super::{Closeness, overview::Overview};
 
-/// The most a report may be large, in bytes.
+/// The maximum size of a report in bytes.
 pub const FILE_BYTES: usize = 40_000_000;
 
-/// The page without data is a tenth of this; the rest is room for a long summary.
+/// Reserved for the page without groups, including a long summary.
 const PAGE_BYTES: usize = 1_000_000;
-/// What an item takes besides its text: id, numbers, names of fields.
+/// The size of an item without its text: id, numbers, field names.
 const ITEM_BYTES: usize = 160;
-/// How much of an item is shown, in bytes of the file: not less than that, for then it is better to
-/// show fewer groups, and not more than this.
+
+/// The limits for the size of one item in the file. If items would be smaller than `min`, fewer groups
+/// are shown.
 #[derive(Clone, Copy, Debug)]
 pub struct Share {
-    pub least: usize,
-    pub most: usize,
+    pub min: usize,
+    pub max: usize,
 }
 
 impl Share {
-    /// Longer excerpts are not read by anybody, and would make differences slow to compute.
-    pub const TEXT: Self = Self { least: 600, most: 20_000 };
-    /// From some 110 pixels wide to as large as fits a window.
-    pub const IMAGE: Self = Self { least: 3_000, most: 160_000 };
+    /// Longer excerpts are rarely read, and slow to compare.
+    pub const TEXT: Self = Self { min: 600, max: 20_000 };
+    /// From about 110 pixels wide to the size of a window.
+    pub const IMAGE: Self = Self { min: 3_000, max: 160_000 };
 }
 
-/// Texts in memory may take this many times what the file may.
+/// Texts in memory may take this many times the size of the file.
 const FETCH_SHARE: usize = 3;
-/// The most members shown of one group.
-const MEMBERS_MOST: usize = 50;
+/// The maximum number of removed members shown per group.
+const MAX_MEMBERS: usize = 50;
 
-/// The most items shown of one group that stay, though they are alike its keeper.
-pub const LOOSER_MOST: usize = 10;
+/// The maximum number of kept items shown per group that match its keeper less closely.
+pub const MAX_LOOSER: usize = 10;
 
-/// What is shown.
+/// What the page shows.
 #[derive(Clone, Debug)]
 pub struct View {
     /// For each group, whether it is shown.
     shown: Vec<bool>,
-    /// How much of each text to hand over, in bytes; for [`Excerpt::of`](super::Excerpt::of). It is
-    /// more than is shown: an equal beginning of all texts of a group is left out.
+    /// How many bytes of each text to pass to [`Excerpt::of`](super::Excerpt::of). This is more than
+    /// is shown, because a common beginning of all texts of a group is dropped.
     pub fetch: usize,
-    /// The most bytes shown of one item; of an image, as base64.
+    /// The maximum size of one item in the file; of an image, as base64.
     pub excerpt: usize,
-    /// The most bytes of all groups together.
+    /// The maximum size of all groups together.
     pub(super) bytes: usize,
 }
 
 impl View {
-    /// What a file of at most this many bytes can show: all groups if possible, else the largest.
+    /// Shows all groups if they fit a file of `file_bytes`, otherwise the largest.
     pub fn new(overview: &Overview, file_bytes: usize, share: Share) -> Self {
         let bytes = file_bytes.saturating_sub(PAGE_BYTES);
         let (sizes, looser) = (overview.sizes(), overview.looser());
         let items = |group: usize| {
             let [size, looser] = [sizes[group], looser[group]].map(|number| number as usize);
-            size.min(MEMBERS_MOST) + looser.min(LOOSER_MOST) + 1
+            size.min(MAX_MEMBERS) + looser.min(MAX_LOOSER) + 1
         };
         let mut order: Vec<usize> = (0..sizes.len()).collect();
         order.sort_by_key(|&group| std::cmp::Reverse(sizes[group]));
 
         let mut shown = vec![false; sizes.len()];
-        let mut left = bytes / (ITEM_BYTES + share.least);
+        let mut room = bytes / (ITEM_BYTES + share.min);
         let mut taken = 0;
         for group in order {
             let items = items(group);
-            if items > left {
+            if items > room {
                 break;
             }
-            left -= items;
+            room -= items;
             taken += items;
             shown[group] = true;
         }
         let excerpt = bytes / taken.max(1);
-        let excerpt = excerpt.saturating_sub(ITEM_BYTES).clamp(share.least, share.most);
-        let fetch = (FETCH_SHARE * bytes / taken.max(1)).clamp(excerpt, share.most * FETCH_SHARE);
+        let excerpt = excerpt.saturating_sub(ITEM_BYTES).clamp(share.min, share.max);
+        let fetch = (FETCH_SHARE * bytes / taken.max(1)).clamp(excerpt, share.max * FETCH_SHARE);
         Self { shown, fetch, excerpt, bytes }
     }
 
@@ -83,7 +84,7 @@ impl View {
         self.shown[group]
     }
 
-    /// Which members of a group are shown, by position, least alike first: those deserve a look.
+    /// The positions of the members to show, with the least similar first.
     pub fn members(&self, members: &[Closeness]) -> Vec<usize> {
         let mut order: Vec<usize> = (0..members.len()).collect();
         order.sort_by(|&a, &b| {
@@ -91,7 +92,7 @@ impl View {
             let distance = |member: usize| members[member].distance;
             similarity(a).total_cmp(&similarity(b)).then(distance(b).cmp(&distance(a)))
         });
-        order.truncate(MEMBERS_MOST);
+        order.truncate(MAX_MEMBERS);
         order
     }
 }
@@ -113,37 +114,37 @@ mod tests {
     }
 
     #[test]
-    fn few_groups_are_shown_with_long_excerpts() {
+    fn few_groups_have_long_excerpts() {
         let view = View::new(&overview([1, 2, 3]), FILE_BYTES, Share::TEXT);
-        assert_eq!((shown(&view), view.excerpt), (vec![0, 1, 2], Share::TEXT.most));
+        assert_eq!((shown(&view), view.excerpt), (vec![0, 1, 2], Share::TEXT.max));
     }
 
     #[test]
-    fn ten_thousand_groups_are_all_shown_with_shorter_ones() {
+    fn ten_thousand_groups_have_shorter_excerpts() {
         let view = View::new(&overview(vec![2; 10_000]), FILE_BYTES, Share::TEXT);
         assert_eq!(shown(&view).len(), 10_000);
         assert!((1_000..2_000).contains(&view.excerpt), "{}", view.excerpt);
     }
 
     #[test]
-    fn the_largest_groups_come_first_if_not_all_fit() {
+    fn shows_the_largest_groups_if_not_all_fit() {
         let view =
             View::new(&overview([1, 9, 2, 1_000_000, 1]), PAGE_BYTES + 65 * 760, Share::TEXT);
         assert_eq!((shown(&view), view.excerpt), (vec![1, 2, 3], 611));
     }
 
     #[test]
-    fn no_groups_and_no_room_are_no_trouble() {
+    fn accepts_no_groups_and_no_room() {
         assert!(shown(&View::new(&overview([]), FILE_BYTES, Share::TEXT)).is_empty());
         assert!(shown(&View::new(&overview([1]), 0, Share::TEXT)).is_empty());
     }
 
     #[test]
-    fn the_least_alike_members_are_shown_first() {
+    fn shows_the_least_similar_members_first() {
         let view = View::new(&overview([3]), FILE_BYTES, Share::TEXT);
         let closeness = |similarity, distance| Closeness { distance, similarity };
         let members = [closeness(Some(0.9), 1), closeness(Some(0.4), 2), closeness(Some(0.4), 3)];
         assert_eq!(view.members(&members), [2, 1, 0]);
-        assert_eq!(view.members(&vec![members[0]; 1_000]).len(), MEMBERS_MOST);
+        assert_eq!(view.members(&vec![members[0]; 1_000]).len(), MAX_MEMBERS);
     }
 }

@@ -1,5 +1,5 @@
-//! How many values do the pages of a delta-encoded column claim to have? A decoder makes room for as
-//! many as the data say, true or not, and no memory is an end that nobody can catch.
+//! Checks how many values the pages of a delta-encoded column claim. A decoder allocates as much
+//! memory as the data claim, and running out of memory cannot be caught.
 
 use std::{io, sync::Arc};
 
@@ -15,10 +15,10 @@ use parquet::{
 
 use super::pages::broken;
 
-/// No writer makes larger blocks.
-const LARGEST_BLOCK: u64 = 1 << 20;
+/// The maximum block size. No writer exceeds it.
+const MAX_BLOCK: u64 = 1 << 20;
 
-/// Looks at every page of a column chunk; fails if one claims more values than its header says.
+/// Fails if a page of a column chunk claims more values than its header.
 pub fn check<R: ChunkReader + 'static>(
     file: R,
     column: &ColumnChunkMetaData,
@@ -35,8 +35,8 @@ pub fn check<R: ChunkReader + 'static>(
                     (descriptor.max_def_level(), *def_level_encoding),
                 ];
                 let values =
-                    levels.into_iter().try_fold(buf.clone(), |data, (most, encoding)| {
-                        behind_levels(data, most, encoding, u64::from(*num_values))
+                    levels.into_iter().try_fold(buf.clone(), |data, (max_level, encoding)| {
+                        skip_levels(data, max_level, encoding, u64::from(*num_values))
                     })?;
                 (values, *num_values)
             }
@@ -44,17 +44,17 @@ pub fn check<R: ChunkReader + 'static>(
                 buf, num_values, def_levels_byte_len, rep_levels_byte_len, ..
             } => {
                 let levels = u64::from(*def_levels_byte_len) + u64::from(*rep_levels_byte_len);
-                (behind(buf.clone(), levels)?, *num_values)
+                (skip(buf.clone(), levels)?, *num_values)
             }
             Page::DictionaryPage { .. } => continue,
         };
-        let mut deltas = Deltas { data: &values, most: count.into() };
+        let mut deltas = Deltas { data: &values, max_values: count.into() };
         match encoding {
-            Encoding::DELTA_BINARY_PACKED | Encoding::DELTA_LENGTH_BYTE_ARRAY => deltas.pass()?,
-            // How much each value repeats, then how long what follows is.
+            Encoding::DELTA_BINARY_PACKED | Encoding::DELTA_LENGTH_BYTE_ARRAY => deltas.skip()?,
+            // The lengths of the shared prefixes, then of the suffixes.
             Encoding::DELTA_BYTE_ARRAY => {
-                deltas.pass()?;
-                deltas.pass()?;
+                deltas.skip()?;
+                deltas.skip()?;
             }
             _ => {}
         }
@@ -62,45 +62,44 @@ pub fn check<R: ChunkReader + 'static>(
     Ok(())
 }
 
-/// What follows the repetition or definition levels of a page.
-fn behind_levels(
+/// The data after the repetition or definition levels of a page.
+fn skip_levels(
     data: Bytes,
-    most: i16,
+    max_level: i16,
     encoding: Encoding,
     values: u64,
 ) -> Result<Bytes, ParquetError> {
-    if most <= 0 {
+    if max_level <= 0 {
         return Ok(data);
     }
     let bytes = match (encoding, data.first_chunk::<4>()) {
         (Encoding::RLE, Some(length)) => 4 + u64::from(u32::from_le_bytes(*length)),
         (Encoding::RLE, None) => return Err(broken("a page ends within its levels").into()),
-        _ => (values * u64::from(u16::BITS - most.unsigned_abs().leading_zeros())).div_ceil(8),
+        _ => (values * u64::from(u16::BITS - max_level.unsigned_abs().leading_zeros())).div_ceil(8),
     };
-    behind(data, bytes)
+    skip(data, bytes)
 }
 
-fn behind(data: Bytes, bytes: u64) -> Result<Bytes, ParquetError> {
-    let is_there = bytes <= data.len() as u64;
-    is_there
-        .then(|| data.slice(bytes as usize..))
+fn skip(data: Bytes, bytes: u64) -> Result<Bytes, ParquetError> {
+    let fits = bytes <= data.len() as u64;
+    fits.then(|| data.slice(bytes as usize..))
         .ok_or_else(|| broken("a page ends within its levels").into())
 }
 
-/// Numbers packed as differences, in blocks of miniblocks.
+/// Delta-encoded numbers in blocks of miniblocks.
 struct Deltas<'a> {
     data: &'a [u8],
-    /// The page has no more values than this.
-    most: u64,
+    /// The number of values in the page header.
+    max_values: u64,
 }
 
 impl<'a> Deltas<'a> {
-    /// Goes to the end of the numbers.
-    fn pass(&mut self) -> io::Result<()> {
+    /// Moves to the end of the numbers.
+    fn skip(&mut self) -> io::Result<()> {
         let [block, miniblocks, count] = [self.varint()?, self.varint()?, self.varint()?];
         self.varint()?;
-        let is_sound = block <= LARGEST_BLOCK && miniblocks > 0 && block % miniblocks == 0;
-        if !is_sound || count > self.most {
+        let is_valid = block <= MAX_BLOCK && miniblocks > 0 && block % miniblocks == 0;
+        if !is_valid || count > self.max_values {
             return Err(broken("a page claims more values than it has"));
         }
         let in_miniblock = block / miniblocks;
@@ -141,6 +140,6 @@ impl<'a> Deltas<'a> {
                 return Ok(number);
             }
         }
-        Err(broken("a page has a number without an end"))
+        Err(broken("a page has a number of more than 64 bits"))
     }
 }

@@ -1,7 +1,7 @@
-//! How large are the pages of a column? Their headers tell, before anything is decoded: a decoder takes
-//! as much memory as a header says, true or not.
+//! Reads the sizes of pages from their headers before anything is decoded, because a decoder allocates
+//! as much memory as a header claims.
 //!
-//! The headers are Thrift structs in the compact protocol, which the `parquet` crate does not hand out.
+//! The headers are Thrift structs in the compact protocol. The `parquet` crate does not expose them.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -10,31 +10,31 @@ use parquet::{
     file::{metadata::ColumnChunkMetaData, reader::ChunkReader},
 };
 
-/// What the page headers of one column chunk say.
+/// The sizes in the page headers of one column chunk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pages {
-    /// The bytes of the largest page.
-    pub largest: u64,
-    /// The most values in one page.
-    pub most_values: u64,
-    /// The bytes of the dictionary.
+    /// The maximum size of a page in bytes.
+    pub max_bytes: u64,
+    /// The maximum number of values in a page.
+    pub max_values: u64,
+    /// The size of the dictionary in bytes.
     pub dictionary: u64,
-    /// The most bytes that one value takes, on average over its page.
+    /// The maximum over all pages of the mean size of a value in bytes.
     pub per_value: u64,
-    /// Whether values are encoded as differences, with counts of their own.
+    /// Whether values are delta-encoded, with their own counts.
     pub has_deltas: bool,
 }
 
-/// Of the page type.
+/// A page type.
 const DICTIONARY: i64 = 2;
 
-/// Of the encoding: differences of numbers, of lengths, and of texts, of which each may repeat all of
-/// the one before it.
+/// Encodings: deltas of numbers, of lengths, and of texts, each of which may repeat the whole previous
+/// text.
 const DELTAS: [i64; 3] = [5, 6, DELTA_BYTE_ARRAY];
 const DELTA_BYTE_ARRAY: i64 = 7;
 
-/// No page header nests deeper.
-const DEEPEST: u32 = 16;
+/// The maximum nesting of a page header.
+const MAX_DEPTH: u32 = 16;
 
 impl Pages {
     /// Reads all page headers of a column chunk.
@@ -46,18 +46,18 @@ impl Pages {
             let mut header =
                 Header { reader: BufReader::with_capacity(512, file.get_read(at)?), read: 0 };
             let page = header.page()?;
-            let behind = at + header.read;
-            if page.compressed > end.saturating_sub(behind) {
+            let data = at + header.read;
+            if page.compressed > end.saturating_sub(data) {
                 return Err(broken("a page is longer than its column").into());
             }
             pages.add(&page)?;
-            at = behind + page.compressed;
+            at = data + page.compressed;
         }
         Ok(pages)
     }
 
     fn add(&mut self, page: &Page) -> io::Result<()> {
-        self.largest = self.largest.max(page.uncompressed);
+        self.max_bytes = self.max_bytes.max(page.uncompressed);
         if page.is_dictionary {
             if page.values > page.uncompressed {
                 return Err(broken("a dictionary has more values than bytes"));
@@ -65,7 +65,7 @@ impl Pages {
             self.dictionary = self.dictionary.max(page.uncompressed);
             return Ok(());
         }
-        self.most_values = self.most_values.max(page.values);
+        self.max_values = self.max_values.max(page.values);
         self.has_deltas |= page.has_deltas;
         let per_value = match page.repeats {
             true => page.uncompressed,
@@ -76,7 +76,7 @@ impl Pages {
     }
 }
 
-/// What one page header says.
+/// One page header.
 #[derive(Default)]
 struct Page {
     uncompressed: u64,
@@ -95,7 +95,7 @@ fn size(number: i64) -> io::Result<u64> {
     u64::try_from(number).map_err(|_| broken("a page header has a negative size"))
 }
 
-/// Reads a header byte by byte and knows how long it is.
+/// Reads a header byte by byte and counts its length.
 struct Header<R> {
     reader: R,
     read: u64,
@@ -124,7 +124,7 @@ impl<R: BufRead> Header<R> {
         Ok(page)
     }
 
-    /// The first four fields of a struct that are numbers, by their ids.
+    /// The numeric fields 0 to 4 of a struct.
     fn numbers(&mut self) -> io::Result<[i64; 5]> {
         let mut numbers = [0; 5];
         let mut id = 0;
@@ -151,18 +151,18 @@ impl<R: BufRead> Header<R> {
     }
 
     fn skip(&mut self, kind: u8, depth: u32) -> io::Result<()> {
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return Err(broken("a page header nests too deep"));
         }
         match kind {
-            // Of a field, true and false are in its type.
+            // The type of a Boolean field contains its value.
             1 | 2 if depth == 0 => Ok(()),
-            1..=3 => self.pass(1),
+            1..=3 => self.skip_bytes(1),
             4..=6 => self.varint().map(drop),
-            7 => self.pass(8),
+            7 => self.skip_bytes(8),
             8 => {
                 let length = self.varint()?;
-                self.pass(length)
+                self.skip_bytes(length)
             }
             9 | 10 => self.skip_list(depth),
             12 => {
@@ -184,7 +184,7 @@ impl<R: BufRead> Header<R> {
             15 => self.varint()?,
             length => length.into(),
         };
-        // Ends at the latest where the file does: every element takes a byte.
+        // Ends at the end of the file at the latest, because every element takes a byte.
         (0..length).try_for_each(|_| self.skip(head & 0x0f, depth + 1))
     }
 
@@ -202,7 +202,7 @@ impl<R: BufRead> Header<R> {
                 return Ok(number);
             }
         }
-        Err(broken("a page header has a number without an end"))
+        Err(broken("a page header has a number of more than 64 bits"))
     }
 
     fn byte(&mut self) -> io::Result<u8> {
@@ -212,9 +212,9 @@ impl<R: BufRead> Header<R> {
         Ok(byte[0])
     }
 
-    fn pass(&mut self, bytes: u64) -> io::Result<()> {
-        let passed = io::copy(&mut (&mut self.reader).take(bytes), &mut io::sink())?;
-        self.read += passed;
-        if passed == bytes { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+    fn skip_bytes(&mut self, bytes: u64) -> io::Result<()> {
+        let skipped = io::copy(&mut (&mut self.reader).take(bytes), &mut io::sink())?;
+        self.read += skipped;
+        if skipped == bytes { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
     }
 }

@@ -1,10 +1,10 @@
-// How is an item drawn, and how are two compared? One entry per kind of body. An item has the
-// field of its kind ("text"), or none of them.
+// Draws and compares items, with one entry per kind of body. An item has the field of its kind
+// ("text"), or none of them.
 
 const bodies = {
   text: {
     preview: textPreview, compare: compareTexts, words: (item) => item.text,
-    modes: [["sides", "side by side"], ["inline", "in one text"]], search: "Search ids and texts",
+    modes: [["sides", "side by side"], ["inline", "inline"]], search: "Search ids and texts",
   },
   image: {
     preview: imageSummary, row: imageRow, small: drawImage, compare: compareImages, words: imageWords,
@@ -14,7 +14,7 @@ const bodies = {
 
 const noBody = {
   preview: () => "", modes: [["sides", "side by side"]], search: "Search ids",
-  compare: () => [make("p", { class: "note" }, "There is nothing to show of these items but their names.")],
+  compare: () => [make("p", { class: "note" }, "These items have no content to show.")],
   words: () => "",
 };
 
@@ -23,9 +23,9 @@ function bodyOf(item) {
   return kind ? bodies[kind] : noBody;
 }
 
-/** What the item beside the kept one is called. */
+/** The label of the item beside the kept one. */
 function otherName({ stays }) {
-  return stays ? "Stays" : "Removed";
+  return stays ? "Kept, too" : "Removed";
 }
 
 /** The beginning of a text, on one line. */
@@ -34,7 +34,7 @@ function textPreview(item) {
   return shownText(Array.from(text.slice(0, 400).replace(/\s+/gu, " ").trim()).slice(0, 180).join(""));
 }
 
-/** What two texts differ in, in the form asked for: "sides" or "inline". */
+/** The differences of two texts; `mode` is "sides" or "inline". */
 function compareTexts(kept, removed, mode) {
   const stretches = difference(kept.text, removed.text, kept.characters > 0, removed.characters > 0);
   const all = rows(stretches);
@@ -48,15 +48,15 @@ function legend(stretches, isCut) {
     sum + (stretch.kind === kind ? stretch.kept.length + stretch.removed.length : 0), 0);
   const kept = words("kept"), removed = words("removed");
   if (kept + removed === 0) {
-    return make("p", { class: "legend" }, isCut || stretches.length === 0 ? "No difference in what is shown here." : "The same words in both.");
+    return make("p", { class: "legend" }, isCut || stretches.length === 0 ? "No differences in the excerpts." : "Both texts have the same words.");
   }
   return make("p", { class: "legend" },
     kept ? make("span", {}, make("ins", {}, "+ " + counted(kept, "word")), " only in the kept text") : null,
-    removed ? make("span", {}, make("del", {}, "− " + counted(removed, "word")), " only in the other one") : null);
+    removed ? make("span", {}, make("del", {}, "− " + counted(removed, "word")), " only in the other text") : null);
 }
 
 function skippedNote({ skipped }) {
-  return skipped ? make("p", { class: "note" }, `The first ${count(skipped)} characters are the same in all of the group, and left out.`) : null;
+  return skipped ? make("p", { class: "note" }, `The first ${count(skipped)} characters are the same in the whole group and are not shown.`) : null;
 }
 
 function excerptNote(kept, removed, skipped) {
@@ -82,14 +82,14 @@ function inOneText(all) {
   return make("div", { class: "inline" }, ...folded(all, line, (button) => make("div", { class: "fold" }, button)));
 }
 
-/** One piece of a text, marked by its kind. */
+/** A piece of text, marked by its kind. */
 function drawn(kind, text) {
   if (text === "") return null;
   const words = text.replace(/\r\n?/gu, "\n");
   if (kind === "same") return shownText(words);
-  // The white space after a change is no part of it.
+  // The white space after a change is not marked.
   const end = words.trimEnd().length;
-  const mark = kind === "beyond" ? make("span", { class: "beyond", title: "the other excerpt ends before" })
+  const mark = kind === "beyond" ? make("span", { class: "beyond", title: "the other excerpt ends earlier" })
     : make(kind === "kept" ? "ins" : "del");
   mark.append(shownText(words.slice(0, end)));
   const fragment = document.createDocumentFragment();
@@ -97,7 +97,7 @@ function drawn(kind, text) {
   return fragment;
 }
 
-/** Rows drawn, but long stretches without a change as one button that unfolds them. */
+/** Draws rows. Long unchanged parts become a button that unfolds them. */
 function folded(all, draw, wrap) {
   const AROUND = 2, LEAST = 4;
   const drawnRows = [];

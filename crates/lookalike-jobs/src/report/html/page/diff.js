@@ -1,9 +1,8 @@
-// Which words do two texts share? Words are compared, white space is not.
+// The differences of two texts. Words are compared; white space is not.
 //
-// After Myers, "An O(ND) Difference Algorithm" (1986): of all paths with d changes the furthest
-// are kept, for d = 0, 1, 2... After EFFORT changes the path that got furthest is taken as it is,
-// and the search starts again at its end: so two texts without a common word cost no more than
-// EFFORT steps for each of their words.
+// Myers, "An O(ND) Difference Algorithm" (1986): for d = 0, 1, 2... keep the furthest paths with d
+// changes. After EFFORT changes, accept the furthest path and restart at its end. So texts without
+// common words cost at most EFFORT steps per word.
 
 const EFFORT = 500;
 
@@ -23,7 +22,7 @@ function tokens(text) {
 function difference(keptText, removedText, keptIsCut, removedIsCut) {
   const kept = tokens(keptText), removed = tokens(removedText);
   const [a, b] = numbered(kept, removed);
-  const runs = grown(withoutCrumbs(commonRuns(a, b), a.length, b.length), a, b);
+  const runs = grown(withoutShortRuns(commonRuns(a, b), a.length, b.length), a, b);
   const stretches = [];
   let k = 0, r = 0;
   const gap = (keptEnd, removedEnd, isLast) => {
@@ -40,7 +39,7 @@ function difference(keptText, removedText, keptIsCut, removedIsCut) {
   return stretches;
 }
 
-/** Equal words get equal numbers: cheaper to compare. */
+/** Replaces words by numbers, which are faster to compare. */
 function numbered(...texts) {
   const numbers = new Map();
   const number = ({ word }) => {
@@ -63,7 +62,7 @@ function commonRuns(a, b) {
   return runs;
 }
 
-/** The path with the fewest changes to the end of both, or as far as EFFORT changes lead. */
+/** The path with the fewest changes to the end of both, or the furthest path with EFFORT changes. */
 function furthest(a, b) {
   const limit = Math.min(EFFORT, a.length + b.length);
   const middle = limit + 1;
@@ -81,15 +80,15 @@ function furthest(a, b) {
       reach[middle + diagonal] = k;
       const isInside = k <= a.length && r <= b.length;
       if (isInside && (!best || k + r > best.k + best.r)) best = { k, r, diagonal };
-      if (k >= a.length && r >= b.length) return wayBack(history, a, b, { k: a.length, r: b.length });
+      if (k >= a.length && r >= b.length) return backtrack(history, a, b, { k: a.length, r: b.length });
     }
-    if (changes === limit && best) return wayBack(history, a, b, best);
+    if (changes === limit && best) return backtrack(history, a, b, best);
   }
   return { k: a.length, r: b.length, runs: [] };
 }
 
-/** From the end of a path to its start: the runs it went through. */
-function wayBack(history, a, b, end) {
+/** The runs of a path, collected from its end to its start. */
+function backtrack(history, a, b, end) {
   const runs = [];
   let { k, r } = end;
   for (let changes = history.length - 1; changes >= 0; changes--) {
@@ -105,8 +104,8 @@ function wayBack(history, a, b, end) {
   return { ...end, runs: runs.reverse() };
 }
 
-/** Leaves out a word or two that happen to be equal between long changes: they only confuse. */
-function withoutCrumbs(runs, keptLength, removedLength) {
+/** Drops very short runs between long changes, which only confuse readers. */
+function withoutShortRuns(runs, keptLength, removedLength) {
   const good = [];
   runs.forEach((run, at) => {
     const before = good.at(-1) ?? { k: 0, r: 0, length: 0 };
@@ -118,7 +117,7 @@ function withoutCrumbs(runs, keptLength, removedLength) {
   return good;
 }
 
-/** Lets runs take in equal words next to them that are free again. */
+/** Extends runs by equal words before them that became free. */
 function grown(runs, a, b) {
   let k = 0, r = 0;
   for (const run of runs) {
@@ -130,8 +129,8 @@ function grown(runs, a, b) {
 }
 
 /**
- * The same as rows to read side by side. A row ends where both texts have the same word and a
- * line end, or where it gets long. Each has `pieces` (`kind`, `kept`, `removed`: strings) and
+ * Splits stretches into rows. A row ends where both texts have the same word and a line end, or
+ * when it gets long. Each row has `pieces` (`kind`, `kept`, `removed`: strings) and
  * `changed`.
  */
 function rows(stretches) {

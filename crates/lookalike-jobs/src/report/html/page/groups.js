@@ -1,20 +1,20 @@
-// Which groups are listed, in which order, and what does an open one show?
+// The list of groups, and the content of an open group.
 //
-// All groups are sorted and filtered as numbers; only those of one page become elements, and only
-// the pair that is looked at is compared.
+// All groups are sorted and filtered as data. Only those of one page become elements, and only the
+// visible pair is compared.
 
 const PAGE_SIZE = 25;
-// How long the search through texts may run before the page gets its turn, in milliseconds.
+// How long the search runs before it yields to the page, in milliseconds.
 const SLICE = 12;
 
 const groups = data.groups.map((group) => {
-  // What stays, though it is alike, goes at no threshold there is.
+  // Kept members are not removed at any threshold.
   const memberSteps = group.members.map((member) => member.stays ? -1 : stepOf(member.value));
   const going = group.members.filter((member) => !member.stays).length, staying = group.members.length - going;
   return {
     ...group,
     memberSteps,
-    // Members are listed least alike first; those left out are at least as close as the last.
+    // Members are listed least similar first. Those not listed are at least as close as the last.
     best: going > 0 ? memberSteps[going - 1] : -1,
     leftOut: group.size - going,
     looser: group.looser ?? 0,
@@ -29,12 +29,12 @@ const kind = bodyOf(groups[0]?.keep ?? {});
 const chosen = {
   threshold: 0, level: "", differ: "", sort: "size",
   mode: kind === bodies.text && matchMedia("(max-width: 46rem)").matches ? "inline" : "sides",
-  query: "", found: null, // which groups the search has found; null: no search
-  matching: [], // the groups listed, in order
+  query: "", found: null, // for each group, whether the search found it; null without a search
+  matching: [], // the listed groups, in order
   page: 0, current: -1, open: null, member: 0,
 };
 
-/** The members that would still go at the chosen threshold. */
+/** The number of members removed at the chosen threshold. */
 function going(group) {
   return group.memberSteps.filter((step) => step >= chosen.threshold).length + (group.best >= chosen.threshold ? group.leftOut : 0);
 }
@@ -44,19 +44,19 @@ function hasLevel(group) {
     (group.memberSteps[at] >= chosen.threshold || member.stays) && levelOf(member.value) === chosen.level);
 }
 
-/** Whether something goes; as long as the threshold is that of the run, or something less alike stays. */
+/** Whether a member is removed at the chosen threshold, or at that of the run a less similar one is kept. */
 function isListed(group) {
   return group.best >= chosen.threshold || (chosen.threshold === 0 && group.looser > 0);
 }
 
-/** Whether one of those that go differs from the kept one in what was chosen. */
+/** Whether a member differs from the kept item in the chosen attribute. */
 function differs(group) {
   const attribute = attributes.find(({ name }) => name === chosen.differ);
   const shown = ({ image }) => attribute.shown(image);
   return !attribute || group.members.some((member) => shown(member) !== shown(group.keep));
 }
 
-/** The place on the scale of the member least like its keeper, among those that go. */
+/** The step of the least similar member that is removed. */
 function farthest(group) {
   return group.memberSteps.find((step) => step >= chosen.threshold) ?? group.best;
 }
@@ -69,7 +69,7 @@ const orders = {
   freed: (a, b) => b.freed - a.freed || a.number - b.number,
 };
 
-/** Lists again from the first page; the open group stays open if it is still there. */
+/** Updates the list from the first page. The open group stays open if it is still listed. */
 function list() {
   for (const group of groups) group.farthest = farthest(group);
   chosen.matching = groups
@@ -82,7 +82,7 @@ function list() {
 }
 
 let search = 0;
-/** Searches ids and texts piece by piece, so that typing stays smooth. */
+/** Searches ids and texts in slices, so that typing stays smooth. */
 function find(query) {
   const thisSearch = ++search;
   chosen.query = query;
@@ -121,7 +121,7 @@ function drawPage() {
   byId("list").start = start + 1;
   byId("list").replaceChildren(...onPage.map(drawGroup));
   const total = chosen.matching.length;
-  byId("count").textContent = total === 0 ? "No group is like this. Widen the filter or move the slider back."
+  byId("count").textContent = total === 0 ? "No matching groups. Change the filter or move the slider to the left."
     : total <= PAGE_SIZE ? counted(total, "group") : `${count(start + 1)} to ${count(start + onPage.length)} of ${counted(total, "group")}`;
   document.querySelectorAll(".pager").forEach(drawPager);
 }
@@ -151,7 +151,7 @@ function turnTo(page) {
   byId("groups").scrollIntoView();
 }
 
-/** One row of the list, with its comparison if it is open. */
+/** One row of the list, with the comparison if it is open. */
 function drawGroup(group) {
   const isOpen = group === chosen.open;
   const head = make("button", {
@@ -161,25 +161,25 @@ function drawGroup(group) {
     make("span", { class: "names" }, kind.row?.(group), shownId(group.keep.id), make("span", { class: "preview", dir: "auto" }, kind.preview(group.keep))),
     drawStrip(group),
     make("span", { class: "range" }, range(group)),
-    make("span", { class: "size" }, make("b", {}, count(going(group))), going(group) === 1 ? " goes" : " go",
-      group.looser > 0 ? make("small", { title: "alike the kept one, but not enough to go" }, ` +\u00a0${count(group.looser)} looser`) : null));
+    make("span", { class: "size" }, make("b", {}, count(going(group))), " removed",
+      group.looser > 0 ? make("small", { title: "similar to the kept item, but below the threshold for removal" }, ` +\u00a0${count(group.looser)} looser`) : null));
   const item = make("li", { class: isOpen ? "group open" : "group" }, make("h3", {}, head), isOpen ? drawOpen(group) : null);
   item.group = group;
   return item;
 }
 
-/** From the least to the most alike member. */
+/** The range from the least to the most similar member. */
 function range(group) {
   const shown = group.members.filter((member) => !member.stays || group.size === 0);
   const values = shown.map((member) => member.value).filter((value) => value !== undefined);
   if (values.length === 0) return "";
-  // What stays is listed nearest first.
+  // Kept members are listed closest first.
   const [far, near] = group.size === 0 ? [values.at(-1), values[0]] : [values[0], values.at(-1)];
   if (shownValue(far) === shownValue(near)) return shownValue(far);
   return byDistance ? `${near} to ${shownValue(far)}` : `${shownValue(far)} to ${shownValue(near)}`;
 }
 
-/** A small image: where the members lie on the scale. */
+/** A small chart of the members on the scale. */
 function drawStrip(group) {
   const marks = [...new Set(group.memberSteps.filter((step) => step >= 0))].map((step) => {
     const mark = make("i", { class: step < chosen.threshold ? "off" : "" });
@@ -197,7 +197,7 @@ function toggle(group) {
   for (const changed of [before, group]) redraw(changed);
 }
 
-/** Draws one row again, with the focus where it was. */
+/** Redraws one row and keeps the focus. */
 function redraw(group) {
   const item = [...byId("list").children].find((item) => item.group === group);
   if (!item) return;
@@ -214,11 +214,11 @@ function drawOpen(group) {
     group.members.length > 1 ? drawMembers(group) : null,
     make("div", { class: "comparison" },
       drawReason("kept", "Kept", group.keep.id, group.why),
-      member ? drawReason(member.stays ? "stays" : "removed", member.stays ? "Stays" : goes(group) ? "Removed" : "Would stay", member.id, reason(member)) : null,
+      member ? drawReason(member.stays ? "stays" : "removed", member.stays ? "Kept, too" : goes(group) ? "Removed" : "Would be kept", member.id, reason(member)) : null,
       ...(member ? kind.compare(group.keep, member, chosen.mode) : [])));
 }
 
-/** Whether the chosen member still goes at the chosen threshold. */
+/** Whether the chosen member is removed at the chosen threshold. */
 function goes(group) {
   return group.memberSteps[chosen.member] >= chosen.threshold;
 }
@@ -227,32 +227,32 @@ function drawReason(side, verdict, id, why) {
   return make("p", { class: `reason ${side}` }, make("span", { class: "tag" }, verdict), shownId(id), make("span", { class: "why" }, shownText(why)));
 }
 
-/** Why the chosen member goes, or would stay. */
+/** Why the chosen member is removed or kept. */
 function reason(member) {
   const limit = byDistance ? count(steps[chosen.threshold]) : shownValue(steps[chosen.threshold]);
   const named = levelOf(member.value);
-  // In a chain, the figures are of a neighbour.
-  const other = member.alike === undefined ? "the kept one" : `${member.alike}, not the kept one`;
-  if (byDistance) return `${named ? `${named}: ` : ""}${shownValue(member.value)} apart from ${other} (at most ${limit} to go)`;
+  // In a chain, the figures refer to a neighbour.
+  const other = member.alike === undefined ? "the kept item" : `${member.alike}, not the kept item`;
+  if (byDistance) return `${named ? `${named}: ` : ""}${shownValue(member.value)} from ${other} (removed up to ${limit})`;
   const bits = `${counted(member.distance, "bit")} apart`;
-  if (member.value === undefined) return `alike ${member.alike ?? "another one of the group"}; ${bits}`;
+  if (member.value === undefined) return `similar to ${member.alike ?? "another member of the group"}; ${bits}`;
   const level = levelOf(member.value);
-  return `${level ? `${level}: ` : ""}similarity ${shownValue(member.value)} to ${other} (at least ${limit} to go), ${bits}`;
+  return `${level ? `${level}: ` : ""}similarity ${shownValue(member.value)} to ${other} (removed from ${limit}), ${bits}`;
 }
 
 function drawMembers(group) {
   const note = (words) => make("li", { class: "note" }, words);
   const more = [
-    group.leftOut > 0 ? note(`and ${count(group.leftOut)} more that go, at least as close`) : null,
-    group.looserLeftOut > 0 ? note(`and ${count(group.looserLeftOut)} more that stay, no closer`) : null,
+    group.leftOut > 0 ? note(`and ${count(group.leftOut)} more removed, at least as close`) : null,
+    group.looserLeftOut > 0 ? note(`and ${count(group.looserLeftOut)} more kept, not closer`) : null,
   ].filter(Boolean);
-  return make("ol", { class: "members", "aria-label": "Removed for it, least alike first; then what stays, though it is alike" }, ...group.members.map((member, at) =>
+  return make("ol", { class: "members", "aria-label": "Removed items, least similar first; then similar items that are kept" }, ...group.members.map((member, at) =>
     make("li", {}, make("button", {
       type: "button", "data-member": at, "aria-current": at === chosen.member ? "true" : null,
       class: member.stays ? "stays" : group.memberSteps[at] < chosen.threshold ? "off" : "",
       onclick: () => showMember(group, at),
     }, kind.small ? make("span", { class: "thumb" }, kind.small(member)) : null, kind.small ? shownName(member.id) : shownId(member.id), make("span", { class: "value" }, shownValue(member.value),
-      make("small", {}, member.stays ? `${levelOf(member.value) ?? "less alike"}, stays` : group.memberSteps[at] < chosen.threshold ? "would stay" : levelOf(member.value) ?? ""))))), ...more);
+      make("small", {}, member.stays ? `${levelOf(member.value) ?? "less similar"}, kept` : group.memberSteps[at] < chosen.threshold ? "would be kept" : levelOf(member.value) ?? ""))))), ...more);
 }
 
 function showMember(group, at) {
@@ -265,7 +265,7 @@ function showMember(group, at) {
   members?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
 }
 
-/** Goes to another group of the list, over the ends of pages; an open one hands its place on. */
+/** Moves to another group, also across pages. If the current group is open, the next one opens. */
 function move(by) {
   const next = chosen.current < 0 ? chosen.page * PAGE_SIZE + (by > 0 ? 0 : -1) : chosen.current + by;
   if (next < 0 || next >= chosen.matching.length) return;

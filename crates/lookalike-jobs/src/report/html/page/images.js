@@ -1,6 +1,6 @@
-// How are images drawn, and how are two compared? They lie in the file, smaller than they are.
+// Draws and compares images, which are in the file at a reduced size.
 
-/** An image as large as its frame allows; a note if there is none. */
+/** An image that fills its frame, or a note if there is none. */
 function drawImage({ image }, attributes = {}) {
   if (!image.data) return make("span", { class: "no-image", ...attributes }, "not shown");
   return make("img", { src: `data:image/jpeg;base64,${image.data}`, alt: "", draggable: "false", decoding: "sync", ...attributes });
@@ -8,7 +8,7 @@ function drawImage({ image }, attributes = {}) {
 
 const THUMBS = 4;
 
-/** The kept image, and the first of those that go. */
+/** The kept image and the first removed ones. */
 function imageRow(group) {
   const more = group.size + group.looser - Math.min(THUMBS, group.members.length);
   return make("span", { class: "thumbs", "aria-hidden": "true" },
@@ -30,12 +30,12 @@ function shownTime(seconds) {
   return Number.isNaN(time.getTime()) ? "" : time.toISOString().slice(0, 19).replace("T", " ");
 }
 
-/** What is said of an image besides its name: each as text, and as a number if more is better. */
+/** The attributes of an image as text, and as a number where more is better. */
 const attributes = [
   { name: "Pixels", shown: ({ width, height }) => `${count(width)} × ${count(height)}`, rank: ({ width, height }) => width * height },
   { name: "File", shown: ({ bytes }) => shownBytes(bytes), rank: ({ bytes }) => bytes },
   { name: "Format", shown: ({ format }) => format },
-  { name: "Changed", shown: ({ modified }) => shownTime(modified) },
+  { name: "Modified", shown: ({ modified }) => shownTime(modified) },
 ];
 
 function imageWords({ image }) {
@@ -46,14 +46,14 @@ function imageSummary({ image }) {
   return attributes.slice(0, 3).map(({ shown }) => shown(image)).join(" · ");
 }
 
-/** Two images: "sides", or their "difference". The key F, or a finger, shows one in the place of the other. */
+/** Compares two images; `mode` is "sides" or "difference". The key F or a touch switches between them. */
 function compareImages(kept, removed, mode) {
   const stage = mode === "difference" ? [differenceImage(kept, removed)] : [
     frame("kept", "Kept", kept, kept, removed), frame("removed", otherName(removed), removed, kept, null)];
   return [make("div", { class: mode === "difference" ? "images one" : "images" }, ...stage), imageNote(mode), attributeTable(kept, removed)];
 }
 
-/** One of the two, in a frame of the kept one's shape, so that they lie upon each other. */
+/** One image in a frame of the kept image's shape, so that both are aligned. */
 function frame(side, name, item, kept, other) {
   const holder = shaped(kept, drawImage(item, { class: fit(item, kept) }),
     other ? drawImage(other, { class: `other ${fit(other, kept)}` }) : null);
@@ -75,7 +75,7 @@ function shaped({ image }, ...images) {
   return holder;
 }
 
-/** Images of nearly one shape fill the same frame; others keep their own. */
+/** Images of nearly the same shape fill the frame; others keep their own shape. */
 function fit({ image }, { image: like }) {
   const ratio = (image.width * like.height) / Math.max(1, image.height * like.width);
   return ratio > 0.95 && ratio < 1.05 ? "fills" : "fits";
@@ -91,8 +91,8 @@ function flicker(on) {
 }
 
 function imageNote(mode) {
-  const words = mode === "difference" ? ["Black is equal; what differs is shown four times as bright."]
-    : ["Hold ", make("kbd", {}, "f"), ", or the kept image, to see the removed one in its place."];
+  const words = mode === "difference" ? ["Equal parts are black; differences are four times as bright."]
+    : ["Hold ", make("kbd", {}, "f"), " or press the kept image to show the removed one in its place."];
   return make("p", { class: "note" }, ...words, " ", make("kbd", {}, "d"), mode === "difference" ? " shows them side by side." : " shows their difference.");
 }
 
@@ -110,7 +110,7 @@ function attributeTable(kept, removed) {
     make("tbody", {}, ...attributes.map(row)));
 }
 
-/** What the files that go take. */
+/** The size of the removed files. */
 function freed(group) {
   return group.members.reduce((sum, { image, stays }) => sum + (stays ? 0 : image?.bytes ?? 0), 0);
 }

@@ -1,11 +1,11 @@
-// How many would go at another threshold? The histogram and its slider.
+// The histogram and its slider: how many items would be removed at another threshold.
 //
-// `steps` are the thresholds one can choose, the one used first, stricter ones after it. For each,
-// `removedAt` and `groupsAt` count what goes there but not at the next.
+// `steps` are the selectable thresholds, from that of the run to the strictest. `removedAt` and
+// `groupsAt` count what is removed at each step but not at the next.
 
 const { scale, steps, removedAt, groupsAt } = data.head.overview;
 const byDistance = scale.kind === "distance";
-// What is left from each step on.
+// The totals from each step on.
 const removedFrom = sumsFromEnd(removedAt), groupsFrom = sumsFromEnd(groupsAt);
 
 function sumsFromEnd(counts) {
@@ -14,14 +14,14 @@ function sumsFromEnd(counts) {
   return sums;
 }
 
-/** A similarity or distance as people read it. */
+/** A similarity or distance as text. */
 function shownValue(value) {
   if (value === undefined) return "not measured";
   if (byDistance) return counted(value, "bit");
-  return (Math.floor(value * 100 + 1e-6) / 100).toFixed(2); // never more than it is
+  return (Math.floor(value * 100 + 1e-6) / 100).toFixed(2); // rounded down
 }
 
-/** The strictest step that a value meets. */
+/** The strictest step that a value still meets. */
 function stepOf(value) {
   if (value === undefined) return 0;
   let low = 0, high = steps.length;
@@ -34,15 +34,15 @@ function stepOf(value) {
   return Math.max(low - 1, 0);
 }
 
-/** Levels from the strictest on: what they are called, which values they name, and that in words. */
+/** The levels from the strictest: name, values and description. */
 const namedLevels = byDistance ? distanceLevels() : similarityLevels();
-/** Those at which something can go. */
+/** The levels of removed items. */
 const levels = namedLevels.filter(({ used }) => used);
 
 function similarityLevels() {
   return scale.levels.slice().sort((a, b) => b.from - a.from).map(({ name, from }, at, all) => {
     const below = at > 0 ? all[at - 1].from : Infinity;
-    const words = below === Infinity ? `${shownValue(from)} and more` : `${shownValue(from)} to ${shownValue(below)}`;
+    const words = below === Infinity ? `${shownValue(from)} or more` : `${shownValue(from)} to ${shownValue(below)}`;
     return { name, words, has: (value) => value >= from && value < below, used: below > steps[0] };
   });
 }
@@ -70,7 +70,7 @@ function drawOverview(onChange) {
   const slider = byId("slider");
   slider.max = steps.length - 1;
   slider.disabled = steps.length < 2;
-  slider.setAttribute("aria-label", byDistance ? "largest distance" : "least similarity");
+  slider.setAttribute("aria-label", byDistance ? "maximum distance" : "minimum similarity");
   document.documentElement.style.setProperty("--steps", steps.length);
   const show = () => showThreshold(Number(slider.value), bars);
   slider.addEventListener("input", () => {
@@ -94,7 +94,7 @@ function drawBars() {
   return bars;
 }
 
-/** The ends, and every tenth of similarity (or some distances) between. */
+/** Labels at both ends, and at every tenth of similarity or at some distances between. */
 function drawAxis() {
   const every = byDistance ? Math.ceil(steps.length / 8) : 0.1;
   const isRound = (value) => Math.abs(value / every - Math.round(value / every)) < 1e-9;
@@ -117,12 +117,12 @@ function showThreshold(step, bars) {
   const share = data.head.items ? Math.round((1000 * removed) / data.head.items) / 10 : 0;
   byId("verdict").replaceChildren(
     make("span", { class: "at" }, byDistance ? "At most " : "Similarity at least ", make("b", {}, shownValue(steps[step])), byDistance ? " apart" : ""),
-    make("span", { class: "goes" }, make("b", {}, count(removed)), ` of ${counted(data.head.items, "item")} go (${share}\u00a0%)`),
+    make("span", { class: "goes" }, make("b", {}, count(removed)), ` of ${counted(data.head.items, "item")} removed (${share}\u00a0%)`),
     make("span", {}, make("b", {}, count(groups)), groups === 1 ? " group" : " groups"));
-  byId("option").replaceChildren(...(fewer === 0 && step === 0 ? ["As in this run."] : [
-    `${count(fewer)} fewer than in this run. For this: `,
+  byId("option").replaceChildren(...(fewer === 0 && step === 0 ? ["Same as this run."] : [
+    `${count(fewer)} fewer than in this run. Option: `,
     make("code", {}, byDistance ? `--distance ${steps[step]}` : `--similarity ${steps[step]}`)]));
-  byId("slider").setAttribute("aria-valuetext", `${atLeast(step)}: ${counted(removed, "item")} go, ${counted(groups, "group")}`);
+  byId("slider").setAttribute("aria-valuetext", `${atLeast(step)}: ${counted(removed, "item")} removed, ${counted(groups, "group")}`);
   showLevels(step);
 }
 

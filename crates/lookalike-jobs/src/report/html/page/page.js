@@ -1,11 +1,11 @@
-// How does the page start, and what do keys do?
+// Start-up and keyboard shortcuts.
 
 function startFilter() {
-  const total = data.head.listed, left = total - groups.length;
-  byId("left-out").hidden = left === 0;
-  byId("left-out").textContent = `This page shows ${counted(groups.length, "group")} of ${count(total)}, the largest ones; ` +
-    "the others would make the file too large. They are counted in all figures above.";
-  byId("columns-scale").textContent = byDistance ? "Distance of the removed" : "Similarity of the removed";
+  const total = data.head.listed, hidden = total - groups.length;
+  byId("left-out").hidden = hidden === 0;
+  byId("left-out").textContent = `To limit the file size, this page shows only the ${count(groups.length)} largest of ${counted(total, "group")}. ` +
+    "All groups are counted in the figures above.";
+  byId("columns-scale").textContent = byDistance ? "Distance of removed items" : "Similarity of removed items";
   byId("level-label").hidden = levels.length === 0;
   byId("level").append(make("option", { value: "" }, "all"), ...namedLevels.filter(({ name, used }) => used || groups.some((group) => group.members.some((member) => levelOf(member.value) === name)))
     .map(({ name }) => make("option", { value: name }, name)));
@@ -46,9 +46,9 @@ function nextTheme() {
   setTheme(THEMES[(THEMES.indexOf(document.documentElement.dataset.theme) + 1) % THEMES.length]);
 }
 
-/** Browsers may refuse to remember anything for a file. */
+/** Browsers may refuse to store anything for a local file. */
 function remember(name, value) {
-  try { localStorage.setItem(`lookalike ${name}`, value); } catch { /* then not */ }
+  try { localStorage.setItem(`lookalike ${name}`, value); } catch { /* not stored */ }
 }
 
 function remembered(name) {
@@ -71,7 +71,7 @@ const keys = {
   " ": () => openCurrent(),
 };
 
-/** Buttons open by themselves when they have the focus; this is for when they do not. */
+/** A focused button opens its group by itself; this is for all other cases. */
 function openCurrent() {
   const group = chosen.matching[chosen.current];
   if (!group) return false;

@@ -1,17 +1,17 @@
 "use strict";
 
-// How do texts and numbers get onto the page? Always as text, never as markup.
+// Inserts texts and numbers into the page, always as text, never as markup.
 
-// What Rust wrote, read once; the text of it is not needed any more.
+// The data of the report. Its source is not needed after parsing.
 const data = JSON.parse(byId("data").textContent);
 byId("data").remove();
 
-// Characters that would hide, or turn the reading direction around.
+// Invisible characters and characters that change the text direction.
 const HIDDEN_IN_TEXT = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/gu;
-// In a name, line ends and characters without width are hidden too.
+// In a name, also line ends and zero-width characters.
 const HIDDEN_IN_ID = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu;
 
-/** A new element with attributes and children; children that are strings become text. */
+/** Creates an element with attributes and children. Strings become text. */
 function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -27,7 +27,7 @@ function byId(id) {
   return document.getElementById(id);
 }
 
-/** A text from the data, with hidden characters shown by their number. */
+/** A text with hidden characters shown as code points. */
 function shownText(text, hidden = HIDDEN_IN_TEXT) {
   const fragment = document.createDocumentFragment();
   let start = 0;
@@ -44,12 +44,12 @@ function hiddenCharacter(character) {
   return make("span", { class: "hidden-character", title: "a hidden character" }, `U+${number}`);
 }
 
-/** An id, kept apart from the reading direction around it. */
+/** An id, isolated from the surrounding text direction. */
 function shownId(id) {
   return make("bdi", { class: "id", title: id }, shownText(id, HIDDEN_IN_ID));
 }
 
-/** The end of a path, where all of it stands nearby. */
+/** The file name of a path, for use next to the whole path. */
 function shownName(id) {
   return make("bdi", { class: "id", title: id }, shownText(id.slice(id.lastIndexOf("/") + 1), HIDDEN_IN_ID));
 }

@@ -1,7 +1,7 @@
-//! A browser without a window, driven over a pipe: no port, no network, no packages.
+//! Controls a headless browser over a pipe, without ports, network or packages.
 //!
-//! Speaks the DevTools protocol as Chromium's `--remote-debugging-pipe` has it: JSON messages, each
-//! ended by a zero byte, in on file 3 and out on file 4.
+//! Chromium's `--remote-debugging-pipe` speaks the DevTools protocol: JSON messages, each terminated by
+//! a zero byte, input on file descriptor 3 and output on 4.
 
 use std::{
     env, fs,
@@ -16,8 +16,8 @@ use std::{
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// A browser that hangs must not hang the tests: they wait for it in turns, far more of them than
-/// any step takes. Turns, because a machine that is put to sleep meanwhile loses only one.
+/// A browser that hangs must not hang the tests. They wait in several short turns, so that a machine
+/// that is suspended loses only one turn.
 const TURN: Duration = Duration::from_millis(100);
 const TURNS: usize = 1_200;
 
@@ -25,17 +25,17 @@ const TURNS: usize = 1_200;
 pub struct Page {
     browser: Child,
     messages: Receiver<Value>,
-    /// Closed first when dropped: then the browser ends by itself.
+    /// Closed first when dropped, which ends the browser.
     commands: Option<ChildStdin>,
     last: u64,
     session: Option<String>,
     loaded: Loaded,
-    /// What must not happen: errors, dialogs, requests.
+    /// Unexpected errors, dialogs and requests.
     bad: Vec<String>,
     _folder: TempDir,
 }
 
-/// How far the page has come; the empty one before it also tells that it is there.
+/// The load state of the page. The empty page before it has none of these.
 #[derive(PartialEq)]
 enum Loaded {
     Not,
@@ -44,7 +44,7 @@ enum Loaded {
 }
 
 impl Page {
-    /// Opens this file in a browser, or gives `None` if tests are to go on without one.
+    /// Opens this file in a browser; `None` if the tests may run without one.
     pub fn open(html: &str) -> Option<Self> {
         let program = find()?;
         let folder = tempfile::tempdir().unwrap();
@@ -89,14 +89,14 @@ impl Page {
         answer["result"]["value"].clone()
     }
 
-    /// The text of the first element that a selector names, as it is seen.
+    /// The visible text of the first element that matches a selector.
     #[track_caller]
     pub fn text(&mut self, selector: &str) -> String {
         let text = self.value(&format!("document.querySelector({}).innerText", json!(selector)));
         text.as_str().unwrap().to_owned()
     }
 
-    /// How many elements a selector names.
+    /// The number of elements that match a selector.
     #[track_caller]
     pub fn count(&mut self, selector: &str) -> u64 {
         let count = self.value(&format!("document.querySelectorAll({}).length", json!(selector)));
@@ -113,7 +113,7 @@ impl Page {
         assert_eq!(self.value(&asked), true, "{expression}");
     }
 
-    /// Presses and releases a key, as a person does.
+    /// Presses and releases a key.
     pub fn press(&mut self, key: &str) {
         self.key(key, "keyDown");
         self.key(key, "keyUp");
@@ -143,7 +143,7 @@ impl Page {
         self.call("Input.dispatchKeyEvent", event);
     }
 
-    /// Types a text where the focus is.
+    /// Types a text into the focused element.
     pub fn type_text(&mut self, text: &str) {
         self.call("Input.insertText", json!({"text": text}));
     }
@@ -154,13 +154,13 @@ impl Page {
         self.call("Emulation.setDeviceMetricsOverride", size);
     }
 
-    /// Lets the page believe that the system is light or dark.
+    /// Emulates a light or dark system theme.
     pub fn system_is(&mut self, colours: &str) {
         let feature = json!({"name": "prefers-color-scheme", "value": colours});
         self.call("Emulation.setEmulatedMedia", json!({"features": [feature]}));
     }
 
-    /// The colour at a place of an element, as it is on the screen.
+    /// The displayed colour at a position in an element.
     #[track_caller]
     pub fn colour(&mut self, selector: &str, x: f64, y: f64) -> [u8; 3] {
         let place = self.value(&format!(
@@ -173,7 +173,7 @@ impl Page {
         let clip = json!({"x": place[0], "y": place[1], "width": 1, "height": 1, "scale": 1});
         let image = self.call("Page.captureScreenshot", json!({"format": "png", "clip": clip}));
         let source = format!("data:image/png;base64,{}", image["data"].as_str().unwrap());
-        // The browser reads its own image: the page must not load it, so a bitmap is made aside.
+        // The page must not load images, so the screenshot is decoded as a bitmap.
         let pixel = self.value(&format!(
             "(async () => {{ const bytes = Uint8Array.from(atob({}.split(',')[1]), (one) => one.charCodeAt(0)); \
              const bitmap = await createImageBitmap(new Blob([bytes])); \
@@ -184,7 +184,7 @@ impl Page {
         [0, 1, 2].map(|at| pixel[at].as_u64().unwrap() as u8)
     }
 
-    /// Fails if anything went wrong in the page meanwhile.
+    /// Fails if there were errors in the page.
     #[track_caller]
     pub fn close(mut self) {
         self.value("1");
@@ -209,7 +209,7 @@ impl Page {
         }
     }
 
-    /// The next message, noted if it is an event.
+    /// The next message. Events are recorded.
     #[track_caller]
     fn hear(&mut self, wanted: &str) -> Value {
         for _ in 0..TURNS {
@@ -258,7 +258,7 @@ impl Drop for Page {
     }
 }
 
-/// The browser to use; `None` if there is none and that was allowed.
+/// The browser to use; `None` if there is none and none is required.
 fn find() -> Option<PathBuf> {
     if env::var_os("LOOKALIKE_NO_BROWSER").is_some_and(|value| value == "1") {
         return None;
@@ -280,12 +280,12 @@ fn find() -> Option<PathBuf> {
 }
 
 fn start(program: &PathBuf, folder: &TempDir) -> Child {
-    // The shell puts our two pipes where the browser expects them.
+    // The shell assigns our two pipes to the file descriptors that the browser expects.
     let shell = r#"exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1"#;
     Command::new("sh")
         .args(["-c", shell])
         .arg(program)
-        // What is opened is our own file, and containers seldom allow the sandbox.
+        // Only our own file is opened, and containers rarely permit the sandbox.
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
         .args(["--remote-debugging-pipe", "--no-first-run", "--disable-extensions"])
         .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
@@ -298,7 +298,7 @@ fn start(program: &PathBuf, folder: &TempDir) -> Child {
         .unwrap()
 }
 
-/// What the browser says, read aside so that waiting for it can end.
+/// The messages of the browser, read on another thread so that waiting can time out.
 fn messages(from: impl std::io::Read + Send + 'static) -> Receiver<Value> {
     let (sender, receiver) = channel();
     thread::spawn(move || {

@@ -1,11 +1,11 @@
-//! What the page promises of images, tried in a browser.
+//! Tests of the page with images, in a browser.
 
 use serde_json::json;
 
 use super::{super::*, browser::Page};
 
-/// An image of one colour but for its right half, as browsers read it: what is in the file is told
-/// by its content.
+/// An image with a different colour in its right half, as a bitmap. Browsers detect the format by
+/// content.
 fn bitmap(left: [u8; 3], right: [u8; 3]) -> Vec<u8> {
     const SIDE: u32 = 8;
     let size = 54 + SIDE * SIDE * 3;
@@ -99,7 +99,7 @@ macro_rules! open {
 }
 
 #[test]
-fn images_are_listed_and_compared_with_what_differs() {
+fn lists_and_compares_images_with_their_attributes() {
     let mut page = open!(report(&two(), FILE_BYTES));
     let levels = page.text("#levels").split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(levels, "copy up to 10 bits 2 near 11 to 20 bits 1 similar 21 to 31 bits 0");
@@ -122,7 +122,7 @@ fn images_are_listed_and_compared_with_what_differs() {
             "differs|Pixels|400 × 300 more|100 × 75|differs",
             "differs|File|391 KiB more|97.7 KiB|differs",
             "differs|Format|PNG|JPEG|differs",
-            "|Changed|2023-11-14 22:13:20|2023-11-14 22:13:20|equal",
+            "|Modified|2023-11-14 22:13:20|2023-11-14 22:13:20|equal",
         ])
     );
     assert!(page.text(".reason.kept").contains("the most pixels"));
@@ -130,7 +130,7 @@ fn images_are_listed_and_compared_with_what_differs() {
 }
 
 #[test]
-fn a_key_held_shows_one_image_in_the_place_of_the_other() {
+fn holding_a_key_shows_the_removed_image_in_place_of_the_kept_one() {
     let mut page = open!(report(&two()[..1], FILE_BYTES));
     page.press("j");
     page.press("Enter");
@@ -150,7 +150,7 @@ fn a_key_held_shows_one_image_in_the_place_of_the_other() {
 }
 
 #[test]
-fn the_difference_is_black_where_images_are_equal() {
+fn difference_is_black_where_images_are_equal() {
     let mut page = open!(report(&two()[..1], FILE_BYTES));
     page.press("j");
     page.press("Enter");
@@ -166,7 +166,7 @@ fn the_difference_is_black_where_images_are_equal() {
 }
 
 #[test]
-fn groups_are_sorted_by_what_they_free_and_filtered_by_what_differs() {
+fn sorts_groups_by_freed_bytes_and_filters_by_differing_attributes() {
     let mut page = open!(report(&two(), FILE_BYTES));
     let names = "[...document.querySelectorAll('.head .id')].map((id) => id.innerText).join(' ')";
     let choose = |page: &mut Page, id: &str, value: &str| {
@@ -192,7 +192,7 @@ fn groups_are_sorted_by_what_they_free_and_filtered_by_what_differs() {
 }
 
 #[test]
-fn images_that_do_not_fit_leave_their_facts() {
+fn omits_images_that_do_not_fit_but_keeps_their_facts() {
     let mut large = two();
     large[0][0].image.jpeg = vec![7; 200_000];
     large[0][1].image.jpeg.clear();

@@ -1,5 +1,4 @@
-//! Is the file what it says it is, and does the page do what it says? The second half runs in a
-//! browser without a window.
+//! Tests of the report file, and of the page in a headless browser.
 
 mod browser;
 mod images;
@@ -7,11 +6,11 @@ mod page;
 
 use super::*;
 
-/// A group to be: a keeper and what goes with it, by similarity.
+/// The input for a group: a keeper and its members, by similarity.
 struct Made {
     keep: (String, String),
     members: Vec<(String, String, f32)>,
-    /// What stays beside it.
+    /// Kept items that match it less closely.
     looser: Vec<(String, String, f32)>,
 }
 
@@ -34,7 +33,7 @@ fn similarities() -> Scale {
     Scale::Similarity { threshold: 0.38, levels }
 }
 
-/// Goes the way a command does: count, choose, write what was chosen.
+/// Writes a report as a command does: count, choose, write.
 fn report_within(scale: Scale, groups: &[Made], file_bytes: usize) -> String {
     write_report(scale, groups, file_bytes, false)
 }
@@ -64,7 +63,7 @@ fn write_report(scale: Scale, groups: &[Made], file_bytes: usize, chained: bool)
             item: item(&group.members[at].0, &group.members[at].1),
             stays: false,
             closeness: near[at],
-            // In the chain of these tests, each hangs on the one before.
+            // In these chains, each member matches the previous one.
             alike: (chained && at > 0).then(|| group.members[at - 1].0.clone()),
         };
         let looser = group.looser.iter().map(|(id, text, similarity)| ReportMember {
@@ -89,7 +88,7 @@ fn report(groups: &[Made]) -> String {
     report_within(similarities(), groups, FILE_BYTES)
 }
 
-/// The same of chains.
+/// Like the above, for chains.
 fn chains(groups: &[Made]) -> String {
     write_report(similarities(), groups, FILE_BYTES, true)
 }
@@ -102,7 +101,7 @@ fn data(file: &str) -> serde_json::Value {
 }
 
 #[test]
-fn the_file_is_complete_and_names_no_other() {
+fn file_is_self_contained() {
     let file = report(&[made(("a", "one two"), &[("b", "one three", 0.5)])]);
     assert!(file.starts_with("<!doctype html>") && file.ends_with("</html>\n"));
     assert!(!file.contains("{{") && !file.contains("}}"));
@@ -110,14 +109,15 @@ fn the_file_is_complete_and_names_no_other() {
         assert!(!file.contains(outside), "{outside}");
     }
     assert!(file.contains("texts &amp; &lt;more&gt;.jsonl"));
-    for figure in ["items</dt><dd>3<", "stay</dt><dd>2<", "go</dt><dd>1<", "groups</dt><dd>1<"] {
+    for figure in ["items</dt><dd>3<", "kept</dt><dd>2<", "removed</dt><dd>1<", "groups</dt><dd>1<"]
+    {
         assert!(file.contains(figure), "{figure}");
     }
     assert!(file.contains("<dt>Recipe</dt><dd>&lt;b&gt;words&lt;/b&gt;</dd>"));
 }
 
 #[test]
-fn nobody_can_leave_the_data_by_any_text() {
+fn texts_cannot_break_out_of_the_data() {
     let hostile = "</script><!--<script>alert(1)</script>-->\u{2028}]]>&lt;";
     let file = report(&[made((hostile, hostile), &[(hostile, hostile, 0.9)])]);
     assert_eq!(file.matches("<script").count(), 2);
@@ -129,7 +129,7 @@ fn nobody_can_leave_the_data_by_any_text() {
 }
 
 #[test]
-fn the_file_stays_within_its_size_whatever_the_texts_are() {
+fn file_never_exceeds_its_maximum_size() {
     let long = "<".repeat(30_000);
     let groups: Vec<_> = (0..400).map(|_| made((&long, &long), &[(&long, &long, 0.5)])).collect();
     let file = report_within(similarities(), &groups, 1_500_000);
@@ -142,7 +142,7 @@ fn the_file_stays_within_its_size_whatever_the_texts_are() {
 }
 
 #[test]
-fn a_report_of_nothing_is_a_report() {
+fn writes_a_report_without_groups() {
     let data = data(&report(&[]));
     assert_eq!(data["groups"], serde_json::json!([]));
 }

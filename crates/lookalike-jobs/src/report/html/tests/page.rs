@@ -1,11 +1,11 @@
-//! What the page promises, tried in a browser.
+//! Tests of the page in a browser.
 
 use serde_json::json;
 
 use super::{Made, browser::Page, chains, made, report, report_within, similarities};
 use crate::report::html::{FILE_BYTES, Level, Scale};
 
-/// Opens a report, or leaves the test if there is to be no browser.
+/// Opens a report, or ends the test if it may run without a browser.
 macro_rules! open {
     ($html:expr) => {
         match Page::open(&$html) {
@@ -63,23 +63,23 @@ fn groups_are_listed_largest_first_and_sorted_on_demand() {
 }
 
 #[test]
-fn a_figure_of_a_neighbour_names_it() {
+fn names_the_neighbour_that_figures_refer_to() {
     let mut page = open!(chains(&three()));
     page.press("j");
     page.press("Enter");
     let why = |page: &mut Page| page.text(".reason.removed .why");
-    let of_neighbour = "near: similarity 0.55 to fox3, not the kept one (at least 0.38 to go), ";
+    let of_neighbour = "near: similarity 0.55 to fox3, not the kept item (removed from 0.38), ";
     let said = why(&mut page);
     assert!(said.starts_with(of_neighbour), "{said}");
     page.press("n");
     page.press("n");
     let said = why(&mut page);
-    assert!(said.starts_with("copy: similarity 0.85 to the kept one (at least"), "{said}");
+    assert!(said.starts_with("copy: similarity 0.85 to the kept item (removed from"), "{said}");
     page.close();
 }
 
 #[test]
-fn keys_walk_through_groups_members_and_ways_to_see_them() {
+fn keys_select_groups_members_and_views() {
     let mut page = open!(report(&three()));
     page.press("j");
     assert_eq!(focused(&mut page), "fox");
@@ -111,7 +111,7 @@ fn keys_walk_through_groups_members_and_ways_to_see_them() {
 }
 
 #[test]
-fn the_search_looks_into_ids_and_texts() {
+fn searches_ids_and_texts() {
     let mut page = open!(report(&three()));
     for (query, expected) in
         [("DOG3", "dog"), ("slow red", "fox"), ("(.*)", ""), ("", "fox dog cat")]
@@ -127,15 +127,15 @@ fn the_search_looks_into_ids_and_texts() {
 }
 
 #[test]
-fn the_slider_tells_what_would_go_and_hides_what_would_stay() {
+fn slider_counts_removed_items_and_hides_groups_below_the_threshold() {
     let mut page = open!(report(&three()));
-    assert!(page.text("#verdict").contains("6 of 9 items go"), "{}", page.text("#verdict"));
+    assert!(page.text("#verdict").contains("6 of 9 items removed"), "{}", page.text("#verdict"));
     page.value("document.querySelector('#slider').focus()");
     for _ in 0..22 {
         page.press("ArrowRight");
     }
     // 0.60: only fox4 and dog3 are below.
-    page.wait("document.querySelector('.size').innerText === '2 go'");
+    page.wait("document.querySelector('.size').innerText === '2 removed'");
     let verdict = page.text("#verdict");
     assert!(verdict.contains("0.60") && verdict.contains("4 of 9") && verdict.contains("3 groups"));
     assert_eq!(page.text("#option code"), "--similarity 0.6");
@@ -152,7 +152,7 @@ fn the_slider_tells_what_would_go_and_hides_what_would_stay() {
 fn levels_filter_and_are_counted() {
     let mut page = open!(report(&three()));
     let levels = page.text("#levels").split_whitespace().collect::<Vec<_>>().join(" ");
-    assert_eq!(levels, "copy 0.80 and more 2 near 0.50 to 0.80 3 similar 0.38 to 0.50 1");
+    assert_eq!(levels, "copy 0.80 or more 2 near 0.50 to 0.80 3 similar 0.38 to 0.50 1");
     page.value(
         "{ const level = document.querySelector('#level'); level.value = 'similar'; \
          level.dispatchEvent(new Event('change')) }",
@@ -162,7 +162,7 @@ fn levels_filter_and_are_counted() {
 }
 
 #[test]
-fn what_is_less_alike_is_shown_and_stays() {
+fn shows_looser_matches_as_kept() {
     let scale = Scale::Similarity {
         threshold: 0.5,
         levels: [("copy", 0.8), ("near", 0.5), ("similar", 0.38)]
@@ -177,7 +177,7 @@ fn what_is_less_alike_is_shown_and_stays() {
     alone.looser = vec![other("owl2", "The bat flies by night.")];
     groups.push(alone);
     let mut page = open!(report_within(scale, &groups, FILE_BYTES));
-    assert!(page.text("#verdict").contains("5 of 12 items go"), "{}", page.text("#verdict"));
+    assert!(page.text("#verdict").contains("5 of 12 items removed"), "{}", page.text("#verdict"));
     assert_eq!(page.text("#count"), "4 groups");
     assert_eq!(names(&mut page), "fox cat dog owl");
     let level = "{ const level = document.querySelector('#level'); level.value = 'similar'; \
@@ -190,20 +190,26 @@ fn what_is_less_alike_is_shown_and_stays() {
     page.press("n");
     assert_eq!(page.text(".reason.stays .id"), "dog3");
     let why = page.text(".reason.stays .why");
-    assert!(why.starts_with("similar: similarity 0.40 to the kept one (at least 0.50"), "{why}");
-    assert_eq!(page.text("table.sides th:last-child"), "Stays");
+    assert!(
+        why.starts_with("similar: similarity 0.40 to the kept item (removed from 0.50"),
+        "{why}"
+    );
+    assert_eq!(page.text("table.sides th:last-child"), "Kept, too");
     page.press("j");
-    assert_eq!(page.text(".group.open .head .size").replace('\u{a0}', " "), "0 go\n+ 1 looser");
+    assert_eq!(
+        page.text(".group.open .head .size").replace('\u{a0}', " "),
+        "0 removed\n+ 1 looser"
+    );
     page.value("document.querySelector('#slider').focus()");
     page.press("End");
-    // Equal texts go at any threshold; a group that only has what stays is not listed at others.
+    // Equal texts are removed at any threshold. A group with only kept members is listed at that of the run.
     page.wait("document.querySelectorAll('.group').length === 1");
     assert_eq!(names(&mut page), "dog");
     page.close();
 }
 
 #[test]
-fn distances_take_the_place_of_similarities_that_were_not_measured() {
+fn uses_distances_if_similarities_were_not_measured() {
     let scale = Scale::Distance { radius: 18, levels: vec![] };
     let mut page = open!(report_within(scale, &three(), FILE_BYTES));
     assert!(page.text("#verdict").contains("At most 18 bits apart"));
@@ -216,7 +222,7 @@ fn distances_take_the_place_of_similarities_that_were_not_measured() {
 }
 
 #[test]
-fn hostile_names_and_texts_are_shown_and_nothing_of_them_runs() {
+fn shows_hostile_names_and_texts_without_running_them() {
     let attacks = [
         "</script><script>alert(1)</script>",
         "<img src=x onerror=alert(2)>",
@@ -244,7 +250,7 @@ fn hostile_names_and_texts_are_shown_and_nothing_of_them_runs() {
 }
 
 #[test]
-fn characters_that_turn_or_hide_text_are_made_visible() {
+fn shows_hidden_and_direction_characters() {
     let mut page = open!(report(&[made(
         ("invoice\u{202e}fdp.exe", "left \u{202e}thgir\0"),
         &[("b\u{200b}\n", "left \u{2066}right", 0.9)]
@@ -258,7 +264,7 @@ fn characters_that_turn_or_hide_text_are_made_visible() {
 }
 
 #[test]
-fn ten_thousand_groups_are_paged_searched_and_moved_through() {
+fn pages_and_searches_ten_thousand_groups() {
     let text = |number: usize| format!("This is text number {number} of many. ").repeat(20);
     let groups: Vec<_> = (0..10_000)
         .map(|number| {
@@ -289,18 +295,18 @@ fn ten_thousand_groups_are_paged_searched_and_moved_through() {
 }
 
 #[test]
-fn groups_that_do_not_fit_are_told_of() {
+fn notes_groups_that_do_not_fit() {
     let groups: Vec<_> =
         (0..50).map(|_| made(("a", &"x ".repeat(500)), &[("b", "y", 0.5)])).collect();
     let mut page = open!(report_within(similarities(), &groups, 1_020_000));
-    let told = page.text("#left-out");
-    assert!(told.contains("13 groups of 50"), "{told}");
-    assert!(page.text("#verdict").contains("50 of 150 items go"));
+    let note = page.text("#left-out");
+    assert!(note.contains("13 largest of 50 groups"), "{note}");
+    assert!(page.text("#verdict").contains("50 of 150 items removed"));
     page.close();
 }
 
 #[test]
-fn the_theme_follows_the_system_until_it_is_chosen() {
+fn theme_follows_the_system_until_chosen() {
     let mut page = open!(report(&three()));
     let ground = "getComputedStyle(document.body).backgroundColor";
     page.system_is("light");
@@ -330,7 +336,7 @@ fn nothing_is_wider_than_a_phone() {
 }
 
 #[test]
-fn differences_are_those_between_words() {
+fn compares_words() {
     let mut page = open!(report(&three()));
     let mut kinds = |kept: &str, removed: &str, cut: bool| {
         let call = format!(
@@ -348,19 +354,19 @@ fn differences_are_those_between_words() {
     assert_eq!(kinds("", "b", false), "r:b");
     assert_eq!(kinds("我是猫", "我是狗", false), "s:我 是 | k:猫 | r:狗");
     assert_eq!(kinds("naïve-ish", "naïve ish", false), "s:naïve | k:- | s:ish");
-    // A sign that is equal by accident does not take the place of the one next to equal words.
+    // A punctuation mark next to equal words is preferred over one that is equal by accident.
     let long = "one two three ' four five six seven eight nine 'end of it";
     assert_eq!(
         kinds(long, "'end of it", false),
         "k:one two three ' four five six seven eight nine | s:' end of it"
     );
-    // The excerpt of the other ends before: nobody knows what it says there.
+    // The other excerpt ends earlier, so its text here is unknown.
     assert_eq!(kinds("a b c", "a b", true), "s:a b | b:c");
     page.close();
 }
 
 #[test]
-fn differences_of_any_texts_give_both_back_and_share_as_much_as_can_be() {
+fn differences_reproduce_both_texts_and_are_minimal() {
     let mut page = open!(report(&[]));
     // Against the textbook table, on random texts of few words; then two long texts without any
     // word in common, and with all in reverse: bounded, though not the shortest.

@@ -1,13 +1,13 @@
-//! The folders that the system sets apart for what programs keep.
+//! The folders that the system reserves for the data of programs.
 
 use std::{env, ffi::OsString, path::PathBuf};
 
-use lookalike_jobs::Places;
+use lookalike_jobs::Folders;
 
-/// What the environment says: the folders of the base directory specification.
-pub fn places() -> Places {
+/// The folders of the XDG base directory specification, from the environment.
+pub fn folders() -> Folders {
     let own = |folder: PathBuf| folder.join("lookalike");
-    Places {
+    Folders {
         state: folder("XDG_STATE_HOME", ".local/state").map(own),
         cache: folder("XDG_CACHE_HOME", ".cache").map(own),
         data: folder("XDG_DATA_HOME", ".local/share"),
@@ -16,9 +16,9 @@ pub fn places() -> Places {
     }
 }
 
-/// The folder of this variable; without it, this folder in the user's home.
+/// The folder that this variable names; without it, this folder in the user's home.
 fn folder(variable: &str, in_home: &str) -> Option<PathBuf> {
-    // A path that is not absolute is to be ignored, says the specification.
+    // The specification says to ignore relative paths.
     let absolute = |value: OsString| Some(PathBuf::from(value)).filter(|path| path.is_absolute());
     let given = env::var_os(variable).and_then(absolute);
     given.or_else(|| match cfg!(windows) {

@@ -1,4 +1,4 @@
-//! A kind that nobody knows of but this file works in every command.
+//! A custom kind, defined here only, works in every command.
 
 use std::{ffi::OsString, fs, path::Path, process::ExitCode, sync::Arc};
 
@@ -12,11 +12,11 @@ use lookalike::{
 };
 use lookalike_jobs::{Host, Job};
 
-/// Numbers that are alike within a tolerance.
+/// Numbers that match within a tolerance.
 struct Numbers;
 
-/// Numbers further apart than this are never alike.
-const WIDEST: u32 = 100;
+/// The greatest distance that can be asked for.
+const MAX_DISTANCE: u32 = 100;
 
 impl Numbers {
     const REGISTRATION: Registration = Registration {
@@ -49,8 +49,8 @@ impl Kind for Numbers {
 
     fn criteria(&self, asked: &Asked, _purpose: Purpose) -> Result<Criteria, UsageError> {
         let distance = asked.distance.unwrap_or(Radius::new(3));
-        if distance.bits() > WIDEST {
-            return Err(UsageError::new("distance", format!(": use at most {WIDEST}")));
+        if distance.bits() > MAX_DISTANCE {
+            return Err(UsageError::new("distance", format!(": use at most {MAX_DISTANCE}")));
         }
         Ok(Criteria { distance: Some(distance), ..Criteria::default() })
     }
@@ -142,7 +142,7 @@ fn read(folder: &Path, name: &str) -> String {
 }
 
 #[test]
-fn its_pairs_are_listed() {
+fn lists_pairs_of_a_custom_kind() {
     let folder = folder();
     let args = ["pairs", "@numbers.txt", "-o", "@pairs.csv"];
     assert_eq!(run(folder.path(), &[&args[..], &NUMBERS].concat()), ExitCode::SUCCESS);
@@ -153,12 +153,12 @@ fn its_pairs_are_listed() {
 }
 
 #[test]
-fn its_copies_go_and_a_report_shows_them() {
+fn removes_copies_of_a_custom_kind_and_reports_them() {
     let folder = folder();
     let outputs = ["-o", "@kept.txt", "--groups", "@groups.jsonl", "--report", "@report.html"];
     let args = [&["dedup", "@numbers.txt"], &outputs[..], &NUMBERS].concat();
     assert_eq!(run(folder.path(), &args), ExitCode::SUCCESS);
-    // What is no number is kept as it is.
+    // A line that is not a number is kept unchanged.
     assert_eq!(read(folder.path(), "kept.txt"), "10\n500\nx\n14\n");
     assert_eq!(read(folder.path(), "groups.jsonl").lines().count(), 2);
     let report = read(folder.path(), "report.html");
@@ -166,7 +166,7 @@ fn its_copies_go_and_a_report_shows_them() {
 }
 
 #[test]
-fn it_is_held_against_others() {
+fn removes_items_that_match_another_file() {
     let folder = folder();
     let outputs = ["--against", "@others.txt", "-o", "@kept.txt"];
     let args = [&["dedup", "@numbers.txt"], &outputs[..], &NUMBERS].concat();
@@ -175,7 +175,7 @@ fn it_is_held_against_others() {
 }
 
 #[test]
-fn two_are_compared_and_wrong_options_refused() {
+fn compares_two_items_and_rejects_wrong_options() {
     let folder = folder();
     let compare = |args: &[&str]| {
         run(folder.path(), &[&["compare", "--kind", "number", "-q"], args].concat())
@@ -189,7 +189,7 @@ fn two_are_compared_and_wrong_options_refused() {
 }
 
 #[test]
-fn a_collection_of_them_is_searched_and_held_against() {
+fn searches_and_dedups_against_a_collection() {
     let folder = folder();
     let in_collection = |command: &str, args: &[&str]| {
         run(folder.path(), &[&["index", command, "@seen"], args].concat())

@@ -1,17 +1,17 @@
-//! Which of two file names is plainer? `P1.jpg` is, beside `P1 copy.jpg`, `P1 (2).jpg` and
-//! `Copy of P1.jpg`: names that programs give to copies.
+//! Which of two file names is plainer: `P1.jpg` is plainer than `P1 copy.jpg`, `P1 (2).jpg` and
+//! `Copy of P1.jpg`, names that programs give to copies.
 
 use std::cmp::Reverse;
 
-/// How plain a name is; of two, the greater is plainer: fewer marks of a copy, then shorter.
+/// How plain a name is, greater is plainer: fewer marks of a copy, then shorter.
 pub type Plainness = Reverse<(u32, u32)>;
 
-/// What copies are called, in front of the name of their original.
-const BEFORE: [&str; 6] =
+/// Marks of a copy before the name of its original.
+const PREFIXES: [&str; 6] =
     ["copy of ", "kopie von ", "copie de ", "copia de ", "cópia de ", "kopia "];
 
-/// The same, after it; a number may follow.
-const AFTER: [&str; 12] = [
+/// Marks of a copy after the name of its original; a number may follow.
+const SUFFIXES: [&str; 12] = [
     "copy",
     "kopie",
     "copie",
@@ -26,7 +26,7 @@ const AFTER: [&str; 12] = [
     "副本",
 ];
 
-/// Of the path of a file, or of an id.
+/// The plainness of a path or an id.
 pub fn plainness(name: &str) -> Plainness {
     let name = name.rsplit(['/', '\\']).next().unwrap_or(name);
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
@@ -42,32 +42,32 @@ pub fn plainness(name: &str) -> Plainness {
 
 /// The name without its outermost mark of a copy.
 fn without_mark(stem: &str) -> Option<&str> {
-    if let Some(rest) = BEFORE.iter().find_map(|mark| stem.strip_prefix(mark)) {
+    if let Some(rest) = PREFIXES.iter().find_map(|mark| stem.strip_prefix(mark)) {
         return Some(rest);
     }
     let stem = stem.trim_end();
-    if let Some(rest) = in_parentheses(stem) {
+    if let Some(rest) = before_parentheses(stem) {
         return Some(rest);
     }
     let number = stem.trim_end_matches(|letter: char| letter.is_ascii_digit());
-    // More digits count images, not copies.
+    // Longer numbers count images, not copies.
     let is_short = (1..=2).contains(&(stem.len() - number.len()));
     if is_short && let Some(rest) = number.strip_suffix(['-', '_', '~']) {
         return Some(rest.trim_end());
     }
-    [stem, number.trim_end()].into_iter().find_map(after)
+    [stem, number.trim_end()].into_iter().find_map(before_suffix)
 }
 
-/// What comes before a number in parentheses, as in `P1 (2)`.
-fn in_parentheses(stem: &str) -> Option<&str> {
+/// The name before a number in parentheses, as in `P1 (2)`.
+fn before_parentheses(stem: &str) -> Option<&str> {
     let (rest, number) = stem.strip_suffix(')')?.rsplit_once('(')?;
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| rest.trim_end())
 }
 
-/// What comes before a word that marks a copy, as in `P1 - Copy`.
-fn after(stem: &str) -> Option<&str> {
-    let rest = AFTER.iter().find_map(|mark| stem.strip_suffix(mark))?;
+/// The name before a mark of a copy, as in `P1 - Copy`.
+fn before_suffix(stem: &str) -> Option<&str> {
+    let rest = SUFFIXES.iter().find_map(|mark| stem.strip_suffix(mark))?;
     let bare = rest.trim_end_matches([' ', '-', '_']);
     (bare.len() < rest.len()).then_some(bare)
 }
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_name_of_an_original_is_plainer_than_those_of_its_copies() {
+    fn name_of_original_is_plainer_than_names_of_copies() {
         for copy in [
             "P1 copy.jpg",
             "P1 copy 2.jpg",
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_words_of_an_original_are_no_marks_of_a_copy() {
+    fn numbers_and_words_in_original_names_are_not_marks_of_a_copy() {
         for name in
             ["DSC_0012.jpg", "2024-01-011.jpg", "photocopy.jpg", "copy.jpg", "(2).jpg", ".x"]
         {

@@ -1,4 +1,4 @@
-//! Is data packed on its way out? As the name of the file says: gzip, zstd or not at all.
+//! Compresses output with gzip or zstd, according to the extension.
 
 use std::{
     io::{self, BufWriter, Write},
@@ -6,39 +6,39 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use flate2::{Compression, write::GzEncoder};
+use flate2::write::GzEncoder;
 
 use super::Output;
 
-/// Written in pieces of this many bytes.
+/// The size of one write.
 const BUFFER: usize = 1 << 18;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Packing {
+pub enum Compression {
     None,
     Gzip,
     Zstd,
 }
 
-impl Packing {
-    /// The packing that goes with a file's ending; none for standard output.
+impl Compression {
+    /// The compression for a file's extension; none for standard output.
     pub fn of(file: Option<&Path>) -> Result<Self> {
         let Some(file) = file else { return Ok(Self::None) };
-        let ending = file.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-        match ending.as_str() {
+        let extension = file.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+        match extension.as_str() {
             "gz" => Ok(Self::Gzip),
             "zst" | "zstd" => Ok(Self::Zstd),
             "bz2" | "xz" => {
-                bail!("{}: .{ending} is read, but not written; use .gz or .zst", file.display())
+                bail!("{}: cannot write .{extension} files; use .gz or .zst", file.display())
             }
             _ => Ok(Self::None),
         }
     }
 }
 
-/// An output that packs what is written to it.
-pub struct PackedOutput {
-    /// None only while one member follows another.
+/// An output that compresses what is written to it.
+pub struct CompressedOutput {
+    /// None only while a new member starts.
     writer: Option<Writer>,
 }
 
@@ -48,13 +48,13 @@ enum Writer {
     Zstd(Box<zstd::Encoder<'static, BufWriter<Output>>>),
 }
 
-impl PackedOutput {
-    pub fn new(output: Output, packing: Packing) -> Result<Self> {
+impl CompressedOutput {
+    pub fn new(output: Output, compression: Compression) -> Result<Self> {
         let output = BufWriter::with_capacity(BUFFER, output);
-        let writer = match packing {
-            Packing::None => Writer::Plain(output),
-            Packing::Gzip => gzip(output),
-            Packing::Zstd => {
+        let writer = match compression {
+            Compression::None => Writer::Plain(output),
+            Compression::Gzip => gzip(output),
+            Compression::Zstd => {
                 let encoder = zstd::Encoder::new(output, 0).context("cannot start zstd")?;
                 Writer::Zstd(Box::new(encoder))
             }
@@ -62,7 +62,7 @@ impl PackedOutput {
         Ok(Self { writer: Some(writer) })
     }
 
-    /// What follows can be unpacked without what came before: gzip begins a new member.
+    /// Starts a new gzip member, which can be decompressed by itself.
     pub fn end_member(&mut self) -> io::Result<()> {
         self.writer = match self.writer.take() {
             Some(Writer::Gzip(encoder)) => Some(gzip(encoder.finish()?)),
@@ -71,7 +71,7 @@ impl PackedOutput {
         Ok(())
     }
 
-    /// Completes the output; only now a file gets its name.
+    /// Completes the output and gives a file its name.
     pub fn finish(mut self) -> Result<()> {
         const FAILED: &str = "cannot write the output";
         let output = match self.writer.take() {
@@ -88,12 +88,12 @@ impl PackedOutput {
             Some(Writer::Plain(writer)) => Ok(writer),
             Some(Writer::Gzip(writer)) => Ok(writer),
             Some(Writer::Zstd(writer)) => Ok(writer),
-            None => Err(io::Error::other("a write failed before")),
+            None => Err(io::Error::other("an earlier write failed")),
         }
     }
 }
 
-impl Write for PackedOutput {
+impl Write for CompressedOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.writer()?.write(bytes)
     }
@@ -104,5 +104,5 @@ impl Write for PackedOutput {
 }
 
 fn gzip(output: BufWriter<Output>) -> Writer {
-    Writer::Gzip(Box::new(GzEncoder::new(output, Compression::default())))
+    Writer::Gzip(Box::new(GzEncoder::new(output, flate2::Compression::default())))
 }

@@ -1,5 +1,5 @@
-//! Which images must stay, whatever the keep rule says? A RAW file never goes for one that is none,
-//! and a RAW file and the JPEG that the camera made beside it have nothing to do with each other.
+//! Protects RAW files, whatever the keep rule: a RAW file is never removed in favour of another
+//! format, and a RAW file and the JPEG of the same name are never grouped.
 
 use std::{collections::HashSet, path::Path};
 
@@ -10,39 +10,39 @@ use lookalike::{
     search::AlikePairs,
 };
 
-use super::{Both, Others};
+use super::{AgainstSet, DedupInputs};
 use crate::{
     report::{counted, id_text},
     source::Ids,
 };
 
-/// What is known of each image, by number.
-pub struct Originals {
+/// Which images are RAW files, and their names.
+pub struct RawFiles {
     images: Vec<Image>,
 }
 
 struct Image {
     is_raw: bool,
-    /// Its path without the extension, in lower case: a RAW file and its JPEG share it.
+    /// The path without extension, in lower case: a RAW file and its JPEG share it.
     stem: String,
 }
 
-/// What was left out of groups.
+/// The number of RAW files left out of groups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spared {
-    /// RAW files that are alike an image that is none, which comes before them in keep order.
+    /// RAW files that match an image of another format that precedes them in keep order.
     pub raw: u64,
-    /// RAW files with an image of the same name beside them.
-    pub beside: u64,
+    /// RAW files that match an image of the same name in the same folder.
+    pub paired: u64,
 }
 
-impl Originals {
-    /// Of files that were read, those of the inputs first; nothing if items are no files. Of those in a
-    /// collection, only names are known.
-    pub fn of(both: &Both, ids: &Ids, own: usize) -> Option<Self> {
-        let known = both.own.file_items().iter();
-        let others = match &both.others {
-            Some(Others::Inputs(others)) => others.file_items(),
+impl RawFiles {
+    /// The files that were read, those of the inputs first; none if items are not files. Of images
+    /// in a collection, only the names are known.
+    pub fn of(inputs: &DedupInputs, ids: &Ids, own: usize) -> Option<Self> {
+        let known = inputs.own.file_items().iter();
+        let others = match &inputs.others {
+            Some(AgainstSet::Inputs(others)) => others.file_items(),
             _ => &[],
         };
         let known = known.chain(others).map(|item| Image::new(item.facts.is_raw(), &item.path));
@@ -65,14 +65,14 @@ impl Originals {
         self.images.iter().any(|image| image.is_raw)
     }
 
-    /// The pairs by which images may be grouped, if they are kept in this order.
+    /// The pairs that may form groups, if items are kept in this order.
     pub fn groupable(&self, pairs: &AlikePairs, order: &[u32]) -> Result<(AlikePairs, Spared)> {
         let mut rank = vec![u32::MAX; self.images.len()];
         for (now, &item) in (0..).zip(order) {
             rank[item as usize] = now;
         }
         let first = |items: &[u32]| items.iter().map(|&item| rank[item as usize]).min();
-        let (mut raw, mut beside) = (HashSet::new(), HashSet::new());
+        let (mut raw, mut paired) = (HashSet::new(), HashSet::new());
         let groupable = pairs.wanted(|pair| {
             // Equal items share the pairs of the first of them.
             let [ones, others] = [pairs.equals(&pair.a), pairs.equals(&pair.b)];
@@ -86,20 +86,20 @@ impl Originals {
             let twins = raws.iter().copied().filter(|item| stems.contains(stem(item)));
             let twins: Vec<u32> = twins.collect();
             if !twins.is_empty() {
-                beside.extend(twins);
+                paired.extend(twins);
                 return false;
             }
-            let goes = first(rendered) < first(raws);
-            if goes {
+            let would_remove = first(rendered) < first(raws);
+            if would_remove {
                 raw.extend(raws);
             }
-            !goes
+            !would_remove
         })?;
-        raw.retain(|item| !beside.contains(item));
-        Ok((groupable, Spared { raw: raw.len() as u64, beside: beside.len() as u64 }))
+        raw.retain(|item| !paired.contains(item));
+        Ok((groupable, Spared { raw: raw.len() as u64, paired: paired.len() as u64 }))
     }
 
-    /// Takes out of groups what chains brought there.
+    /// Takes RAW files out of groups that chains put them in.
     pub fn spare(&self, groups: &mut Groups) {
         for Group { keep, members } in groups.iter_mut() {
             let keep = *keep;
@@ -130,17 +130,19 @@ impl Image {
 }
 
 impl Spared {
-    /// What stays, and why; nothing if nothing was left out.
+    /// Which RAW files stay, and why; none if none was spared.
     pub fn words(self) -> Option<String> {
-        let Self { raw, beside } = self;
-        let files = |number| counted(number, "RAW file");
+        let Self { raw, paired } = self;
+        let stay = |files: u64| {
+            format!("{} {}", counted(files, "RAW file"), if files == 1 { "stays" } else { "stay" })
+        };
         let words: Vec<_> = [
-            (beside, format!("{} and the image of the same name beside it", files(beside))),
-            (raw, format!("{}, though alike a kept image that is not RAW", files(raw))),
+            (paired, format!("{} beside the image of the same name", stay(paired))),
+            (raw, format!("{} despite a kept match in another format", stay(raw))),
         ]
         .into_iter()
         .filter_map(|(number, words)| (number > 0).then_some(words))
         .collect();
-        (!words.is_empty()).then(|| format!("{} stay", words.join("; ")))
+        (!words.is_empty()).then(|| words.join("; "))
     }
 }
