@@ -100,7 +100,7 @@ fn kept_rows_are_written_as_an_array_with_what_cannot_be_read() {
     assert_eq!(folder.read("removed.jsonl").lines().count(), 2);
     let ran = folder.run("dedup e.npy -o kept.parquet");
     assert_eq!(ran.exit, 2);
-    assert!(ran.stderr.contains("kept data has the format of its input, NumPy rows"));
+    assert!(ran.stderr.contains("written in the format of the input, NumPy rows"));
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn two_vectors_are_compared() {
     let ran = folder.run("compare a.npy b.npy");
     assert_eq!(ran.exit, 0, "{}", ran.stderr);
     let expected =
-        "similarity  0.9701\nlevel       near\nverdict     alike; alike means cosine >= 0.9\n";
+        "similarity  0.9701\nlevel       near\nverdict     alike\ncriterion   cosine >= 0.9\n";
     assert_eq!(ran.stdout, expected);
     let ran = folder.run("compare [1,0] [0.5,0.5] --kind vector");
     assert_eq!(ran.exit, 1, "{}", ran.stderr);
@@ -208,8 +208,9 @@ fn a_collection_of_vectors_is_searched() {
             (line["line"].as_u64().unwrap(), line["level"].as_str().unwrap().to_owned())
         })
         .collect();
-    // Rows 1 and 5 have one direction, and without an id are stored once.
-    assert_eq!(levels, [(1, "copy".to_owned()), (3, "near".to_owned())], "{}", ran.stderr);
+    let expected =
+        [(1, "copy"), (5, "copy"), (3, "near")].map(|(row, level)| (row, level.to_owned()));
+    assert_eq!(levels, expected, "{}", ran.stderr);
     let ran = folder.run("index search c q.npy -q --similarity .999");
     assert_eq!(ran.stdout.lines().count(), 0, "{}", ran.stdout);
     let ran = folder.run("index add c four.npy");
@@ -237,4 +238,28 @@ fn inputs_of_different_dimensions_are_an_error() {
     assert!(ran.exit == 2 && ran.stderr.contains("vectors of 3 dimensions, but b.npy of 2"));
     let ran = folder.run("dedup a.npy --against b.npy --dry-run");
     assert!(ran.exit == 2 && ran.stderr.contains("has vectors of 2 dimensions"), "{}", ran.stderr);
+}
+
+#[test]
+fn pairs_are_counted_at_several_similarities() {
+    let folder = Folder::with("e.npy", array());
+    let ran = folder.run("pairs e.npy --count");
+    assert_eq!(ran.exit, 0, "{}", ran.stderr);
+    let expected = "\
+0.8        3 pairs        would remove 2
+0.85       3 pairs        would remove 2
+0.9        3 pairs        would remove 2
+0.92       3 pairs        would remove 2
+0.95       3 pairs        would remove 2
+0.97       3 pairs        would remove 2
+0.99       1 pair         would remove 1
+";
+    assert_eq!(ran.stdout, expected);
+    let ran = folder.run("pairs e.npy --count --similarity .96 --json -q");
+    let lines: Vec<serde_json::Value> =
+        ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let counts: Vec<_> = lines.iter().map(|line| line["pairs"].as_u64().unwrap()).collect();
+    assert_eq!(counts, [3, 3, 1], "{}", ran.stdout);
+    let ran = Folder::with("a.txt", "1\n2\n").run("pairs a.txt --kind hash --count");
+    assert!(ran.exit == 2 && ran.stderr.contains("--count does not apply to fingerprints"));
 }

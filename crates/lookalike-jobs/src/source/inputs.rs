@@ -133,10 +133,15 @@ impl Item<'_> {
         }
     }
 
-    /// The text of a row.
-    pub fn text(&self) -> Option<&str> {
+    /// The bytes of the text or the numbers of a row.
+    pub fn row_bytes(&self) -> Option<Cow<'_, [u8]>> {
         match &self.described {
-            Described::Row { row: Row { content: Content::Text(text), .. }, .. } => Some(text),
+            Described::Row { row: Row { content: Content::Text(text), .. }, .. } => {
+                Some(Cow::Borrowed(text.as_bytes()))
+            }
+            Described::Row { row: Row { content: Content::Vector(numbers), .. }, .. } => {
+                Some(numbers.iter().flat_map(|number| number.to_le_bytes()).collect())
+            }
             _ => None,
         }
     }
@@ -152,7 +157,7 @@ impl Item<'_> {
     /// A hash of its content; none for a fingerprint.
     pub fn content_hash(&self) -> Option<Identity> {
         match &self.described {
-            Described::Row { .. } => Some(content_hash(self.text()?.as_bytes())),
+            Described::Row { .. } => Some(content_hash(&self.row_bytes()?)),
             Described::File(file) => Some(file.content_hash()),
             Described::Print { .. } => None,
         }

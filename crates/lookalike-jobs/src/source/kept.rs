@@ -108,10 +108,12 @@ impl Rows {
     }
 
     fn write_array(&self, choice: &mut Choice<'_>, mut output: CompressedOutput) -> Result<()> {
-        // Every row that could be read is an item.
-        let kept = (0..self.items.len() as u32).filter(|&item| (choice.keep)(item)).count();
+        // The header says how many rows follow. Rows that are no items are kept.
+        let mut counted = Choice::new(&self.items, choice.keep);
+        (0..self.items.len()).try_for_each(|_| counted.next().map(drop))?;
+        let kept = counted.counts.kept + counted.counts.others;
         let layout = arrays::Layout::of_input(&self.inputs[0]).map_err(Bad::error)?;
-        output.write_all(&layout.header.bytes(kept as u64)).context(FAILED)?;
+        output.write_all(&layout.header.bytes(kept)).context(FAILED)?;
         each_piece(&self.inputs, Extent::All, |piece| {
             // What stopped the reading was told at the first time.
             let Piece::Rows { batch, .. } = piece else { return Ok(()) };

@@ -16,6 +16,7 @@ impl Adapter for Vectors {
             Command::Compare | Command::Hash | Command::Add => "--kind vector",
             Command::Pairs => "--kind vector --equal all",
             Command::Dedup | Command::DedupAgainst => "--kind vector --level similar",
+            Command::AddUnlessNear => "--kind vector --skip-near --level similar",
             Command::Search => "",
         }
     }

@@ -139,8 +139,8 @@ impl PendingItem {
     fn new(name: String, item: Item<'_>, selected: &SelectedKind) -> Self {
         let width = selected.kind.shape().width;
         let content = item.place().map(|(file, line)| ContentName {
-            id: match item.text() {
-                Some(text) => content_id(text.as_bytes()),
+            id: match item.row_bytes() {
+                Some(bytes) => content_id(&bytes),
                 None if selected.kind.shape().is_bare => {
                     item.digest.print().unwrap_or_default().to_hex(width)
                 }
