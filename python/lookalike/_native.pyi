@@ -15,6 +15,7 @@ __all__ = [
     "images",
     "is_missing",
     "near_values",
+    "options",
     "presets",
     "run",
     "simhash_ascii",

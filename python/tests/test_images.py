@@ -35,15 +35,15 @@ def png(image: Image.Image) -> bytes:
 
 
 def test_an_image_is_a_path_bytes_or_an_image(tmp_path: Path) -> None:
-    image = hills()
-    (tmp_path / "hills.png").write_bytes(png(image))
-    print = image(image)
+    scene = hills()
+    (tmp_path / "hills.png").write_bytes(png(scene))
+    print = image(scene)
     assert print is not None and 90 < print.bit_count() < 166
     for source in [
         tmp_path / "hills.png",
         str(tmp_path / "hills.png"),
-        png(image),
-        bytearray(png(image)),
+        png(scene),
+        bytearray(png(scene)),
     ]:
         assert image(source) == print
     run = [sys.executable, "-m", "lookalike", "hash", str(tmp_path / "hills.png"), "--quiet"]
@@ -52,15 +52,15 @@ def test_an_image_is_a_path_bytes_or_an_image(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("recipe", ["pdq", "phash", "colour", "hsv"])
 def test_every_recipe_takes_every_kind_of_source(recipe: str, tmp_path: Path) -> None:
-    image = hills()
-    (tmp_path / "hills.png").write_bytes(png(image))
+    scene = hills()
+    (tmp_path / "hills.png").write_bytes(png(scene))
     preset = next(preset for preset in lookalike.image_recipes() if preset.name == recipe)
-    prints = images([image, tmp_path / "hills.png", png(image), hills(1)], recipe)
+    prints = images([scene, tmp_path / "hills.png", png(scene), hills(1)], recipe)
     assert prints.shape == ((4, preset.bits // 64) if preset.bits > 64 else (4,))
     words = prints.reshape(4, -1).tolist()
     assert words[0] == words[1] == words[2] != words[3]
-    assert image(image, recipe) == sum(word << 64 * at for at, word in enumerate(words[0]))
-    copies = distance(image(image, recipe), image(image.resize((200, 150)), recipe))
+    assert image(scene, recipe) == sum(word << 64 * at for at, word in enumerate(words[0]))
+    copies = distance(image(scene, recipe), image(scene.resize((200, 150)), recipe))
     assert copies <= preset.copy < preset.near < preset.similar
 
 
@@ -97,24 +97,24 @@ def test_images_have_the_fingerprints_of_images_tsv(line: list[str]) -> None:
 
 
 def test_copies_are_near_and_others_far() -> None:
-    image = hills()
-    small = image.resize((160, 120))
+    scene = hills()
+    small = scene.resize((160, 120))
     rough = io.BytesIO()
-    image.save(rough, "JPEG", quality=30)
-    for copy in [small, rough.getvalue(), image.convert("L"), image.convert("RGBA")]:
-        assert distance(image(image), image(copy)) <= 31
-    assert distance(image(image), image(hills(1))) > 72
+    scene.save(rough, "JPEG", quality=30)
+    for copy in [small, rough.getvalue(), scene.convert("L"), scene.convert("RGBA")]:
+        assert distance(image(scene), image(copy)) <= 31
+    assert distance(image(scene), image(hills(1))) > 72
 
 
 def test_an_image_is_seen_as_a_viewer_shows_it() -> None:
-    image = hills()
-    turned = image.transpose(Image.Transpose.ROTATE_90)
+    scene = hills()
+    turned = scene.transpose(Image.Transpose.ROTATE_90)
     exif = turned.getexif()
     exif[0x0112] = 6
     data = io.BytesIO()
     turned.save(data, "PNG", exif=exif)
-    assert distance(image(image), image(Image.open(io.BytesIO(data.getvalue())))) <= 4
-    assert distance(image(image), image(data.getvalue())) <= 4
+    assert distance(image(scene), image(Image.open(io.BytesIO(data.getvalue())))) <= 4
+    assert distance(image(scene), image(data.getvalue())) <= 4
 
 
 def test_masks_images_that_cannot_be_read(tmp_path: Path) -> None:
@@ -150,10 +150,10 @@ def test_a_folder_of_images_is_deduplicated(tmp_path: Path) -> None:
 
 
 def test_turned_and_cropped_images_are_found_when_asked_for(tmp_path: Path) -> None:
-    image = hills().resize((640, 480))
-    image.save(tmp_path / "a.png")
-    image.transpose(Image.Transpose.ROTATE_90).save(tmp_path / "b.png")
-    image.crop((80, 60, 600, 450)).save(tmp_path / "c.png")
+    scene = hills().resize((640, 480))
+    scene.save(tmp_path / "a.png")
+    scene.transpose(Image.Transpose.ROTATE_90).save(tmp_path / "b.png")
+    scene.crop((80, 60, 600, 450)).save(tmp_path / "c.png")
 
     def removed(**options: Any) -> list[str]:
         result = lookalike.dedup(tmp_path, cache="none", **options)

@@ -99,11 +99,14 @@ pub struct PairsArgs {
     #[command(flatten)]
     pub output: OutputArgs,
 
-    #[command(flatten, next_help_heading = "Comparing texts")]
-    pub recipe: RecipeArgs,
-
     #[command(flatten)]
+    pub messages: MessageOptions,
+
+    #[command(flatten, next_help_heading = "Matching")]
     pub verify: VerifyArgs,
+
+    #[command(flatten, next_help_heading = "Fingerprints of texts")]
+    pub recipe: RecipeArgs,
 
     #[command(flatten, next_help_heading = "Comparing images")]
     pub images: ImageArgs,
@@ -111,11 +114,8 @@ pub struct PairsArgs {
     #[command(flatten)]
     pub cache: CacheArgs,
 
-    #[command(flatten, next_help_heading = "Searching")]
-    pub search: SearchArgs,
-
     #[command(flatten)]
-    pub messages: MessageOptions,
+    pub search: SearchArgs,
 }
 
 /// Remove near-duplicate texts, images or fingerprints: keep one item of each group.
@@ -179,9 +179,6 @@ pub struct DedupArgs {
     #[arg(long)]
     pub dry_run: bool,
 
-    #[command(flatten, next_help_heading = "Acting on removed files (none by default)")]
-    pub act: ActArgs,
-
     /// Remove only items that match something in OTHER: a file, a folder or a collection
     #[arg(long, value_name = "OTHER")]
     pub against: Option<PathBuf>,
@@ -210,16 +207,22 @@ pub struct DedupArgs {
     #[command(flatten)]
     pub rows: RowArgs,
 
+    #[command(flatten)]
+    pub messages: MessageOptions,
+
+    #[command(flatten, next_help_heading = "Acting on removed files (none by default)")]
+    pub act: ActArgs,
+
     /// Maximum number of differing bits [default: 3 for fingerprints, otherwise the recipe's]
     #[arg(long, short = 'k', value_name = "K", value_parser = radius)]
-    #[arg(help_heading = "Comparing texts")]
+    #[arg(help_heading = "Matching")]
     pub distance: Option<Radius>,
 
-    #[command(flatten, next_help_heading = "Comparing texts")]
-    pub recipe: RecipeArgs,
-
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Matching")]
     pub verify: VerifyArgs,
+
+    #[command(flatten, next_help_heading = "Fingerprints of texts")]
+    pub recipe: RecipeArgs,
 
     #[command(flatten, next_help_heading = "Comparing images")]
     pub images: ImageArgs,
@@ -233,9 +236,6 @@ pub struct DedupArgs {
 
     #[command(flatten, next_help_heading = "Resources")]
     pub work: WorkArgs,
-
-    #[command(flatten)]
-    pub messages: MessageOptions,
 }
 
 /// What to do with the removed files. Right before acting, the removed and the kept file are
@@ -771,14 +771,14 @@ pub struct RowArgs {
 #[derive(clap::Args)]
 pub struct SearchArgs {
     /// Maximum number of differing bits [default: 3 for fingerprints, otherwise the recipe's]
-    #[arg(long, short = 'k', value_name = "K", value_parser = radius)]
+    #[arg(long, short = 'k', value_name = "K", value_parser = radius, help_heading = "Matching")]
     pub distance: Option<Radius>,
 
     /// Cut fingerprints into M blocks, more than the distance [default: chosen by the planner]
-    #[arg(long, value_name = "M")]
+    #[arg(long, value_name = "M", help_heading = "Resources")]
     pub blocks: Option<u32>,
 
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Resources")]
     pub work: WorkArgs,
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{
     kinds::SelectedKind,
-    report::{Figure, bytes, counted},
+    report::{Figure, bytes, counted, share_value},
 };
 
 /// The figures of a search that only the JSON summary has.
@@ -20,7 +20,7 @@ pub fn search_figures(
         hidden("alike", json!(selected.kind.words(by))),
         hidden("bits", json!(selected.kind.shape().width.bits())),
         hidden("distance", json!(by.distance.map(Radius::bits))),
-        hidden("similarity", json!(by.similarity.map(Similarity::get))),
+        hidden("similarity", share_value(by.similarity.map(Similarity::get))),
         hidden("short", json!(stats.short)),
         hidden("empty", json!(stats.empty)),
         hidden("recall", json!((stats.recall.share() * 1e4).round() / 1e4)),

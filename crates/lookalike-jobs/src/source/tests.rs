@@ -691,9 +691,9 @@ fn damaged_row_group_costs_only_its_own_rows() {
     assert!(seen.skipped[0].contains("2 rows skipped"), "{:?}", seen.skipped);
 }
 
-/// A table with the same text of more than a megabyte in every row.
+/// A table with the same text of nearly a megabyte in every row.
 fn bomb(rows: usize) -> RecordBatch {
-    let text = "many more words ".repeat(80_000);
+    let text = "some words ".repeat(80_000);
     let schema = Schema::new(vec![Field::new("text", DataType::Utf8, false)]);
     let column = StringArray::from(vec![text.as_str(); rows]);
     RecordBatch::try_new(Arc::new(schema), vec![Arc::new(column)]).unwrap()

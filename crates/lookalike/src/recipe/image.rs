@@ -177,7 +177,8 @@ impl fmt::Display for ImageRecipe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {} bits", self.name(), self.width.bits())?;
         if let Some(model) = &self.model {
-            write!(f, ", by {} images (model {})", model.texts(), model.identity())?;
+            let plural = if model.texts() == 1 { "" } else { "s" };
+            write!(f, ", by {} image{plural} (model {})", model.texts(), model.identity())?;
         }
         write!(f, ", version {}", self.version)
     }

@@ -36,7 +36,7 @@ pub struct ActionReport {
     action: Action,
     acted: ActionResult,
     journal: Option<PathBuf>,
-    dry_run: bool,
+    pub dry_run: bool,
 }
 
 /// The lock on all inputs of an acting run. Files that a stopped run had set aside are restored.

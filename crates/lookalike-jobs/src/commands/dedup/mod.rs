@@ -39,7 +39,7 @@ use crate::{
     config::{NO_PROGRESS, Work, input_options},
     host::{Console, Host},
     kinds::{CompareOptions, SelectedKind},
-    report::{Figure, Output, Summary, counted, grouped, id_value},
+    report::{Figure, Output, Summary, counted, grouped, id_value, share_value},
     source::{Ids, InputOptions, Inputs, Items, Kept, SeenFile, Skipped, guess_kind},
 };
 use actions::{ActionReport, InputLock, PendingAction, requested_action};
@@ -178,7 +178,8 @@ impl DedupRun {
     }
 
     fn summary(&self) -> Summary<'_> {
-        let is_removed = self.kept.is_some() || self.acted.is_some();
+        let acts = |report: &ActionReport| !report.dry_run;
+        let is_removed = self.kept.is_some() || self.acted.as_ref().is_some_and(acts);
         let against = self.args.against.as_ref().map(|_| Figure::against(&self.skipped));
         let mut figures: Vec<_> = against.into_iter().collect();
         figures.extend(self.outcome.figures(self.args.output.as_deref(), self.kept, is_removed));
@@ -640,7 +641,7 @@ impl Outcome {
             hidden("pairs_by_level", json!(pairs.map(by_level))),
             figure("groups", json!(groups), groups_words),
             hidden("largest_group", json!(largest)),
-            hidden("least_similarity", json!(least)),
+            hidden("least_similarity", share_value(least)),
             figure("removed", json!(removed), removed_words),
             hidden("duplicate_ids", json!(self.ids.repeated().0)),
             hidden("removed_by_level", by_level(&decision.tally)),

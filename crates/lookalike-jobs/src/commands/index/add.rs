@@ -47,7 +47,12 @@ pub fn run(args: IndexAddArgs, host: &Host, registry: &Registry) -> Result<ExitC
     let selected =
         SelectedKind::of_collection(registry, &collection, verify, images, args.distance)?;
     let rule = match (args.skip_near, args.update) {
-        (true, _) => AddRule::UnlessAlike(selected.criteria(Purpose::Act)?),
+        (true, _) => {
+            let by = selected.criteria(Purpose::Act)?;
+            // Refuses what the collection cannot answer before anything is read.
+            collection.recall(&by)?;
+            AddRule::UnlessAlike(by)
+        }
         (_, true) => AddRule::Replace,
         _ => AddRule::Insert,
     };

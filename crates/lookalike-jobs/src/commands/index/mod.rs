@@ -182,13 +182,15 @@ fn stats(args: &IndexStatsArgs, console: Console<'_>, registry: &Registry) -> Re
         ];
         json_line(&fields) + "\n"
     } else {
-        let lines = [
+        let mut lines = vec![
             ("holds", describe(&collection, registry)),
             ("items", grouped(items)),
             ("memory", format!("{} in {}", bytes(memory_bytes), counted(runs as u64, "run"))),
             ("file", bytes(file_bytes)),
-            ("search", plan),
         ];
+        if !plan.is_empty() {
+            lines.push(("search", plan));
+        }
         lines.iter().map(|(name, words)| format!("{name:<8}{words}\n")).collect()
     })
 }
