@@ -283,3 +283,86 @@ pub fn read_vector(path: &Path, kind: &dyn Kind) -> Result<Digest> {
         _ => bail!("{name}: has several vectors; pairs compares all of them"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::{LargeListArray, ListArray};
+    use arrow_buffer::OffsetBuffer;
+
+    use super::*;
+    use crate::source::Content;
+
+    fn vectors_of(lists: ArrayRef) -> (Vec<Vec<f64>>, u64, Option<u32>) {
+        let batch = RecordBatch::try_from_iter_with_nullable([(COLUMN, lists, true)]).unwrap();
+        let options = RowOptions { vectors: Some(Vectors::default()), ..RowOptions::default() };
+        let mut rows = Tables::in_memory("rows".to_owned(), vec![batch], options).unwrap();
+        let dimensions = rows.dimensions();
+        let (mut skipped, mut found) = (Skipped::unless(false), Vec::new());
+        rows.read(&mut skipped, &mut |batch| {
+            found.extend(batch.rows.iter().map(|row| match &row.content {
+                Content::Vector(numbers) => numbers.clone(),
+                other => panic!("{other:?}"),
+            }));
+            Ok(())
+        })
+        .unwrap();
+        (found, skipped.total(), dimensions)
+    }
+
+    fn field(kind: DataType) -> Arc<Field> {
+        Arc::new(Field::new("item", kind, true))
+    }
+
+    #[test]
+    fn lists_of_every_kind_hold_vectors() {
+        let expected = vec![vec![1.0, 0.5], vec![-2.0, 0.25]];
+        let half = |bits: u16| <Float16Type as ArrowPrimitiveType>::Native::from_bits(bits);
+        let halves = [0x3c00, 0x3800, 0xc000, 0x3400].map(half);
+        let numbers: [ArrayRef; 3] = [
+            Arc::new(PrimitiveArray::<Float16Type>::from_iter_values(halves)),
+            Arc::new(PrimitiveArray::<Float32Type>::from_iter_values([1.0, 0.5, -2.0, 0.25])),
+            Arc::new(PrimitiveArray::<Float64Type>::from_iter_values([1.0, 0.5, -2.0, 0.25])),
+        ];
+        for numbers in numbers {
+            let item = field(numbers.data_type().clone());
+            let lists: [ArrayRef; 3] = [
+                Arc::new(ListArray::new(
+                    item.clone(),
+                    OffsetBuffer::from_lengths([2, 2]),
+                    numbers.clone(),
+                    None,
+                )),
+                Arc::new(LargeListArray::new(
+                    item.clone(),
+                    OffsetBuffer::from_lengths([2, 2]),
+                    numbers.clone(),
+                    None,
+                )),
+                Arc::new(FixedSizeListArray::new(item, 2, numbers, None)),
+            ];
+            for lists in lists {
+                assert_eq!(vectors_of(lists), (expected.clone(), 0, Some(2)));
+            }
+        }
+    }
+
+    #[test]
+    fn rows_with_nulls_or_of_other_dimensions_are_skipped() {
+        let numbers = PrimitiveArray::<Float32Type>::from(vec![
+            Some(1.0),
+            Some(2.0),
+            Some(3.0),
+            None,
+            Some(1.0),
+            Some(2.0),
+            Some(3.0),
+            Some(0.0),
+            Some(0.0),
+        ]);
+        let offsets = OffsetBuffer::from_lengths([2, 2, 3, 0, 2]);
+        let valid = vec![true, true, true, false, true].into();
+        let lists =
+            ListArray::new(field(DataType::Float32), offsets, Arc::new(numbers), Some(valid));
+        assert_eq!(vectors_of(Arc::new(lists)), (vec![vec![1.0, 2.0]], 4, Some(2)));
+    }
+}

@@ -144,16 +144,16 @@ impl Header {
             "<u8" | "<u4" => return refused("these may be fingerprints; use --kind hash"),
             _ => return refused("vectors are float32, float16 or float64"),
         };
-        match self.shape.as_slice() {
-            &[_, least @ (0 | 1)] => {
+        match *self.shape.as_slice() {
+            [_, least @ (0 | 1)] => {
                 let has = if least == 1 { "1 dimension" } else { "no dimensions" };
                 refused(&format!("a cosine needs at least 2 dimensions, not {has}"))
             }
-            &[rows, dimensions] if dimensions <= MOST_DIMENSIONS as u64 => {
+            [rows, dimensions] if dimensions <= MOST_DIMENSIONS as u64 => {
                 Ok((rows, dimensions, bytes))
             }
-            &[_, _] => refused(&format!("at most {MOST_DIMENSIONS} dimensions")),
-            &[_] => refused("vectors have shape (n, d); save array.reshape(1, -1) for one vector"),
+            [_, _] => refused(&format!("at most {MOST_DIMENSIONS} dimensions")),
+            [_] => refused("vectors have shape (n, d); save array.reshape(1, -1) for one vector"),
             _ => refused("vectors have shape (n, d)"),
         }
     }

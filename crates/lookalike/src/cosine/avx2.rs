@@ -67,36 +67,37 @@ fn sweep(
     half: usize,
 ) -> [u32; GROUP] {
     let (bias, ones) = (_mm256_set1_epi8(i8::MIN), _mm256_set1_epi16(1));
-    let mut sums = [[_mm256_setzero_si256(); 2]; GROUP];
+    let mut sums = [[_mm256_setzero_si256(); GROUP]; 2];
+    let rows = first..first + GROUP;
     for (words, codes) in tile.words.iter().zip(panel.codes.as_chunks::<STEP>().0) {
         let codes = codes.as_chunks::<32>().0;
-        for part in 0..2 {
+        for (part, sums) in sums.iter_mut().enumerate() {
             // SAFETY: a chunk has 32 bytes.
             let columns = unsafe { _mm256_loadu_si256(codes[2 * half + part].as_ptr().cast()) };
             let columns = _mm256_xor_si256(columns, bias);
             let sizes = _mm256_abs_epi8(columns);
-            for row in 0..GROUP {
+            for (sum, &word) in sums.iter_mut().zip(&words[rows.clone()]) {
                 // The product of two signed bytes is that of the size of one and of the other with its
                 // sign. Codes are at most 127, so two products fit into 16 bits.
-                let signed = _mm256_sign_epi8(_mm256_set1_epi32(words[first + row]), columns);
+                let signed = _mm256_sign_epi8(_mm256_set1_epi32(word), columns);
                 let pairs = _mm256_maddubs_epi16(sizes, signed);
                 let products = _mm256_madd_epi16(pairs, ones);
-                sums[row][part] = _mm256_add_epi32(sums[row][part], products);
+                *sum = _mm256_add_epi32(*sum, products);
             }
         }
     }
     let mut passed = [0; GROUP];
-    for part in 0..2 {
+    for (part, sums) in sums.iter().enumerate() {
         let at = 16 * half + 8 * part;
         let (scales, rests) = (&panel.scales[at..at + 8], &panel.rests[at..at + 8]);
         // SAFETY: both have 8 numbers.
         let (scales, rests) =
             unsafe { (_mm256_loadu_ps(scales.as_ptr()), _mm256_loadu_ps(rests.as_ptr())) };
-        for (row, passed) in passed.iter_mut().enumerate() {
-            let rest = _mm256_set1_ps(tile.rests[first + row]);
-            let product = _mm256_mul_ps(_mm256_cvtepi32_ps(sums[row][part]), scales);
+        for (row, (passed, &sum)) in rows.clone().zip(passed.iter_mut().zip(sums)) {
+            let rest = _mm256_set1_ps(tile.rests[row]);
+            let product = _mm256_mul_ps(_mm256_cvtepi32_ps(sum), scales);
             let most = _mm256_add_ps(product, _mm256_mul_ps(rest, rests));
-            let threshold = _mm256_set1_ps(thresholds[first + row]);
+            let threshold = _mm256_set1_ps(thresholds[row]);
             let mask = _mm256_cmp_ps::<_CMP_GE_OQ>(most, threshold);
             *passed |= (_mm256_movemask_ps(mask) as u32) << (8 * part);
         }
