@@ -142,19 +142,28 @@ def semhash(x: np.ndarray, least: float) -> int:
     return len(x) - len(found.selected)
 
 
+#: Runs a command, and prints its CPU seconds and the peak of its memory in kilobytes.
+START = """
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True)
+usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(usage.ru_utime + usage.ru_stime, usage.ru_maxrss)
+"""
+
+
 def lookalike(binary: str, array: Path, least: float, kernel: str | None) -> tuple[float, int, int]:
     """CPU seconds, pairs, and the peak of memory in bytes."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "pairs.csv"
         command = [binary, "pairs", str(array), "--similarity", str(least), "--threads", "1"]
         command += ["-q", "-o", str(out)] + (["--kernel", kernel] if kernel else [])
-        child = subprocess.Popen(command)
-        _, status, usage = os.wait4(child.pid, 0)
-        if status != 0:
-            raise SystemExit(f"{command}: exit {status}")
+        # A child of this process would count the memory that this process has: a small one starts it.
+        started = [sys.executable, "-c", START, *command]
+        said = subprocess.run(started, check=True, capture_output=True, text=True).stdout
+        seconds, peak = said.split()
         with out.open() as lines:
             pairs = sum(1 for _ in csv.reader(lines)) - 1
-        return usage.ru_utime + usage.ru_stime, pairs, usage.ru_maxrss * 1024
+        return float(seconds), pairs, int(peak) * 1024
 
 
 def main() -> None:

@@ -30,8 +30,8 @@ use super::{
 /// The column of an array.
 pub const COLUMN: &str = "embedding";
 
-/// Rows are read in pieces of about this many bytes.
-const PIECE: usize = 8 << 20;
+/// Rows are read in pieces of about this many bytes. Several pieces are in memory, some as 64-bit numbers.
+const PIECE: usize = 1 << 20;
 
 /// How an array of vectors lies in a file.
 pub struct Layout {
