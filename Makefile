@@ -1,4 +1,4 @@
-.PHONY: test soak fuzz fuzz-corpus soak-acting test-python browser lint lint-bench quality quality-images bench bench-images bench-texts bench-peers bench-python
+.PHONY: test soak fuzz fuzz-corpus soak-acting test-python browser lint lint-bench quality quality-images bench bench-images bench-texts bench-peers bench-python bench-vectors
 
 # Everything that must pass before a change is merged. Needs Rust, Python 3.11 or later, and Chromium
 # for the report, which is installed if missing. LOOKALIKE_NO_BROWSER=1 skips the browser tests,
@@ -129,6 +129,13 @@ bench/.venv/installed:
 	python3 -m venv bench/.venv
 	bench/.venv/bin/pip install --quiet faiss-cpu numpy usearch
 	touch $@
+
+# Vectors beside NumPy, faiss, usearch and SemHash; writes bench/VECTORS.md.
+bench-vectors:
+	python3 -m venv bench/.venv-vectors
+	bench/.venv-vectors/bin/pip install --quiet numpy faiss-cpu usearch semhash tokenizers
+	cargo build --release --package lookalike-cli
+	bench/.venv-vectors/bin/python bench/vector_peers.py target/release/lookalike
 
 # Compares the Python package with common alternatives; writes bench/PYTHON.md.
 bench-python:

@@ -73,7 +73,7 @@ pub struct PairsArgs {
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
 
-    /// What the input holds: text, image or hash [default: guessed from the content]
+    /// What the input holds: text, image, vector or hash [default: guessed from the content]
     #[arg(long, value_name = "KIND")]
     pub kind: Option<String>,
 
@@ -84,6 +84,10 @@ pub struct PairsArgs {
     /// Print how the pairs would be found, then stop
     #[arg(long)]
     pub plan: bool,
+
+    /// Print how many pairs of vectors there are at several similarities, and how many would be removed
+    #[arg(long, conflicts_with_all = ["plan", "output", "level"])]
+    pub count: bool,
 
     #[command(flatten)]
     pub rows: RowArgs,
@@ -196,7 +200,7 @@ pub struct DedupArgs {
     #[arg(long, value_name = "FRACTION", default_value = "0.9", value_parser = fraction)]
     pub max_remove: f64,
 
-    /// What the input holds: text, image or hash [default: guessed from the content]
+    /// What the input holds: text, image, vector or hash [default: guessed from the content]
     #[arg(long, value_name = "KIND")]
     pub kind: Option<String>,
 
@@ -441,7 +445,7 @@ pub struct CompareArgs {
     #[arg(long, conflicts_with_all = ["a", "b"])]
     pub stdin: bool,
 
-    /// What A and B are: text, image or hash [default: guessed from the content]
+    /// What A and B are: text, image, vector or hash [default: guessed from the content]
     #[arg(long, value_name = "KIND")]
     pub kind: Option<String>,
 
@@ -498,7 +502,7 @@ pub struct HashArgs {
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
 
-    /// What the input holds: text, image or hash [default: guessed from the content]
+    /// What the input holds: text, image, vector or hash [default: guessed from the content]
     #[arg(long, value_name = "KIND")]
     pub kind: Option<String>,
 
@@ -883,6 +887,9 @@ pub enum Format {
     Lines,
     /// One text per file
     Text,
+    /// A NumPy array of vectors, recognised by its content
+    #[value(skip)]
+    Npy,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

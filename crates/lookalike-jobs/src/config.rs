@@ -13,7 +13,7 @@ use rayon::ThreadPool;
 use crate::{
     args::{CacheArgs, RowArgs, WorkArgs},
     host::{Folders, Host},
-    source::{Budget, Cache, FileReading, InputOptions, PrintOptions, RowOptions},
+    source::{Budget, Cache, FileReading, InputOptions, PrintOptions, RowOptions, Vectors},
 };
 
 /// Ignores the progress of a search.
@@ -84,11 +84,16 @@ pub fn input_options(reads: Reads, rows: &RowArgs, cache: &CacheArgs, work: &Wor
     // Only digests of files are cached.
     let cache = match reads {
         Reads::Files => open_cache(cache, work),
-        Reads::Records | Reads::Prints => Cache::none(),
+        Reads::Records | Reads::Prints | Reads::Vectors => Cache::none(),
     };
     let (cache, budget) = (Arc::new(cache), Arc::new(Budget::new(memory)));
     InputOptions {
-        rows: RowOptions { temp: temp.clone(), memory, ..RowOptions::from(rows) },
+        rows: RowOptions {
+            temp: temp.clone(),
+            memory,
+            vectors: (reads == Reads::Vectors).then(Vectors::default),
+            ..RowOptions::from(rows)
+        },
         files: FileReading { follow_links: rows.follow_links, cache, memory: budget },
         prints: PrintOptions { temp, memory, ..PrintOptions::default() },
     }

@@ -12,7 +12,7 @@ use lookalike::{
 
 use crate::{
     args::Format,
-    source::{Fingerprints, RowOptions, Rows, Skipped},
+    source::{Fingerprints, RowOptions, Rows, Skipped, Vectors},
 };
 
 /// An image of any format: its gray pixels and their fingerprint, its colours, and its metadata.
@@ -79,9 +79,14 @@ pub fn html(bytes: &[u8]) {
     rows(bytes, Format::Text, true);
 }
 
-/// A NumPy array of fingerprints.
+/// A NumPy array of fingerprints or of vectors.
 pub fn npy(bytes: &[u8]) {
     fingerprints(bytes);
+    let options = RowOptions { vectors: Some(Vectors::default()), ..RowOptions::default() };
+    let mut skipped = Skipped::unless(false);
+    if let Ok(mut rows) = Rows::of_bytes(bytes, Format::Npy, options) {
+        let _ = rows.read(&mut skipped, &mut |_| Ok(()));
+    }
 }
 
 /// A fingerprint on each line.

@@ -114,6 +114,15 @@ impl SelectedKind {
         Ok(self)
     }
 
+    /// The same for vectors of as many dimensions as the inputs have, if they are such.
+    pub fn of_dimensions(mut self, dimensions: Option<u32>) -> Result<Self> {
+        if dimensions.is_some() {
+            self.settings.dimensions = dimensions;
+            self.kind = Arc::from((self.registration.open)(&self.settings).map_err(usage_error)?);
+        }
+        Ok(self)
+    }
+
     /// When two items match, for this purpose.
     pub fn criteria(&self, purpose: Purpose) -> Result<Criteria> {
         let mut by = self.kind.criteria(&self.asked, purpose).map_err(usage_error)?;
@@ -153,6 +162,7 @@ impl CompareOptions<'_> {
             hash: *hash,
             seed: *seed,
             bits: *bits,
+            dimensions: None,
             measure,
             verify,
             orientations: self.images.orientations,

@@ -145,6 +145,7 @@ mod alike;
 mod closeness;
 #[cfg(feature = "collection")]
 pub mod collection;
+mod cosine;
 mod cover;
 pub mod digest;
 mod equal;

@@ -21,4 +21,5 @@ mod pairs_in;
 mod pairs_out;
 mod raw_files;
 mod run;
+mod vectors;
 mod walk;

@@ -17,8 +17,9 @@ use crate::{
     kinds::{CompareOptions, SelectedKind},
     report::{Output, counted, json_line, share_value},
     source::{
-        Bad, LineText, LineTexts, Reason, Refusal, Skipped, are_images, common_binary_width,
-        is_number, looks_like_path, parse_within, read_file, read_text,
+        Bad, LineText, LineTexts, Reason, Refusal, Skipped, are_images, are_vectors,
+        common_binary_width, is_number, looks_like_path, parse_within, read_file, read_text,
+        read_vector,
     },
 };
 
@@ -66,7 +67,7 @@ impl Comparison {
     fn digest(&self, item: &str, digester: &mut dyn Digester) -> Result<Digest, Refusal> {
         let input = match self.selected.registration.reads {
             Reads::Prints => Input::Print(parse_within(item, self.selected.kind.shape().width)?),
-            Reads::Records | Reads::Files => Input::Text(item),
+            Reads::Records | Reads::Files | Reads::Vectors => Input::Text(item),
         };
         let (digest, _) = digester
             .digest(input)
@@ -103,15 +104,17 @@ fn compare_two(
     if args.kind.as_deref() != Some("hash") && !any_exists {
         [a, b].into_iter().try_for_each(check_is_text)?;
     }
-    let kind = args.kind.clone().unwrap_or_else(|| match are_images(&[a.into(), b.into()]) {
+    let paths = [a.into(), b.into()];
+    let kind = args.kind.clone().unwrap_or_else(|| match are_images(&paths) {
         true => "image".to_owned(),
+        false if are_vectors(&paths) => "vector".to_owned(),
         false => guess([a, b].into_iter()).to_owned(),
     });
     let comparison = Comparison::new(&kind, args, registry)?;
     let reads = comparison.selected.registration.reads;
     let files = match reads {
         Reads::Files => true,
-        Reads::Records => are_files(a, b)?,
+        Reads::Records | Reads::Vectors => are_files(a, b)?,
         Reads::Prints => false,
     };
     if args.kind.is_none() {
@@ -145,6 +148,7 @@ impl Comparison {
             let path = Path::new(name);
             match self.selected.registration.reads {
                 Reads::Files => Ok(read_file(path, &*self.selected.kind).map_err(Bad::error)?.1),
+                Reads::Vectors if files => read_vector(path, &*self.selected.kind),
                 Reads::Records if files => {
                     let text = read_text(path, args.html, args.markup).map_err(Bad::error)?;
                     self.digest(&text, &mut *digester).map_err(|(_, what)| anyhow!(what))
@@ -163,12 +167,20 @@ impl Comparison {
                 format!("{distance} of {} bits", self.bits())
             });
         let line = |(name, value): (&str, String)| format!("{name:<12}{value}\n");
-        let similarity = closeness.similarity.map(|share| ("similarity", format!("{share:.4}")));
+        // Where only contents are kept, there are no bits to differ.
+        let has_distance = self.selected.kind.shape().prints > 0;
+        let similarity = match closeness.similarity {
+            None if !has_distance => {
+                Some(("similarity", "none: they cannot be compared".to_owned()))
+            }
+            share => share.map(|share| ("similarity", format!("{share:.4}"))),
+        };
         let level = closeness.level.map(|level| ("level", level.name().to_owned()));
         let details = details.iter().map(|(name, value)| (*name, value.clone()));
         let verdict = ("verdict", verdict(compared).to_owned());
         let criterion = ("criterion", self.selected.kind.words(&self.by));
-        let lines = [("distance", distance)].into_iter().chain(similarity).chain(level);
+        let distance = has_distance.then_some(("distance", distance));
+        let lines = distance.into_iter().chain(similarity).chain(level);
         lines.chain(details).chain([verdict, criterion]).map(line).collect()
     }
 

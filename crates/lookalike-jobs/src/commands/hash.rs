@@ -42,6 +42,7 @@ pub fn run(args: HashArgs, host: &Host, registry: &Registry) -> Result<ExitCode>
     let reads = selected.registration.reads;
     let options = input_options(reads, &args.rows, &args.cache, &work);
     let mut inputs = Inputs::open(&args.inputs, reads, &options, &mut skipped)?;
+    let selected = selected.of_dimensions(inputs.dimensions())?;
     let mut output = Output::create(&args.output, console)?;
     console.note(&format!("reading {}", inputs.what()));
     let progress = console.progress();
@@ -58,6 +59,7 @@ pub fn run(args: HashArgs, host: &Host, registry: &Registry) -> Result<ExitCode>
     let FingerprintWriter { written, unfit, .. } = writer;
     let why = match reads {
         Reads::Records => "no features, so it has no fingerprint".to_owned(),
+        Reads::Vectors => "no fingerprint; --recipe hyperplanes makes one".to_owned(),
         _ => format!("a featureless {}, so it has no fingerprint", selected.kind.name()),
     };
     for name in &unfit {

@@ -2,6 +2,7 @@
 
 mod bench;
 mod compare;
+mod count;
 pub mod dedup;
 mod figures;
 mod hash;

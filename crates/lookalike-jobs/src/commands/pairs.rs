@@ -9,10 +9,12 @@ use lookalike::{
     kind::{Purpose, Registry},
     pairs::Plan,
     search::{AlikePairs, Equals},
+    verify::Similarity,
 };
 use serde_json::json;
 
 use super::{
+    count,
     figures::{completeness, figure, hidden, search_figures},
     read::{ReadItems, Sources, remaining},
 };
@@ -20,7 +22,7 @@ use crate::{
     args::{OutputArgs, PairsArgs},
     config::{NO_PROGRESS, Work, input_options},
     host::{Console, Host},
-    kinds::{CompareOptions, SelectedKind},
+    kinds::{CompareOptions, SelectedKind, usage_error},
     report::{Figure, Output, PairWriter, Summary, TableFile, check_places, counted, json_line},
     source::{Ids, Inputs, Skipped, guess_kind},
 };
@@ -30,9 +32,13 @@ pub fn run(args: PairsArgs, host: &Host, registry: &Registry) -> Result<ExitCode
     let start = Instant::now();
     let name = args.kind.clone();
     let name = name.unwrap_or_else(|| guess_kind(&args.inputs, &args.rows, "hash").to_owned());
+    let verify = match args.count {
+        true => count::loosest(args.verify, registry.named(&name).map_err(usage_error)?)?,
+        false => args.verify,
+    };
     let compare = CompareOptions {
         recipe: &args.recipe,
-        verify: args.verify,
+        verify,
         images: args.images,
         distance: args.search.distance,
         blocks: args.search.blocks,
@@ -47,9 +53,9 @@ pub fn run(args: PairsArgs, host: &Host, registry: &Registry) -> Result<ExitCode
     options.prints.kind = args.kind.clone();
     options.prints.bits = args.recipe.bits;
     let mut inputs = Inputs::open(&args.inputs, reads, &options, &mut skipped)?;
-    let selected = selected.of_width(inputs.width())?;
+    let selected = selected.of_width(inputs.width())?.of_dimensions(inputs.dimensions())?;
     let by = selected.criteria(Purpose::List)?;
-    let output = match args.plan {
+    let output = match args.plan || args.count {
         true => None,
         false => Some(PairOutput::open(args.output, args.equal.into(), console)?),
     };
@@ -66,6 +72,13 @@ pub fn run(args: PairsArgs, host: &Host, registry: &Registry) -> Result<ExitCode
     let result = work.on_threads(|| {
         let read = sources.read(&selected, &by, &resources, &work, &mut |_| Ok(()))?;
         match output {
+            None if args.count => {
+                let items = read.digests.len();
+                let found = find(&selected, &by, read, &work, console)?;
+                let loosest = by.similarity.map_or(0.0, Similarity::get);
+                console.print(&count::table(&found.pairs, items, loosest, console.json)?)?;
+                Ok(None)
+            }
             None => print_plan(&selected, &by, &read, &work, console).map(|()| None),
             Some(output) => find(&selected, &by, read, &work, console).map(|it| Some((it, output))),
         }

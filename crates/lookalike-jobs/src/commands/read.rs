@@ -42,13 +42,14 @@ const PER_RECORD: u64 = 128;
 /// Bytes that a run may use beyond its memory limit and does not need for itself.
 const SPARE: u64 = 38 << 20;
 
-/// The smallest memory limit for this many records, which may take three quarters of it.
-fn memory_needed(records: u64) -> u64 {
-    (records * PER_RECORD).saturating_sub(SPARE).div_ceil(3) * 4
+/// The smallest memory limit for this many records, whose kind keeps `own` bytes of its own in memory.
+/// They may take three quarters of it.
+fn memory_needed(records: u64, own: u64) -> u64 {
+    (records * PER_RECORD + own).saturating_sub(SPARE).div_ceil(3) * 4
 }
 
-fn fits(work: &Work, records: u64) -> bool {
-    work.memory.is_none_or(|memory| memory_needed(records) <= memory)
+fn fits(work: &Work, records: u64, own: u64) -> bool {
+    work.memory.is_none_or(|memory| memory_needed(records, own) <= memory)
 }
 
 /// The resources that remain for a search once the items are in memory.
@@ -81,9 +82,9 @@ impl Sources<'_> {
             self.console.note(&format!("against {others}"));
         }
         let progress = self.console.progress();
-        let is_limited = selected.registration.reads == Reads::Records;
+        let is_limited = matches!(selected.registration.reads, Reads::Records | Reads::Vectors);
         let mut digests = Digests::new(selected.kind.shape(), resources);
-        let mut count = 0;
+        let (mut count, mut own_bytes) = (0, 0);
         let reading = |is_other| Reading {
             kind: &*selected.kind,
             make: self.custom_digester,
@@ -94,7 +95,8 @@ impl Sources<'_> {
         // Records beyond the limit are only counted, for the message below.
         let mut count_in = |items: &Items<'_>| {
             count += items.items.len() as u64;
-            !is_limited || fits(work, count)
+            own_bytes += items.items.iter().map(|item| item.digest.extra.len() as u64).sum::<u64>();
+            !is_limited || fits(work, count, own_bytes)
         };
         let mut ids = self.own.collect(
             &reading(false),
@@ -125,10 +127,10 @@ impl Sources<'_> {
         }
         progress.clear();
         ensure!(
-            !is_limited || fits(work, count),
+            !is_limited || fits(work, count, own_bytes),
             "--memory is too small for {}; use at least --memory {}M",
-            counted(count, "text"),
-            memory_needed(count).div_ceil(1 << 20)
+            counted(count, selected.kind.name()),
+            memory_needed(count, own_bytes).div_ceil(1 << 20)
         );
         let others = self.others.as_ref().map_or(&[][..], |others| others.notes());
         let repeated = self.own.width().and_then(|_| ids.repeated_note());

@@ -186,7 +186,7 @@ impl Columns {
             id: wanted.id.as_ref().and_then(at),
             keys: wanted.keys.iter().map(at).collect(),
             count: header.columns.len(),
-            features: wanted.text == "features",
+            features: wanted.text == "features" || wanted.vectors.is_some(),
             encoding: header.encoding,
         })
     }

@@ -2,10 +2,15 @@
 
 use std::{borrow::Cow, cmp::Ordering};
 
+use lookalike::kind::vector;
+
 use super::{Reason, Refusal, charset::Repair, hashes::shortened};
 
 /// Text fields to try if the user names none, in this order.
 const DEFAULT_TEXT_FIELDS: [&str; 3] = ["text", "content", "body"];
+
+/// The same for vectors.
+const DEFAULT_VECTOR_FIELDS: [&str; 3] = ["embedding", "vector", "embeddings"];
 
 /// The id field if the user names none.
 const DEFAULT_ID_FIELD: &str = "id";
@@ -16,6 +21,7 @@ pub enum Content<'a> {
     Text(Cow<'a, str>),
     /// Features with their weights, as given.
     Features(Vec<(String, f64)>),
+    Vector(Vec<f64>),
 }
 
 /// A value to order rows by. Numbers come before texts.
@@ -68,6 +74,8 @@ pub enum Value<'a> {
     Features(Vec<(String, f64)>),
     /// A list of texts, which may be features or parts of a text.
     Texts(Vec<String>),
+    /// A list of numbers alone.
+    Numbers(Vec<f64>),
     Other(&'static str),
 }
 
@@ -77,6 +85,15 @@ pub struct FieldNames {
     pub text: String,
     pub id: Option<String>,
     pub keys: Vec<String>,
+    /// The vectors that the field must hold, if it holds such.
+    pub vectors: Option<Vectors>,
+}
+
+/// What vectors must be like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Vectors {
+    /// The number of dimensions, once it is known.
+    pub dimensions: Option<u32>,
 }
 
 /// The values of the wanted fields; `None` for a missing field.
@@ -115,6 +132,7 @@ impl<'a> ParsedRow<'a> {
         let content = match self.content {
             Content::Text(text) => Content::Text(text.into_owned().into()),
             Content::Features(features) => Content::Features(features),
+            Content::Vector(numbers) => Content::Vector(numbers),
         };
         let id = match self.id {
             RowId::Given(id) => RowId::Given(id.into_owned().into()),
@@ -134,16 +152,22 @@ impl FieldNames {
         id: Option<&str>,
         keys: &[String],
         columns: &[String],
+        vectors: Option<Vectors>,
     ) -> (Self, Option<String>) {
         let has = |name: &&str| columns.iter().any(|column| column == name);
-        let guessed = DEFAULT_TEXT_FIELDS.into_iter().find(has).unwrap_or(DEFAULT_TEXT_FIELDS[0]);
-        let note = (text.is_none() && guessed != DEFAULT_TEXT_FIELDS[0]).then(|| {
-            format!("note: no field text; using the field {guessed}; choose another with --field")
+        let names = if vectors.is_some() { DEFAULT_VECTOR_FIELDS } else { DEFAULT_TEXT_FIELDS };
+        let [first, ..] = names;
+        let guessed = names.into_iter().find(has).unwrap_or(first);
+        let note = (text.is_none() && guessed != first).then(|| {
+            format!(
+                "note: no field {first}; using the field {guessed}; choose another with --field"
+            )
         });
         let wanted = Self {
             text: text.unwrap_or(guessed).to_owned(),
             id: Some(id.unwrap_or(DEFAULT_ID_FIELD).to_owned()),
             keys: keys.to_vec(),
+            vectors,
         };
         (wanted, note)
     }
@@ -155,6 +179,23 @@ impl FieldNames {
         columns: impl FnOnce() -> Vec<String>,
     ) -> RowResult<'a> {
         let content = match values.text {
+            Some(Value::Numbers(numbers)) if self.vectors.is_some() => {
+                let dimensions = self.vectors.and_then(|vectors| vectors.dimensions);
+                vector::check(&numbers, dimensions)
+                    .map_err(|unfit| (Reason::named(unfit.reason), unfit.message))?;
+                Content::Vector(numbers)
+            }
+            Some(Value::Numbers(_)) => {
+                let what = format!(
+                    "the field {} is a list of numbers; --kind vector compares vectors",
+                    self.text
+                );
+                return Err((Reason::WrongType, what));
+            }
+            Some(Value::Text(_)) if self.vectors.is_some() => return Err(self.wrong("a text")),
+            Some(Value::Features(_) | Value::Texts(_)) if self.vectors.is_some() => {
+                return Err(self.wrong("a list, but not of numbers"));
+            }
             Some(Value::Text(text)) => Content::Text(text),
             Some(Value::Features(features)) => Content::Features(features),
             Some(Value::Texts(texts)) if is_features(&self.text) => {
@@ -177,7 +218,10 @@ impl FieldNames {
     }
 
     fn wrong(&self, what: &str) -> Refusal {
-        let remedy = "write a string or a list of [feature, weight]";
+        let remedy = match self.vectors {
+            Some(_) => "write a list of numbers",
+            None => "write a string or a list of [feature, weight]",
+        };
         (Reason::WrongType, format!("the field {} is {what}; {remedy}", self.text))
     }
 }
@@ -215,7 +259,11 @@ pub fn row_id(value: Value<'_>) -> RowId<'_> {
         Value::Unsigned(number) => RowId::Number(number),
         Value::Number(_, text) => RowId::Given(text.into()),
         Value::OtherNumber(digits) => RowId::OtherNumber(digits.into()),
-        Value::Null | Value::Features(_) | Value::Texts(_) | Value::Other(_) => RowId::None,
+        Value::Null
+        | Value::Features(_)
+        | Value::Texts(_)
+        | Value::Numbers(_)
+        | Value::Other(_) => RowId::None,
     }
 }
 
@@ -225,7 +273,11 @@ fn key(value: Value<'_>) -> Option<Key> {
         Value::Unsigned(number) => Some(Key::Number(number as f64)),
         Value::Number(number, _) => Some(Key::Number(number)),
         Value::OtherNumber(digits) => digits.parse().ok().map(Key::Number),
-        Value::Null | Value::Features(_) | Value::Texts(_) | Value::Other(_) => None,
+        Value::Null
+        | Value::Features(_)
+        | Value::Texts(_)
+        | Value::Numbers(_)
+        | Value::Other(_) => None,
     }
 }
 
@@ -237,7 +289,7 @@ mod tests {
     fn reads_text_unless_another_field_is_named_or_guessed() {
         let choose = |named, columns: &[&str]| {
             let columns: Vec<_> = columns.iter().map(|&name| name.to_owned()).collect();
-            let (wanted, note) = FieldNames::choose(named, None, &[], &columns);
+            let (wanted, note) = FieldNames::choose(named, None, &[], &columns, None);
             (wanted.text, note.is_some())
         };
         assert_eq!(choose(None, &["body", "text"]), ("text".into(), false));

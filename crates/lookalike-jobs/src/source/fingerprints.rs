@@ -10,6 +10,7 @@ use lookalike::{Fingerprint, Width};
 
 use super::{
     Bad, Bytes, Ids, Skipped,
+    arrays::has_vectors,
     bytes::{check_streams, is_stream, name_of, stdin_ahead},
     files::are_images,
     hashes::{HashLines, looks_like_hashes},
@@ -164,7 +165,13 @@ pub fn guess_kind(paths: &[PathBuf], rows: &RowArgs, otherwise: &'static str) ->
 
 fn kind_of(bytes: Result<Bytes, Bad>, otherwise: &'static str) -> &'static str {
     match bytes.and_then(Bytes::into_text) {
-        Ok(bytes) if npy::is_npy(bytes.start()) => "hash",
+        Ok(bytes) if npy::is_npy(bytes.start()) => {
+            if has_vectors(bytes.start()) {
+                "vector"
+            } else {
+                "hash"
+            }
+        }
         Ok(bytes) => match looks_like_hashes(bytes.start()) {
             Some(true) => "hash",
             Some(false) => "text",

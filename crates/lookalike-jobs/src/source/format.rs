@@ -56,6 +56,7 @@ impl Format {
             Self::Parquet => "Parquet rows",
             Self::Warc => "WARC records",
             Self::Lines => "lines",
+            Self::Npy => "NumPy rows",
             Self::Text => "text files",
         }
     }
@@ -68,6 +69,7 @@ impl Format {
             Self::Parquet => ".parquet",
             Self::Warc => ".warc",
             Self::Lines | Self::Text => ".txt",
+            Self::Npy => ".npy",
         }
     }
 }

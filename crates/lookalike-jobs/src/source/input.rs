@@ -11,15 +11,15 @@ use arrow_schema::{Schema, SchemaRef};
 use encoding_rs::Encoding;
 
 use super::{
-    Bad, Reason,
+    Bad, Reason, arrays,
     bytes::name_of,
     charset, compression, csv,
     field::{Content, FieldNames, ParsedRow, RowResult},
-    html, jsonl,
+    html, jsonl, npy,
     origin::{Origin, Source},
     parquet::{self, Content as TableContent, ParquetFile},
     reader,
-    records::{Split, SplitLines, without_end, without_mark},
+    records::{Blocks, Split, SplitLines, without_end, without_mark},
     rows::RowOptions,
     warc,
 };
@@ -46,6 +46,8 @@ pub struct Input {
     pub relative: PathBuf,
     /// Other names of the same file.
     pub links: Vec<PathBuf>,
+    /// The number of dimensions of its vectors, if it has such.
+    pub dimensions: Option<u32>,
 }
 
 impl Input {
@@ -61,7 +63,7 @@ impl Input {
         let origin = Origin::file(path, options.memory);
         let format = match options.format.or_else(|| Format::of_name(path)) {
             Some(format) => format,
-            None => Format::of_content(&origin.start(&name)?, false),
+            None => format_of(&origin.start(&name)?, false, options),
         };
         let relative = path.file_name().map(PathBuf::from).unwrap_or_default();
         Self::new(name, origin, format, relative).with_layout(options)
@@ -74,7 +76,7 @@ impl Input {
             Origin::new(path, options.again, options.temp.as_deref(), options.memory)?,
         );
         let start = origin.start(&name)?;
-        let format = options.format.unwrap_or_else(|| Format::of_content(&start, true));
+        let format = options.format.unwrap_or_else(|| format_of(&start, true, options));
         let relative = path.file_name().filter(|_| name != "stdin").unwrap_or("stdin".as_ref());
         Self::new(name, origin, format, relative.into()).with_layout(options)
     }
@@ -121,6 +123,7 @@ impl Input {
             missing,
             relative,
             links,
+            dimensions: None,
         }
     }
 
@@ -129,11 +132,25 @@ impl Input {
         self.memory = options.memory;
         let choose = |columns: &[String]| {
             let (text, id) = (options.field.as_deref(), options.id.as_deref());
-            FieldNames::choose(text, id, &options.keys, columns)
+            FieldNames::choose(text, id, &options.keys, columns, options.vectors)
         };
         let bad = |name: &str, what: String| Bad::item(name, Reason::NoField, what);
         let (wanted, note) = match self.format {
+            Format::Text if options.vectors.is_some() => {
+                let what = "is no array or table of vectors; lookalike reads .npy, .parquet, .jsonl \
+                            and .csv";
+                return Err(Bad::input(&self.name, what));
+            }
             Format::Text => return Ok((self, None)),
+            Format::Npy => {
+                let layout = arrays::Layout::of(&self.origin.start(&self.name)?)
+                    .map_err(|what| Bad::input(&self.name, what))?;
+                self.dimensions = layout.dimensions.try_into().ok();
+                self.copy = layout.seekable(&self.origin, &self.name, options.temp.as_deref())?;
+                let keys = options.keys.clone();
+                let text = arrays::COLUMN.to_owned();
+                (FieldNames { text, id: None, keys, vectors: options.vectors }, None)
+            }
             Format::Lines => {
                 // Damaged compression fails here, before any work is done.
                 self.encoding = charset::of_start(&self.origin.start(&self.name)?);
@@ -183,7 +200,60 @@ impl Input {
             }
         };
         self.wanted = Some(wanted);
+        let is_told = options.vectors.is_none_or(|vectors| vectors.dimensions.is_some());
+        if !is_told && self.dimensions.is_none() {
+            self.dimensions = self.first_dimensions()?;
+        }
+        if let Some(vectors) = self.wanted.as_mut().and_then(|wanted| wanted.vectors.as_mut()) {
+            vectors.dimensions = vectors.dimensions.or(self.dimensions);
+        }
         Ok((self, note))
+    }
+
+    /// The number of dimensions of the first vector at the beginning of the input.
+    fn first_dimensions(&self) -> Result<Option<u32>, Bad> {
+        let Some(wanted) = &self.wanted else { return Ok(None) };
+        let of_found = |outcome: RowResult<'_>| match outcome {
+            Ok(Some(ParsedRow { content: Content::Vector(numbers), .. })) => {
+                u32::try_from(numbers.len()).ok()
+            }
+            _ => None,
+        };
+        if self.format != Format::Parquet {
+            let start = std::io::Cursor::new(self.origin.start(&self.name)?);
+            let mut blocks = Blocks::new(Box::new(start), self.split());
+            let Ok(Some(block)) = blocks.next() else { return Ok(None) };
+            let first = (0..block.records.len()).find_map(|number| {
+                let line = block.records[number].line;
+                if self.is_header(line) {
+                    return None;
+                }
+                of_found(self.parse(block.record(number), line))
+            });
+            return Ok(first);
+        }
+        let of_batch = |batch: &RecordBatch| {
+            let columns = parquet::Columns::of(batch, wanted);
+            (0..batch.num_rows()).find_map(|row| of_found(columns.row(row, wanted)))
+        };
+        if let Source::Rows(batches) = &self.origin.source {
+            return Ok(batches.iter().find_map(of_batch));
+        }
+        let table = self.table()?;
+        if let Some(size) = parquet::list_size(table.schema(), &wanted.text) {
+            return Ok(size.try_into().ok());
+        }
+        // What is damaged is told when it is read.
+        let first = (0..table.group_rows().len()).find_map(|group| {
+            let mut batches = table.batches(group, Some(wanted)).ok()?;
+            batches.find_map(|batch| of_batch(&batch.ok()?))
+        });
+        Ok(first)
+    }
+
+    /// The nameless copy of it, if it was made seekable.
+    pub fn copy(&self) -> Option<&File> {
+        self.copy.as_deref()
     }
 
     /// The columns of a table. A compressed table is decompressed first.
@@ -247,6 +317,14 @@ impl Input {
     }
 }
 
+/// The format of something that starts like this. Arrays are rows if vectors are wanted.
+fn format_of(start: &[u8], is_stdin: bool, options: &RowOptions) -> Format {
+    match options.vectors.is_some() && npy::is_npy(start) {
+        true => Format::Npy,
+        false => Format::of_content(start, is_stdin),
+    }
+}
+
 /// The text of a whole file.
 pub fn parse_file(content: &[u8], is_page: bool) -> ParsedRow<'_> {
     let (text, repair) =
@@ -273,6 +351,6 @@ pub fn read_text(path: &Path, html: bool, markup: bool) -> Result<String, Bad> {
     match parse_file(&content, is_page).content {
         Content::Text(text) if is_page && !markup => Ok(html::main_text(&text)),
         Content::Text(text) => Ok(text.into_owned()),
-        Content::Features(_) => Ok(String::new()),
+        Content::Features(_) | Content::Vector(_) => Ok(String::new()),
     }
 }

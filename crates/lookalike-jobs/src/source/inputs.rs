@@ -38,6 +38,15 @@ pub struct InputOptions {
     pub prints: PrintOptions,
 }
 
+impl InputOptions {
+    /// Expects items of this kind, as far as rows tell.
+    pub fn expect(&mut self, kind: &dyn Kind) {
+        if let Some(vectors) = &mut self.rows.vectors {
+            vectors.dimensions = kind.dimensions();
+        }
+    }
+}
+
 /// How items become digests.
 pub struct Reading<'a> {
     pub kind: &'a dyn Kind,
@@ -124,10 +133,15 @@ impl Item<'_> {
         }
     }
 
-    /// The text of a row.
-    pub fn text(&self) -> Option<&str> {
+    /// The bytes of the text or the numbers of a row.
+    pub fn row_bytes(&self) -> Option<Cow<'_, [u8]>> {
         match &self.described {
-            Described::Row { row: Row { content: Content::Text(text), .. }, .. } => Some(text),
+            Described::Row { row: Row { content: Content::Text(text), .. }, .. } => {
+                Some(Cow::Borrowed(text.as_bytes()))
+            }
+            Described::Row { row: Row { content: Content::Vector(numbers), .. }, .. } => {
+                Some(numbers.iter().flat_map(|number| number.to_le_bytes()).collect())
+            }
             _ => None,
         }
     }
@@ -143,7 +157,7 @@ impl Item<'_> {
     /// A hash of its content; none for a fingerprint.
     pub fn content_hash(&self) -> Option<Identity> {
         match &self.described {
-            Described::Row { .. } => Some(content_hash(self.text()?.as_bytes())),
+            Described::Row { .. } => Some(content_hash(&self.row_bytes()?)),
             Described::File(file) => Some(file.content_hash()),
             Described::Print { .. } => None,
         }
@@ -180,7 +194,7 @@ impl Inputs {
         skipped: &mut Skipped,
     ) -> Result<Self> {
         Ok(match reads {
-            Reads::Records => {
+            Reads::Records | Reads::Vectors => {
                 Self::Records(Box::new(Rows::open(paths, options.rows.clone(), skipped)?))
             }
             Reads::Files => Self::Files(Box::new(Files::open(paths, &options.files, skipped)?)),
@@ -198,7 +212,7 @@ impl Inputs {
         options: &InputOptions,
     ) -> Result<Self> {
         match reads {
-            Reads::Records => {
+            Reads::Records | Reads::Vectors => {
                 let rows = Rows::in_memory(name, batches, options.rows.clone())?;
                 Ok(Self::Records(Box::new(rows)))
             }
@@ -211,6 +225,14 @@ impl Inputs {
     pub fn width(&self) -> Option<Width> {
         match self {
             Self::Prints(prints) => Some(prints.width),
+            _ => None,
+        }
+    }
+
+    /// The number of dimensions of the vectors, if that is what they hold.
+    pub fn dimensions(&self) -> Option<u32> {
+        match self {
+            Self::Records(rows) => rows.dimensions(),
             _ => None,
         }
     }
@@ -441,9 +463,5 @@ fn digest_row(
     digester: &mut Box<dyn lookalike::kind::Digester + '_>,
     row: &Row<'_>,
 ) -> Result<Digest, Unfit> {
-    let input = match &row.content {
-        Content::Text(text) => Input::Text(text),
-        Content::Features(features) => Input::Features(features),
-    };
-    digester.digest(input).map(|(digest, _)| digest)
+    row.digest_by(&mut **digester)
 }

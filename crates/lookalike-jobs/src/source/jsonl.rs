@@ -298,6 +298,9 @@ fn features_of_list(list: Vec<Json>) -> Value<'static> {
     {
         return Value::Texts(texts);
     }
+    if let Some(numbers) = numbers_of_list(&list) {
+        return numbers;
+    }
     let feature = |element: Json| match element {
         Json::String(name) => Some((name, 1.0)),
         Json::Array(mut pair) if pair.len() == 2 => {
@@ -308,6 +311,17 @@ fn features_of_list(list: Vec<Json>) -> Value<'static> {
     };
     let features: Option<Vec<_>> = list.into_iter().map(feature).collect();
     features.map_or(Value::Other("a list, but not of [feature, weight]"), Value::Features)
+}
+
+/// `[0.5, -1]`
+fn numbers_of_list(list: &[Json]) -> Option<Value<'static>> {
+    let is_number = |element: &&Json| element.is_number();
+    if list.iter().any(|element| !element.is_number() && !element.is_null()) {
+        return None;
+    }
+    list.iter().find(is_number)?;
+    let numbers: Option<Vec<f64>> = list.iter().map(Json::as_f64).collect();
+    Some(numbers.map_or(Value::Other("a list of numbers with null in it"), Value::Numbers))
 }
 
 /// `{"feature": 2.5}`
@@ -333,7 +347,12 @@ mod tests {
     };
 
     fn wanted(text: &str) -> FieldNames {
-        FieldNames { text: text.into(), id: Some("id".into()), keys: vec!["meta.date".into()] }
+        FieldNames {
+            text: text.into(),
+            id: Some("id".into()),
+            keys: vec!["meta.date".into()],
+            vectors: None,
+        }
     }
 
     fn read<'a>(line: &'a str, text: &str) -> ParsedRow<'a> {

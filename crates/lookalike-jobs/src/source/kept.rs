@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, fs, io, io::Write, path::Path};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 
 use super::{
-    Bad, Fingerprints, Rows, compression,
+    Bad, Fingerprints, Rows, arrays, compression,
     input::Input,
     npy::{Header, NpyRows},
     origin::Source,
@@ -57,6 +57,10 @@ impl Rows {
                 self.check_tables()?;
                 Ok(KeptOutput::Table(Output::create(args, console)?))
             }
+            Format::Npy => {
+                self.check_arrays()?;
+                Ok(KeptOutput::Records(compressed(args, console)?))
+            }
             _ => {
                 self.check_headers()?;
                 Ok(KeptOutput::Records(compressed(args, console)?))
@@ -69,6 +73,9 @@ impl Rows {
     pub fn write_kept(&self, keep: &dyn Fn(u32) -> bool, output: KeptOutput) -> Result<Kept> {
         let mut choice = Choice::new(&self.items, keep);
         match output {
+            KeptOutput::Records(output) if self.inputs[0].format == Format::Npy => {
+                self.write_array(&mut choice, output)?;
+            }
             KeptOutput::Records(output) => write_records(&self.inputs, &mut choice, output)?,
             KeptOutput::Table(output) => self.write_table(&mut choice, output)?,
             KeptOutput::Folder(output) => self.write_folder(&mut choice, output)?,
@@ -98,6 +105,33 @@ impl Rows {
         })?;
         choice.check_end()?;
         writer.finish().context(FAILED)?.finish()
+    }
+
+    fn write_array(&self, choice: &mut Choice<'_>, mut output: CompressedOutput) -> Result<()> {
+        // The header says how many rows follow. Rows that are no items are kept.
+        let mut counted = Choice::new(&self.items, choice.keep);
+        (0..self.items.len()).try_for_each(|_| counted.next().map(drop))?;
+        let kept = counted.counts.kept + counted.counts.others;
+        let layout = arrays::Layout::of_input(&self.inputs[0]).map_err(Bad::error)?;
+        output.write_all(&layout.header.bytes(kept)).context(FAILED)?;
+        each_piece(&self.inputs, Extent::All, |piece| {
+            // What stopped the reading was told at the first time.
+            let Piece::Rows { batch, .. } = piece else { return Ok(()) };
+            let rows = arrays::rows_of(&batch);
+            rows.into_iter().try_for_each(|row| match choice.next()? {
+                true => output.write_all(&row).context(FAILED),
+                false => Ok(()),
+            })
+        })?;
+        choice.check_end()?;
+        output.finish()
+    }
+
+    /// Arrays of different kinds cannot be kept in one.
+    fn check_arrays(&self) -> Result<()> {
+        let layout = |input: &Input| arrays::Layout::of_input(input).map_err(Bad::error);
+        let first = layout(&self.inputs[0])?;
+        self.check_columns(|input| Ok(layout(input)?.header.fits(&first.header)))
     }
 
     /// Whether this row could not be read.

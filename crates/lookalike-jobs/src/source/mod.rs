@@ -3,6 +3,7 @@
 //! [`Inputs`] are all inputs of one command: [`Rows`], [`Files`] or [`Fingerprints`]. [`Ids`] keeps the
 //! ids of items, [`Skipped`] what could not be read. Nothing here depends on the command.
 
+mod arrays;
 mod budget;
 mod bytes;
 mod cache;
@@ -38,10 +39,11 @@ mod stamp;
 mod tests;
 mod warc;
 
+pub use arrays::{are_vectors, read_vector};
 pub use budget::Budget;
 pub use bytes::Bytes;
 pub use cache::Cache;
-pub use field::{Content, Key};
+pub use field::{Content, Key, Vectors};
 pub use files::{FileItem, FileReading, Files, are_images, read_file};
 pub use fingerprints::{Fingerprints, PrintOptions, guess_kind};
 use fingerprints::{OnPiece, PIECE};

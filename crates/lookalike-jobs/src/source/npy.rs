@@ -8,7 +8,7 @@ use std::{
 };
 
 use anyhow::Result;
-use lookalike::{Fingerprint, Width};
+use lookalike::{Fingerprint, Width, kind::vector::MOST_DIMENSIONS};
 
 use super::{
     Bad, Bytes, Ids, OnPiece, PIECE, Reason, Skipped, compression::read_error, rows::Items,
@@ -127,6 +127,51 @@ impl Header {
         [MAGIC, &[1, 0], &(length as u16).to_le_bytes(), text.as_bytes()].concat()
     }
 
+    /// Rows, dimensions and the bytes of a number, if the array is a list of vectors.
+    pub(super) fn vectors(&self) -> Result<(u64, u64, usize), String> {
+        let refused = |remedy: &str| Err(format!("holds {self}; {remedy}"));
+        let bytes = match self.dtype.as_str() {
+            "<f2" => 2,
+            "<f4" => 4,
+            "<f8" => 8,
+            ">f2" | ">f4" | ">f8" => return refused("save array.astype('<f4') instead"),
+            "|i1" => {
+                return refused(
+                    "it may be quantised vectors or bytes of fingerprints: save \
+                     array.astype('float32') if these are vectors",
+                );
+            }
+            "<u8" | "<u4" => return refused("these may be fingerprints; use --kind hash"),
+            _ => return refused("vectors are float32, float16 or float64"),
+        };
+        match *self.shape.as_slice() {
+            [_, least @ (0 | 1)] => {
+                let has = if least == 1 { "1 dimension" } else { "no dimensions" };
+                refused(&format!("a cosine needs at least 2 dimensions, not {has}"))
+            }
+            [rows, dimensions] if dimensions <= MOST_DIMENSIONS as u64 => {
+                Ok((rows, dimensions, bytes))
+            }
+            [_, _] => refused(&format!("at most {MOST_DIMENSIONS} dimensions")),
+            [_] => refused("vectors have shape (n, d); save array.reshape(1, -1) for one vector"),
+            _ => refused("vectors have shape (n, d)"),
+        }
+    }
+
+    /// Whether the array holds floating-point numbers, or bytes that may be such.
+    pub(super) fn is_vectors(&self) -> bool {
+        matches!(self.dtype.as_str(), "<f2" | "<f4" | "<f8" | ">f2" | ">f4" | ">f8" | "|i1")
+    }
+
+    pub(super) fn is_fortran_order(&self) -> bool {
+        self.fortran_order
+    }
+
+    /// Whether arrays of these kinds can be written one after the other.
+    pub(super) fn fits(&self, other: &Self) -> bool {
+        self.dtype == other.dtype && self.shape.get(1..) == other.shape.get(1..)
+    }
+
     /// The number of rows and the width, if the array is a list of fingerprints.
     fn fingerprints(&self) -> Result<(u64, Width), String> {
         let refused = |remedy: &str| Err(format!("contains {self}; {remedy}"));
@@ -134,6 +179,15 @@ impl Header {
             "<u8" | "<u4" => {}
             ">u8" | ">u4" => return refused("save array.astype('<u8') instead"),
             "<i8" | "<i4" => return refused("save array.view('uint64') (or uint32) instead"),
+            "<f2" | "<f4" | "<f8" => {
+                return refused("these are vectors; use --kind vector, or leave --kind out");
+            }
+            "|i1" => {
+                return refused(
+                    "it may be quantised vectors or bytes of fingerprints: save \
+                     array.astype('float32') for vectors, array.view('uint64') for fingerprints",
+                );
+            }
             _ => return refused("fingerprints must be uint64 (or uint32 for 32 bits)"),
         }
         if self.fortran_order {
@@ -163,6 +217,9 @@ impl std::fmt::Display for Header {
             "<i4" => "int32",
             "<f8" => "float64",
             "<f4" => "float32",
+            "<f2" => "float16",
+            ">f2" | ">f4" | ">f8" => "big-endian floats",
+            "|i1" => "int8",
             "|b1" => "bool",
             "|u1" => "uint8",
             "|O" => "Python objects",
@@ -174,7 +231,7 @@ impl std::fmt::Display for Header {
     }
 }
 
-fn read_header(reader: &mut impl Read) -> Result<Header, String> {
+pub(super) fn read_header(reader: &mut impl Read) -> Result<Header, String> {
     let damaged = |_| "starts like a .npy array, but its header is incomplete".to_owned();
     let mut start = [0; 8];
     reader.read_exact(&mut start).map_err(damaged)?;
@@ -232,7 +289,7 @@ fn row<const WORDS: usize>(bytes: &[u8]) -> Fingerprint<WORDS> {
 }
 
 /// Reads until `buffer` is full or the input ends. Bytes before an error count.
-fn fill(reader: &mut impl Read, buffer: &mut [u8]) -> (usize, Option<io::Error>) {
+pub(super) fn fill(reader: &mut impl Read, buffer: &mut [u8]) -> (usize, Option<io::Error>) {
     let mut filled = 0;
     while filled < buffer.len() {
         match reader.read(&mut buffer[filled..]) {

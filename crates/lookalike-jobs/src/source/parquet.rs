@@ -19,8 +19,8 @@ use arrow_array::{
     LargeStringArray, RecordBatch, StringArray, StringViewArray,
     cast::AsArray,
     types::{
-        Date32Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
-        TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+        Date32Type, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
+        Int64Type, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
         TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
     },
 };
@@ -501,6 +501,7 @@ fn value(array: &ArrayRef, row: usize) -> Value<'_> {
         _ => bytes(array, row)
             .map(|bytes| Value::Text(charset::decode_record(bytes, None).0))
             .or_else(|| number(array, row).map(number_value))
+            .or_else(|| numbers(array, row))
             .unwrap_or_else(|| features(array, row)),
     }
 }
@@ -564,6 +565,39 @@ fn number(array: &dyn Array, row: usize) -> Option<Number> {
         _ => return None,
     };
     Some(Number::Whole(whole))
+}
+
+/// A list of floating-point numbers.
+fn numbers(array: &ArrayRef, row: usize) -> Option<Value<'static>> {
+    let list = match array.data_type() {
+        DataType::List(_) => array.as_list::<i32>().value(row),
+        DataType::LargeList(_) => array.as_list::<i64>().value(row),
+        DataType::FixedSizeList(..) => array.as_fixed_size_list().value(row),
+        _ => return None,
+    };
+    let numbers: Vec<f64> = match list.data_type() {
+        DataType::Float16 => {
+            let halves = list.as_primitive::<Float16Type>().values().iter();
+            halves.map(|half| half.to_f64()).collect()
+        }
+        DataType::Float32 => {
+            list.as_primitive::<Float32Type>().values().iter().map(|&it| it.into()).collect()
+        }
+        DataType::Float64 => list.as_primitive::<Float64Type>().values().to_vec(),
+        _ => return None,
+    };
+    Some(match list.null_count() {
+        0 => Value::Numbers(numbers),
+        _ => Value::Other("a list of numbers with null in it"),
+    })
+}
+
+/// The numbers of each row of a column of fixed-size lists.
+pub fn list_size(schema: &Schema, path: &str) -> Option<usize> {
+    match schema.field_with_name(path).ok()?.data_type() {
+        DataType::FixedSizeList(_, size) => usize::try_from(*size).ok(),
+        _ => None,
+    }
 }
 
 /// A map from feature to weight, a list of such pairs, or a list of features with weight 1.

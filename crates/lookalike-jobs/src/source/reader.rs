@@ -8,7 +8,7 @@ use anyhow::Result;
 use arrow_array::RecordBatch;
 
 use super::{
-    Bad, Reason, compression,
+    Bad, Reason, arrays, compression,
     format::not_text,
     input::Input,
     origin::{Origin, Source},
@@ -99,6 +99,7 @@ impl Reader {
             let read = match input.format {
                 Format::Text => self.file(number, input),
                 Format::Parquet => self.table(number, input, extent),
+                Format::Npy => self.array(number, input),
                 _ => self.records(number, input),
             };
             if read.is_err() {
@@ -192,6 +193,28 @@ impl Reader {
             before = before.saturating_add(rows);
         }
         Ok(())
+    }
+
+    /// The rows of an array.
+    fn array(&mut self, number: usize, input: &Input) -> Result<(), Stopped> {
+        let mut array = match arrays::Rows::open(input) {
+            Ok(array) => array,
+            Err(bad) => return self.send(Piece::Failed(bad, 1)),
+        };
+        loop {
+            let before = array.done();
+            match array.next() {
+                Ok(Some(batch)) => self.send(Piece::Rows { input: number, before, batch })?,
+                Ok(None) => return Ok(()),
+                Err(arrays::Failed::Short { rows, what }) => {
+                    let bad = Bad::item(&input.name, Reason::Missing, what);
+                    return self.send(Piece::Lost { input: number, before, rows, bad });
+                }
+                Err(arrays::Failed::Long(what)) => {
+                    return self.send(Piece::Failed(Bad::input(&input.name, what), 1));
+                }
+            }
+        }
     }
 
     /// Sends the rows of one group. Returns their number, and the error if one stopped them.

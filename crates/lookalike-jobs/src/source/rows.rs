@@ -11,13 +11,17 @@ use std::{
 
 use anyhow::{Result, bail, ensure};
 use arrow_array::RecordBatch;
+use lookalike::{
+    Kind, Unfit,
+    kind::{self, Digester},
+};
 use rayon::prelude::*;
 
 use super::{
     Bad, Ids, Reason, Skipped,
     bytes::{check_streams, is_stream},
     charset::Repair,
-    field::{Content, Key, ParsedRow, RowId, RowResult},
+    field::{Content, Key, ParsedRow, RowId, RowResult, Vectors},
     folder::{Walk, Walked},
     html,
     input::{Input, is_page, parse_file},
@@ -41,6 +45,8 @@ pub struct RowOptions {
     pub format: Option<Format>,
     /// The field with the text.
     pub field: Option<String>,
+    /// The vectors that the field must hold, if it holds such.
+    pub vectors: Option<Vectors>,
     /// The field with the id.
     pub id: Option<String>,
     /// The fields to order rows by.
@@ -143,11 +149,26 @@ impl Row<'_> {
         self.location.line.unwrap_or(0)
     }
 
+    /// What a kind keeps of it.
+    pub fn digest(&self, kind: &dyn Kind) -> Result<lookalike::Digest, Unfit> {
+        self.digest_by(&mut *kind.digester())
+    }
+
+    /// The same by a digester that is there already.
+    pub fn digest_by(&self, digester: &mut dyn Digester) -> Result<lookalike::Digest, Unfit> {
+        let input = match &self.content {
+            Content::Text(text) => kind::Input::Text(text),
+            Content::Features(features) => kind::Input::Features(features),
+            Content::Vector(numbers) => kind::Input::Vector(numbers),
+        };
+        digester.digest(input).map(|(digest, _)| digest)
+    }
+
     /// Its text; empty if it has features.
     pub fn text(&self) -> &str {
         match &self.content {
             Content::Text(text) => text,
-            Content::Features(_) => "",
+            Content::Features(_) | Content::Vector(_) => "",
         }
     }
 }
@@ -195,6 +216,7 @@ impl Rows {
             skipped.lines().next().unwrap_or_default()
         );
         rows.check_fields()?;
+        rows.check_dimensions()?;
         Ok(rows)
     }
 
@@ -233,6 +255,25 @@ impl Rows {
         let (inputs, notes, lost, seen) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let walk = Walk::new(options.follow_links);
         Self { inputs, options, notes, walk, items: Items::default(), lost, seen }
+    }
+
+    /// The number of dimensions of the first vector, if it can be told before all are read.
+    pub fn dimensions(&self) -> Option<u32> {
+        self.inputs.iter().find_map(|input| input.dimensions)
+    }
+
+    /// Refuses inputs whose vectors have different numbers of dimensions.
+    fn check_dimensions(&self) -> Result<()> {
+        let known = |input: &Input| Some((input.name.clone(), input.dimensions?));
+        let mut all = self.inputs.iter().filter_map(known);
+        let Some((first, dimensions)) = all.next() else { return Ok(()) };
+        if let Some((name, other)) = all.find(|(_, other)| *other != dimensions) {
+            bail!(
+                "{first} has vectors of {dimensions} dimensions, but {name} of {other}; they cannot be \
+                 compared"
+            );
+        }
+        Ok(())
     }
 
     /// A description of the inputs, for messages.
@@ -627,7 +668,9 @@ impl Reading<'_> {
             (RowId::OtherNumber(digits), ..) => self.ids.push_other_number(digits),
             (RowId::None, None, _) => self.ids.push_input(),
             (RowId::None, Some(line), Format::Lines) => self.ids.push_numbers(line, 1),
-            (RowId::None, Some(line), Format::Jsonl | Format::Parquet) => self.ids.push_row(line),
+            (RowId::None, Some(line), Format::Jsonl | Format::Parquet | Format::Npy) => {
+                self.ids.push_row(line);
+            }
             (RowId::None, Some(_), _) => self.ids.push_row(self.row),
         }
     }

@@ -20,6 +20,8 @@ pub struct Bad {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     NotANumber,
+    NoDirection,
+    OtherDimensions,
     TooWide,
     OtherWidth,
     TooLong,
@@ -41,8 +43,10 @@ pub enum Reason {
 }
 
 impl Reason {
-    const ALL: [Self; 19] = [
+    const ALL: [Self; 21] = [
         Self::NotANumber,
+        Self::NoDirection,
+        Self::OtherDimensions,
         Self::TooWide,
         Self::OtherWidth,
         Self::TooLong,
@@ -71,6 +75,8 @@ impl Reason {
     pub const fn name(self) -> &'static str {
         match self {
             Self::NotANumber => "not a number",
+            Self::NoDirection => "without a direction",
+            Self::OtherDimensions => "of other dimensions",
             Self::TooWide => "too wide",
             Self::OtherWidth => "other width",
             Self::TooLong => "too long",

@@ -186,6 +186,7 @@ fn read(rows: &mut Rows, skipped: &mut Skipped) -> Seen {
             items.extend(batch.rows.iter().map(|row| match &row.content {
                 Content::Text(text) => text.to_string(),
                 Content::Features(features) => format!("{features:?}"),
+                Content::Vector(numbers) => format!("{numbers:?}"),
             }));
             Ok(())
         })

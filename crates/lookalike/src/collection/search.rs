@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     Closeness, Criteria, Digest, Fingerprint, Kind, Radius,
+    cosine::{Vector, least},
     fragments::{FragmentSearch, Shared},
     index::IndexError,
     keys::{Bands, Keys},
@@ -85,7 +86,7 @@ impl<'a> Question<'a> {
                     check_radius(layout.place(Source::Upright), *radius)?;
                 }
                 Lookup::Parts(search) => check_radius(layout.place(Source::Parts), search.radius)?,
-                Lookup::Overlap { .. } | Lookup::Every => {}
+                Lookup::Overlap { .. } | Lookup::Cosine { .. } | Lookup::Every => {}
             }
             if let Lookup::Overlap { verify, reach } = *lookup
                 && let Some(recall) = asked_recall(reach, items, features)
@@ -283,6 +284,15 @@ impl<'a> Question<'a> {
                     }
                 }
                 Lookup::Overlap { .. } => {}
+                Lookup::Cosine { similarity } => {
+                    let vectors: Vec<_> = numbered(queries, |_| true)
+                        .filter_map(|(query, digest)| Some((query, Vector::read(&digest.extra)?)))
+                        .collect();
+                    let least = least(similarity.get());
+                    if let Some(table) = &tables.vectors {
+                        table.search(&vectors, least, self.by.kernel, &mut find);
+                    }
+                }
                 Lookup::Parts(search) => self.sharing(tables, items, queries, search, &mut find)?,
                 Lookup::Every => {
                     for (query, _) in numbered(queries, |digest| !digest.is_empty()) {
@@ -437,6 +447,7 @@ impl Layout {
             }
             Lookup::Parts(_) => has(Source::Parts),
             Lookup::Overlap { .. } => self.keys.is_some(),
+            Lookup::Cosine { .. } => self.vectors,
             Lookup::Every => true,
         }
     }

@@ -215,6 +215,11 @@ impl Digests {
         Some(&self.keys[place].1)
     }
 
+    /// The data of an entry that only its kind understands.
+    pub(crate) fn extra(&self, entry: u32) -> &[u8] {
+        self.extra.of(entry as usize)
+    }
+
     /// An entry without its set.
     pub(crate) fn at(&self, entry: u32) -> DigestRef<'_> {
         let (words, at) = (self.prints.words(), entry as usize);

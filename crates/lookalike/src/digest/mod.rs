@@ -30,8 +30,8 @@ pub(crate) use prints::{PrintColumn, with_prints};
 /// 128 bits of BLAKE3. Nobody can make two different contents with the same identity.
 pub type Identity = [u8; 16];
 
-/// Everything that decides how close an item is to others. A digest with neither fingerprints nor a key
-/// is that of an empty item, which matches nothing.
+/// Everything that decides how close an item is to others. A digest with neither fingerprints, nor a key,
+/// nor data of its kind is that of an empty item, which matches nothing.
 ///
 /// ```
 /// use lookalike::{Digest, Fingerprint, Width};
@@ -64,7 +64,7 @@ impl Digest {
 
     /// Whether the item matches nothing.
     pub fn is_empty(&self) -> bool {
-        self.prints.is_empty() && self.key.is_none()
+        self.prints.is_empty() && self.key.is_none() && self.extra.is_empty()
     }
 
     /// The fingerprint of the whole item, if it has one.
@@ -126,7 +126,7 @@ pub struct DigestRef<'a> {
 impl<'a> DigestRef<'a> {
     /// Whether the item matches nothing.
     pub fn is_empty(&self) -> bool {
-        self.prints.is_empty() && self.key.is_none()
+        self.prints.is_empty() && self.key.is_none() && self.extra.is_empty()
     }
 
     /// The number of fingerprints.

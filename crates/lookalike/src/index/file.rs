@@ -71,6 +71,8 @@ pub(crate) enum Content {
     SetBitmaps,
     SetKeys,
     SetKeyOwners,
+    VectorCodes,
+    VectorBounds,
 }
 
 impl Content {
@@ -98,6 +100,8 @@ impl Content {
             Self::SetBitmaps => [19, 0],
             Self::SetKeys => [20, 0],
             Self::SetKeyOwners => [21, 0],
+            Self::VectorCodes => [22, 0],
+            Self::VectorBounds => [23, 0],
         }
     }
 
@@ -124,6 +128,8 @@ impl Content {
             [19, 0] => Self::SetBitmaps,
             [20, 0] => Self::SetKeys,
             [21, 0] => Self::SetKeyOwners,
+            [22, 0] => Self::VectorCodes,
+            [23, 0] => Self::VectorBounds,
             _ => return None,
         })
     }
@@ -147,6 +153,7 @@ impl fmt::Display for Content {
             Self::SetOrder | Self::SetWeights | Self::SetLengths | Self::SetBitmaps => {
                 write!(f, "the feature sets")
             }
+            Self::VectorCodes | Self::VectorBounds => write!(f, "the codes of vectors"),
             Self::SetKeys | Self::SetKeyOwners => write!(f, "the keys of feature sets"),
         }
     }

@@ -13,6 +13,7 @@ mod registry;
 #[cfg(feature = "collection")]
 mod stored;
 pub mod text;
+pub mod vector;
 
 use std::fmt;
 
@@ -21,7 +22,7 @@ use crate::{
     digest::{DigestRef, Digests, Shape},
     fragments::FragmentSearch,
     pairs::PairsError,
-    verify::Verify,
+    verify::{Similarity, Verify},
 };
 pub use criteria::{
     Asked, Criteria, EXACT_FEATURES, EXACT_ITEMS, Purpose, Reach, USUAL_RECALL, UsageError,
@@ -50,6 +51,11 @@ pub trait Kind: Send + Sync {
 
     /// The shape of digests.
     fn shape(&self) -> Shape;
+
+    /// The number of dimensions that vectors must have, for kinds that compare vectors of one number.
+    fn dimensions(&self) -> Option<u32> {
+        None
+    }
 
     /// A maker of digests; use one per thread.
     fn digester(&self) -> Box<dyn Digester + '_>;
@@ -177,6 +183,8 @@ pub enum Input<'a> {
     Tokens(&'a [&'a str]),
     /// Features with their weights.
     Features(&'a [(String, f64)]),
+    /// The numbers of a vector.
+    Vector(&'a [f64]),
     /// A fingerprint.
     Print(Fingerprint<4>),
     /// A fingerprint that the caller made, with the contents to compare. Without a fingerprint, the item
@@ -240,6 +248,11 @@ pub enum Lookup {
         verify: Verify,
         /// Whether all such pairs are found.
         reach: Reach,
+    },
+    /// The cosine of the vectors is large enough.
+    Cosine {
+        /// The least cosine.
+        similarity: Similarity,
     },
     /// The items share enough parts.
     Parts(FragmentSearch),

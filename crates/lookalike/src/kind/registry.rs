@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 #[cfg(feature = "collection")]
 use super::RecipeText;
-use super::{Kind, UsageError, hash::HashKind, text::TextKind};
+use super::{Kind, UsageError, hash::HashKind, text::TextKind, vector::VectorKind};
 use crate::{
     Width, extract::Shingles, hash::FeatureHash, model::Model, recipe::Weighting,
     spelling::nearest, stop_words::StopWords, verify::Measure,
@@ -31,6 +31,8 @@ pub struct Settings {
     pub seed: Option<u64>,
     /// The width of a fingerprint.
     pub bits: Option<Width>,
+    /// The number of dimensions of a vector.
+    pub dimensions: Option<u32>,
     /// The measure of similarity.
     pub measure: Option<Measure>,
     /// Whether contents are compared, or only fingerprints.
@@ -50,6 +52,8 @@ pub enum Reads {
     Files,
     /// Fingerprints.
     Prints,
+    /// Rows of tables or arrays, each of them a vector.
+    Vectors,
 }
 
 /// Everything that front ends know about a kind.
@@ -93,6 +97,7 @@ impl Default for Registry {
             TextKind::REGISTRATION,
             #[cfg(feature = "image")]
             super::image::ImageKind::REGISTRATION,
+            VectorKind::REGISTRATION,
             HashKind::REGISTRATION,
         ];
         Self { kinds }

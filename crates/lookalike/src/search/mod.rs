@@ -7,9 +7,10 @@
 //! |---|---|
 //! | `pairs.rs` | all matching pairs |
 //! | `stars/`, `classes.rs` | groups around keepers, without listing pairs |
-//! | `near.rs`, `overlap.rs`, `parts.rs`, `every.rs` | one lookup each |
+//! | `near.rs`, `overlap.rs`, `cosine.rs`, `parts.rs`, `every.rs` | one lookup each |
 
 mod classes;
+mod cosine;
 mod every;
 mod near;
 mod overlap;
@@ -101,6 +102,10 @@ impl<'a> Search<'a> {
         match &self.lookups[..] {
             [Lookup::Overlap { verify, .. }] => {
                 let found = stoppable(|| overlap::expected_pairs(self, digests, *verify))?;
+                Ok(Some(found + digests.equal_groups().count_pairs()))
+            }
+            [Lookup::Cosine { similarity }] => {
+                let found = stoppable(|| cosine::expected_pairs(self, digests, *similarity))?;
                 Ok(Some(found + digests.equal_groups().count_pairs()))
             }
             _ => Ok(None),

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::{Pairs, Recall, Search, SearchStats, every, near, overlap};
+use super::{Pairs, Recall, Search, SearchStats, cosine, every, near, overlap};
 use crate::{
     Radius,
     alike::{AlikePair, AlikePairs, PackedPair},
@@ -102,6 +102,7 @@ fn look(
         Lookup::Overlap { verify, reach } => {
             overlap::pairs(search, digests, *verify, *reach, on_pairs)
         }
+        Lookup::Cosine { similarity } => cosine::pairs(search, digests, *similarity, on_pairs),
         #[cfg(feature = "image")]
         Lookup::Parts(by) => {
             let entries = digests.comparable();

@@ -7,6 +7,7 @@ use super::{
     image::{self, Images},
     law::{self, Case, Outcome},
     text::{self, Texts},
+    vector::{self, Vectors},
 };
 
 /// A law that is known to be broken, and why, and where.
@@ -88,6 +89,7 @@ claims! {
     repeated_words: Texts, text::repeated(), [];
     short_texts: Texts, text::short(), [];
     texts_of_a_template: Texts, text::templates(), [];
+    vectors_of_families: Vectors, vector::families(), [];
     hashes_of_64_bits: Narrow, hash::of_64_bits(), [];
     hashes_of_256_bits: Wide, hash::of_256_bits(), [];
     image_copies: Images::Upright, image::copies(), [];

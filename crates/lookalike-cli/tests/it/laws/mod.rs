@@ -11,3 +11,4 @@ mod image;
 mod law;
 mod seeded;
 mod text;
+mod vector;

@@ -143,7 +143,8 @@ impl DedupRun {
         let has_rows = rows.is_some();
         let context = DedupContext { args: &args, work: &work, console, registry, has_rows };
         let mut inputs = context.open(&selected, rows, against, &mut skipped)?;
-        let selected = selected.of_width(inputs.own.width())?;
+        let selected =
+            selected.of_width(inputs.own.width())?.of_dimensions(inputs.own.dimensions())?;
         let mut outputs =
             Outputs::open(&args, |output| inputs.own.open_kept(output, console), console)?;
         let no_files = [inputs.own.no_file(), inputs.others.as_ref().and_then(AgainstSet::no_file)];
@@ -362,6 +363,7 @@ impl DedupContext<'_> {
         options.prints.again = again;
         options.prints.kind = args.kind.clone();
         options.prints.bits = args.recipe.bits;
+        options.expect(&*selected.kind);
         options
     }
 
@@ -448,8 +450,13 @@ impl DedupContext<'_> {
     }
 }
 
-/// Fingerprints of different widths cannot be compared.
+/// Fingerprints of different widths cannot be compared, nor vectors of different dimensions.
 fn check_widths(path: &Path, own: &Inputs, others: &Inputs) -> Result<()> {
+    if let (Some(own), Some(other)) = (own.dimensions(), others.dimensions())
+        && own != other
+    {
+        bail!("--against {} has vectors of {other} dimensions, the input of {own}", path.display());
+    }
     if let (Some(own), Some(other)) = (own.width(), others.width())
         && own != other
     {

@@ -59,6 +59,7 @@ pub fn run(args: IndexAddArgs, host: &Host, registry: &Registry) -> Result<ExitC
     let reads = selected.registration.reads;
     let mut options = new_collection::input_options(reads, &args.rows, &work);
     options.prints.bits = Some(selected.kind.shape().width);
+    options.expect(&*selected.kind);
     let mut inputs = Inputs::open(&args.inputs, reads, &options, &mut skipped)?;
     let output = BufWriter::new(Output::create(&args.output, console)?);
     console.note(&format!("reading {}", inputs.what()));
@@ -143,8 +144,8 @@ impl PendingItem {
     fn new(name: String, item: Item<'_>, selected: &SelectedKind) -> Self {
         let width = selected.kind.shape().width;
         let content = item.place().map(|(file, line)| ContentName {
-            id: match item.text() {
-                Some(text) => content_id(text.as_bytes()),
+            id: match item.row_bytes() {
+                Some(bytes) => content_id(&bytes),
                 None if selected.kind.shape().is_bare => {
                     item.digest.print().unwrap_or_default().to_hex(width)
                 }

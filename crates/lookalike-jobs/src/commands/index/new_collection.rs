@@ -48,6 +48,11 @@ impl NewCollection {
             _ => None,
         };
         let selected = selected.of_width(width.flatten())?;
+        let dimensions = match (selected.registration.reads, inputs) {
+            (Reads::Vectors, Some((paths, rows, work))) => dimensions_of(paths, rows, work)?,
+            _ => None,
+        };
+        let selected = selected.of_dimensions(dimensions)?;
         let widest = selected.criteria(Purpose::Look)?;
         Ok(Self { selected, widest })
     }
@@ -107,6 +112,7 @@ pub fn check_recipe(
     if bits.is_none() && requested.registration.reads == Reads::Prints {
         requested = requested.of_width(Some(collection.kind().shape().width))?;
     }
+    let requested = requested.of_dimensions(collection.kind().dimensions())?;
     Ok(collection.check_kind(&*requested.kind)?)
 }
 
@@ -129,6 +135,18 @@ fn width_of(paths: &[PathBuf], rows: &RowArgs, work: &Work) -> Result<Option<loo
     );
     let options = input_options(Reads::Prints, rows, work);
     Ok(Inputs::open(paths, Reads::Prints, &options, &mut Skipped::unless(false))?.width())
+}
+
+/// The number of dimensions of the vectors in these files.
+fn dimensions_of(paths: &[PathBuf], rows: &RowArgs, work: &Work) -> Result<Option<u32>> {
+    ensure!(
+        paths.iter().all(|path| path.as_os_str() != "-"),
+        "the number of dimensions of vectors on standard input is unknown; create the collection from a \
+         file"
+    );
+    let options = input_options(Reads::Vectors, rows, work);
+    let inputs = Inputs::open(paths, Reads::Vectors, &options, &mut Skipped::unless(false))?;
+    Ok(inputs.dimensions())
 }
 
 /// How the inputs of a collection are read.

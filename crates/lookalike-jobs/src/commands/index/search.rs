@@ -93,6 +93,7 @@ fn read(
     let reads = selected.registration.reads;
     let mut options = new_collection::input_options(reads, &args.rows, work);
     options.prints.bits = Some(selected.kind.shape().width);
+    options.expect(&*selected.kind);
     let mut inputs = Inputs::open(&args.inputs, reads, &options, skipped)?;
     console.note(&format!("reading {}", inputs.what()));
     let progress = console.progress();

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `prints.rs` | fingerprints within a radius: those of items, their turned ones, those of parts |
 //! | `sets.rs` | feature sets that overlap: by bitmaps and weights, or by equal keys |
+//! | `vectors.rs` | vectors whose cosine is large enough: by 8-bit codes and a bound |
 //! | `equal.rs` | items that are alike those with the same key only |
 //!
 //! A table says which items *may* be alike; the kind judges their digests. [`Layout`] says which tables
@@ -12,6 +13,7 @@
 mod equal;
 mod prints;
 mod sets;
+mod vectors;
 
 use std::path::PathBuf;
 
@@ -27,6 +29,7 @@ use equal::{EqualKeys, EqualRows};
 use prints::{PrintRows, PrintTable};
 pub use sets::{KeyRule, Wanted};
 use sets::{SetRows, SetTable};
+use vectors::{VectorRows, VectorTable};
 
 /// Which fingerprints of a digest a table has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +68,8 @@ pub struct Layout {
     pub prints: Vec<PrintLayout>,
     /// How many keys a feature set has; `None` if sets are not compared.
     pub keys: Option<KeyRule>,
+    /// Whether vectors are compared.
+    pub vectors: bool,
 }
 
 /// More keys than this are not kept: so many are needed only where almost everything is alike.
@@ -74,7 +79,7 @@ impl Layout {
     /// What finds everything that is alike by these criteria, or by narrower ones.
     pub fn new(kind: &dyn Kind, widest: &Criteria) -> Self {
         let shape = kind.shape();
-        let mut layout = Self { shape, prints: Vec::new(), keys: None };
+        let mut layout = Self { shape, prints: Vec::new(), keys: None, vectors: false };
         for lookup in kind.lookups(widest) {
             match lookup {
                 Lookup::Near { radius, turned, .. } => {
@@ -90,6 +95,7 @@ impl Layout {
                         keys_for(&verify, USUAL_RECALL).filter(|keys| keys.bands <= MOST_KEYS);
                     layout.keys = Some(keys);
                 }
+                Lookup::Cosine { .. } => layout.vectors = true,
                 Lookup::Every => {}
             }
         }
@@ -116,6 +122,7 @@ pub struct Tables {
     pub prints: Vec<PrintTable>,
     pub equal: EqualKeys,
     pub sets: Option<SetTable>,
+    pub vectors: Option<VectorTable>,
 }
 
 impl Tables {
@@ -127,7 +134,11 @@ impl Tables {
             table.of_item(item).eq(own.map(|print| print.resize()))
         });
         let sets = self.sets.as_ref().is_none_or(|sets| sets.holds(item, digest));
-        prints && sets && digest.key.is_none_or(|key| self.equal.find(&key).contains(&item))
+        let vectors = self.vectors.as_ref().is_none_or(|vectors| vectors.holds(item, digest));
+        prints
+            && sets
+            && vectors
+            && digest.key.is_none_or(|key| self.equal.find(&key).contains(&item))
     }
 
     /// How many features an item has that are compared.
@@ -146,7 +157,8 @@ impl Tables {
         let owners = (0..).zip(&self.prints);
         let owners = owners.map(|(number, table)| (Content::Owners(number), table.owners()));
         let sets = self.sets.iter().flat_map(SetTable::sections);
-        owners.chain(self.equal.sections()).chain(sets).collect()
+        let vectors = self.vectors.iter().flat_map(VectorTable::sections);
+        owners.chain(self.equal.sections()).chain(sets).chain(vectors).collect()
     }
 
     /// Opens the tables of a run of so many items.
@@ -167,6 +179,10 @@ impl Tables {
             sets: match &layout.keys {
                 Some(keys) => Some(SetTable::open(file, keys.as_ref(), items)?),
                 None => None,
+            },
+            vectors: match layout.vectors {
+                true => Some(VectorTable::open(file, items)?),
+                false => None,
             },
         })
     }
@@ -192,6 +208,7 @@ pub struct Rows {
     prints: Vec<(Source, PrintRows)>,
     equal: EqualRows,
     sets: Option<SetRows>,
+    vectors: Option<VectorRows>,
     items: u32,
 }
 
@@ -199,7 +216,8 @@ impl Rows {
     pub fn new(layout: &Layout) -> Self {
         let prints = layout.prints.iter().map(|one| (one.source, PrintRows::new(one.words)));
         let sets = layout.keys.as_ref().map(|keys| SetRows::new(keys.as_ref()));
-        Self { prints: prints.collect(), equal: EqualRows::default(), sets, items: 0 }
+        let vectors = layout.vectors.then(VectorRows::default);
+        Self { prints: prints.collect(), equal: EqualRows::default(), sets, vectors, items: 0 }
     }
 
     /// Makes room for so many more items.
@@ -217,6 +235,9 @@ impl Rows {
         if let Some(sets) = &mut self.sets {
             sets.push(&digest.set);
         }
+        if let Some(vectors) = &mut self.vectors {
+            vectors.push(digest);
+        }
         self.items += 1;
     }
 
@@ -231,11 +252,14 @@ impl Rows {
         if let (Some(rows), Some(table)) = (&mut self.sets, &tables.sets) {
             rows.extend(table, kept);
         }
+        if let (Some(rows), Some(table)) = (&mut self.vectors, &tables.vectors) {
+            rows.extend(table, kept);
+        }
         self.items += kept.len() as u32;
     }
 
     pub fn finish(self, layout: &Layout) -> Result<Tables, IndexError> {
-        let Self { prints, equal, sets, .. } = self;
+        let Self { prints, equal, sets, vectors, .. } = self;
         let prints = prints.into_iter().zip(&layout.prints);
         Ok(Tables {
             prints: prints
@@ -243,6 +267,7 @@ impl Rows {
                 .collect::<Result<_, _>>()?,
             equal: equal.finish(),
             sets: sets.map(SetRows::finish),
+            vectors: vectors.map(VectorRows::finish),
         })
     }
 }

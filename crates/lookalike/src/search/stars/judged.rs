@@ -9,7 +9,7 @@ use crate::{
     digest::Digests,
     kind::Lookup,
     pairs::PairsError,
-    search::{Recall, Search, near, pairs::Looked},
+    search::{Recall, Search, cosine, near, pairs::Looked},
 };
 
 /// Entries of digests.
@@ -50,6 +50,9 @@ impl Judged<'_> {
             Lookup::Near { radius, .. } => {
                 exact(near::plan_words(self.search, self.digests, *radius)?)
             }
+            Lookup::Cosine { similarity } => {
+                exact(cosine::plan_words(self.search, self.digests, *similarity))
+            }
             #[cfg(feature = "image")]
             Lookup::Parts(_) => crate::search::parts::looked(),
             _ => exact(String::new()),
@@ -76,6 +79,9 @@ impl Judged<'_> {
             Lookup::Near { radius, turned, .. } => {
                 near::candidates(search, digests, entries, *radius, *turned)
             }
+            Lookup::Cosine { similarity } => {
+                cosine::candidates(search, digests, entries, *similarity)
+            }
             #[cfg(feature = "image")]
             Lookup::Parts(by) => crate::search::parts::candidates(search, digests, entries, by),
             _ => Ok(every(entries.len(), entries.len())),
@@ -97,6 +103,9 @@ impl Judged<'_> {
         let candidates = self.candidates(|lookup| match lookup {
             Lookup::Near { radius, turned, .. } => {
                 near::candidates_between(search, digests, (entries, slab), *radius, *turned)
+            }
+            Lookup::Cosine { similarity } => {
+                cosine::candidates_between(search, digests, (entries, slab), *similarity)
             }
             #[cfg(feature = "image")]
             Lookup::Parts(by) => {
@@ -154,7 +163,10 @@ impl Alike for Judged<'_> {
         let bytes = KEEPER_BYTES + if has_parts { KEEPER_PARTS_BYTES } else { 0 };
         first_in_growing_slabs(keepers, items.len(), bytes, search.resources, |slab, waiting| {
             let mut nearest = Vec::with_capacity(waiting.len());
-            for waiting in waiting.chunks(AT_ONCE) {
+            // Candidates of vectors are judged where they are found: few remain.
+            let is_judged = matches!(search.lookups[..], [Lookup::Cosine { .. }]);
+            let at_once = if is_judged { waiting.len().max(1) } else { AT_ONCE };
+            for waiting in waiting.chunks(at_once) {
                 let some: Vec<u32> = waiting.iter().map(|&at| items[at]).collect();
                 nearest.append(&mut self.first_of_slab(slab, &some)?);
             }
