@@ -8,7 +8,7 @@ use std::{
 };
 
 use anyhow::Result;
-use lookalike::{Fingerprint, Width, kind::vector::MOST_DIMENSIONS};
+use lookalike::{Fingerprint, Width, kind::vector::MAX_DIMENSIONS};
 
 use super::{
     Bad, Bytes, Ids, OnPiece, PIECE, Reason, Skipped, compression::read_error, rows::Items,
@@ -149,10 +149,10 @@ impl Header {
                 let has = if least == 1 { "1 dimension" } else { "no dimensions" };
                 refused(&format!("a cosine needs at least 2 dimensions, not {has}"))
             }
-            [rows, dimensions] if dimensions <= MOST_DIMENSIONS as u64 => {
+            [rows, dimensions] if dimensions <= MAX_DIMENSIONS as u64 => {
                 Ok((rows, dimensions, bytes))
             }
-            [_, _] => refused(&format!("at most {MOST_DIMENSIONS} dimensions")),
+            [_, _] => refused(&format!("at most {MAX_DIMENSIONS} dimensions")),
             [_] => refused("vectors have shape (n, d); save array.reshape(1, -1) for one vector"),
             _ => refused("vectors have shape (n, d)"),
         }

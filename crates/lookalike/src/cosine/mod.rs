@@ -43,4 +43,4 @@ pub(crate) use codes::{Bound, PANEL, PanelBounds, PanelCodes, Panels, codes_at};
 pub(crate) use dot::dot;
 pub(crate) use filter::{Columns, Filter};
 pub(crate) use join::{among, between};
-pub(crate) use vector::{Flaw, MOST_DIMENSIONS, ONE, Vector, least, shown};
+pub(crate) use vector::{Flaw, MAX_DIMENSIONS, ONE, Vector, least, shown};

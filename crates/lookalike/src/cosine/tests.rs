@@ -288,7 +288,7 @@ fn every_kernel_tests_as_the_portable_one() {
 
 #[test]
 fn every_kernel_adds_the_largest_products_exactly() {
-    for length in [2, 15, 16, 17, 384, MOST_DIMENSIONS] {
+    for length in [2, 15, 16, 17, 384, MAX_DIMENSIONS] {
         let most = vec![i16::MAX.to_le_bytes(); length];
         let least = vec![(-i16::MAX).to_le_bytes(); length];
         for kernel in Kernel::available() {
@@ -355,7 +355,7 @@ fn what_has_no_direction_is_told() {
     let flaw = |numbers: &[f64]| Vector::write(numbers, &mut Vec::new()).unwrap_err();
     assert_eq!(flaw(&[]), Flaw::TooFew(0));
     assert_eq!(flaw(&[1.0]), Flaw::TooFew(1));
-    assert_eq!(flaw(&vec![1.0; MOST_DIMENSIONS + 1]), Flaw::TooMany(MOST_DIMENSIONS + 1));
+    assert_eq!(flaw(&vec![1.0; MAX_DIMENSIONS + 1]), Flaw::TooMany(MAX_DIMENSIONS + 1));
     assert_eq!(flaw(&[0.0, -0.0]), Flaw::Zero);
     assert_eq!(flaw(&[0.0, f64::NAN, f64::INFINITY]), Flaw::NotFinite(1));
     assert_eq!(flaw(&[f64::NEG_INFINITY, 0.0]), Flaw::NotFinite(0));

@@ -5,7 +5,7 @@ use crate::hamming::Kernel;
 
 /// The largest number of dimensions. The square of a dot product, times 10^12, must fit into 128 bits:
 /// 2 * (14 + 30) + 40 bits.
-pub const MOST_DIMENSIONS: usize = 1 << 14;
+pub const MAX_DIMENSIONS: usize = 1 << 14;
 
 /// The cosine of equal directions. Cosines are counted in millionths and rounded down.
 pub const ONE: u32 = 1_000_000;
@@ -30,7 +30,7 @@ pub struct Vector<'a> {
 pub enum Flaw {
     /// Fewer than two numbers: all of them would have the same direction, or the opposite one.
     TooFew(usize),
-    /// More than [`MOST_DIMENSIONS`].
+    /// More than [`MAX_DIMENSIONS`].
     TooMany(usize),
     /// The number at this position is infinite, or not a number.
     NotFinite(usize),
@@ -70,7 +70,7 @@ impl<'a> Vector<'a> {
     pub fn check(numbers: &[f64]) -> Result<f64, Flaw> {
         match numbers.len() {
             few @ ..2 => return Err(Flaw::TooFew(few)),
-            many if many > MOST_DIMENSIONS => return Err(Flaw::TooMany(many)),
+            many if many > MAX_DIMENSIONS => return Err(Flaw::TooMany(many)),
             _ => {}
         }
         if let Some(at) = numbers.iter().position(|number| !number.is_finite()) {

@@ -3,7 +3,7 @@
 use super::{Kernel, Method, Planes, VectorKind};
 use crate::{
     Digest, Facts, Unfit,
-    cosine::{Flaw, MOST_DIMENSIONS, Vector},
+    cosine::{Flaw, MAX_DIMENSIONS, Vector},
     kind::{Digester, Input},
 };
 
@@ -107,7 +107,7 @@ fn unfit(flaw: Flaw) -> Unfit {
             (NOT_A_DIRECTION, format!("a vector of {count} dimensions; a cosine needs at least 2"))
         }
         Flaw::TooMany(count) => {
-            ("too long", format!("a vector of {count} dimensions; at most {MOST_DIMENSIONS}"))
+            ("too long", format!("a vector of {count} dimensions; at most {MAX_DIMENSIONS}"))
         }
         Flaw::NotFinite(at) => {
             ("not a number", format!("number {} of the vector is NaN or infinite", at + 1))

@@ -33,7 +33,7 @@ pub use digest::check;
 use planes::Planes;
 
 /// The largest number of dimensions.
-pub const MOST_DIMENSIONS: usize = crate::cosine::MOST_DIMENSIONS;
+pub const MAX_DIMENSIONS: usize = crate::cosine::MAX_DIMENSIONS;
 
 /// Vectors of one number of dimensions, by one recipe.
 ///
@@ -54,7 +54,7 @@ pub const MOST_DIMENSIONS: usize = crate::cosine::MOST_DIMENSIONS;
 /// let by = kind.criteria(&Asked::default(), Purpose::List)?;
 /// let pairs = Search::new(&kind, &by, &resources).pairs(&digests)?.pairs.to_vec()?;
 /// assert_eq!(pairs.iter().map(|pair| (pair.a, pair.b)).collect::<Vec<_>>(), [(0, 2)]);
-/// assert_eq!(pairs[0].closeness.similarity, Some(0.99829));
+/// assert_eq!(pairs[0].closeness.similarity, Some(0.99893));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
