@@ -286,7 +286,7 @@ fn arrays_that_are_no_fingerprints_are_refused_with_a_remedy() {
     <f8 (6,)
     exit 2
     --- stderr
-    error: a: contains float64, shape (6,); fingerprints must be uint64 (or uint32 for 32 bits)
+    error: a: holds float64, shape (6,); vectors have shape (n, d); save array.reshape(1, -1) for one vector
 
     |u1 (6, 8)
     exit 2
@@ -971,7 +971,7 @@ fn values_that_cannot_be_read_say_how_to_write_them() {
     $ lookalike pairs a --kind hsh
     exit 2
     --- stderr
-    error: --kind hsh: did you mean hash? Kinds: text, image, hash
+    error: --kind hsh: did you mean hash? Kinds: text, image, vector, hash
 
     $ lookalike pairs a --distnace 3
     exit 2

@@ -211,7 +211,7 @@ fn the_report_shows_the_images_it_has_read() {
     assert!(page.contains("\"width\":480,\"height\":360,"));
     // Why one was kept: what it has, and what the best of the others has.
     assert!(page.contains("the most pixels, then bytes: 480 × 360, "));
-    assert!(page.contains(", compared with 480 × 360, "));
+    assert!(page.contains(", compared with at most 480 × 360, "));
 }
 
 #[test]
