@@ -404,11 +404,13 @@ fn timed_searches(
     Ok(timed)
 }
 
-/// The size of all files of a collection.
+/// The size of all files in a folder and in those inside it.
 fn bytes_on_disk(folder: &Path) -> Result<u64> {
     let mut bytes = 0;
     for entry in fs::read_dir(folder)? {
-        bytes += entry?.metadata()?.len();
+        let entry = entry?;
+        let metadata = entry.metadata()?;
+        bytes += if metadata.is_dir() { bytes_on_disk(&entry.path())? } else { metadata.len() };
     }
     Ok(bytes)
 }
