@@ -370,16 +370,16 @@ impl<'a> Question<'a> {
     ) {
         let Some(table) = &tables.sets else { return };
         for (query, digest) in numbered(queries, |digest| digest.set.weight() > 0) {
+            let wanted = Wanted::new(digest.set.as_set(), *verify, self.by.kernel);
             match &self.keys {
                 Some((_, bands)) if self.keys_are_kept => {
-                    table.with_keys(&self.keys_of(bands, digest), |item| {
+                    table.with_keys(&self.keys_of(bands, digest), &wanted, |item| {
                         found.push(Candidate { query, item, needs_key: false });
                     });
                 }
                 keys => {
                     let needs_key = keys.is_some();
-                    let wanted = Wanted::new(digest.set.as_set());
-                    table.scan(verify, &wanted, self.by.kernel, |item| {
+                    table.scan(&wanted, |item| {
                         found.push(Candidate { query, item, needs_key });
                     });
                 }
