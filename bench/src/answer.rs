@@ -22,6 +22,12 @@ impl Answer {
         self.checksum = self.checksum.wrapping_add(pair_hash(a, b));
     }
 
+    /// Takes a pair out that was added.
+    pub fn remove(&mut self, a: u64, b: u64) {
+        self.pairs -= 1;
+        self.checksum = self.checksum.wrapping_sub(pair_hash(a, b));
+    }
+
     /// Sums up the fingerprints that `simhash` makes of the items, in several passes over them.
     pub fn of_passes(
         passes: usize,
@@ -57,5 +63,8 @@ mod tests {
         };
         assert_eq!(sum(&[(1, 2), (3, 4)]), sum(&[(3, 4), (1, 2)]));
         assert_ne!(sum(&[(1, 2)]), sum(&[(2, 1)]));
+        let mut less = sum(&[(1, 2), (3, 4)]);
+        less.remove(3, 4);
+        assert_eq!(less, sum(&[(1, 2)]));
     }
 }

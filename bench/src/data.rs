@@ -4,7 +4,7 @@
 //! items are copies can be computed later.
 
 use lookalike::{
-    AllPairs, Fingerprint, Radius,
+    AllPairs, Closeness, Fingerprint, Radius,
     features::{Feature, Features},
     groups,
     pairs::PairsError,
@@ -59,10 +59,10 @@ pub fn queries<const WORDS: usize>(of: Planted, count: u64) -> Vec<Fingerprint<W
         .collect()
 }
 
-/// Random fingerprints, and many near-identical ones around a few centres, like pages of one template, spam or blank
-/// images.
+/// Random fingerprints, and dense neighbourhoods: many near-identical ones around a few centres, like
+/// pages of one template, spam or blank images.
 #[derive(Clone, Copy)]
-pub struct Crowded {
+pub struct Dense {
     /// Items without near items.
     pub unrelated: u64,
     /// The number of centres.
@@ -71,7 +71,7 @@ pub struct Crowded {
     pub per_centre: u64,
 }
 
-impl Crowded {
+impl Dense {
     /// The fingerprints: unrelated ones first, then centre by centre.
     pub fn prints(&self) -> Vec<Fingerprint<1>> {
         (0..self.unrelated + self.centres * self.per_centre).map(|item| self.print(item)).collect()
@@ -167,8 +167,8 @@ impl Skewed {
 pub fn evened(prints: &[Fingerprint<1>], radius: u32) -> Result<Vec<Fingerprint<1>>, PairsError> {
     let mut pairs = Vec::new();
     AllPairs::new(Radius::new(radius)).run(prints)?.for_each(|pair| {
-        let (a, b, distance) = (pair.a, pair.b, pair.distance);
-        pairs.push(AlikePair { a, b, distance, similarity: None });
+        let closeness = Closeness::within(pair.distance);
+        pairs.push(AlikePair { a: pair.a, b: pair.b, closeness });
     });
     let items: Vec<u32> = (0..prints.len() as u32).collect();
     let groups = groups::connected(items.len(), &items, &AlikePairs::from_pairs(pairs))?;
@@ -206,7 +206,7 @@ pub fn features(items: u64, each: u64, weighted: bool) -> Vec<Features<1>> {
     (0..items).map(item).collect()
 }
 
-fn is_copy(item: u64) -> bool {
+pub(crate) fn is_copy(item: u64) -> bool {
     Draws { seed: b"copy", item }.below(0, 100) == 0
 }
 
@@ -236,23 +236,23 @@ fn change<const WORDS: usize>(
 
 /// Random numbers for one item, each a function of its index.
 #[derive(Clone, Copy)]
-struct Draws {
-    seed: &'static [u8],
-    item: u64,
+pub(crate) struct Draws {
+    pub(crate) seed: &'static [u8],
+    pub(crate) item: u64,
 }
 
 impl Draws {
-    fn number(self, index: u64) -> u64 {
+    pub(crate) fn number(self, index: u64) -> u64 {
         let seed = self.seed.iter().fold(0, |seed, &byte| seed << 8 ^ u64::from(byte));
         mix(mix(mix(seed) ^ self.item) ^ index)
     }
 
-    fn below(self, index: u64, end: u64) -> u64 {
+    pub(crate) fn below(self, index: u64, end: u64) -> u64 {
         ((u128::from(self.number(index)) * u128::from(end)) >> 64) as u64
     }
 
     /// 0 up to 1.
-    fn part(self, index: u64) -> f64 {
+    pub(crate) fn part(self, index: u64) -> f64 {
         (self.number(index) >> 11) as f64 / (1u64 << 53) as f64
     }
 }

@@ -1,7 +1,8 @@
-//! What the benchmark and its peers share: the data, its file, and the form of an answer.
+//! What the benchmark and its peers share: the data, their file, and the form of an answer.
 
 pub mod answer;
 pub mod data;
+pub mod documents;
 pub mod npy;
 pub mod texts;
 pub mod turn;

@@ -1,16 +1,22 @@
-//! Durable collections: inserting, opening and searching; and the recall of graph indexes on many
-//! near-identical items.
+//! Durable collections: adding, opening and searching fingerprints and texts; and the recall of graph
+//! indexes in dense neighbourhoods.
 
-use std::{path::Path, time::Instant};
+use std::{fs, path::Path, sync::Arc, time::Instant};
 
 use anyhow::{Context, Result, ensure};
-use lookalike::{About, Collection, Fingerprint, Radius, Width, collection::NewItem};
+use lookalike::{
+    Collection, Criteria, Digest, Fingerprint, Kind, Preset, Radius, Resources, Search, Width,
+    collection::{AddRule, NewItem},
+    kind::{Asked, Digester, Input, Purpose, Reach, USUAL_RECALL, hash::HashKind, text::TextKind},
+};
 use lookalike_bench::{
     answer::Answer,
-    data::{Crowded, Planted, queries},
+    data::{Dense, Planted, queries},
+    documents::Documents,
     npy,
     turn::Turn,
 };
+use rayon::{ThreadPool, prelude::*};
 
 use super::{argument, disagreement};
 use crate::{
@@ -21,7 +27,7 @@ use crate::{
     table::{Goal, Row, amount, count, seconds},
 };
 
-/// Items that one call inserts.
+/// Items that one call adds.
 const BATCH: usize = 100_000;
 
 /// How many queries lookalike answers, and how many of the same faiss can answer in time.
@@ -38,8 +44,10 @@ pub fn ten_million(options: &Options) -> Result<Vec<Row>> {
     let arguments = ["multihash", argument(&file)?, "3", argument(&asked)?];
     let mut peer = Peer::faiss(options, &arguments)?;
 
-    let [inserted, compacted] = fill(&path, About::given(Width::Bits64, Radius::new(3)), &prints)?;
+    let by = create(&path, Width::Bits64, Radius::new(3))?;
+    let [added, compacted] = fill(&path, &prints)?;
     drop(prints);
+    let stored = bytes_on_disk(&path)? as f64 / planted.items as f64;
     let resident = resident();
     let start = Instant::now();
     let collection = Collection::open(&path)?;
@@ -48,9 +56,9 @@ pub fn ten_million(options: &Options) -> Result<Vec<Row>> {
     ensure!(collection.notes().is_empty(), "{:?}", collection.notes());
     let pool = ours::threads(1)?;
     let [batch, batch_few, single, theirs] = Rounds::WARM.run([
-        &mut || pool.install(|| search_batch(&collection, &many, 3)),
-        &mut || pool.install(|| search_batch(&collection, few, 3)),
-        &mut || search_singly(&collection, few, 3),
+        &mut || pool.install(|| search_batch(&collection, &many, &by)),
+        &mut || pool.install(|| search_batch(&collection, few, &by)),
+        &mut || search_singly(&collection, few, &by),
         &mut || peer.turn(),
     ])?;
     let grown = (self::resident() - resident) as f64 / planted.items as f64;
@@ -73,18 +81,24 @@ pub fn ten_million(options: &Options) -> Result<Vec<Row>> {
     };
     Ok(vec![
         Row {
-            work: format!(
-                "collection, {items}, 64 bit, k=3: insert_many, durable, {BATCH} at a time"
-            ),
-            ours: seconds(inserted),
-            value: planted.items as f64 / inserted,
+            work: format!("collection, {items}, 64 bit, k=3: add, durable, {BATCH} at a time"),
+            ours: seconds(added),
+            value: planted.items as f64 / added,
             unit: " items/s",
             goal: Goal::AtLeast(150_000.0, 150_000.0),
             note: format!(
-                "all cores; the search tables are made on the way; making one of them in the end \
-                 took {} more",
+                "all cores, search tables included; merging them at the end took {} more",
                 seconds(compacted)
             ),
+            ..Row::default()
+        },
+        Row {
+            work: format!("collection, {items}: bytes on disk per item"),
+            ours: amount(stored, "B"),
+            value: stored,
+            unit: "B",
+            goal: Goal::AtMost(130.0, 125.0),
+            note: "records, ids and search tables, after `compact`".into(),
             ..Row::default()
         },
         Row {
@@ -97,12 +111,12 @@ pub fn ten_million(options: &Options) -> Result<Vec<Row>> {
             ..Row::default()
         },
         Row {
-            work: format!("collection, {items}: memory an item"),
+            work: format!("collection, {items}: memory per item"),
             ours: amount(grown, "B"),
             value: grown,
             unit: "B",
             goal: Goal::AtMost(90.0, 90.0),
-            note: format!("as the process grew by opening and searching; tables {tables:.1} B"),
+            note: format!("growth of the process by opening and searching; tables {tables:.1} B"),
             ..Row::default()
         },
         versus(
@@ -111,7 +125,7 @@ pub fn ten_million(options: &Options) -> Result<Vec<Row>> {
             Goal::AtLeast(100.0, 100.0),
         ),
         versus(
-            format!("collection, {items}: search_many"),
+            format!("collection, {items}: search, many at once"),
             batch_query,
             Goal::AtLeast(300.0, 300.0),
         ),
@@ -127,14 +141,15 @@ pub fn wide(options: &Options) -> Result<Vec<Row>> {
     let file = npy::temporary(&prints)?;
     let arguments = ["flat", argument(&file)?, "31", &own.to_string()];
     let mut peer = Peer::faiss(options, &arguments)?;
-    fill(&path, About::given(Width::Bits256, Radius::new(31)), &prints)?;
+    let by = create(&path, Width::Bits256, Radius::new(31))?;
+    fill(&path, &prints)?;
     let collection = Collection::open(&path)?;
     let pool = ours::threads(1)?;
     let [ours, theirs] = Rounds::WARM.run([
         &mut || {
-            let mut turn = pool.install(|| search_batch(&collection, &prints[..own], 31))?;
+            let mut turn = pool.install(|| search_batch(&collection, &prints[..own], &by))?;
             // Like faiss, without the item itself.
-            turn.answer = without_self(&collection, &prints[..own])?;
+            (0..own as u64).for_each(|item| turn.answer.remove(item, item));
             Ok(turn)
         },
         &mut || peer.turn(),
@@ -153,14 +168,15 @@ pub fn wide(options: &Options) -> Result<Vec<Row>> {
 }
 
 /// Five centres with 10,000 near-identical items each, among others, against graph indexes.
-pub fn crowded(options: &Options) -> Result<Vec<Row>> {
-    let crowded =
-        Crowded { unrelated: options.size(195_165), centres: 5, per_centre: options.size(10_000) };
-    let prints = crowded.prints();
-    let asked = crowded.queries(1_000);
+pub fn dense(options: &Options) -> Result<Vec<Row>> {
+    let dense =
+        Dense { unrelated: options.size(195_165), centres: 5, per_centre: options.size(10_000) };
+    let prints = dense.prints();
+    let asked = dense.queries(1_000);
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("collection");
-    fill(&path, About::given(Width::Bits64, Radius::new(3)), &prints)?;
+    let by = create(&path, Width::Bits64, Radius::new(3))?;
+    fill(&path, &prints)?;
     let collection = Collection::open(&path)?;
     let pool = ours::threads(1)?;
     let (file, queries) = (npy::temporary(&prints)?, npy::temporary(&asked)?);
@@ -168,12 +184,15 @@ pub fn crowded(options: &Options) -> Result<Vec<Row>> {
     for kind in ["multihash", "hnsw-16", "hnsw-64", "hnsw-256", "usearch-64", "usearch-256"] {
         let mut peer = Peer::faiss(options, &[kind, argument(&file)?, "3", argument(&queries)?])?;
         let [ours, theirs] = Rounds { least: 2, ..Rounds::ONCE }
-            .run([&mut || pool.install(|| search_batch(&collection, &asked, 3)), &mut || {
+            .run([&mut || pool.install(|| search_batch(&collection, &asked, &by)), &mut || {
                 peer.turn()
             }])?;
         let recall = theirs.answer.pairs as f64 / ours.answer.pairs as f64;
         rows.push(Row {
-            work: format!("crowds: {} matches of 1,000 queries within 3 bits", ours.answer.pairs),
+            work: format!(
+                "dense neighbourhoods: {} matches of 1,000 queries within 3 bits",
+                ours.answer.pairs
+            ),
             ours: seconds(ours.seconds / asked.len() as f64),
             peer: format!("{kind}, recall {recall:.3}"),
             theirs: seconds(theirs.seconds / asked.len() as f64),
@@ -184,43 +203,150 @@ pub fn crowded(options: &Options) -> Result<Vec<Row>> {
                 peer.ready().version,
                 "the number is ef, the breadth of the search"
             ),
-            failure: (recall > 1.0).then(|| "found more than there is".to_owned()),
+            failure: (recall > 1.0).then(|| "found more matches than exist".to_owned()),
             ..Row::default()
         });
     }
     Ok(rows)
 }
 
-/// Fills a new collection and closes it; returns the time for inserting and compacting.
-fn fill<const WORDS: usize>(
-    path: &Path,
-    about: About,
-    prints: &[Fingerprint<WORDS>],
-) -> Result<[f64; 2]> {
-    let collection = Collection::create(path, about)?;
+/// One query at a time against a million texts, by keys, as is the default for more than a million.
+pub fn texts(options: &Options) -> Result<Vec<Row>> {
+    const QUERIES: u64 = 200;
+    const EXACT_QUERIES: usize = 20;
+    let documents = Documents { items: options.size(1_000_000) };
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("collection");
+    let kind = TextKind::of(Preset::named("words")?);
+    let criteria = |reach| kind.criteria(&Asked { reach, ..Asked::default() }, Purpose::List);
+    let [by_keys, exact] = [criteria(Reach::Recall(USUAL_RECALL))?, criteria(Reach::Exact)?];
+    let [added, compacted] = fill_with_texts(&path, &kind, documents)?;
+    let stored = bytes_on_disk(&path)? as f64 / documents.items as f64;
+
+    let collection = Collection::open(&path)?;
+    let mut digester = kind.digester();
+    let mut asked = Vec::new();
+    for query in 0..QUERIES {
+        asked.push((documents.original(query), digest(&mut *digester, &documents.query(query))?));
+    }
+    let pool = ours::threads(1)?;
+    timed_searches(&pool, &collection, &asked, &by_keys)?;
+    let keyed = timed_searches(&pool, &collection, &asked, &by_keys)?;
+    let exhaustive = timed_searches(&pool, &collection, &asked[..EXACT_QUERIES], &exact)?;
+
+    let resources = Resources::new();
+    let search = Search::new(&kind, &exact, &resources);
+    let (mut expected, mut missed) = (0, 0);
+    for ((original, query), found) in asked.iter().zip(&keyed.found) {
+        let Some(original) = original else { continue };
+        let text = digest(&mut *digester, &documents.text(*original))?;
+        if search.compare(query, &text).alike {
+            expected += 1;
+            missed += usize::from(!found.contains(&original.to_string()));
+        }
+    }
+    let items = count(documents.items);
+    let is_short = missed as f64 > expected as f64 * (1.0 - USUAL_RECALL);
+    let [median, exact_median] = [keyed.quantile(0.5), exhaustive.quantile(0.5)];
+    Ok(vec![
+        Row {
+            work: format!("collection, {items} texts of 60 to 100 words: search by keys, median"),
+            ours: seconds(median),
+            peer: "ours, exact".into(),
+            theirs: seconds(exact_median),
+            value: median * 1e3,
+            unit: "ms",
+            goal: Goal::AtMost(5.0, 1.0),
+            note: format!(
+                "{QUERIES} queries one by one, every second one an edited copy; found {} of \
+                 {expected} originals that match; 99 % of queries within {}",
+                expected - missed,
+                seconds(keyed.quantile(0.99)),
+            ),
+            failure: is_short.then(|| format!("missed {missed} of {expected} originals")),
+        },
+        Row {
+            work: format!("collection, {items} texts: bytes on disk per item"),
+            ours: amount(stored, "B"),
+            value: stored,
+            unit: "B",
+            note: format!(
+                "after `compact`, which took {}; all texts were digested and added in {}",
+                seconds(compacted),
+                seconds(added)
+            ),
+            ..Row::default()
+        },
+    ])
+}
+
+/// Creates an empty collection of fingerprints; returns the criteria of its radius.
+fn create(path: &Path, width: Width, radius: Radius) -> Result<Criteria> {
+    let kind = HashKind::new(width);
+    let asked = Asked { distance: Some(radius), ..Asked::default() };
+    let by = kind.criteria(&asked, Purpose::List)?;
+    Collection::create(path, Arc::new(kind), &by)?;
+    Ok(by)
+}
+
+/// Fills a collection with fingerprints and closes it; returns the time for adding and compacting.
+fn fill<const WORDS: usize>(path: &Path, prints: &[Fingerprint<WORDS>]) -> Result<[f64; 2]> {
+    let collection = Collection::open(path)?;
     let start = Instant::now();
     for (batch, prints) in prints.chunks(BATCH).enumerate() {
         let ids: Vec<String> =
             (0..prints.len()).map(|at| (batch * BATCH + at).to_string()).collect();
-        let prints: Vec<[Fingerprint<4>; 1]> =
-            prints.iter().map(|print| [print.resize()]).collect();
+        let digests = digests(prints);
         let items: Vec<_> =
-            ids.iter().zip(&prints).map(|(id, prints)| NewItem::new(id, prints)).collect();
-        collection.insert_many(&items)?;
+            ids.iter().zip(&digests).map(|(id, digest)| NewItem::new(id, digest)).collect();
+        collection.add(&items, AddRule::Insert)?;
     }
-    let inserted = start.elapsed().as_secs_f64();
+    let added = start.elapsed().as_secs_f64();
     collection.compact()?;
-    Ok([inserted, start.elapsed().as_secs_f64() - inserted])
+    Ok([added, start.elapsed().as_secs_f64() - added])
+}
+
+/// Creates a collection of texts, fills it and closes it; returns the time for adding and compacting.
+fn fill_with_texts(path: &Path, kind: &TextKind, documents: Documents) -> Result<[f64; 2]> {
+    let widest = kind.criteria(&Asked::default(), Purpose::List)?;
+    let collection = Collection::create(path, Arc::new(kind.clone()), &widest)?;
+    let start = Instant::now();
+    for first in (0..documents.items).step_by(BATCH) {
+        let batch = first..documents.items.min(first + BATCH as u64);
+        let digests: Result<Vec<(String, Digest)>> = batch
+            .into_par_iter()
+            .map_init(
+                || kind.digester(),
+                |digester, item| {
+                    Ok((item.to_string(), digest(&mut **digester, &documents.text(item))?))
+                },
+            )
+            .collect();
+        let digests = digests?;
+        let items: Vec<_> = digests.iter().map(|(id, digest)| NewItem::new(id, digest)).collect();
+        collection.add(&items, AddRule::Insert)?;
+    }
+    let added = start.elapsed().as_secs_f64();
+    collection.compact()?;
+    Ok([added, start.elapsed().as_secs_f64() - added])
+}
+
+fn digests<const WORDS: usize>(prints: &[Fingerprint<WORDS>]) -> Vec<Digest> {
+    prints.iter().map(|print| Digest::of_print(print.resize())).collect()
+}
+
+fn digest(digester: &mut dyn Digester, text: &str) -> Result<Digest> {
+    Ok(digester.digest(Input::Text(text))?.0)
 }
 
 fn search_batch<const WORDS: usize>(
     collection: &Collection,
     queries: &[Fingerprint<WORDS>],
-    radius: u32,
+    by: &Criteria,
 ) -> Result<Turn> {
-    let queries: Vec<_> = queries.iter().map(|query| query.resize()).collect();
+    let queries = digests(queries);
     let start = Instant::now();
-    let found = collection.search_many(&queries, Radius::new(radius), usize::MAX)?;
+    let found = collection.search(&queries, by, usize::MAX)?;
     let seconds = start.elapsed().as_secs_f64();
     let mut answer = Answer::default();
     for (query, found) in found.iter().enumerate() {
@@ -234,36 +360,64 @@ fn search_batch<const WORDS: usize>(
 fn search_singly<const WORDS: usize>(
     collection: &Collection,
     queries: &[Fingerprint<WORDS>],
-    radius: u32,
+    by: &Criteria,
 ) -> Result<Turn> {
-    let queries: Vec<_> = queries.iter().map(|query| query.resize()).collect();
+    let queries = digests(queries);
     let mut answer = Answer::default();
     let start = Instant::now();
-    for (query, print) in queries.iter().enumerate() {
-        for found in collection.search(print, Radius::new(radius), usize::MAX)? {
-            answer.add(query as u64, found.id.parse().context("ids are numbers")?);
+    for (number, query) in queries.chunks(1).enumerate() {
+        for found in collection.search(query, by, usize::MAX)?.iter().flatten() {
+            answer.add(number as u64, found.id.parse().context("ids are numbers")?);
         }
     }
     Ok(Turn { seconds: start.elapsed().as_secs_f64(), answer })
 }
 
-fn without_self(collection: &Collection, queries: &[Fingerprint<4>]) -> Result<Answer> {
-    let mut answer = Answer::default();
-    let all = collection.search_many(queries, Radius::new(31), usize::MAX)?;
-    for (query, found) in all.iter().enumerate() {
-        for id in found.iter().map(|found| found.id.parse::<u64>()) {
-            let id = id.context("ids are numbers")?;
-            if id != query as u64 {
-                answer.add(query as u64, id);
-            }
-        }
+/// The duration of each query, and the ids that it found.
+struct Timed {
+    /// Ascending.
+    seconds: Vec<f64>,
+    found: Vec<Vec<String>>,
+}
+
+impl Timed {
+    fn quantile(&self, part: f64) -> f64 {
+        self.seconds[((self.seconds.len() - 1) as f64 * part).round() as usize]
     }
-    Ok(answer)
+}
+
+fn timed_searches(
+    pool: &ThreadPool,
+    collection: &Collection,
+    asked: &[(Option<u64>, Digest)],
+    by: &Criteria,
+) -> Result<Timed> {
+    let mut timed = Timed { seconds: Vec::new(), found: Vec::new() };
+    for (_, query) in asked {
+        let start = Instant::now();
+        let found =
+            pool.install(|| collection.search(std::slice::from_ref(query), by, usize::MAX))?;
+        timed.seconds.push(start.elapsed().as_secs_f64());
+        timed.found.push(found.into_iter().flatten().map(|found| found.id).collect());
+    }
+    timed.seconds.sort_unstable_by(f64::total_cmp);
+    Ok(timed)
+}
+
+/// The size of all files in a folder and in those inside it.
+fn bytes_on_disk(folder: &Path) -> Result<u64> {
+    let mut bytes = 0;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let metadata = entry.metadata()?;
+        bytes += if metadata.is_dir() { bytes_on_disk(&entry.path())? } else { metadata.len() };
+    }
+    Ok(bytes)
 }
 
 /// Bytes of this process in memory.
 fn resident() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
     1024 * kilobytes.unwrap_or(0)

@@ -82,9 +82,14 @@ pub const ROWS: &[Work] = &[
         run: collection::wide,
     },
     Work {
-        name: "crowds",
+        name: "collection-texts",
+        about: "1M texts in a collection, one query at a time, by keys",
+        run: collection::texts,
+    },
+    Work {
+        name: "dense",
         about: "many near-identical items, against graph indexes",
-        run: collection::crowded,
+        run: collection::dense,
     },
     Work {
         name: "memory-100m",

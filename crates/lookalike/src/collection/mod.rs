@@ -331,10 +331,6 @@ impl Collection {
         by: &Criteria,
         limit: usize,
     ) -> Result<Vec<Vec<Match>>, CollectionError> {
-        for query in queries {
-            record::check_shape(query, self.0.layout.shape)
-                .map_err(|what| CollectionError::Item { id: "query".to_owned(), what })?;
-        }
         let by = self.with_background(by);
         let view = self.0.view();
         let question = self.0.question(&by, &view)?;

@@ -55,13 +55,10 @@ pub fn check_digest(digest: &Digest, shape: Shape) -> Result<(), String> {
         return Err("it is empty: alike nothing".to_owned());
     }
     check_shape(digest, shape)?;
-    if shape.is_bare && *digest != Digest::of_print(digest.prints[0]) {
+    if shape.is_bare && !digest.is_bare() {
         return Err("only a fingerprint is kept here, and it has more".to_owned());
     }
-    let features = digest.set.features().len();
-    // A little more than it takes: it is cheaper to count than to write.
-    let bytes =
-        64 + 32 * digest.prints.len() + 4 * features + 20 * digest.parts.len() + digest.extra.len();
+    let bytes = digest.most_bytes();
     if bytes > MOST_DIGEST {
         return Err(format!("a digest has at most {MOST_DIGEST} bytes, this one about {bytes}"));
     }
@@ -90,13 +87,17 @@ pub fn check_shape(digest: &Digest, shape: Shape) -> Result<(), String> {
 /// Appends a record without its checksum, which waits for the sequence number.
 pub fn encode(item: &NewItem<'_>, shape: Shape, inserted: u64, bytes: &mut Vec<u8>) {
     let has_content = if item.content.is_some() { HAS_CONTENT } else { 0 };
-    let digest = item.digest.to_bytes(shape.width);
     bytes.extend([0; CHECKSUM]);
     bytes.extend(inserted.to_le_bytes());
     bytes.extend((item.id.len() as u16 | has_content).to_le_bytes());
     bytes.extend(item.id.as_bytes());
-    write_count(bytes, digest.len());
-    bytes.extend(digest);
+    let start = bytes.len();
+    item.digest.write(shape.width, bytes);
+    let end = bytes.len();
+    write_count(bytes, end - start);
+    // The length is known only now, and stands before the digest.
+    let length = bytes.len() - end;
+    bytes[start..].rotate_right(length);
     bytes.extend(item.content.iter().flatten());
     bytes.extend(item.payload.unwrap_or_default().as_bytes());
 }
@@ -147,8 +148,7 @@ impl<'a> Record<'a> {
         let (length, rest) = rest.split_first_chunk()?;
         let length = u16::from_le_bytes(*length);
         let (id, mut rest) = rest.split_at_checked((length & !HAS_CONTENT).into())?;
-        let digest = read_count(&mut rest)?;
-        let (digest, mut rest) = rest.split_at_checked(digest)?;
+        let digest = take_digest(&mut rest)?;
         let mut content = None;
         if length & HAS_CONTENT != 0 {
             let (hash, after) = rest.split_first_chunk()?;
@@ -162,6 +162,11 @@ impl<'a> Record<'a> {
             content,
             payload: str::from_utf8(rest).ok()?,
         })
+    }
+
+    /// What is kept of the item whose record goes on like this after its id.
+    pub fn digest_after_id(mut rest: &[u8]) -> Option<Digest> {
+        Digest::from_bytes(take_digest(&mut rest)?)
     }
 
     /// What is kept of the item; `None` if these bytes are no digest.
@@ -193,6 +198,14 @@ impl<'a> Record<'a> {
             payload: (!self.payload.is_empty()).then(|| self.payload.to_owned()),
         })
     }
+}
+
+/// The bytes of a digest, behind their length.
+fn take_digest<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let length = read_count(rest)?;
+    let (digest, after) = rest.split_at_checked(length)?;
+    *rest = after;
+    Some(digest)
 }
 
 #[cfg(test)]

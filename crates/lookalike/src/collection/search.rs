@@ -9,12 +9,13 @@ use rayon::prelude::*;
 use super::{
     CollectionError, Match,
     item::order,
+    record,
     tables::{Layout, Source, Tables, Wanted, is_compared},
     truth::Records,
     view::{Place, View},
 };
 use crate::{
-    Closeness, Criteria, Digest, Fingerprint, Kind, Radius,
+    Closeness, Criteria, Digest, Kind, Radius,
     cosine::{Vector, least},
     fragments::{FragmentSearch, Shared},
     index::IndexError,
@@ -127,17 +128,27 @@ impl<'a> Question<'a> {
     ) -> Result<Option<Vec<Vec<Match>>>, CollectionError> {
         let most = if self.lookups.contains(&Lookup::Every) { 1 } else { QUERIES };
         let fair = queries.len().div_ceil(4 * rayon::current_num_threads());
-        let found: Result<Vec<_>, CollectionError> = queries
-            .par_chunks(fair.max(16).min(most))
-            .map(|queries| {
-                let hits = match (self.deciding(), records) {
-                    (Some(radius), _) => Some(self.near_hits(view, queries, radius)?),
-                    (None, Some(records)) => self.judged_hits(view, records, queries)?,
-                    (None, None) => None,
-                };
-                Ok(hits.map(|hits| named(view, queries.len(), hits, limit)))
-            })
-            .collect();
+        let search = |queries: &[Digest]| {
+            for query in queries {
+                record::check_shape(query, self.layout.shape)
+                    .map_err(|what| CollectionError::Item { id: "query".to_owned(), what })?;
+            }
+            let hits = match (self.deciding(), records) {
+                (Some(radius), _) => Some(self.near_hits(view, queries, radius)?),
+                (None, Some(records)) => self.judged_hits(view, records, queries)?,
+                (None, None) => None,
+            };
+            Ok(hits.map(|hits| named(view, queries.len(), hits, limit)))
+        };
+        let chunk = fair.max(16).min(most);
+        if queries.len() <= chunk {
+            // One thread does it all: it takes less than to gather what several found.
+            return search(queries);
+        }
+        let found: Vec<Result<_, CollectionError>> =
+            queries.par_chunks(chunk).map(search).collect();
+        // In this order, it is always the first error that is told.
+        let found: Result<Vec<_>, CollectionError> = found.into_iter().collect();
         let found: Option<Vec<_>> = found?.into_iter().collect();
         Ok(found.map(|found| found.into_iter().flatten().collect()))
     }
@@ -213,13 +224,13 @@ impl<'a> Question<'a> {
     pub fn among(
         &self,
         tables: &Tables,
-        others: &[&Digest],
+        others: &[Digest],
         queries: &[Digest],
     ) -> Result<Vec<(u32, u32, Closeness)>, IndexError> {
         let candidates = self.candidates(tables, others.len() as u32, queries)?;
         let judge = |candidate: &Candidate| {
             let Candidate { query, item, needs_key } = *candidate;
-            let (one, two) = (&queries[query as usize], others[item as usize]);
+            let (one, two) = (&queries[query as usize], &others[item as usize]);
             Some((query, item, self.judge(one, two, needs_key)?))
         };
         Ok(candidates.par_iter().with_min_len(JUDGED).filter_map(judge).collect())
@@ -313,23 +324,26 @@ impl<'a> Question<'a> {
     }
 
     /// Items with a fingerprint within the radius of the first one of a query, or of any of it.
-    fn near(
+    fn near<'q>(
         &self,
         tables: &Tables,
-        queries: &[Digest],
+        queries: &'q [Digest],
         source: Source,
         turned: bool,
         radius: Radius,
         mut find: impl FnMut(u32, u32, u32),
     ) -> Result<(), IndexError> {
         let Some((place, _)) = self.layout.place(source) else { return Ok(()) };
-        let (mut prints, mut owners) = (Vec::new(), Vec::new());
-        for (query, digest) in numbered(queries, is_compared) {
+        let prints = |digest: &'q Digest| {
             let count = if turned { digest.prints.len() } else { 1 };
-            prints.extend_from_slice(&digest.prints[..count]);
-            owners.resize(prints.len(), query);
+            digest.prints[..count].iter()
+        };
+        let mut owners = Vec::with_capacity(queries.len());
+        for (query, digest) in numbered(queries, is_compared) {
+            owners.extend(prints(digest).map(|_| query));
         }
-        tables.prints[place].search(&prints, radius, |print, item, distance| {
+        let prints = numbered(queries, is_compared).flat_map(|(_, digest)| prints(digest));
+        tables.prints[place].search(prints.copied(), radius, |print, item, distance| {
             find(owners[print], item, distance);
         })
     }
@@ -348,9 +362,9 @@ impl<'a> Question<'a> {
         for (query, digest) in numbered(queries, is_compared) {
             let parts = digest.parts.iter().map(|part| part.print);
             let parts = parts.filter(|print| !self.by.background.contains(print));
-            let prints: Vec<Fingerprint<4>> = parts.map(|print| print.resize()).collect();
+            let prints = parts.map(|print| print.resize());
             let table = &tables.prints[place];
-            table.search(&prints, search.radius, |part, item, _| shared.add(item, part))?;
+            table.search(prints, search.radius, |part, item, _| shared.add(item, part))?;
             shared.take(search.votes).for_each(|item| find(query, item));
         }
         Ok(())
@@ -366,16 +380,16 @@ impl<'a> Question<'a> {
     ) {
         let Some(table) = &tables.sets else { return };
         for (query, digest) in numbered(queries, |digest| digest.set.weight() > 0) {
+            let wanted = Wanted::new(digest.set.as_set(), *verify, self.by.kernel);
             match &self.keys {
                 Some((_, bands)) if self.keys_are_kept => {
-                    table.with_keys(&self.keys_of(bands, digest), |item| {
+                    table.with_keys(&self.keys_of(bands, digest), &wanted, |item| {
                         found.push(Candidate { query, item, needs_key: false });
                     });
                 }
                 keys => {
                     let needs_key = keys.is_some();
-                    let wanted = Wanted::new(digest.set.as_set());
-                    table.scan(verify, &wanted, self.by.kernel, |item| {
+                    table.scan(&wanted, |item| {
                         found.push(Candidate { query, item, needs_key });
                     });
                 }

@@ -27,8 +27,6 @@ pub struct Batch {
     rule: AddRule,
     /// Records, one after the other.
     bytes: Vec<u8>,
-    /// Of each item, fit or not.
-    digests: Vec<Digest>,
     /// Each item, or why it cannot be stored.
     items: Vec<Result<Prepared, String>>,
 }
@@ -42,21 +40,11 @@ struct Prepared {
 impl Batch {
     /// Encodes every item that can be stored.
     pub fn new(items: &[NewItem<'_>], rule: AddRule, shape: Shape, now: u64, seed: u64) -> Self {
-        let count = items.len();
-        let mut batch = Self {
-            rule,
-            bytes: Vec::new(),
-            digests: Vec::with_capacity(count),
-            items: Vec::with_capacity(count),
-        };
+        let mut batch = Self { rule, bytes: Vec::new(), items: Vec::with_capacity(items.len()) };
         for item in items {
             let checked = record::check(item, shape);
             let inserted = item.inserted.unwrap_or(now);
             let prepared = checked.map(|()| batch.encoded(item, shape, inserted, seed));
-            batch.digests.push(match prepared {
-                Ok(_) => item.digest.clone(),
-                Err(_) => Digest::default(),
-            });
             batch.items.push(prepared);
         }
         batch
@@ -82,12 +70,27 @@ impl Batch {
         Record::parse(&self.bytes[item.record.clone()]).expect("it was encoded here")
     }
 
-    /// Tables of all items, to find those that are alike others.
-    fn tables(&self, layout: &Layout) -> Result<Tables, IndexError> {
-        let mut rows = Rows::new(layout);
-        self.digests.iter().for_each(|digest| rows.push(digest));
-        rows.finish(layout)
+    /// What is kept of an item.
+    fn digest(&self, item: &Prepared) -> Digest {
+        let rest = &self.bytes[item.id.end..item.record.end];
+        Record::digest_after_id(rest).expect("it was encoded here")
     }
+
+    /// The digest of each item; an empty one, which is alike nothing, if it cannot be stored.
+    fn digests(&self) -> Vec<Digest> {
+        let digest = |item: &Result<Prepared, String>| match item {
+            Ok(item) => self.digest(item),
+            Err(_) => Digest::default(),
+        };
+        self.items.iter().map(digest).collect()
+    }
+}
+
+/// Tables of some items, to find those that are alike others.
+fn tables(digests: &[Digest], layout: &Layout) -> Result<Tables, IndexError> {
+    let mut rows = Rows::new(layout);
+    digests.iter().for_each(|digest| rows.push(digest));
+    rows.finish(layout)
 }
 
 /// What a caller wants.
@@ -146,7 +149,15 @@ pub struct NewRecord<'a> {
     pub record: &'a [u8],
     pub id: &'a str,
     pub hash: u64,
-    pub digest: &'a Digest,
+    batch: &'a Batch,
+    item: &'a Prepared,
+}
+
+impl NewRecord<'_> {
+    /// What is kept of the item.
+    pub fn digest(&self) -> Digest {
+        self.batch.digest(self.item)
+    }
 }
 
 /// Items that are alike those of a batch, by the number of the item.
@@ -307,14 +318,15 @@ impl<'a> Stage<'a> {
     ) -> Result<Alike, CollectionError> {
         let Ground { kind, layout, view, records, .. } = *self.ground;
         let question = Question::new(kind, by, layout, (view.state.items, view.features()))?;
-        let stored = question.search(view, Some(records), &batch.digests, usize::MAX)?;
+        let digests = batch.digests();
+        let stored = question.search(view, Some(records), &digests, usize::MAX)?;
         let stored = stored.ok_or_else(|| records.missing())?;
         let mut new = vec![Vec::new(); batch.items.len()];
         for (number, request) in (0..).zip(requests) {
             let WriteRequest::Add(earlier) = request else { continue };
-            let others: Vec<&Digest> = earlier.digests.iter().collect();
-            let tables = earlier.tables(layout)?;
-            for (item, other, closeness) in question.among(&tables, &others, &batch.digests)? {
+            let others = earlier.digests();
+            let tables = tables(&others, layout)?;
+            for (item, other, closeness) in question.among(&tables, &others, &digests)? {
                 new[item as usize].push((number, other, closeness));
             }
         }
@@ -390,7 +402,8 @@ impl PendingCommit {
                 record: &batch.bytes[item.record.clone()],
                 id: batch.id(item),
                 hash: item.hash,
-                digest: &batch.digests[staged.item as usize],
+                batch,
+                item,
             }
         })
     }

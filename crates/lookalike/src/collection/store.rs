@@ -234,7 +234,7 @@ impl Store {
         builder.reserve(pending.len());
         for new in pending.records(&requests) {
             let checksum = super::record::checksum(new.record, new.sequence).unwrap_or_default();
-            builder.push(new.id, new.hash, new.sequence, checksum, new.digest);
+            builder.push(new.id, new.hash, new.sequence, checksum, &new.digest());
         }
         if !builder.is_empty() {
             next.runs.push(LiveRun::new(builder.finish(&self.layout)?));

@@ -25,6 +25,13 @@ const EXTRA: u8 = 1 << 7;
 impl Digest {
     /// The digest as bytes; `width` is that of its fingerprints.
     pub fn to_bytes(&self, width: Width) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.most_bytes());
+        self.write(width, &mut bytes);
+        bytes
+    }
+
+    /// Appends the bytes of [`to_bytes`](Self::to_bytes).
+    pub(crate) fn write(&self, width: Width, bytes: &mut Vec<u8>) {
         let Self { prints, set, key, parts, extra } = self;
         let flag = |is_there: bool, flag: u8| if is_there { flag } else { 0 };
         let code = WIDTHS.iter().position(|one| *one == width).unwrap_or_default() as u8;
@@ -35,23 +42,32 @@ impl Digest {
             | flag(key.is_some(), KEY)
             | flag(!parts.is_empty(), PARTS)
             | flag(!extra.is_empty(), EXTRA);
-        let mut bytes = vec![LAYOUT, flags];
+        bytes.extend([LAYOUT, flags]);
         if flags & MANY_PRINTS != 0 {
-            write_count(&mut bytes, prints.len());
+            write_count(bytes, prints.len());
         }
         let length = width.bits() as usize / 8;
-        prints.iter().for_each(|print| bytes.extend(&print.to_le_bytes()[..length]));
+        for print in prints {
+            bytes.extend_from_slice(&print.0.map(u64::to_le_bytes).as_flattened()[..length]);
+        }
         if flags & SET != 0 {
-            write_count(&mut bytes, set.features().len());
-            bytes.extend(set.features().iter().flat_map(|feature| feature.to_le_bytes()));
+            write_count(bytes, set.features().len());
+            for feature in set.features() {
+                bytes.extend_from_slice(&feature.to_le_bytes());
+            }
         }
         bytes.extend(key.iter().flatten());
         if flags & PARTS != 0 {
-            write_count(&mut bytes, parts.len());
-            parts.iter().for_each(|part| write_part(&mut bytes, part));
+            write_count(bytes, parts.len());
+            parts.iter().for_each(|part| write_part(bytes, part));
         }
         bytes.extend(extra);
-        bytes
+    }
+
+    /// A little more than the length of the byte form, without writing it.
+    pub(crate) fn most_bytes(&self) -> usize {
+        let Self { prints, set, parts, extra, .. } = self;
+        64 + 32 * prints.len() + 4 * set.features().len() + PART * parts.len() + extra.len()
     }
 
     /// The digest with this byte form; `None` if there is none.
@@ -117,7 +133,11 @@ fn read_all<T>(
 ) -> Option<Vec<T>> {
     let (bytes, after) = rest.split_at_checked(count.checked_mul(length)?)?;
     *rest = after;
-    bytes.chunks_exact(length).map(read).collect()
+    let mut values = Vec::with_capacity(count);
+    for bytes in bytes.chunks_exact(length) {
+        values.push(read(bytes)?);
+    }
+    Some(values)
 }
 
 pub(crate) fn write_count(bytes: &mut Vec<u8>, count: usize) {

@@ -67,6 +67,13 @@ impl Digest {
         self.prints.is_empty() && self.key.is_none() && self.extra.is_empty()
     }
 
+    /// Whether the item has one fingerprint and nothing else.
+    pub(crate) fn is_bare(&self) -> bool {
+        let Self { prints, set, key, parts, extra } = self;
+        let has_more = key.is_some() || !parts.is_empty() || !extra.is_empty();
+        prints.len() == 1 && set.features().is_empty() && !has_more
+    }
+
     /// The fingerprint of the whole item, if it has one.
     pub fn print(&self) -> Option<Fingerprint<4>> {
         self.prints.first().copied()

@@ -149,7 +149,7 @@ impl Tables {
     pub fn memory_bytes(&self) -> usize {
         let indexes: usize = self.prints.iter().map(PrintTable::index_bytes).sum();
         let rest: usize = self.sections().iter().map(|(_, bytes)| bytes.len()).sum();
-        indexes + rest
+        indexes + rest + self.sets.as_ref().map_or(0, SetTable::rank_bytes)
     }
 
     /// All but the indexes of fingerprints, for the file of the run.

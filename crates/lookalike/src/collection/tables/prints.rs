@@ -38,12 +38,12 @@ impl PrintTable {
     /// are; several times for an item with several of them.
     pub fn search(
         &self,
-        queries: &[Fingerprint<4>],
+        queries: impl Iterator<Item = Fingerprint<4>>,
         radius: Radius,
         mut on_match: impl FnMut(usize, u32, u32),
     ) -> Result<(), IndexError> {
         with_index!(&self.index, |index| {
-            let queries: Vec<_> = queries.iter().map(|query| query.resize()).collect();
+            let queries: Vec<_> = queries.map(|query| query.resize()).collect();
             index.search_batch(&queries, radius, |query, found| {
                 on_match(query, self.owner(found.id), found.distance);
             })

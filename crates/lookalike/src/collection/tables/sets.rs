@@ -1,5 +1,5 @@
-//! Feature sets that overlap enough: all of them, by weights and bitmaps; or, where some may be missed,
-//! those with a common key.
+//! Feature sets that may overlap enough, by weights and bitmaps: of all sets; or, where some may be
+//! missed, of those with a common key.
 //!
 //! Bitmaps lie in the order of weight, so that a search reads those of a window of weights, one after
 //! the other. Keys lie band by band, ascending: a search looks its own keys up.
@@ -24,6 +24,8 @@ pub struct SetTable {
     /// Items that have a set, by ascending weight, and these weights.
     order: Array<u32>,
     weights: Array<u32>,
+    /// By item: its place in this order, or `NONE`.
+    ranks: Vec<u32>,
     /// By item: how many features it has.
     lengths: Array<u32>,
     bitmaps: Array<u64>,
@@ -43,53 +45,58 @@ struct Group {
     bitmaps: usize,
 }
 
-/// A set that is looked up; made once for all runs.
+/// No place in the order: the item has no set.
+const NONE: u32 = u32::MAX;
+
+/// A set that is looked up, and how much must overlap.
 pub struct Wanted<'a> {
-    pub set: Set<'a>,
+    set: Set<'a>,
     folds: Folds,
+    verify: Verify,
+    kernel: Kernel,
 }
 
 impl<'a> Wanted<'a> {
-    pub fn new(set: Set<'a>) -> Self {
+    pub fn new(set: Set<'a>, verify: Verify, kernel: Kernel) -> Self {
         let mut folds = Folds::default();
         folds.take(set.features, set.weight);
-        Self { set, folds }
+        Self { set, folds, verify, kernel }
+    }
+
+    /// By how much a set of this weight may differ at most; `None` if it is too light or too heavy.
+    fn most_differing(&self, weight: u32) -> Option<u64> {
+        let Verify { measure, similarity, .. } = self.verify;
+        let (own, weight) = (u64::from(self.set.weight), u64::from(weight));
+        let need = measure.need(similarity, measure.size(own, weight));
+        // What they share is in neither difference: own + weight - 2 common >= differing.
+        (need <= own.min(weight)).then(|| own + weight - 2 * need)
+    }
+
+    fn differing(&self, bitmap: &[u64]) -> u64 {
+        self.folds.differing(bitmap, self.kernel).into()
     }
 }
 
 impl SetTable {
     /// Calls `on_item` with every item that may overlap enough.
-    pub fn scan(
-        &self,
-        verify: &Verify,
-        wanted: &Wanted<'_>,
-        kernel: Kernel,
-        mut on_item: impl FnMut(u32),
-    ) {
-        let Verify { measure, similarity, .. } = *verify;
-        let own = u64::from(wanted.set.weight);
+    pub fn scan(&self, wanted: &Wanted<'_>, mut on_item: impl FnMut(u32)) {
         let mut start = 0;
         for group in &self.groups {
             let range = std::mem::replace(&mut start, group.end)..group.end;
-            let weight = u64::from(group.weight);
-            let need = measure.need(similarity, measure.size(own, weight));
-            if need > own.min(weight) {
-                continue;
-            }
-            // What they share is in neither difference: own + weight - 2 common >= differing.
-            let most = own + weight - 2 * need;
+            let Some(most) = wanted.most_differing(group.weight) else { continue };
             let words = bitmap::words(group.weight);
             let bitmaps = self.bitmaps[group.bitmaps..].chunks_exact(words);
             for (&item, bitmap) in self.order[range].iter().zip(bitmaps) {
-                if u64::from(wanted.folds.differing(bitmap, kernel)) <= most {
+                if wanted.differing(bitmap) <= most {
                     on_item(item);
                 }
             }
         }
     }
 
-    /// Calls `on_item` with every item that has one of these keys, those of the first bands.
-    pub fn with_keys(&self, keys: &[u32], mut on_item: impl FnMut(u32)) {
+    /// Calls `on_item` with every item that may overlap enough and has one of these keys, those of the
+    /// first bands; several times if it has several of them.
+    pub fn with_keys(&self, keys: &[u32], wanted: &Wanted<'_>, mut on_item: impl FnMut(u32)) {
         let items = self.order.len();
         if items == 0 {
             return;
@@ -98,8 +105,27 @@ impl SetTable {
         for (key, (band, owners)) in keys.iter().zip(bands) {
             let start = band.partition_point(|one| one < key);
             let equal = band[start..].iter().take_while(|one| *one == key);
-            owners[start..].iter().zip(equal).for_each(|(&item, _)| on_item(item));
+            let owners = owners[start..].iter().zip(equal).map(|(&item, _)| item);
+            // To read a record takes far longer than to look at a bitmap.
+            owners.filter(|&item| self.may_overlap(wanted, item)).for_each(&mut on_item);
         }
+    }
+
+    fn may_overlap(&self, wanted: &Wanted<'_>, item: u32) -> bool {
+        self.bitmap(item).is_some_and(|(weight, bitmap)| {
+            wanted.most_differing(weight).is_some_and(|most| wanted.differing(bitmap) <= most)
+        })
+    }
+
+    /// The weight and the bitmap of an item; `None` if it has no set.
+    fn bitmap(&self, item: u32) -> Option<(u32, &[u64])> {
+        let rank = self.ranks[item as usize];
+        let weight = *self.weights.get(rank as usize)?;
+        let place = self.groups.partition_point(|group| group.weight < weight);
+        let start = place.checked_sub(1).map_or(0, |before| self.groups[before].end);
+        let words = bitmap::words(weight);
+        let at = self.groups[place].bitmaps + (rank as usize - start) * words;
+        Some((weight, &self.bitmaps[at..at + words]))
     }
 
     /// How many features an item has.
@@ -113,18 +139,14 @@ impl SetTable {
         if self.features(item) != set.features().len() as u64 || set.weight() == 0 {
             return self.features(item) == 0 && set.weight() == 0;
         }
-        let Ok(place) = self.groups.binary_search_by_key(&set.weight(), |group| group.weight)
-        else {
-            return false;
-        };
-        let start = place.checked_sub(1).map_or(0, |before| self.groups[before].end);
-        let group = self.groups[place];
-        let words = bitmap::words(group.weight);
-        let mut own = vec![0; words];
+        let mut own = vec![0; bitmap::words(set.weight())];
         bitmap::flip(set.features(), &mut own);
-        let Ok(rank) = self.order[start..group.end].binary_search(&item) else { return false };
-        let at = group.bitmaps + rank * words;
-        self.bitmaps[at..at + words] == own
+        self.bitmap(item) == Some((set.weight(), &own))
+    }
+
+    /// Bytes of memory besides those of the sections.
+    pub fn rank_bytes(&self) -> usize {
+        size_of_val(&*self.ranks)
     }
 
     pub fn sections(&self) -> [(Content, &[u8]); 6] {
@@ -144,8 +166,10 @@ impl SetTable {
         items: usize,
     ) -> Result<Self, IndexError> {
         let weights: Array<u32> = file.array(Content::SetWeights)?;
+        let order: Array<u32> = file.array(Content::SetOrder)?;
         let table = Self {
-            order: file.array(Content::SetOrder)?,
+            ranks: ranks(&order, items),
+            order,
             groups: groups(&weights),
             weights,
             lengths: file.array(Content::SetLengths)?,
@@ -172,6 +196,18 @@ impl SetTable {
             && self.order.iter().all(is_item)
             && self.owners.iter().all(is_item)
     }
+}
+
+/// The places of items in an order.
+fn ranks(order: &[u32], items: usize) -> Vec<u32> {
+    let mut ranks = vec![NONE; items];
+    for (rank, &item) in (0..).zip(order) {
+        // The numbers of a damaged file may be anything; it is refused afterwards.
+        if let Some(place) = ranks.get_mut(item as usize) {
+            *place = rank;
+        }
+    }
+    ranks
 }
 
 fn groups(weights: &[u32]) -> Vec<Group> {
@@ -223,8 +259,6 @@ impl SetRows {
 
     /// Adds some items of another table as the next ones.
     pub fn extend(&mut self, table: &SetTable, kept: &[u32]) {
-        let mut ranks = vec![u32::MAX; table.lengths.len()];
-        (0..).zip(&*table.order).for_each(|(rank, &item)| ranks[item as usize] = rank);
         let starts: Vec<usize> = table
             .weights
             .iter()
@@ -238,7 +272,7 @@ impl SetRows {
         let mut places = vec![u32::MAX; table.lengths.len()];
         let mut sets = 0;
         for &item in kept {
-            let rank = ranks[item as usize] as usize;
+            let rank = table.ranks[item as usize] as usize;
             let weight = table.weights.get(rank).copied().unwrap_or(0);
             self.weights.push(weight);
             self.lengths.push(table.lengths[item as usize]);
@@ -292,10 +326,12 @@ impl SetRows {
                 band
             })
             .collect();
+        let items = weights.len();
         let weights: Vec<u32> = order.iter().map(|&item| weights[item as usize]).collect();
         let (keys, owners) = banded.into_iter().flatten().unzip();
         SetTable {
             groups: groups(&weights),
+            ranks: ranks(&order, items),
             order: Array::Made(order),
             weights: Array::Made(weights),
             lengths: Array::Made(lengths),
