@@ -1,6 +1,6 @@
 //! Options by name, for front ends that have no command line.
 //!
-//! The structs in [`args`](crate::args) define the options of each command. Front ends list them
+//! The structs in `args` define the options of each command. Front ends list them
 //! here and pass values by name; names, defaults, choices and messages are those of the command
 //! line.
 
