@@ -36,7 +36,7 @@ struct Counted {
     removed: u64,
 }
 
-/// What is found among so many items from the loosest threshold on, as text or as lines of JSON.
+/// The counts at each threshold, as text or JSON lines.
 pub fn table(pairs: &AlikePairs, items: u32, loosest: f32, is_json: bool) -> Result<String> {
     let order: Vec<u32> = (0..items).collect();
     let above = THRESHOLDS.into_iter().filter(|&threshold| threshold > loosest);

@@ -146,7 +146,7 @@ fn note_expected_pairs(
     Ok(())
 }
 
-/// From this number of expected pairs on, the user is told before the search.
+/// If this many pairs or more are expected, a note says so before the search.
 const MANY_PAIRS: u64 = 10_000;
 
 /// Prints how the pairs would be found.

@@ -243,7 +243,7 @@ impl Input {
         if let Some(size) = parquet::list_size(table.schema(), &wanted.text) {
             return Ok(size.try_into().ok());
         }
-        // What is damaged is told when it is read.
+        // Damage is reported when the input is read.
         let first = (0..table.group_rows().len()).find_map(|group| {
             let mut batches = table.batches(group, Some(wanted)).ok()?;
             batches.find_map(|batch| of_batch(&batch.ok()?))

@@ -48,7 +48,7 @@ pub struct NamesBuilder {
 }
 
 impl NamesBuilder {
-    /// Makes room for so many more items and bytes of ids: memory that grows step by step is
+    /// Reserves memory for this number of further items and bytes of ids: memory that grows step by step is
     /// touched, and so paid for, several times.
     pub fn reserve(&mut self, items: usize, bytes: usize) {
         self.sequences.reserve(items);

@@ -14,14 +14,14 @@ use crate::{
 };
 
 /// The longest id.
-const MOST_ID: usize = i16::MAX as usize;
+const MAX_ID: usize = i16::MAX as usize;
 
 /// Marks, in the length of an id, an item with a hash of its content.
 const HAS_CONTENT: u16 = 1 << 15;
 
 /// The longest digest and the longest payload.
-const MOST_DIGEST: usize = 16 << 20;
-const MOST_PAYLOAD: usize = 64 << 10;
+const MAX_DIGEST: usize = 16 << 20;
+const MAX_PAYLOAD: usize = 64 << 10;
 
 /// Bytes before the body.
 pub const CHECKSUM: usize = 8;
@@ -35,14 +35,14 @@ pub fn check(item: &NewItem<'_>, shape: Shape) -> Result<(), String> {
     if id.is_empty() {
         return Err("the id is empty".to_owned());
     }
-    if id.len() > MOST_ID {
-        return Err(format!("an id has at most {MOST_ID} bytes, this one {}", id.len()));
+    if id.len() > MAX_ID {
+        return Err(format!("an id has at most {MAX_ID} bytes, this one {}", id.len()));
     }
     check_digest(digest, shape)?;
     let Some(payload) = payload else { return Ok(()) };
-    if payload.len() > MOST_PAYLOAD {
+    if payload.len() > MAX_PAYLOAD {
         let length = payload.len();
-        return Err(format!("a payload has at most {MOST_PAYLOAD} bytes, this one {length}"));
+        return Err(format!("a payload has at most {MAX_PAYLOAD} bytes, this one {length}"));
     }
     serde_json::from_str::<serde_json::Value>(payload)
         .map(|_| ())
@@ -52,15 +52,15 @@ pub fn check(item: &NewItem<'_>, shape: Shape) -> Result<(), String> {
 /// What is wrong with a digest that is to be stored, or was.
 pub fn check_digest(digest: &Digest, shape: Shape) -> Result<(), String> {
     if digest.is_empty() {
-        return Err("it is empty: alike nothing".to_owned());
+        return Err("it is empty, and empty items never match".to_owned());
     }
     check_shape(digest, shape)?;
     if shape.is_bare && !digest.is_bare() {
         return Err("only a fingerprint is kept here, and it has more".to_owned());
     }
-    let bytes = digest.most_bytes();
-    if bytes > MOST_DIGEST {
-        return Err(format!("a digest has at most {MOST_DIGEST} bytes, this one about {bytes}"));
+    let bytes = digest.max_bytes();
+    if bytes > MAX_DIGEST {
+        return Err(format!("a digest has at most {MAX_DIGEST} bytes, this one about {bytes}"));
     }
     Ok(())
 }
@@ -164,7 +164,7 @@ impl<'a> Record<'a> {
         })
     }
 
-    /// What is kept of the item whose record goes on like this after its id.
+    /// The digest in the record of an item, given the bytes after its id.
     pub fn digest_after_id(mut rest: &[u8]) -> Option<Digest> {
         Digest::from_bytes(take_digest(&mut rest)?)
     }
@@ -266,7 +266,7 @@ mod tests {
     fn an_item_that_cannot_be_stored_is_told_why() {
         let bare = |width| Shape { width, prints: 1, is_bare: true };
         let print = Digest::of_print(Fingerprint([1, 0, 0, 0]));
-        let long = "x".repeat(MOST_ID + 1);
+        let long = "x".repeat(MAX_ID + 1);
         let refused = |item: NewItem<'_>, shape| check(&item, shape).unwrap_err();
         assert_eq!(check(&NewItem::new("a", &print), bare(Width::Bits32)), Ok(()));
         assert_eq!(refused(NewItem::new("", &print), bare(Width::Bits64)), "the id is empty");
@@ -274,7 +274,7 @@ mod tests {
         assert!(long.contains("at most 32767 bytes"), "{long}");
         let empty = Digest::default();
         let empty = refused(NewItem::new("a", &empty), bare(Width::Bits64));
-        assert_eq!(empty, "it is empty: alike nothing");
+        assert_eq!(empty, "it is empty, and empty items never match");
         let wide = Digest::of_print(Fingerprint([1 << 32, 0, 0, 0]));
         assert_eq!(check(&NewItem::new("a", &wide), bare(Width::Bits64)), Ok(()));
         let wide = refused(NewItem::new("a", &wide), bare(Width::Bits32));

@@ -167,7 +167,7 @@ impl RunBuilder {
         runs.iter().for_each(|run| self.extend_from(run, seed));
     }
 
-    /// Makes room for so many items that are about to come.
+    /// Reserves memory for this number of items.
     pub fn reserve(&mut self, items: usize) {
         self.rows.reserve(items);
         self.names.reserve(items, 0);

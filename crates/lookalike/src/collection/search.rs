@@ -64,7 +64,7 @@ struct Hit {
 }
 
 impl<'a> Question<'a> {
-    /// Among so many items with so many features. A distance wider than the tables were made for is
+    /// Among this number of items and features. A distance wider than the tables were made for is
     /// refused; where there is no table for what is asked, every item is judged.
     pub fn new(
         kind: &'a dyn Kind,
@@ -147,7 +147,7 @@ impl<'a> Question<'a> {
         }
         let found: Vec<Result<_, CollectionError>> =
             queries.par_chunks(chunk).map(search).collect();
-        // In this order, it is always the first error that is told.
+        // Collected in order, so the first error is always the one reported.
         let found: Result<Vec<_>, CollectionError> = found.into_iter().collect();
         let found: Option<Vec<_>> = found?.into_iter().collect();
         Ok(found.map(|found| found.into_iter().flatten().collect()))

@@ -76,7 +76,7 @@ impl Batch {
         Record::digest_after_id(rest).expect("it was encoded here")
     }
 
-    /// The digest of each item; an empty one, which is alike nothing, if it cannot be stored.
+    /// The digest of each item; an empty one, which matches nothing, if it cannot be stored.
     fn digests(&self) -> Vec<Digest> {
         let digest = |item: &Result<Prepared, String>| match item {
             Ok(item) => self.digest(item),

@@ -37,7 +37,7 @@ const SMALL: usize = if cfg!(test) { 4 } else { 1024 };
 const FAN: usize = 8;
 
 /// Items that may be in no file yet, at least; or a quarter of all.
-const MOST_UNSAVED: usize = if cfg!(test) { 24 } else { 1 << 16 };
+const MAX_UNSAVED: usize = if cfg!(test) { 24 } else { 1 << 16 };
 
 /// A collection that is open.
 pub struct Store {
@@ -297,7 +297,7 @@ impl Store {
         if changed {
             self.publish(View { runs, state: view.state });
         }
-        if self.unsaved() > MOST_UNSAVED.max(view.state.items as usize / 4) {
+        if self.unsaved() > MAX_UNSAVED.max(view.state.items as usize / 4) {
             // The records are safe; the files can be written another time.
             let _ = self.save(writer);
         }

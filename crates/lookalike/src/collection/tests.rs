@@ -1,7 +1,7 @@
 //! A collection beside a naive twin: whatever is done, both must say the same. The twin is a list of
 //! items, and has the kind judge every one of them.
 
-#![expect(clippy::print_stdout, reason = "the seed of a history that fails is told")]
+#![expect(clippy::print_stdout, reason = "a failing history prints its seed")]
 
 mod kinds;
 
@@ -102,7 +102,7 @@ impl Twin {
 
     fn add(&mut self, item: &NewItem<'_>, rule: &AddRule) -> Added {
         if item.digest.is_empty() {
-            return Added::Unfit { reason: "it is empty: alike nothing".to_owned() };
+            return Added::Unfit { reason: "it is empty, and empty items never match".to_owned() };
         }
         let Some(held) = self.items.get(item.id) else {
             let matches = match rule {
@@ -607,7 +607,7 @@ fn an_item_that_cannot_be_stored_does_not_stop_the_others() {
     ];
     let unfit = [
         "an id has at most 32767 bytes, this one 40000",
-        "it is empty: alike nothing",
+        "it is empty, and empty items never match",
         "a fingerprint has more than 64 bits",
     ];
     let unfit = unfit.map(|reason| Added::Unfit { reason: reason.to_owned() });

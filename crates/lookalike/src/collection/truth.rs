@@ -66,7 +66,7 @@ impl Drop for Truth {
     }
 }
 
-/// All that is told about the whole.
+/// What describes the whole collection.
 pub struct Documents {
     pub about: About,
     pub state: State,
@@ -142,7 +142,7 @@ impl Truth {
         Ok(())
     }
 
-    /// All that is told about the whole.
+    /// What describes the whole collection.
     pub fn documents(&self) -> Result<Documents, CollectionError> {
         let reading = self.read("reading", |reading| {
             let about = document(reading, "about")?;

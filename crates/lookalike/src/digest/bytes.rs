@@ -25,7 +25,7 @@ const EXTRA: u8 = 1 << 7;
 impl Digest {
     /// The digest as bytes; `width` is that of its fingerprints.
     pub fn to_bytes(&self, width: Width) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.most_bytes());
+        let mut bytes = Vec::with_capacity(self.max_bytes());
         self.write(width, &mut bytes);
         bytes
     }
@@ -65,7 +65,7 @@ impl Digest {
     }
 
     /// A little more than the length of the byte form, without writing it.
-    pub(crate) fn most_bytes(&self) -> usize {
+    pub(crate) fn max_bytes(&self) -> usize {
         let Self { prints, set, parts, extra, .. } = self;
         64 + 32 * prints.len() + 4 * set.features().len() + PART * parts.len() + extra.len()
     }

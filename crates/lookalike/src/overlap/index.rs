@@ -339,7 +339,7 @@ pub(crate) struct Probe {
     shared: u32,
     /// By entry, one bit each: whether it was found for the last set.
     seen: Vec<u64>,
-    /// What was found for the last set: so many of these, each entry once. There is room for all
+    /// The entries found for the last set: this number of them, each entry once. There is room for all
     /// entries and one more.
     found: Vec<u32>,
     count: usize,

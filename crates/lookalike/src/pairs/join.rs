@@ -192,7 +192,7 @@ impl<const WORDS: usize> Worker<WORDS> {
     }
 }
 
-/// The results of one thread, and what is on the way there.
+/// The results of one thread, and its work in progress.
 #[derive(Default)]
 struct Sink<const WORDS: usize> {
     passed: Passed,

@@ -93,7 +93,7 @@ fn run<T>(
     })
 }
 
-/// The recall of a search among so many items with so many features; `None` if it is exact. A rule on
+/// The recall of a search among this number of items and features; `None` if it is exact. A rule on
 /// what is there, never on what it may cost: every machine makes the same choice.
 pub(crate) fn asked_recall(reach: Reach, items: u64, features: u64) -> Option<f64> {
     match reach {

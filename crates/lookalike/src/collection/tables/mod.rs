@@ -72,8 +72,8 @@ pub struct Layout {
     pub vectors: bool,
 }
 
-/// More keys than this are not kept: so many are needed only where almost everything is alike.
-const MOST_KEYS: usize = 100;
+/// More keys than this are not stored: only data in which almost everything matches needs them.
+const MAX_KEYS: usize = 100;
 
 impl Layout {
     /// What finds everything that is alike by these criteria, or by narrower ones.
@@ -92,7 +92,7 @@ impl Layout {
                 Lookup::Parts(search) => layout.widen(Source::Parts, 1, search.radius),
                 Lookup::Overlap { verify, .. } => {
                     let keys =
-                        keys_for(&verify, USUAL_RECALL).filter(|keys| keys.bands <= MOST_KEYS);
+                        keys_for(&verify, USUAL_RECALL).filter(|keys| keys.bands <= MAX_KEYS);
                     layout.keys = Some(keys);
                 }
                 Lookup::Cosine { .. } => layout.vectors = true,
@@ -161,7 +161,7 @@ impl Tables {
         owners.chain(self.equal.sections()).chain(sets).chain(vectors).collect()
     }
 
-    /// Opens the tables of a run of so many items.
+    /// Opens the tables of a run with this number of items.
     pub fn open(
         layout: &Layout,
         file: &MappedFile<'_>,
@@ -220,7 +220,7 @@ impl Rows {
         Self { prints: prints.collect(), equal: EqualRows::default(), sets, vectors, items: 0 }
     }
 
-    /// Makes room for so many more items.
+    /// Reserves memory for this number of further items.
     pub fn reserve(&mut self, items: usize) {
         self.prints.iter_mut().for_each(|(_, rows)| rows.reserve(items));
     }

@@ -33,14 +33,14 @@ struct Words {
 }
 
 /// The maximum number of distinguished bits of a hash, which takes 16 MB.
-const MOST_BITS: u32 = 27;
+const MAX_BITS: u32 = 27;
 /// The binary logarithm of the places in the table per possible word.
 const ROOM: u32 = 10;
 
 impl Words {
     /// A set for at most this number of words.
     fn new(words: u64) -> Self {
-        let bits = (words.max(1).ilog2() + ROOM).min(MOST_BITS);
+        let bits = (words.max(1).ilog2() + ROOM).min(MAX_BITS);
         Self { table: (0..1 << (bits - 6)).map(|_| AtomicU64::new(0)).collect(), bits }
     }
 

@@ -480,7 +480,7 @@ fn at_a_threshold_of_nothing_every_pair_is_listed() {
     let pairs = find(&search, &texts).pairs.to_vec().unwrap();
     let found: Vec<_> = pairs.iter().map(|pair| (pair.a, pair.b)).collect();
     assert_eq!(found, [(0, 1), (0, 2), (0, 4), (1, 2), (1, 4), (2, 4)]);
-    // A blank text is alike nothing, not even a short one.
+    // A blank text matches nothing, not even a short one.
     for text in texts {
         assert_eq!(search.compare("", text), Compared { closeness: None, alike: false });
     }

@@ -60,7 +60,7 @@ impl Digester for VectorDigester<'_> {
     }
 }
 
-/// An error if these numbers are no vector of so many dimensions, or have no direction.
+/// An error if these numbers have another dimension, or no direction.
 ///
 /// ```
 /// use lookalike::kind::vector::check;
