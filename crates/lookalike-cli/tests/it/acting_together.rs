@@ -185,10 +185,10 @@ fn two_runs_that_take_each_others_keepers_lose_nothing_however_they_end() {
         }
         for (exit, said) in ends.iter().flatten() {
             assert!([0, 2].contains(exit) && !said.contains("panicked"), "exit {exit}: {said}");
-            let is_locked_out = said.contains("another run is at work here");
+            let is_locked_out = said.contains("another run is acting here");
             assert!(!is_locked_out || !is_apart, "{said}");
             locked_out += u64::from(is_locked_out);
-            met += u64::from(said.contains("what stays for it"));
+            met += u64::from(said.contains("its keeper"));
         }
         stopped += ends.iter().filter(|end| end.is_none()).count();
         runs.recover(dice.roll(2) == 0);
