@@ -1,6 +1,6 @@
-//! What is a collection of, and how is that written down?
+//! The documents about a whole collection.
 //!
-//! [`About`] never changes after creation; [`State`] changes with every commit; [`Saved`] names the
+//! [`About`] never changes after creation; [`State`] changes with every commit; [`Saved`] lists the
 //! runs that were written to files. All three are JSON documents in the store.
 
 use std::sync::Arc;
@@ -14,22 +14,22 @@ use crate::{
     verify::Similarity,
 };
 
-/// The only format that is read and written here.
+/// The only format that this version reads and writes.
 pub const FORMAT: u64 = 2;
 
-/// What a collection is of. Decided when it is created.
+/// What a collection contains. Set when it is created.
 #[derive(Clone, Debug, PartialEq)]
 pub struct About {
-    /// What its items are; the model stands beside the document.
+    /// The recipe of its items; its model is stored as a separate document.
     pub recipe: RecipeText,
-    /// The least that items may have in common in any search.
+    /// The widest criteria of any search.
     pub widest: Criteria,
-    /// Tells collections apart, and seeds the hashes of ids.
+    /// Identifies the collection, and seeds the hashes of ids.
     pub token: u64,
 }
 
 impl About {
-    /// As it is stored.
+    /// The stored form.
     pub fn to_json(&self) -> Value {
         let Self { recipe: RecipeText { kind, digest, usual, .. }, widest, token } = self;
         json!({
@@ -42,7 +42,7 @@ impl About {
         })
     }
 
-    /// Reads what [`to_json`](Self::to_json) made; `None` if it is something else.
+    /// Reads the result of [`to_json`](Self::to_json); `None` if it is something else.
     pub fn from_json(value: &Value, model: Option<Vec<u8>>) -> Option<Self> {
         let recipe = RecipeText {
             kind: value.get("kind")?.as_str()?.to_owned(),
@@ -55,7 +55,7 @@ impl About {
     }
 }
 
-/// How candidates are found, and with what they are compared, is up to each search.
+/// Stores what limits all searches; `reach` and `kernel` are up to each search.
 fn criteria_to_json(by: &Criteria) -> Value {
     let Criteria { similarity, distance, turned, parts, background, .. } = by;
     json!({
@@ -91,16 +91,16 @@ fn criteria_from_json(value: &Value) -> Option<Criteria> {
     })
 }
 
-/// Where the records stand.
+/// The state of the records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct State {
-    /// How often they were changed.
+    /// The number of commits.
     pub commits: u64,
-    /// The sequence number the next item gets.
+    /// The sequence number of the next item.
     pub next: u64,
-    /// Items that are there.
+    /// The number of items.
     pub items: u64,
-    /// The sum of the checksums of their records: what is missing, or too much, shows.
+    /// The sum of the checksums of their records, which shows missing and surplus records.
     pub ledger: u64,
 }
 
@@ -121,30 +121,30 @@ impl State {
     }
 }
 
-/// A run that stands in files.
+/// A run that is saved in files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedRun {
     /// Its number, which names the files.
     pub number: u64,
-    /// The sum of the checksums of the records of its items.
+    /// The sum of the checksums of its items' records.
     pub ledger: u64,
-    /// The sequence number after its last item's.
+    /// One more than the sequence number of its last item.
     pub end: u64,
-    /// Checksums of the headers of its files, which hold those of all else: that of the names, and
-    /// those of the indexes in the order of their tables.
+    /// The checksums of the headers of its files: the names first, then the indexes in the order of
+    /// their tables. Each header contains the checksums of the rest of its file.
     pub files: Vec<u64>,
 }
 
-/// The runs that stand in files, oldest first.
+/// The runs that are saved in files, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Saved {
-    /// What the next run is called.
+    /// The last number given to a run.
     pub next: u64,
     pub runs: Vec<SavedRun>,
 }
 
 impl Saved {
-    /// Items of smaller sequence numbers stand in files, or are gone.
+    /// Items with smaller sequence numbers are in files, or are removed.
     pub fn end(&self) -> u64 {
         self.runs.last().map_or(0, |run| run.end)
     }

@@ -1,4 +1,4 @@
-//! Numbers that were made here, or lie in a mapped file.
+//! Arrays of numbers, either owned or in a mapped file.
 
 use std::{ops::Range, path::Path, sync::Arc};
 
@@ -11,7 +11,7 @@ use crate::index::{
 };
 
 pub enum Array<T> {
-    Made(Vec<T>),
+    Owned(Vec<T>),
     Mapped(Arc<Mmap>, Range<usize>),
 }
 
@@ -21,7 +21,7 @@ impl<T: Pod> std::ops::Deref for Array<T> {
     #[inline]
     fn deref(&self) -> &[T] {
         match self {
-            Self::Made(numbers) => numbers,
+            Self::Owned(numbers) => numbers,
             Self::Mapped(map, range) => bytemuck::cast_slice(&map[range.clone()]),
         }
     }
@@ -33,7 +33,7 @@ impl<T: Pod> Array<T> {
     }
 }
 
-/// A file that is mapped, and was found whole.
+/// A mapped file whose checksums were verified.
 pub struct MappedFile<'a> {
     pub path: &'a Path,
     pub map: Arc<Mmap>,

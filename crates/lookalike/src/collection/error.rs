@@ -1,4 +1,4 @@
-//! What can go wrong with a collection, in words that say what to do.
+//! Errors of collections. Their messages say what to do.
 
 use std::{io, path::PathBuf, sync::Arc};
 
@@ -8,15 +8,15 @@ use crate::{index::IndexError, pairs::PairsError};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CollectionError {
-    /// There is no collection in this folder.
+    /// This folder does not contain a collection.
     #[error("{}: no collection here ({what}); create one first", path.display())]
     Missing {
         /// The folder.
         path: PathBuf,
-        /// What was looked for.
+        /// What is missing.
         what: String,
     },
-    /// There is something in this folder already.
+    /// This folder already contains something.
     #[error("{}: already there; name a folder that does not exist or is empty", path.display())]
     Exists {
         /// The folder.
@@ -31,28 +31,28 @@ pub enum CollectionError {
     Locked {
         /// The file that is locked.
         path: PathBuf,
-        /// The process that has it, if it could be told.
+        /// The process that has it open, if known.
         holder: Option<u32>,
     },
-    /// Opened for reading only.
+    /// The collection was opened read-only.
     #[error("{}: opened for reading only; nothing can be changed", path.display())]
     ReadOnly {
         /// The folder.
         path: PathBuf,
     },
-    /// A write failed, and the file could not be opened again.
+    /// A write failed, and the file could not be reopened.
     #[error("{}: closed after a write that failed; searches go on, and the next change opens it again", path.display())]
     Closed {
         /// The file.
         path: PathBuf,
     },
-    /// It was not closed, and setting it right takes the right to write.
+    /// The collection was not closed properly, and repairing it needs write access.
     #[error("{}: was not closed properly; open it once for writing, which sets it right", path.display())]
     NotClosed {
         /// The folder.
         path: PathBuf,
     },
-    /// Written by another version.
+    /// The collection was written in another format.
     #[error(
         "{}: written in format {found}, this program reads {reads} only; {}", path.display(),
         if found > reads { "use a newer lookalike" } else { "build the collection again from its items" }
@@ -65,7 +65,7 @@ pub enum CollectionError {
         /// The format that can be read.
         reads: u64,
     },
-    /// The records are not what was written.
+    /// The records are damaged.
     #[error("{}: {what}: the collection is damaged; repair it, or restore a backup", path.display())]
     Damaged {
         /// The file.
@@ -73,7 +73,7 @@ pub enum CollectionError {
         /// What differs.
         what: String,
     },
-    /// The search tables are not what was written, or not what follows from the records.
+    /// The search tables are damaged, or do not match the records.
     #[error("{}: search tables: {what}; repair the collection, which rebuilds them", path.display())]
     Tables {
         /// The folder.
@@ -81,21 +81,21 @@ pub enum CollectionError {
         /// What differs.
         what: String,
     },
-    /// The records are older than what was acknowledged.
+    /// Acknowledged commits are missing from the records.
     #[error(
         "{}: holds {found} commits, but {expected} were acknowledged: the last ones are lost; \
          restore a backup, or remove the file \"head\" beside it to go on without them",
         path.display()
     )]
     RolledBack {
-        /// The file of the records.
+        /// The record file.
         path: PathBuf,
         /// Commits in it.
         found: u64,
         /// Commits that were acknowledged.
         expected: u64,
     },
-    /// The file that notes what was acknowledged is not what was written.
+    /// The file that records the last acknowledged commit is damaged.
     #[error(
         "{}: differs from its checksum, so nobody would notice if the last commits were lost; repair \
          the collection, which writes it again", path.display()
@@ -104,32 +104,32 @@ pub enum CollectionError {
         /// The file.
         path: PathBuf,
     },
-    /// The system refused to read or write.
+    /// Reading or writing failed.
     #[error("{}: {action}: {source}", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
         /// What was being done.
         action: &'static str,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The store of the records refused; nothing was changed.
+    /// The store of the records returned an error; nothing was changed.
     #[error("{}: {action}: {source}", path.display())]
     Store {
         /// The file.
         path: PathBuf,
         /// What was being done.
         action: &'static str,
-        /// What it said.
+        /// The error of the store.
         source: Box<redb::Error>,
     },
-    /// The store of the records failed, and could not be opened again to see what it holds.
+    /// A write failed, and the store could not be reopened to see whether it was stored.
     #[error(
         "{source}; whether the last items were stored shows when the collection can be opened again"
     )]
     Unsure {
-        /// What went wrong first.
+        /// The first error.
         source: Box<CollectionError>,
     },
     /// The items are of another kind or recipe.
@@ -137,12 +137,12 @@ pub enum CollectionError {
         "the collection holds \"{collection}\", these are \"{given}\"; they cannot be compared"
     )]
     Recipe {
-        /// What the collection holds.
+        /// The recipe of the collection.
         collection: String,
-        /// What was given.
+        /// The recipe of the given items.
         given: String,
     },
-    /// Nobody here knows its kind.
+    /// No registered kind can open this collection.
     #[error("{}: holds items of the kind \"{kind}\", by a recipe this program cannot open", path.display())]
     UnknownKind {
         /// The folder.
@@ -153,45 +153,45 @@ pub enum CollectionError {
     /// The distance is wider than a fingerprint.
     #[error("a distance of {distance} bits is more than the {bits} of a fingerprint")]
     TooWide {
-        /// What was asked for.
+        /// The requested distance.
         distance: u32,
-        /// Bits of a fingerprint.
+        /// The width of a fingerprint in bits.
         bits: u32,
     },
-    /// An item that cannot be stored.
+    /// An item cannot be stored or searched for.
     #[error("item \"{id}\": {what}")]
     Item {
         /// Its id, shortened.
         id: String,
-        /// What is wrong with it.
+        /// Why.
         what: String,
     },
-    /// A record that is not what was written.
+    /// The record of an item is damaged.
     #[error("item \"{id}\": its record, number {sequence}, differs from its checksum")]
     Record {
-        /// Its number in the order of insertion.
+        /// Its position in the order of insertion.
         sequence: u64,
         /// Its id, shortened, as far as it can be read.
         id: String,
     },
-    /// A line of an export that cannot be read.
+    /// A line of an import cannot be read or stored.
     #[error("line {line}: {what}")]
     Line {
-        /// The line, from 1.
+        /// The line number, starting at 1.
         line: u64,
         /// What is wrong with it.
         what: String,
     },
-    /// The search tables.
+    /// An error of the search tables.
     #[error(transparent)]
     Index(#[from] IndexError),
-    /// The pairs for groups.
+    /// Finding the pairs for groups failed.
     #[error("making groups: {source}")]
     Groups {
-        /// What went wrong.
+        /// The cause.
         source: Box<PairsError>,
     },
-    /// Several changes were to be made at once, and all of them failed for this.
+    /// A commit of several changes failed; each of them returns this error.
     #[error("{0}")]
     Shared(Arc<CollectionError>),
 }

@@ -1,4 +1,4 @@
-//! Which items of a collection go together?
+//! Groups of matching items in a collection.
 
 use super::{Collection, CollectionError, Match, go_on};
 use crate::{
@@ -6,21 +6,21 @@ use crate::{
     search::SearchStats,
 };
 
-/// Items that are alike the first of them.
+/// Items that match the first of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FoundGroup {
-    /// The one that was inserted first.
+    /// The id of the item that was inserted first.
     pub keep: String,
-    /// The others, in order of insertion, and how close each is to the one that was first.
+    /// The other items in order of insertion, and how close each is to the first.
     pub members: Vec<Match>,
 }
 
-/// Fingerprints that are copied at a time.
+/// The number of fingerprints copied at a time.
 const COPIED: usize = 1 << 13;
 
 impl Collection {
-    /// The digests of all items, in order of insertion, and for each its id and its sequence number.
-    /// For a search among all of them, or between them and others.
+    /// Returns the digests of all items in order of insertion, and the id and sequence number of each.
+    /// Use them to search among all items, or between these and other items.
     pub fn digests(
         &self,
         resources: &Resources<'_>,
@@ -31,8 +31,8 @@ impl Collection {
         Ok((digests, items))
     }
 
-    /// Adds the digests of all items to others of the same kind, in order of insertion; says of each
-    /// its id and its sequence number.
+    /// Appends the digests of all items to others of the same kind, in order of insertion. Returns the
+    /// id and sequence number of each item.
     pub fn push_digests(
         &self,
         digests: &mut Digests,
@@ -53,7 +53,7 @@ impl Collection {
         Ok(items)
     }
 
-    /// Bare fingerprints stand in the tables: no record need be read.
+    /// Bare fingerprints are in the search tables, so no record need be read.
     fn push_bare(
         &self,
         digests: &mut Digests,
@@ -63,7 +63,7 @@ impl Collection {
         let mut prints: Vec<Fingerprint<4>> = Vec::with_capacity(COPIED);
         for live in &self.0.view().runs {
             let (names, tables) = (&live.run.names, &live.run.tables);
-            for item in live.living() {
+            for item in live.live_items() {
                 prints.extend(tables.prints[0].of_item(item));
                 items.push((names.id(item).to_owned(), names.sequence(item)));
                 if prints.len() >= COPIED {
@@ -75,8 +75,8 @@ impl Collection {
         digests.push_prints(&prints, resources)
     }
 
-    /// Groups of items that are alike the first of them: items are taken in order of insertion; one
-    /// that is alike an earlier first one goes with the earliest. And how that was found.
+    /// Groups matching items. Items are taken in order of insertion: an item joins the earliest group
+    /// whose first item it matches, or else starts a new group. Also returns how the matches were found.
     pub fn groups(
         &self,
         by: &Criteria,

@@ -1,8 +1,8 @@
-//! Was anything acknowledged that is no longer there?
+//! Detects the loss of acknowledged commits.
 //!
-//! After a commit its number is written to the small file `head`. The store falls back to the
-//! commit before if its newest one is damaged; without this file nobody would notice. It is not
-//! synced: it may be behind, but never ahead of the truth.
+//! After each commit, its number is written to the small file `head`. If its newest commit is damaged,
+//! the store falls back to the one before; without this file, that would go unnoticed. The file is not
+//! synced: it may be behind the truth, but never ahead of it.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -14,7 +14,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::{CollectionError, about::State};
 
-/// The file, held by the one who writes.
+/// The file, kept open by the writer.
 pub struct Head {
     file: File,
 }
@@ -27,8 +27,8 @@ impl Head {
         Ok(Self { file: opened.map_err(failed)? })
     }
 
-    /// Notes that this state was committed. Gives up the file if that fails: what it says is right
-    /// then, too, only older.
+    /// Records that this state was committed. Closes the file if that fails: its content is then older,
+    /// but still correct.
     pub fn advance(mut self, state: State) -> Option<Self> {
         let bytes = encode(state.commits);
         let length = bytes.len() as u64;
@@ -37,8 +37,8 @@ impl Head {
         Some(self)
     }
 
-    /// Refuses a file that holds something else than a number, and what [`check`](Self::check) refuses.
-    /// There may be none, or one that nothing was written to yet.
+    /// Like [`check`](Self::check), but also returns an error if the file is damaged. The file may be
+    /// missing or empty.
     pub fn verify(folder: &Path, truth: &Path, state: State) -> Result<(), CollectionError> {
         let path = path(folder);
         let is_written = path.metadata().is_ok_and(|file| file.len() > 0);
@@ -48,7 +48,7 @@ impl Head {
         Self::check(folder, truth, state)
     }
 
-    /// Refuses a truth that is older than what was acknowledged.
+    /// Returns an error if the truth lacks acknowledged commits.
     pub fn check(folder: &Path, truth: &Path, state: State) -> Result<(), CollectionError> {
         match acknowledged(folder) {
             Some(expected) if expected > state.commits => Err(CollectionError::RolledBack {
@@ -61,7 +61,7 @@ impl Head {
     }
 }
 
-/// What the file holds: the number, and its checksum.
+/// The content of the file: the number and its checksum.
 pub fn encode(commits: u64) -> [u8; 16] {
     let commits = commits.to_le_bytes();
     let mut bytes = [0; 16];
@@ -74,7 +74,7 @@ fn path(folder: &Path) -> PathBuf {
     folder.join("head")
 }
 
-/// The commits that were acknowledged, if the file tells.
+/// The number of acknowledged commits, if the file is intact.
 fn acknowledged(folder: &Path) -> Option<u64> {
     let bytes = fs::read(path(folder)).ok()?;
     let (commits, checksum) = bytes.split_first_chunk::<8>()?;

@@ -1,4 +1,4 @@
-//! What goes into a collection, and what comes out?
+//! The items that go into a collection, and what comes out of it.
 
 use std::cmp::Reverse;
 
@@ -15,22 +15,22 @@ use crate::{Closeness, Criteria, Digest, digest::Identity, hash};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NewItem<'a> {
-    /// The caller's name for it: 1 to 32,767 bytes, unique in a collection. For an item without a
-    /// name there is [`content_id`].
+    /// The caller's name for it: 1 to 32,767 bytes, unique in a collection. [`content_id`] makes one
+    /// for an item without a name.
     pub id: &'a str,
-    /// What is kept of it, by the kind of the collection.
+    /// Its digest, as the kind of the collection makes it.
     pub digest: &'a Digest,
-    /// A hash of all of its content, which tells items apart that have the same digest; see
-    /// [`content_hash`]. Without it, digests do.
+    /// A hash of its whole content, which distinguishes items with equal digests; see
+    /// [`content_hash`]. Without it, items with equal digests count as having the same content.
     pub content: Option<Identity>,
-    /// What else is to be remembered: a JSON document of at most 64 KiB.
+    /// The caller's own data: a JSON document of at most 64 KiB.
     pub payload: Option<&'a str>,
-    /// When it was inserted, in milliseconds since 1970; now, if left out.
+    /// When it was inserted, in milliseconds since 1970; defaults to now.
     pub inserted: Option<u64>,
 }
 
 impl<'a> NewItem<'a> {
-    /// An item without payload, inserted now.
+    /// An item without a payload, inserted now.
     pub fn new(id: &'a str, digest: &'a Digest) -> Self {
         Self { id, digest, content: None, payload: None, inserted: None }
     }
@@ -41,20 +41,20 @@ impl<'a> NewItem<'a> {
 pub struct StoredItem {
     /// The caller's name for it.
     pub id: String,
-    /// Its place in the order of insertion. Never given twice.
+    /// Its position in the order of insertion. Never reused.
     pub sequence: u64,
     /// When it was inserted, in milliseconds since 1970.
     pub inserted: u64,
-    /// What is kept of it.
+    /// Its digest.
     pub digest: Digest,
-    /// A hash of all of its content.
+    /// A hash of its whole content.
     pub content: Option<Identity>,
-    /// What else was to be remembered: a JSON document.
+    /// The caller's own data: a JSON document.
     pub payload: Option<String>,
 }
 
 impl StoredItem {
-    /// The same, to be stored elsewhere.
+    /// The same item, to be stored in another collection.
     pub fn as_new(&self) -> NewItem<'_> {
         let Self { id, digest, content, payload, inserted, .. } = self;
         let payload = payload.as_deref();
@@ -62,27 +62,28 @@ impl StoredItem {
     }
 }
 
-/// An item that is alike a query.
+/// An item that matches a query.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Match {
     /// The caller's name for it.
     pub id: String,
-    /// Its place in the order of insertion.
+    /// Its position in the order of insertion.
     pub sequence: u64,
-    /// How close it is to the query: the figures of `pairs` and `compare`.
+    /// How close it is to the query: the same figures as in `pairs` and `compare`.
     pub closeness: Closeness,
 }
 
-/// Closest first: by level, by similarity, by distance; then in order of insertion.
+/// Sorts matches closest first: by level, similarity and distance, then by order of insertion.
 pub(super) fn order(closeness: &Closeness, sequence: u64) -> impl Ord + use<> {
     let Closeness { distance, similarity, level } = *closeness;
-    // Not below 0, so its bits are in order.
+    // A similarity is never negative, so its bits sort as its value does.
     let similarity = similarity.map(f32::to_bits);
     (Reverse(level), Reverse(similarity), distance.unwrap_or(u32::MAX), sequence)
 }
 
-/// An id for an item that nobody named, from its content: equal content has the same id, whatever
-/// file it comes from. `b3-` and the first 128 bits of the BLAKE3 hash, as `b3sum` prints them.
+/// Makes an id from the content of an item that has no name: equal contents have the same id,
+/// whichever file they come from. The id is `b3-` and the first 128 bits of the BLAKE3 hash, as `b3sum`
+/// prints them.
 ///
 /// ```
 /// use lookalike::collection::content_id;
@@ -94,7 +95,7 @@ pub fn content_id(content: &[u8]) -> String {
     format!("b3-{first:016x}{second:016x}")
 }
 
-/// What tells contents apart: the first 128 bits of the BLAKE3 hash.
+/// A hash that distinguishes contents: the first 128 bits of the BLAKE3 hash.
 pub fn content_hash(content: &[u8]) -> Identity {
     let mut identity = Identity::default();
     let words = hash::content(content).map(u64::to_le_bytes);
@@ -102,59 +103,59 @@ pub fn content_hash(content: &[u8]) -> Identity {
     identity
 }
 
-/// What becomes of an item that is to be stored.
+/// When a new item is stored.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AddRule {
-    /// One whose id is there stays out.
+    /// Only if no item has its id.
     Insert,
-    /// One whose id is there takes its place.
+    /// Always; it replaces an item with the same id, unless both are equal.
     Replace,
-    /// One whose id is there stays out, and one that is alike any that is there by these criteria.
+    /// Only if no item has its id and no item matches it by these criteria.
     UnlessAlike(Criteria),
 }
 
-/// What became of an item that was to be stored.
+/// The outcome of adding an item.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Added {
-    /// It is stored.
+    /// The item was stored.
     Added {
-        /// Its place in the order of insertion.
+        /// Its position in the order of insertion.
         sequence: u64,
     },
-    /// It is stored in place of another one of the same id.
+    /// The item was stored and replaced one with the same id.
     Replaced {
-        /// Its place in the order of insertion: a new one.
+        /// Its new position in the order of insertion.
         sequence: u64,
     },
-    /// An item of this id with the same content is there already; it stays as it was.
+    /// An item with this id and the same content already exists; it was not changed.
     Present {
-        /// The place of the one that is there.
+        /// The position of the existing item.
         sequence: u64,
     },
-    /// The id is taken by an item of other content; that one stays as it was.
+    /// An item with this id but different content already exists; it was not changed.
     Conflict {
-        /// The place of the one that is there.
+        /// The position of the existing item.
         sequence: u64,
     },
-    /// Something alike is there already: closest first, then in order of insertion.
+    /// Matching items already exist, so the new one was not stored.
     Near {
-        /// What is alike.
+        /// The matching items: closest first, then in order of insertion.
         matches: Vec<Match>,
     },
-    /// It cannot be stored: its id, digest or payload are not as [`NewItem`] says.
+    /// The item cannot be stored: its id, digest or payload does not meet the limits of [`NewItem`].
     Unfit {
-        /// What is wrong with it.
+        /// Why it cannot be stored.
         reason: String,
     },
 }
 
 impl Added {
-    /// Whether the item is stored now, by this call.
+    /// Whether this call stored the item.
     pub fn is_stored(&self) -> bool {
         matches!(self, Self::Added { .. } | Self::Replaced { .. })
     }
 
-    /// One word for it, the same in every front end.
+    /// One word for the outcome, the same in every front end.
     pub fn status(&self) -> &'static str {
         match self {
             Self::Added { .. } => "added",
@@ -167,25 +168,25 @@ impl Added {
     }
 }
 
-/// How many items became what. They add up to how many there were.
+/// The number of items with each outcome. The counts add up to the number of items.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AddCounts {
-    /// Those that are stored and new.
+    /// Items that are new and stored.
     pub added: u64,
-    /// Those that are stored in place of others.
+    /// Items that replaced one with the same id.
     pub replaced: u64,
-    /// Those that were there.
+    /// Items that already existed with the same content.
     pub present: u64,
-    /// Those whose id is taken.
+    /// Items whose id belongs to an item with different content.
     pub conflict: u64,
-    /// Those that are alike another one.
+    /// Items not stored because others match them.
     pub near: u64,
-    /// Those that cannot be stored.
+    /// Items that cannot be stored.
     pub unfit: u64,
 }
 
 impl AddCounts {
-    /// Counts one more.
+    /// Counts one more outcome.
     pub fn count(&mut self, added: &Added) {
         *match added {
             Added::Added { .. } => &mut self.added,
@@ -197,7 +198,7 @@ impl AddCounts {
         } += 1;
     }
 
-    /// How many there were.
+    /// The number of all items.
     pub fn total(&self) -> u64 {
         let Self { added, replaced, present, conflict, near, unfit } = self;
         added + replaced + present + conflict + near + unfit

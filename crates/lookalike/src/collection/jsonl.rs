@@ -1,9 +1,9 @@
-//! How does a collection become text, and text a collection?
+//! Export to JSON Lines, and import.
 //!
-//! One JSON object a line and item: `id`, `fingerprint`, `digest` (in base64; left out where a
-//! fingerprint is all there is), `content`, `sequence`, `inserted`, `payload`. The first line also says
-//! what the items are: `kind`, `recipe`, `bits`, and unless fingerprints are all there is, `recipe_id`, a
-//! hash of all that decides digests.
+//! Each line is a JSON object with one item: `id`, `fingerprint`, `digest` (in base64; omitted if the
+//! digest is only a fingerprint), `content`, `sequence`, `inserted`, `payload`. The first line also
+//! describes the items: `kind`, `recipe`, `bits`, and, unless digests are only fingerprints,
+//! `recipe_id`, a hash of everything that determines digests.
 
 use std::{
     io::{self, BufRead, Write},
@@ -26,26 +26,26 @@ use crate::{
     kind::Registry,
 };
 
-/// Lines that are read before they are stored.
+/// The number of lines that are stored in one commit.
 const LINES: usize = 8192;
 
-/// What became of the lines of an import.
+/// The outcome of an import.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Imported {
-    /// What became of those that can be read.
+    /// The outcomes of the lines that can be read.
     pub counts: AddCounts,
-    /// Lines that cannot be read.
+    /// The number of lines that cannot be read.
     pub unreadable: u64,
 }
 
-/// What became of the records of an export.
+/// The outcome of [`Collection::salvage`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Exported {
-    /// Items that were written.
+    /// The number of items written.
     pub written: u64,
-    /// Records that are there, but differ from their checksums.
+    /// The number of records that differ from their checksums.
     pub damaged: u64,
-    /// Records that should be there and are not.
+    /// The number of records that are missing.
     pub missing: u64,
 }
 
@@ -82,9 +82,9 @@ impl Collection {
         written.map_err(|source| self.io("writing the export", source))
     }
 
-    /// Writes a line for every record of a folder that can be read, in order of insertion. One that
-    /// differs from its checksum is reported to `on_damaged` and left out. Search tables are not
-    /// needed, and not looked at: this also reads a collection that cannot be opened.
+    /// Writes a line for every readable record of a folder, in order of insertion. A record that differs
+    /// from its checksum is reported to `on_damaged` and left out. Search tables are not read, so this
+    /// also works for a collection that cannot be opened.
     pub fn salvage(
         folder: impl AsRef<Path>,
         registry: &Registry,
@@ -130,15 +130,15 @@ impl Collection {
         let written = lines.written;
         let mut missing = state.items.saturating_sub(written + damaged);
         if damaged + missing == 0 && ledger != state.ledger {
-            // As many as there should be, or more: one that was removed came back.
+            // The count is right or too high, but the sum is not: a removed item is back.
             missing = 1;
         }
         Ok(Exported { written, damaged, missing })
     }
 
-    /// Stores the items of an export, after those that are there; they get new sequence numbers.
-    /// A line that cannot be read, and an item that is not stored and not there, is reported to
-    /// `on_refused` and left out.
+    /// Stores the items of an export. They get new sequence numbers, after those of existing items. A
+    /// line that cannot be read or stored is reported to `on_refused` and left out; an item that already
+    /// exists with the same content is not reported.
     pub fn import(
         &self,
         input: impl BufRead,
@@ -239,7 +239,7 @@ impl<'a, W: Write> Lines<'a, W> {
     }
 }
 
-/// Why a line is not stored: for itself, or because none of them can be.
+/// Why a line is not stored: because of the line itself, or because no line can be.
 enum Refused {
     Line(String),
     Recipe(CollectionError),
@@ -265,7 +265,7 @@ fn line(item: &StoredItem, shape: Shape) -> Map<String, Value> {
     line
 }
 
-/// The fields of a line, in the order people look for them.
+/// The fields of a line, in the order they are written.
 const FIELDS: [&str; 11] = [
     "id",
     "fingerprint",

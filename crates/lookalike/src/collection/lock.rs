@@ -1,7 +1,7 @@
-//! Who may use the folder?
+//! Controls which processes may use the folder.
 //!
-//! One process that writes, or any number that read. The lock is the system's, on the file `lock`:
-//! it ends with the process, however that ends. The file names the process for people.
+//! Either one process may write, or any number may read. The file `lock` has a lock of the operating
+//! system, which ends with the process, even after a crash. The file contains the process id for people.
 
 use std::{
     fs::{File, OpenOptions, TryLockError},
@@ -21,7 +21,7 @@ pub struct Lock {
 impl Drop for Lock {
     fn drop(&mut self) {
         if self.exclusive {
-            // Whoever comes next shall not read the name of a process that is gone.
+            // The next process must not read the id of one that has ended.
             let _ = self.file.set_len(0);
         }
     }
@@ -41,12 +41,12 @@ impl Lock {
             .open(&path)
             .map_err(failed)?;
         lock(file.try_lock(), &path, &mut file)?;
-        // For people only: if it cannot be written, the lock still holds.
+        // Only for people: if the id cannot be written, the lock still holds.
         let _ = file.set_len(0).and_then(|()| write!(file, "{}", std::process::id()));
         Ok(Self { file, exclusive: true })
     }
 
-    /// For a process that only reads. A folder that cannot be written needs no lock file.
+    /// For a process that only reads. `None` if there is no lock file: a read-only folder needs none.
     pub fn shared(folder: &Path) -> Result<Option<Self>, CollectionError> {
         let path = folder.join("lock");
         let mut file = match File::open(&path) {
@@ -78,7 +78,7 @@ fn lock(
     }
 }
 
-/// The process that wrote its number into the file.
+/// The process whose id is in the file.
 fn holder(file: &mut File) -> Option<u32> {
     let mut text = String::new();
     file.rewind().ok()?;

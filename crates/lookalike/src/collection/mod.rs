@@ -1,10 +1,10 @@
 //! A durable, searchable set of items of one kind.
 //!
-//! A [`Collection`] is a folder that keeps the digests of items, and searches them as
+//! A [`Collection`] is a folder that stores the digests of items and searches them as
 //! [`Search`](crate::Search) searches a batch: the same lookups, the same verdicts, the same figures.
-//! The records are a store with transactions; search tables are made from them, kept in memory or
-//! mapped, and saved beside it so that opening takes a moment. What digests mean is the business of the
-//! kind.
+//! The records are in a transactional store. Search tables are built from the records, held in memory
+//! or mapped, and saved next to the store, so that a collection opens quickly. Only the kind knows what
+//! a digest means.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -23,11 +23,11 @@
 //! let digest = |bits: u64| Digest::of_print(Fingerprint([bits]).resize());
 //! collection.add(&[NewItem::new("a", &digest(0b1010))], AddRule::Insert)?;
 //!
-//! // Closest first. A distance is inclusive.
+//! // Closest first. Distances are inclusive.
 //! let found = collection.search(&[digest(0b1000)], &by, 10)?;
 //! assert_eq!((found[0][0].id.as_str(), found[0][0].closeness.distance), ("a", Some(1)));
 //!
-//! // In one step: is it new? Then store it.
+//! // Stores the item only if nothing similar is stored, in one step.
 //! let b = digest(0b1011);
 //! let added = collection.add(&[NewItem::new("b", &b)], AddRule::UnlessAlike(by))?;
 //! assert!(matches!(&added[0], Added::Near { matches } if matches[0].id == "a"));
@@ -38,15 +38,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! | file | what is there |
+//! | file | contents |
 //! |---|---|
-//! | `item.rs` | what goes in and comes out |
-//! | `truth.rs`, `record.rs`, `about.rs` | the records, and the documents about the whole |
-//! | `tables/` | which items may be alike this one: a table for each lookup of the kind |
-//! | `run.rs`, `names.rs`, `array.rs` | items that no longer change: their ids and tables, in memory or mapped |
-//! | `view.rs`, `search.rs` | what is there at one moment, and what of it is alike these |
-//! | `stage.rs` | what a commit will change |
-//! | `store.rs`, `lock.rs`, `head.rs` | how all of it stays one collection |
+//! | `item.rs` | the items that go in and come out |
+//! | `truth.rs`, `record.rs`, `about.rs` | the records, and the documents about the whole collection |
+//! | `tables/` | candidates for a query: one table for each lookup of the kind |
+//! | `run.rs`, `names.rs`, `array.rs` | immutable runs of items: ids and tables, in memory or mapped |
+//! | `view.rs`, `search.rs` | one state of the collection, and how it is searched |
+//! | `stage.rs` | the changes of one commit |
+//! | `store.rs`, `lock.rs`, `head.rs` | how records and search tables stay consistent |
 //! | `groups.rs`, `jsonl.rs` | groups; export and import |
 
 mod about;
@@ -92,32 +92,32 @@ use store::{Store, sync_folder, truth_file};
 use truth::Truth;
 
 /// A durable, searchable set of items of one kind. All methods may be called from several threads at
-/// once; a search never waits for a change, unless it just took something away that was found.
+/// once. A search waits for a change only if that change has just removed an item the search found.
 pub struct Collection(Store);
 
-/// What there is to tell about a collection.
+/// Figures about a collection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stats {
-    /// Items that are there.
+    /// The number of items.
     pub items: u64,
-    /// The features of all of them, where sets are compared.
+    /// The number of features of all items, if feature sets are compared.
     pub features: u64,
-    /// The sequence number the next item gets: how many were ever inserted.
+    /// The sequence number of the next item: the number of items ever inserted.
     pub next_sequence: u64,
-    /// The parts the search tables are in.
+    /// The number of runs that the search tables are split into.
     pub runs: usize,
-    /// Bytes of memory the search tables take, mapped files included.
+    /// Memory used by the search tables in bytes, including mapped files.
     pub memory_bytes: u64,
-    /// Bytes of the file of the records.
+    /// The size of the record file in bytes.
     pub file_bytes: u64,
-    /// How fingerprints of the largest part are searched.
+    /// How the fingerprints of the largest run are searched.
     pub plan: String,
 }
 
 impl Collection {
-    /// A new, empty collection in a folder that is not there, or is empty but for what a process left
-    /// that died here. It can be searched by `widest`, and by all criteria that are narrower; its
-    /// background is that of every search.
+    /// Creates an empty collection. The folder must not exist, or must be empty except for the files of
+    /// a process that died while creating a collection in it. The collection can be searched by `widest`
+    /// and by all narrower criteria; every search uses the background of `widest`.
     pub fn create(
         folder: impl AsRef<Path>,
         kind: Arc<dyn Kind>,
@@ -133,7 +133,7 @@ impl Collection {
             |action| move |source| CollectionError::Io { path: folder.into(), action, source };
         fs::create_dir_all(folder).map_err(failed("creating"))?;
         let unfinished = folder.join("items.redb.new");
-        // A process that died here before may have left these.
+        // A process that died while creating a collection may have left these files.
         let is_left = |name: &OsStr| name == "lock" || Some(name) == unfinished.file_name();
         let check_empty = || {
             for entry in fs::read_dir(folder).map_err(failed("reading"))? {
@@ -145,27 +145,27 @@ impl Collection {
         };
         check_empty()?;
         let lock = Lock::exclusive(folder)?;
-        // Another process may have made one before this one had the lock.
+        // Another process may have created a collection before this one got the lock.
         check_empty()?;
         let about = About { recipe: kind.stored(), widest: widest.clone(), token: token() };
         let file = truth_file(folder);
         if unfinished.exists() {
             fs::remove_file(&unfinished).map_err(failed("creating"))?;
         }
-        // Its name says that it is complete.
+        // The store gets its final name only when it is complete.
         drop(Truth::create(&unfinished, &about)?);
         fs::rename(&unfinished, &file).map_err(failed("creating"))?;
         sync_folder(folder).map_err(failed("creating"))?;
         Self::of_kind(folder, Truth::open(&file)?, kind, Some(lock), false)
     }
 
-    /// Opens a collection to search and change it. Only one process can; others are refused until
-    /// it is dropped there. After a crash everything that was acknowledged is there.
+    /// Opens a collection to search and change it. Only one process can have it open this way; other
+    /// processes get an error until it is dropped. After a crash, every acknowledged change is present.
     pub fn open(folder: impl AsRef<Path>) -> Result<Self, CollectionError> {
         Self::open_with(folder, &Registry::default())
     }
 
-    /// The same for a collection of any of these kinds.
+    /// Like [`open`](Self::open), for a collection of any kind in `registry`.
     pub fn open_with(
         folder: impl AsRef<Path>,
         registry: &Registry,
@@ -176,13 +176,13 @@ impl Collection {
         Self::load(folder, Truth::open(&file)?, registry, Some(lock), false)
     }
 
-    /// Opens a collection to search it. Several processes can at once, if none has it open to
-    /// change it; the folder need not be writable.
+    /// Opens a collection to search it. Several processes can do so at once, unless one has it open to
+    /// change it. The folder need not be writable.
     pub fn open_read_only(folder: impl AsRef<Path>) -> Result<Self, CollectionError> {
         Self::open_read_only_with(folder, &Registry::default())
     }
 
-    /// The same for a collection of any of these kinds.
+    /// Like [`open_read_only`](Self::open_read_only), for a collection of any kind in `registry`.
     pub fn open_read_only_with(
         folder: impl AsRef<Path>,
         registry: &Registry,
@@ -193,7 +193,7 @@ impl Collection {
         Self::load(folder, Truth::open_read_only(&file)?, registry, lock, true)
     }
 
-    /// Whether there is a collection in this folder, as far as names tell.
+    /// Whether this folder contains a collection, judging by file names only.
     pub fn is_at(folder: impl AsRef<Path>) -> bool {
         truth_file(folder.as_ref()).is_file()
     }
@@ -224,47 +224,47 @@ impl Collection {
         Ok(Self(Store::load(folder, truth, documents, kind, lock, read_only)?))
     }
 
-    /// What its items are.
+    /// The kind of its items.
     pub fn kind(&self) -> &dyn Kind {
         &*self.0.kind
     }
 
-    /// The same, to be kept.
+    /// The kind of its items, as a shared pointer.
     pub fn shared_kind(&self) -> Arc<dyn Kind> {
         self.0.kind.clone()
     }
 
-    /// The widest criteria it can be searched by, and the background of every search.
+    /// The widest criteria it can be searched by; their background applies to every search.
     pub fn widest(&self) -> &Criteria {
         &self.0.about.widest
     }
 
-    /// The folder it is in.
+    /// The folder of the collection.
     pub fn folder(&self) -> &Path {
         self.0.folder()
     }
 
-    /// Whether it was opened for reading only.
+    /// Whether it was opened read-only.
     pub fn is_read_only(&self) -> bool {
         self.0.is_read_only()
     }
 
-    /// What was noticed when it was opened: search tables that had to be rebuilt, and why.
+    /// Notes from opening: which search tables had to be rebuilt, and why.
     pub fn notes(&self) -> &[String] {
         &self.0.notes
     }
 
-    /// How many items there are.
+    /// The number of items.
     pub fn len(&self) -> u64 {
         self.0.view().state.items
     }
 
-    /// Whether there is no item.
+    /// Whether there are no items.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Refuses digests of another kind or recipe.
+    /// Returns an error if digests of this kind have another recipe than those of the collection.
     pub fn check_kind(&self, kind: &dyn Kind) -> Result<(), CollectionError> {
         if kind.stored().has_digests_of(&self.0.about.recipe) {
             return Ok(());
@@ -273,12 +273,12 @@ impl Collection {
         Err(CollectionError::Recipe { collection, given })
     }
 
-    /// Stores items, all in one step: after a crash all or none are there, and when this returns, they
-    /// survive whatever happens to the process. Says for each what became of it, as if they had come
-    /// one after the other; one that cannot be stored is [`Added::Unfit`] and does not stop the others.
+    /// Stores items atomically: after a crash, either all of them are present or none. Once this
+    /// returns, they survive a crash. Returns the outcome for each item, as if the items were added one
+    /// after the other. An item that cannot be stored becomes [`Added::Unfit`]; the others are stored.
     ///
-    /// Nobody can come between: of two alike items that are added at the same time
-    /// [unless there is something alike](AddRule::UnlessAlike), one is stored.
+    /// No other change can come between the check and the insertion: if two threads add matching items
+    /// at the same time with [`AddRule::UnlessAlike`], only one of them is stored.
     pub fn add(&self, items: &[NewItem<'_>], rule: AddRule) -> Result<Vec<Added>, CollectionError> {
         let rule = match rule {
             AddRule::UnlessAlike(by) => AddRule::UnlessAlike(self.with_background(&by)),
@@ -293,7 +293,7 @@ impl Collection {
         }
     }
 
-    /// Removes items, all in one step; says of each whether it was there.
+    /// Removes items atomically. Returns for each id whether the item existed.
     pub fn remove_many(&self, ids: &[&str]) -> Result<Vec<bool>, CollectionError> {
         let ids = ids.iter().map(|&id| id.to_owned()).collect();
         match self.0.change(WriteRequest::Remove(ids))? {
@@ -302,7 +302,7 @@ impl Collection {
         }
     }
 
-    /// The item of this id.
+    /// The item with this id.
     pub fn get(&self, id: &str) -> Result<Option<StoredItem>, CollectionError> {
         let hash = names::hash(id, self.0.about.token);
         self.0.look(|view, records| {
@@ -313,18 +313,18 @@ impl Collection {
         })
     }
 
-    /// Whether an item of this id is there.
+    /// Whether an item has this id.
     pub fn contains(&self, id: &str) -> bool {
         self.0.view().find(id, names::hash(id, self.0.about.token)).is_some()
     }
 
-    /// What is alike each of some digests: closest first, then in order of insertion, at most `limit`
-    /// items. The items, and the figures, are those of the pairs that a [`Search`](crate::Search) finds
-    /// between these and all items of the collection. A distance wider than the collection was made
-    /// for is refused.
+    /// Finds the items that match each query: closest first, then in order of insertion, at most
+    /// `limit` per query. Items and figures are those of the pairs that a [`Search`](crate::Search)
+    /// finds between the queries and all items of the collection. A distance wider than that of
+    /// [`widest`](Self::widest) is an error.
     ///
-    /// Works on all threads of the current rayon pool; many queries at once are far faster than one by
-    /// one. All are answered from one state of the collection.
+    /// Uses all threads of the current rayon pool; many queries in one call are far faster than one call
+    /// per query. All queries of a call see the same state of the collection.
     pub fn search(
         &self,
         queries: &[Digest],
@@ -333,27 +333,27 @@ impl Collection {
     ) -> Result<Vec<Vec<Match>>, CollectionError> {
         let by = self.with_background(by);
         let view = self.0.view();
-        let question = self.0.question(&by, &view)?;
-        if !question.judges() {
-            return Ok(question.search(&view, None, queries, limit)?.unwrap_or_default());
+        let prepared = self.0.prepare_search(&by, &view)?;
+        if !prepared.judges() {
+            return Ok(prepared.search(&view, None, queries, limit)?.unwrap_or_default());
         }
         self.0.look(|view, records| {
-            let question = self.0.question(&by, view)?;
-            question.search(view, Some(records), queries, limit)
+            let prepared = self.0.prepare_search(&by, view)?;
+            prepared.search(view, Some(records), queries, limit)
         })
     }
 
-    /// Whether a search by these criteria finds everything, or what share of it.
+    /// Whether a search by these criteria finds every match, and if not, the share that it finds.
     pub fn recall(&self, by: &Criteria) -> Result<Recall, CollectionError> {
-        Ok(self.0.question(by, &self.0.view())?.recall())
+        Ok(self.0.prepare_search(by, &self.0.view())?.recall())
     }
 
     fn with_background(&self, by: &Criteria) -> Criteria {
         Criteria { background: self.widest().background.clone(), ..by.clone() }
     }
 
-    /// Calls `on_item` with every item, in order of insertion, until it breaks off. All are of one
-    /// state of the collection.
+    /// Calls `on_item` with every item, in order of insertion, until it returns `Break`. All items are
+    /// from the same state of the collection.
     pub fn for_each(
         &self,
         mut on_item: impl FnMut(StoredItem) -> ControlFlow<()>,
@@ -366,7 +366,7 @@ impl Collection {
         })
     }
 
-    /// What there is to tell.
+    /// Figures about the collection.
     pub fn stats(&self) -> Stats {
         let view = self.0.view();
         let largest = view.runs.iter().max_by_key(|live| live.len());
@@ -382,33 +382,33 @@ impl Collection {
         }
     }
 
-    /// Saves the search tables, so that the next opening need not make them. Happens by itself as
-    /// a collection grows, and when it is dropped.
+    /// Saves the search tables, so that the next opening need not rebuild them. This happens
+    /// automatically as a collection grows, and when it is dropped.
     pub fn snapshot(&self) -> Result<(), CollectionError> {
         self.0.snapshot()
     }
 
-    /// Merges the search tables into one part, which makes searches faster after many changes, saves
-    /// it, and gives free space of the file back to the system. Searches go on meanwhile;
-    /// [`get`](Self::get) waits, and a [`for_each`](Self::for_each) under way makes it fail.
+    /// Merges the search tables into one run, saves it, and returns free space in the record file to
+    /// the system. This makes searches faster after many changes. Searches continue meanwhile;
+    /// [`get`](Self::get) waits. Fails if a [`for_each`](Self::for_each) is still running.
     pub fn compact(&self) -> Result<(), CollectionError> {
         self.0.compact()
     }
 
-    /// Compares everything with its checksum, and the search tables with the records. Tables that were
-    /// damaged when the collection was opened are damaged until they are saved again.
+    /// Checks all files against their checksums, and the search tables against the records. Tables that
+    /// were damaged when the collection was opened count as damaged until they are saved again.
     pub fn verify(&self) -> Result<(), CollectionError> {
         self.0.verify()
     }
 
-    /// Rebuilds everything that follows from the records, and saves it. Damaged records stay as they
-    /// are: [`salvage`](Self::salvage) names them and exports the rest.
+    /// Rebuilds everything that is derived from the records, and saves it. Damaged records stay as they
+    /// are; [`salvage`](Self::salvage) lists them and exports the others.
     pub fn repair(&self) -> Result<(), CollectionError> {
         self.0.repair()
     }
 
-    /// Copies the collection, as it is at this moment, to a folder that is not there. It can be
-    /// searched and changed meanwhile.
+    /// Copies the current state of the collection to a folder that does not exist yet. The collection
+    /// can be searched and changed meanwhile.
     pub fn backup(&self, folder: impl AsRef<Path>) -> Result<(), CollectionError> {
         let folder = folder.as_ref();
         if folder.exists() {
@@ -417,7 +417,7 @@ impl Collection {
         let partial = Partial::beside(folder)?;
         let copy = truth_file(&partial.0);
         self.0.truth.copy_to(Truth::create(&copy, &self.0.about)?)?;
-        // Opening makes the search tables; a copy is searched as soon as its original.
+        // Opening builds the search tables and `snapshot` saves them, so that the copy opens quickly.
         let lock = Lock::exclusive(&partial.0)?;
         Self::of_kind(&partial.0, Truth::open(&copy)?, self.shared_kind(), Some(lock), false)?
             .snapshot()?;
@@ -440,12 +440,12 @@ fn existing(folder: &Path) -> Result<PathBuf, CollectionError> {
     Err(CollectionError::Missing { path: folder.into(), what: what.to_owned() })
 }
 
-/// Whether whoever is shown items wants to see more.
-fn go_on(wanted: bool) -> ControlFlow<()> {
-    if wanted { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+/// `Continue` or `Break`, for callbacks of [`Collection::for_each`].
+fn go_on(wants_more: bool) -> ControlFlow<()> {
+    if wants_more { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
 }
 
-/// A number nobody can guess.
+/// An unpredictable number.
 fn token() -> u64 {
     RandomState::new().build_hasher().finish()
 }
@@ -475,7 +475,7 @@ impl Partial {
 
 impl Drop for Partial {
     fn drop(&mut self) {
-        // Gone already if it was finished.
+        // A finished folder was renamed and no longer has this name.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

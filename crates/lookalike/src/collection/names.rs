@@ -1,7 +1,7 @@
-//! What are the items of a run called, and which of them has this id?
+//! The ids of the items of a run.
 //!
-//! [`Names`] holds ids and sequence numbers of items by their position in a run, and a hash table
-//! to look ids up, in flat arrays: the same in memory and in a mapped file.
+//! [`Names`] holds the ids and sequence numbers of items by their position in the run, and a hash table
+//! to look up ids. It is made of flat arrays, which have the same layout in memory and in a mapped file.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use crate::{
     index::{IndexError, file::Content},
 };
 
-/// How an id is looked up: by its hash, seeded so that nobody can make ids that collide.
+/// The hash that an id is looked up by. It is seeded, so that nobody can craft ids that collide.
 pub fn hash(id: &str, seed: u64) -> u64 {
     xxh3_64_with_seed(id.as_bytes(), seed)
 }
@@ -21,16 +21,16 @@ pub fn hash(id: &str, seed: u64) -> u64 {
 /// Ids and sequence numbers, by position.
 pub struct Names {
     sequences: Array<u64>,
-    /// The first of them if each is the one before it and one: then none need be looked up.
+    /// The first sequence number if they are consecutive: the others then follow from the position.
     gapless_from: Option<u64>,
-    /// Where the ids of each 65,536 items start, and from there where each id ends.
+    /// Where the ids of each block of 65,536 items start, and where each id ends, counted from there.
     bases: Array<u64>,
     ends: Array<u32>,
-    /// The length of the ids of each 65,536 items, if they have the same, as UUIDs do: then no end
-    /// need be looked up. Otherwise 0.
+    /// For each block, the length of its ids if all have the same length, as UUIDs do: `ends` is then
+    /// not read. Otherwise 0.
     even: Vec<u32>,
     ids: Array<u8>,
-    /// The table: a byte of the hash, 0 where nothing is, and the position of the item.
+    /// The hash table: a byte of the hash, or 0 in an empty slot; and the position of the item.
     tags: Array<u8>,
     places: Array<u32>,
 }
@@ -48,8 +48,8 @@ pub struct NamesBuilder {
 }
 
 impl NamesBuilder {
-    /// Reserves memory for this number of further items and bytes of ids: memory that grows step by step is
-    /// touched, and so paid for, several times.
+    /// Reserves memory for this number of further items and bytes of ids. Memory that grows step by
+    /// step is copied, and so paid for, several times.
     pub fn reserve(&mut self, items: usize, bytes: usize) {
         self.sequences.reserve(items);
         self.ends.reserve(items);
@@ -64,7 +64,7 @@ impl NamesBuilder {
             self.bases.push(self.ids.len() as u64);
         }
         self.ids.extend(id.as_bytes());
-        // Below 65,536 ids of less than 32 KiB each.
+        // Fits into 32 bits: a block has at most 65,536 ids of less than 32 KiB each.
         self.ends.push((self.ids.len() as u64 - self.bases[item / BLOCK]) as u32);
         self.sequences.push(sequence);
         self.hashes.push(hash);
@@ -75,18 +75,18 @@ impl NamesBuilder {
         let (tags, places) = table(&hashes);
         Names {
             gapless_from: gapless_from(&sequences),
-            sequences: Array::Made(sequences),
-            bases: Array::Made(bases),
+            sequences: Array::Owned(sequences),
+            bases: Array::Owned(bases),
             even: even_lengths(&ends),
-            ends: Array::Made(ends),
-            ids: Array::Made(ids),
-            tags: Array::Made(tags),
-            places: Array::Made(places),
+            ends: Array::Owned(ends),
+            ids: Array::Owned(ids),
+            tags: Array::Owned(tags),
+            places: Array::Owned(places),
         }
     }
 }
 
-/// The length of the ids of each block, 0 if they differ.
+/// The length of the ids of each block, or 0 if the lengths differ.
 fn even_lengths(ends: &[u32]) -> Vec<u32> {
     let length = |block: &[u32]| {
         let length = block[0];
@@ -102,7 +102,7 @@ fn gapless_from(sequences: &[u64]) -> Option<u64> {
     sequences.iter().enumerate().all(follows).then_some(first)
 }
 
-/// A table of three quarters of its slots taken.
+/// Builds a hash table with three quarters of its slots in use.
 fn table(hashes: &[u64]) -> (Vec<u8>, Vec<u32>) {
     let slots = hashes.len() * 4 / 3 + 1;
     let (mut tags, mut places) = (vec![0; slots], vec![0; slots]);
@@ -117,7 +117,7 @@ fn table(hashes: &[u64]) -> (Vec<u8>, Vec<u32>) {
     (tags, places)
 }
 
-/// The upper half of the hash, scaled to the number of slots.
+/// The hash scaled to the number of slots.
 #[inline]
 fn first_slot(hash: u64, slots: usize) -> usize {
     ((u128::from(hash) * slots as u128) >> 64) as usize
@@ -135,7 +135,7 @@ fn tag(hash: u64) -> u8 {
 }
 
 impl Names {
-    /// How many items there are.
+    /// The number of items.
     pub fn len(&self) -> usize {
         self.sequences.len()
     }
@@ -148,7 +148,7 @@ impl Names {
         }
     }
 
-    /// The item of this sequence number.
+    /// The item with this sequence number.
     pub fn with_sequence(&self, sequence: u64) -> Option<u32> {
         self.sequences.binary_search(&sequence).ok().map(|item| item as u32)
     }
@@ -157,7 +157,7 @@ impl Names {
         self.id_at(self.id_range(item))
     }
 
-    /// Asks for the place of an id, or the id itself where its place is known.
+    /// Prefetches the end of an id, or the id itself if its range is known.
     #[inline]
     pub fn touch(&self, item: u32) {
         match self.even_range(item) {
@@ -166,14 +166,14 @@ impl Names {
         }
     }
 
-    /// Asks for the id at a place that [`id_range`](Self::id_range) said.
+    /// Prefetches the id at a range returned by [`id_range`](Self::id_range).
     #[inline]
     pub fn touch_id(&self, range: &Range<usize>) {
         prefetch(self.ids.get(range.start));
     }
 
-    /// Where an id stands: a place in memory, and another one after it to be read. Whoever wants
-    /// many ids asks for all of them beforehand, and does not wait.
+    /// The range of an id in the bytes of all ids. Finding the range and reading the id are two memory
+    /// accesses; a caller that needs many ids prefetches all of them first.
     #[inline]
     pub fn id_range(&self, item: u32) -> Range<usize> {
         if let Some(range) = self.even_range(item) {
@@ -185,7 +185,7 @@ impl Names {
         (base + u64::from(start)) as usize..(base + u64::from(self.ends[item])) as usize
     }
 
-    /// The same, if the ids around it are of one length.
+    /// The range of an id in a block whose ids all have the same length.
     #[inline]
     fn even_range(&self, item: u32) -> Option<Range<usize>> {
         let (block, place) = (item as usize / BLOCK, item as usize % BLOCK);
@@ -194,14 +194,14 @@ impl Names {
         (length > 0).then_some(start..start + length)
     }
 
-    /// The id at a place that [`id_range`](Self::id_range) said.
+    /// The id at a range returned by [`id_range`](Self::id_range).
     #[inline]
     pub fn id_at(&self, range: Range<usize>) -> &str {
-        // Checked when it came in; a mapped file was compared with its checksum.
+        // Ids are valid UTF-8 when they are added, and a mapped file was checked against its checksum.
         self.ids.get(range).and_then(|id| str::from_utf8(id).ok()).unwrap_or_default()
     }
 
-    /// The item of this id, whose hash it is.
+    /// The item with this id; `hash` is the hash of the id.
     pub fn find(&self, id: &str, hash: u64) -> Option<u32> {
         let slots = self.tags.len();
         let mut slot = first_slot(hash, slots);
@@ -217,17 +217,17 @@ impl Names {
         None
     }
 
-    /// Bytes of all ids.
+    /// The size of all ids in bytes.
     pub fn id_bytes(&self) -> usize {
         self.ids.len()
     }
 
-    /// Bytes in memory, or in the mapped file.
+    /// The size in bytes, in memory or in the mapped file.
     pub fn memory_bytes(&self) -> usize {
         self.sections().iter().map(|(_, bytes)| bytes.len()).sum()
     }
 
-    /// What goes to the file of the run.
+    /// The sections written to the file of the run.
     pub fn sections(&self) -> Vec<(Content, &[u8])> {
         vec![
             (Content::Sequences, self.sequences.bytes()),
@@ -239,7 +239,7 @@ impl Names {
         ]
     }
 
-    /// Reads what [`sections`](Self::sections) said.
+    /// Reads the sections written by [`sections`](Self::sections).
     pub fn open(file: &MappedFile<'_>) -> Result<Self, IndexError> {
         let sequences: Array<u64> = file.array(Content::Sequences)?;
         let ends: Array<u32> = file.array(Content::NameEnds)?;
@@ -256,11 +256,11 @@ impl Names {
         if names.fit() {
             return Ok(names);
         }
-        Err(file.damaged("the sections have not the size of the items"))
+        Err(file.damaged("the sizes of the sections do not match the number of items"))
     }
 
-    /// Whether no position leads beyond an array: with checksums that agree, only a file of
-    /// another make could.
+    /// Whether all positions are inside the arrays. As the checksums agree, only a file from another
+    /// program could have others.
     fn fit(&self) -> bool {
         let items = self.len();
         self.ends.len() == items
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn no_names_are_no_trouble() {
+    fn an_empty_table_finds_nothing() {
         let names = NamesBuilder::default().finish();
         assert_eq!((names.len(), names.find("a", 1)), (0, None));
     }

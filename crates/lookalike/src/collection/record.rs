@@ -1,9 +1,9 @@
-//! How is an item written down?
+//! The byte form of an item.
 //!
-//! A record is its checksum, when the item was inserted, its id, the length of its digest, the
-//! digest, a hash of its content if there is one, and the payload; numbers are little-endian, the
-//! length of the digest is LEB128. The checksum is seeded with the sequence number: a record that
-//! stands under another one is noticed.
+//! A record consists of its checksum, the time of insertion, the id, the length of the digest, the
+//! digest, a hash of the content if there is one, and the payload. Numbers are little-endian; the
+//! length of the digest is LEB128. The checksum is seeded with the sequence number, so that a record
+//! stored under another sequence number is detected.
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -13,23 +13,23 @@ use crate::{
     digest::{Identity, Shape, read_count, write_count},
 };
 
-/// The longest id.
+/// The longest id in bytes.
 const MAX_ID: usize = i16::MAX as usize;
 
-/// Marks, in the length of an id, an item with a hash of its content.
+/// The bit in the length of an id that marks an item with a hash of its content.
 const HAS_CONTENT: u16 = 1 << 15;
 
-/// The longest digest and the longest payload.
+/// The longest digest and the longest payload in bytes.
 const MAX_DIGEST: usize = 16 << 20;
 const MAX_PAYLOAD: usize = 64 << 10;
 
-/// Bytes before the body.
+/// The size of the checksum before the body.
 pub const CHECKSUM: usize = 8;
 
-/// Where the id starts.
+/// The offset of the id.
 pub const ID: usize = CHECKSUM + 8 + 2;
 
-/// What is wrong with an item, if anything.
+/// Whether an item can be stored; if not, why.
 pub fn check(item: &NewItem<'_>, shape: Shape) -> Result<(), String> {
     let NewItem { id, digest, payload, .. } = item;
     if id.is_empty() {
@@ -49,7 +49,7 @@ pub fn check(item: &NewItem<'_>, shape: Shape) -> Result<(), String> {
         .map_err(|error| format!("the payload is not JSON: {error}"))
 }
 
-/// What is wrong with a digest that is to be stored, or was.
+/// Whether a digest can be stored; if not, why.
 pub fn check_digest(digest: &Digest, shape: Shape) -> Result<(), String> {
     if digest.is_empty() {
         return Err("it is empty, and empty items never match".to_owned());
@@ -65,12 +65,12 @@ pub fn check_digest(digest: &Digest, shape: Shape) -> Result<(), String> {
     Ok(())
 }
 
-/// What is wrong with a digest that is searched for.
+/// Whether a digest can be searched for; if not, why.
 pub fn check_shape(digest: &Digest, shape: Shape) -> Result<(), String> {
     let bits = shape.width.bits();
     if digest.prints.len() > shape.prints {
-        let (most, has) = (shape.prints, digest.prints.len());
-        return Err(format!("an item has at most {most} fingerprints here, this one {has}"));
+        let (max, has) = (shape.prints, digest.prints.len());
+        return Err(format!("an item has at most {max} fingerprints here, this one {has}"));
     }
     let is_wider = |print: &crate::Fingerprint<4>| {
         (0..4).any(|word| {
@@ -84,7 +84,7 @@ pub fn check_shape(digest: &Digest, shape: Shape) -> Result<(), String> {
     Ok(())
 }
 
-/// Appends a record without its checksum, which waits for the sequence number.
+/// Appends a record without its checksum, which depends on the sequence number.
 pub fn encode(item: &NewItem<'_>, shape: Shape, inserted: u64, bytes: &mut Vec<u8>) {
     let has_content = if item.content.is_some() { HAS_CONTENT } else { 0 };
     bytes.extend([0; CHECKSUM]);
@@ -95,28 +95,28 @@ pub fn encode(item: &NewItem<'_>, shape: Shape, inserted: u64, bytes: &mut Vec<u
     item.digest.write(shape.width, bytes);
     let end = bytes.len();
     write_count(bytes, end - start);
-    // The length is known only now, and stands before the digest.
+    // The length is known only now, but comes before the digest.
     let length = bytes.len() - end;
     bytes[start..].rotate_right(length);
     bytes.extend(item.content.iter().flatten());
     bytes.extend(item.payload.unwrap_or_default().as_bytes());
 }
 
-/// Fills in the checksum and says it.
+/// Fills in the checksum and returns it.
 pub fn seal(record: &mut [u8], sequence: u64) -> u64 {
     let checksum = xxh3_64_with_seed(&record[CHECKSUM..], sequence);
     record[..CHECKSUM].copy_from_slice(&checksum.to_le_bytes());
     checksum
 }
 
-/// The checksum of a record; `None` if it is not what was written under this sequence number.
+/// The checksum of a record; `None` if the record is not the one written under this sequence number.
 pub fn checksum(record: &[u8], sequence: u64) -> Option<u64> {
     let (checksum, body) = record.split_first_chunk()?;
     let checksum = u64::from_le_bytes(*checksum);
     (xxh3_64_with_seed(body, sequence) == checksum).then_some(checksum)
 }
 
-/// The id in a record that is damaged, as far as it can be read.
+/// The id in a damaged record, as far as it can be read.
 pub fn probable_id(record: &[u8]) -> String {
     let length = record.get(ID - 2..).and_then(|rest| rest.first_chunk());
     let length = length.map_or(0, |&length| usize::from(u16::from_le_bytes(length) & !HAS_CONTENT));
@@ -124,7 +124,7 @@ pub fn probable_id(record: &[u8]) -> String {
     String::from_utf8_lossy(&id[..id.len().min(length)]).chars().take(80).collect()
 }
 
-/// A record that can be read.
+/// A parsed record.
 pub struct Record<'a> {
     pub checksum: u64,
     pub inserted: u64,
@@ -135,13 +135,13 @@ pub struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// Reads a record; `None` if it is not what was written under this sequence number.
+    /// Reads a record; `None` if it is not the one written under this sequence number.
     pub fn read(bytes: &'a [u8], sequence: u64) -> Option<Self> {
         checksum(bytes, sequence)?;
         Self::parse(bytes)
     }
 
-    /// Reads a record that was not sealed yet, or is known to be whole.
+    /// Parses a record without checking its checksum: it is not sealed yet, or known to be intact.
     pub fn parse(bytes: &'a [u8]) -> Option<Self> {
         let (checksum, rest) = bytes.split_first_chunk()?;
         let (inserted, rest) = rest.split_first_chunk()?;
@@ -169,12 +169,12 @@ impl<'a> Record<'a> {
         Digest::from_bytes(take_digest(&mut rest)?)
     }
 
-    /// What is kept of the item; `None` if these bytes are no digest.
+    /// The digest of the item; `None` if the bytes are not a digest.
     pub fn digest(&self) -> Option<Digest> {
         Digest::from_bytes(self.digest)
     }
 
-    /// Whether two items have the same content, as far as can be told.
+    /// Whether two items have the same content: by its hash if both have one, else by the digest.
     pub fn has_content_of(&self, other: &Record<'_>) -> bool {
         match (self.content, other.content) {
             (Some(one), Some(other)) => one == other,
@@ -182,12 +182,12 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Whether two items differ in nothing but the time they were inserted.
+    /// Whether two items with the same id differ at most in the time of insertion.
     pub fn equals(&self, other: &Record<'_>) -> bool {
         (self.digest, self.content, self.payload) == (other.digest, other.content, other.payload)
     }
 
-    /// The item it stands for; `None` if it has no digest that can be read.
+    /// The item of this record; `None` if its digest cannot be read.
     pub fn to_item(&self, sequence: u64) -> Option<StoredItem> {
         Some(StoredItem {
             id: self.id.to_owned(),
@@ -200,7 +200,7 @@ impl<'a> Record<'a> {
     }
 }
 
-/// The bytes of a digest, behind their length.
+/// Takes the bytes of a digest, which follow their length.
 fn take_digest<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     let length = read_count(rest)?;
     let (digest, after) = rest.split_at_checked(length)?;
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_that_cannot_be_stored_is_told_why() {
+    fn an_item_that_cannot_be_stored_is_refused_with_the_reason() {
         let bare = |width| Shape { width, prints: 1, is_bare: true };
         let print = Digest::of_print(Fingerprint([1, 0, 0, 0]));
         let long = "x".repeat(MAX_ID + 1);

@@ -1,8 +1,8 @@
-//! How are items that no longer change searched?
+//! Immutable parts of a collection.
 //!
-//! A [`Run`] is a part of a collection: the items of a stretch of sequence numbers, with the tables
-//! made from their digests and a table of their ids. It never changes; items that are removed later
-//! are kept apart, in [`Removed`].
+//! A [`Run`] holds the items of a range of sequence numbers, with the search tables built from their
+//! digests and a table of their ids. A run never changes; items that are removed later are listed
+//! separately, in [`Removed`].
 
 use std::{
     path::{Path, PathBuf},
@@ -26,23 +26,23 @@ use crate::{
     },
 };
 
-/// Items of a stretch of sequence numbers.
+/// The items of a range of sequence numbers.
 pub struct Run {
     pub names: Names,
     pub tables: Tables,
-    /// The sum of the checksums of the records of its items.
+    /// The sum of the checksums of its items' records.
     pub ledger: u64,
 }
 
-/// Items of a run that are gone.
+/// The removed items of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Removed {
     bits: Vec<u64>,
-    /// They, and the checksums their records had.
+    /// The removed items and the checksums of their records.
     list: Vec<(u32, u64)>,
-    /// The sum of these.
+    /// The sum of these checksums.
     ledger: u64,
-    /// The features they had.
+    /// The number of features of the removed items.
     features: u64,
 }
 
@@ -68,13 +68,13 @@ impl Removed {
     }
 }
 
-/// A run, what of it is gone, and the files it stands in.
+/// A run, its removed items, and the files it is saved in.
 #[derive(Clone)]
 pub struct LiveRun {
     pub run: Arc<Run>,
     pub removed: Arc<Removed>,
     pub saved: Option<SavedRun>,
-    /// The features of all its items, those that are gone included.
+    /// The number of features of all its items, including removed ones.
     features: u64,
 }
 
@@ -84,38 +84,38 @@ impl LiveRun {
         Self { run: Arc::new(run), removed: Arc::default(), saved: None, features }
     }
 
-    /// Items that are there.
+    /// The number of items that are not removed.
     pub fn len(&self) -> usize {
         self.run.names.len() - self.removed.len()
     }
 
-    /// The features of the items that are there.
+    /// The number of features of the items that are not removed.
     pub fn features(&self) -> u64 {
         self.features - self.removed.features
     }
 
-    /// The sum of the checksums of the records that are there.
+    /// The sum of the checksums of the records of items that are not removed.
     pub fn ledger(&self) -> u64 {
         self.run.ledger.wrapping_sub(self.removed.ledger)
     }
 
-    /// The items that are there, ascending.
-    pub fn living(&self) -> impl Iterator<Item = u32> {
+    /// The items that are not removed, in ascending order.
+    pub fn live_items(&self) -> impl Iterator<Item = u32> {
         (0..self.run.names.len() as u32).filter(|&item| !self.removed.contains(item))
     }
 
-    /// The item of this id, if it is there.
+    /// The item with this id, unless it is removed.
     pub fn find(&self, id: &str, hash: u64) -> Option<u32> {
         self.run.names.find(id, hash).filter(|&item| !self.removed.contains(item))
     }
 
-    /// Marks an item as gone.
+    /// Marks an item as removed.
     pub fn remove(&mut self, item: u32, checksum: u64) {
         let features = self.run.tables.features(item);
         Arc::make_mut(&mut self.removed).insert(item, checksum, features);
     }
 
-    /// The sequence numbers of its items that are gone, and the checksums their records had.
+    /// The sequence numbers of its removed items, and the checksums of their records.
     pub fn removed_sequences(&self) -> impl Iterator<Item = (u64, u64)> {
         let names = &self.run.names;
         self.removed.list.iter().map(|&(item, checksum)| (names.sequence(item), checksum))
@@ -127,7 +127,7 @@ impl LiveRun {
     }
 }
 
-/// Collects the items of a run, in order of their sequence numbers.
+/// Builds a run from items in order of their sequence numbers.
 pub struct RunBuilder {
     rows: Rows,
     names: NamesBuilder,
@@ -158,7 +158,7 @@ impl RunBuilder {
         Ok(Run { tables: tables?, names, ledger })
     }
 
-    /// Adds all items of some runs that are still there. `seed` is that of the hashes of ids.
+    /// Adds the items of other runs, except removed ones. `seed` is the seed of the id hashes.
     pub fn extend_from_all(&mut self, runs: &[LiveRun], seed: u64) {
         let ids = runs.iter().map(|run| run.run.names.id_bytes()).sum();
         let items = runs.iter().map(LiveRun::len).sum();
@@ -175,14 +175,14 @@ impl RunBuilder {
 
     fn extend_from(&mut self, run: &LiveRun, seed: u64) {
         let names = &run.run.names;
-        let living: Vec<u32> = run.living().collect();
-        for &item in &living {
+        let live_items: Vec<u32> = run.live_items().collect();
+        for &item in &live_items {
             let id = names.id(item);
             self.names.push(id, names::hash(id, seed), names.sequence(item));
         }
-        self.rows.extend(&run.run.tables, &living);
+        self.rows.extend(&run.run.tables, &live_items);
         self.ledger = self.ledger.wrapping_add(run.ledger());
-        self.is_empty &= living.is_empty();
+        self.is_empty &= live_items.is_empty();
     }
 }
 
@@ -207,7 +207,7 @@ impl Run {
         Ok(SavedRun { number, ledger: self.ledger, end, files })
     }
 
-    /// Maps the files of a run, if they are those that were written: every byte is compared.
+    /// Maps the files of a run. Every byte is checked: a file that is not the one written is an error.
     pub fn open(folder: &Path, layout: &Layout, saved: &SavedRun) -> Result<Self, IndexError> {
         let [names, indexes] = files(folder, layout, saved.number);
         let differs = |path: &Path| IndexError::Damaged {
@@ -233,10 +233,10 @@ impl Run {
     }
 }
 
-/// The file of names, and those of indexes.
+/// The file of names, and the files of the fingerprint indexes.
 fn files(folder: &Path, layout: &Layout, number: u64) -> [Vec<PathBuf>; 2] {
     let file = |extension: &str| folder.join(format!("{number:06}.{extension}"));
-    let indexes = layout.prints.iter().map(|one| file(one.source.name()));
+    let indexes = layout.prints.iter().map(|print| file(print.source.name()));
     [vec![file("names")], indexes.collect()]
 }
 
@@ -245,7 +245,7 @@ pub fn all_files(folder: &Path, layout: &Layout, number: u64) -> Vec<PathBuf> {
     files(folder, layout, number).concat()
 }
 
-/// Opens all runs, on all threads.
+/// Opens all runs in parallel.
 pub fn open_all(
     folder: &Path,
     layout: &Layout,

@@ -1,8 +1,8 @@
-//! Which items of a collection are alike these?
+//! Searches the items of a collection.
 //!
-//! A [`Question`] is a search that was checked: the lookups of the kind, each with the table that
-//! answers it. Tables name candidates; digests are read from the records, and the kind judges them,
-//! as it judges those of a batch.
+//! A [`PreparedSearch`] is a checked search: the lookups of the kind, each answered by a search table.
+//! The tables return candidates; their digests are read from the records, and the kind judges them, as
+//! it judges those of a batch.
 
 use rayon::prelude::*;
 
@@ -10,7 +10,7 @@ use super::{
     CollectionError, Match,
     item::order,
     record,
-    tables::{Layout, Source, Tables, Wanted, is_compared},
+    tables::{Layout, SetQuery, Source, Tables, is_compared},
     truth::Records,
     view::{Place, View},
 };
@@ -25,36 +25,36 @@ use crate::{
     verify::Verify,
 };
 
-/// How many queries a thread takes at once.
+/// The number of queries that a thread takes at once.
 const QUERIES: usize = 512;
 
-/// Candidates that are read and judged at once.
+/// The smallest number of candidates that a thread reads and judges.
 const JUDGED: usize = 64;
 
-/// What is asked of a collection.
-pub struct Question<'a> {
+/// A checked search of a collection.
+pub struct PreparedSearch<'a> {
     kind: &'a dyn Kind,
     by: &'a Criteria,
     layout: &'a Layout,
     lookups: Vec<Lookup>,
-    /// Whether votes on parts decide, too.
+    /// Whether votes of parts can decide a match.
     counts_parts: bool,
-    /// If sets are found by keys: the recall, and how keys are made.
+    /// If sets are found by keys: the recall, and the bands that make the keys.
     keys: Option<(f64, Bands)>,
-    /// Whether the tables have these keys.
+    /// Whether the tables contain these keys.
     keys_are_kept: bool,
 }
 
-/// A query and an item that may be alike it.
+/// A query and an item that may match it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Candidate {
     query: u32,
     item: u32,
-    /// Only if they have a key in common, too.
+    /// Whether they match only if they also share a key.
     needs_key: bool,
 }
 
-/// An item that is alike a query.
+/// An item that matches a query.
 #[derive(Clone, Copy)]
 struct Hit {
     query: u32,
@@ -63,9 +63,9 @@ struct Hit {
     closeness: Closeness,
 }
 
-impl<'a> Question<'a> {
-    /// Among this number of items and features. A distance wider than the tables were made for is
-    /// refused; where there is no table for what is asked, every item is judged.
+impl<'a> PreparedSearch<'a> {
+    /// Checks a search among this number of items and features. A distance wider than that of the
+    /// tables is an error. If a lookup has no table, every item is judged.
     pub fn new(
         kind: &'a dyn Kind,
         by: &'a Criteria,
@@ -75,12 +75,12 @@ impl<'a> Question<'a> {
         let lookups = kind.lookups(by);
         let counts_parts = lookups.iter().any(|lookup| matches!(lookup, Lookup::Parts(_)));
         let (keys, keys_are_kept) = (None, false);
-        let mut question = Self { kind, by, layout, lookups, counts_parts, keys, keys_are_kept };
-        if !question.lookups.iter().all(|lookup| layout.answers(lookup)) {
-            question.lookups = vec![Lookup::Every];
+        let mut prepared = Self { kind, by, layout, lookups, counts_parts, keys, keys_are_kept };
+        if !prepared.lookups.iter().all(|lookup| layout.answers(lookup)) {
+            prepared.lookups = vec![Lookup::Every];
         }
         let bits = Radius::new(layout.shape.width.bits());
-        for lookup in &mut question.lookups {
+        for lookup in &mut prepared.lookups {
             match lookup {
                 Lookup::Near { radius, .. } => {
                     *radius = (*radius).min(bits);
@@ -93,14 +93,14 @@ impl<'a> Question<'a> {
                 && let Some(recall) = asked_recall(reach, items, features)
                 && let Some(keys) = keys_for(&verify, recall)
             {
-                question.keys_are_kept = layout.has(&keys);
-                question.keys = Some((recall, keys.some(0..keys.bands)));
+                prepared.keys_are_kept = layout.has(&keys);
+                prepared.keys = Some((recall, keys.some(0..keys.bands)));
             }
         }
-        Ok(question)
+        Ok(prepared)
     }
 
-    /// Whether all that is alike is found.
+    /// Whether the search finds every match, and if not, the share that it finds.
     pub fn recall(&self) -> Recall {
         match &self.keys {
             Some((recall, _)) => Recall::Estimated(*recall),
@@ -109,7 +109,7 @@ impl<'a> Question<'a> {
         }
     }
 
-    /// The radius, if that is all there is to it.
+    /// The radius, if the distance of fingerprints alone decides.
     fn deciding(&self) -> Option<Radius> {
         match self.lookups[..] {
             [Lookup::Near { radius, decides: true, .. }] => Some(radius),
@@ -117,8 +117,8 @@ impl<'a> Question<'a> {
         }
     }
 
-    /// What a view has that is alike each query: closest first, then in order of insertion, at most
-    /// `limit` of them. `None` if an item of the view is gone from the records.
+    /// The items of a view that match each query: closest first, then in order of insertion, at most
+    /// `limit` per query. `None` if an item of the view is no longer in the records.
     pub fn search(
         &self,
         view: &View,
@@ -126,7 +126,7 @@ impl<'a> Question<'a> {
         queries: &[Digest],
         limit: usize,
     ) -> Result<Option<Vec<Vec<Match>>>, CollectionError> {
-        let most = if self.lookups.contains(&Lookup::Every) { 1 } else { QUERIES };
+        let max = if self.lookups.contains(&Lookup::Every) { 1 } else { QUERIES };
         let fair = queries.len().div_ceil(4 * rayon::current_num_threads());
         let search = |queries: &[Digest]| {
             for query in queries {
@@ -140,9 +140,9 @@ impl<'a> Question<'a> {
             };
             Ok(hits.map(|hits| named(view, queries.len(), hits, limit)))
         };
-        let chunk = fair.max(16).min(most);
+        let chunk = fair.max(16).min(max);
         if queries.len() <= chunk {
-            // One thread does it all: it takes less than to gather what several found.
+            // For so few queries, one thread is faster than merging the results of several.
             return search(queries);
         }
         let found: Vec<Result<_, CollectionError>> =
@@ -158,7 +158,7 @@ impl<'a> Question<'a> {
         self.deciding().is_none()
     }
 
-    /// Items whose fingerprints decide.
+    /// Matches decided by the distance of fingerprints alone.
     fn near_hits(
         &self,
         view: &View,
@@ -180,12 +180,12 @@ impl<'a> Question<'a> {
             })?;
             keyed(tables, queries, |query, item| hit(query, item, equal));
         }
-        // All at once: memory is waited for once.
+        // All in one pass, so that the prefetched memory accesses overlap.
         hits.iter_mut().for_each(|hit| hit.sequence = view.sequence(hit.place));
         Ok(hits)
     }
 
-    /// Candidates that the kind takes for alike; `None` if one of them has no record any more.
+    /// Candidates that the kind judges to match; `None` if one of them no longer has a record.
     fn judged_hits(
         &self,
         view: &View,
@@ -220,7 +220,7 @@ impl<'a> Question<'a> {
         Ok(judged.map(|judged| judged.into_iter().flatten().collect()))
     }
 
-    /// Queries and others that are alike, by their numbers, and how close they are.
+    /// Matching queries and other digests, by their positions, and how close they are.
     pub fn among(
         &self,
         tables: &Tables,
@@ -236,8 +236,8 @@ impl<'a> Question<'a> {
         Ok(candidates.par_iter().with_min_len(JUDGED).filter_map(judge).collect())
     }
 
-    /// How close two items are, if they are alike. Those that cannot be told apart are as close as the
-    /// kind says, without a look.
+    /// How close two items are, if they match. Indistinguishable items are as close as the kind says
+    /// equal ones are; they are not compared.
     fn judge(&self, query: &Digest, item: &Digest, needs_key: bool) -> Option<Closeness> {
         let are_equal = match (query.key, item.key) {
             (None, None) => query == item,
@@ -265,7 +265,7 @@ impl<'a> Question<'a> {
         keys
     }
 
-    /// Items of one run that may be alike the queries, each once.
+    /// Items of one run that may match the queries, each pair once.
     pub fn candidates(
         &self,
         tables: &Tables,
@@ -323,7 +323,7 @@ impl<'a> Question<'a> {
         Ok(found)
     }
 
-    /// Items with a fingerprint within the radius of the first one of a query, or of any of it.
+    /// Items with a fingerprint within the radius of a query's first one; of any of them if `turned`.
     fn near<'q>(
         &self,
         tables: &Tables,
@@ -370,7 +370,7 @@ impl<'a> Question<'a> {
         Ok(())
     }
 
-    /// Items whose sets may overlap enough with that of a query.
+    /// Items whose feature sets may overlap enough with that of a query.
     fn overlapping(
         &self,
         tables: &Tables,
@@ -380,16 +380,16 @@ impl<'a> Question<'a> {
     ) {
         let Some(table) = &tables.sets else { return };
         for (query, digest) in numbered(queries, |digest| digest.set.weight() > 0) {
-            let wanted = Wanted::new(digest.set.as_set(), *verify, self.by.kernel);
+            let set_query = SetQuery::new(digest.set.as_set(), *verify, self.by.kernel);
             match &self.keys {
                 Some((_, bands)) if self.keys_are_kept => {
-                    table.with_keys(&self.keys_of(bands, digest), &wanted, |item| {
+                    table.with_keys(&self.keys_of(bands, digest), &set_query, |item| {
                         found.push(Candidate { query, item, needs_key: false });
                     });
                 }
                 keys => {
                     let needs_key = keys.is_some();
-                    table.scan(&wanted, |item| {
+                    table.scan(&set_query, |item| {
                         found.push(Candidate { query, item, needs_key });
                     });
                 }
@@ -398,7 +398,7 @@ impl<'a> Question<'a> {
     }
 }
 
-/// Refuses a radius wider than that of the table.
+/// Returns an error if the radius is wider than that of the table.
 fn check_radius(place: Option<(usize, Radius)>, asked: Radius) -> Result<(), IndexError> {
     match place {
         Some((_, max)) if asked > max => {
@@ -408,7 +408,7 @@ fn check_radius(place: Option<(usize, Radius)>, asked: Radius) -> Result<(), Ind
     }
 }
 
-/// Items with the key of a query.
+/// Items with the same key as a query.
 fn keyed(tables: &Tables, queries: &[Digest], mut find: impl FnMut(u32, u32)) {
     for (query, digest) in numbered(queries, |digest| digest.key.is_some()) {
         let items = digest.key.iter().flat_map(|key| tables.equal.find(key));
@@ -416,7 +416,7 @@ fn keyed(tables: &Tables, queries: &[Digest], mut find: impl FnMut(u32, u32)) {
     }
 }
 
-/// Some of the queries, by their numbers.
+/// The queries that `counts` accepts, with their positions.
 fn numbered(
     queries: &[Digest],
     counts: impl Fn(&Digest) -> bool,
@@ -424,7 +424,7 @@ fn numbered(
     (0..).zip(queries).filter(move |(_, digest)| counts(digest))
 }
 
-/// What was found by each query, at most `limit` each.
+/// The matches of each query, at most `limit` per query.
 fn named(view: &View, queries: usize, mut hits: Vec<Hit>, limit: usize) -> Vec<Vec<Match>> {
     hits.sort_unstable_by_key(|hit| (hit.query, order(&hit.closeness, hit.sequence)));
     let names = |hit: &Hit| &view.run(hit.place).run.names;
@@ -433,7 +433,7 @@ fn named(view: &View, queries: usize, mut hits: Vec<Hit>, limit: usize) -> Vec<V
         names(hit).touch_id(&range);
         range
     };
-    // All are asked for before the first one is read.
+    // All ids are prefetched before the first one is read.
     let ranges: Vec<_> = hits.iter().map(range).collect();
     let mut found: Vec<Vec<Match>> = vec![Vec::new(); queries];
     let mut start = 0;
@@ -451,7 +451,7 @@ fn named(view: &View, queries: usize, mut hits: Vec<Hit>, limit: usize) -> Vec<V
 }
 
 impl Layout {
-    /// Whether there is a table for a lookup, of whatever radius.
+    /// Whether there is a table for a lookup, of any radius.
     fn answers(&self, lookup: &Lookup) -> bool {
         let has = |source| self.place(source).is_some();
         match lookup {
@@ -466,7 +466,7 @@ impl Layout {
         }
     }
 
-    /// Whether sets are kept with these keys, perhaps with more.
+    /// Whether the table of sets contains these keys, and maybe more.
     fn has(&self, keys: &Keys) -> bool {
         let kept = self.keys.as_ref().and_then(Option::as_ref);
         kept.is_some_and(|kept| kept.rows == keys.rows && kept.bands >= keys.bands)

@@ -1,8 +1,8 @@
-//! What will a commit change?
+//! The changes of one commit.
 //!
-//! A [`Batch`] is what one caller wants to add, checked and encoded on the caller's own thread. A
-//! [`Stage`] gathers what several callers want, one after the other, each seeing what those before
-//! it did, and becomes one commit.
+//! A [`Batch`] holds the items that one caller adds, checked and encoded on the caller's own thread. A
+//! [`CommitBuilder`] applies the requests of several callers, each on top of those before it, and
+//! combines them into one commit.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -15,7 +15,7 @@ use super::{
     item::order,
     names,
     record::{self, Record},
-    search::Question,
+    search::PreparedSearch,
     tables::{Layout, Rows, Tables},
     truth::Records,
     view::{Place, View},
@@ -25,7 +25,7 @@ use crate::{Closeness, Criteria, Digest, Kind, digest::Shape, index::IndexError}
 /// Items to be added, ready to be written.
 pub struct Batch {
     rule: AddRule,
-    /// Records, one after the other.
+    /// The records of all items, concatenated.
     bytes: Vec<u8>,
     /// Each item, or why it cannot be stored.
     items: Vec<Result<Prepared, String>>,
@@ -70,7 +70,7 @@ impl Batch {
         Record::parse(&self.bytes[item.record.clone()]).expect("it was encoded here")
     }
 
-    /// What is kept of an item.
+    /// The digest of an item.
     fn digest(&self, item: &Prepared) -> Digest {
         let rest = &self.bytes[item.id.end..item.record.end];
         Record::digest_after_id(rest).expect("it was encoded here")
@@ -86,49 +86,49 @@ impl Batch {
     }
 }
 
-/// Tables of some items, to find those that are alike others.
+/// Builds search tables of some items, to find those that match others.
 fn tables(digests: &[Digest], layout: &Layout) -> Result<Tables, IndexError> {
     let mut rows = Rows::new(layout);
     digests.iter().for_each(|digest| rows.push(digest));
     rows.finish(layout)
 }
 
-/// What a caller wants.
+/// A change that a caller requests.
 pub enum WriteRequest {
     /// New items.
     Add(Batch),
-    /// Items that go, by their ids.
+    /// Items to remove, by their ids.
     Remove(Vec<String>),
 }
 
-/// What became of it.
+/// The result of a request.
 pub enum WriteResult {
     Added(Vec<Added>),
-    /// Which of the items were there.
+    /// For each id, whether the item existed.
     Removed(Vec<bool>),
 }
 
-/// What is there before a commit, and how to look at it.
-pub struct Ground<'a> {
+/// The state before a commit.
+pub struct Base<'a> {
     pub kind: &'a dyn Kind,
     pub layout: &'a Layout,
     pub view: &'a View,
     pub records: &'a Records<'a>,
-    /// Seeds the hashes of ids.
+    /// The seed of the id hashes.
     pub seed: u64,
 }
 
-/// All that one commit will change.
-pub struct Stage<'a> {
-    ground: &'a Ground<'a>,
-    /// New items, in the order of requests: where they stand, and whether they are gone again.
+/// Collects the changes of one commit.
+pub struct CommitBuilder<'a> {
+    base: &'a Base<'a>,
+    /// New items, in the order of requests. A later request may have removed some of them again.
     staged: Vec<Staged>,
-    /// The newest staged item of each hash of an id, and for each the one before it.
-    by_hash: HashMap<u64, u32, BuildHasherDefault<AsItIs>>,
-    /// Items of the view that go.
+    /// By the hash of an id: the newest staged item, which links to the one before it.
+    by_hash: HashMap<u64, u32, BuildHasherDefault<PassThroughHasher>>,
+    /// Items of the view to remove.
     pub removed: Vec<Place>,
-    /// Their sequence numbers.
-    gone: HashSet<u64>,
+    /// The sequence numbers of these items.
+    removed_sequences: HashSet<u64>,
     next: u64,
 }
 
@@ -136,11 +136,12 @@ struct Staged {
     request: u32,
     item: u32,
     sequence: u64,
+    /// The staged item before this one with the same hash of the id, or [`NONE`].
     before: u32,
-    gone: bool,
+    is_removed: bool,
 }
 
-/// No item.
+/// No staged item.
 const NONE: u32 = u32::MAX;
 
 /// A new item, for the commit and for the next view.
@@ -154,41 +155,41 @@ pub struct NewRecord<'a> {
 }
 
 impl NewRecord<'_> {
-    /// What is kept of the item.
+    /// The digest of the item.
     pub fn digest(&self) -> Digest {
         self.batch.digest(self.item)
     }
 }
 
-/// Items that are alike those of a batch, by the number of the item.
-struct Alike {
-    /// Those of the view.
+/// The items that match those of a batch, by position in the batch.
+struct BatchMatches {
+    /// Matching items of the view.
     stored: Vec<Vec<Match>>,
-    /// Those of this request and of earlier ones: item, request, its item, and how close they are.
+    /// Matching items of this request and of earlier ones: the request, the item, and how close it is.
     new: Vec<Vec<(u32, u32, Closeness)>>,
 }
 
-impl<'a> Stage<'a> {
-    pub fn new(ground: &'a Ground<'a>) -> Self {
+impl<'a> CommitBuilder<'a> {
+    pub fn new(base: &'a Base<'a>) -> Self {
         Self {
-            ground,
+            base,
             staged: Vec::new(),
             by_hash: HashMap::default(),
             removed: Vec::new(),
-            gone: HashSet::new(),
-            next: ground.view.state.next,
+            removed_sequences: HashSet::new(),
+            next: base.view.state.next,
         }
     }
 
-    /// Does what the last of `requests` asks for; those before it are done.
+    /// Applies the last of `requests`; those before it have already been applied.
     pub fn apply(&mut self, requests: &[WriteRequest]) -> Result<WriteResult, CollectionError> {
         let Some(request) = requests.last() else { return Ok(WriteResult::Added(Vec::new())) };
         match request {
             WriteRequest::Add(batch) => self.add(requests, batch).map(WriteResult::Added),
             WriteRequest::Remove(ids) => {
                 let removed = ids.iter().map(|id| {
-                    let found = self.find(requests, id, names::hash(id, self.ground.seed));
-                    found.inspect(|&held| self.remove(held)).is_some()
+                    let found = self.find(requests, id, names::hash(id, self.base.seed));
+                    found.inspect(|&existing| self.remove(existing)).is_some()
                 });
                 Ok(WriteResult::Removed(removed.collect()))
             }
@@ -200,12 +201,12 @@ impl<'a> Stage<'a> {
         requests: &[WriteRequest],
         batch: &Batch,
     ) -> Result<Vec<Added>, CollectionError> {
-        let alike = match &batch.rule {
-            AddRule::UnlessAlike(by) => Some(self.alike(requests, batch, by)?),
+        let matches = match &batch.rule {
+            AddRule::UnlessAlike(by) => Some(self.match_batch(requests, batch, by)?),
             AddRule::Insert | AddRule::Replace => None,
         };
         let added = (0..).zip(&batch.items).map(|(number, item)| match item {
-            Ok(item) => self.add_one(requests, batch, (number, item), alike.as_ref()),
+            Ok(item) => self.add_one(requests, batch, (number, item), matches.as_ref()),
             Err(reason) => Ok(Added::Unfit { reason: reason.clone() }),
         });
         added.collect()
@@ -216,32 +217,32 @@ impl<'a> Stage<'a> {
         requests: &[WriteRequest],
         batch: &Batch,
         (number, item): (u32, &Prepared),
-        alike: Option<&Alike>,
+        matches: Option<&BatchMatches>,
     ) -> Result<Added, CollectionError> {
         let request = requests.len() - 1;
-        let Some(held) = self.find(requests, batch.id(item), item.hash) else {
-            let matches = alike.map_or_else(Vec::new, |alike| self.near(requests, alike, number));
+        let Some(existing) = self.find(requests, batch.id(item), item.hash) else {
+            let matches = matches.map_or_else(Vec::new, |found| self.near(requests, found, number));
             if !matches.is_empty() {
                 return Ok(Added::Near { matches });
             }
             return Ok(Added::Added { sequence: self.stage(request, number, item.hash) });
         };
-        let there = self.sequence(held);
+        let sequence = self.sequence(existing);
         let new = batch.record(item);
         let is_present = match batch.rule {
             // Nothing would change.
-            AddRule::Replace => self.look(requests, held, |old| old.equals(&new))?,
+            AddRule::Replace => self.look(requests, existing, |old| old.equals(&new))?,
             AddRule::Insert | AddRule::UnlessAlike(_) => {
-                self.look(requests, held, |old| old.has_content_of(&new))?
+                self.look(requests, existing, |old| old.has_content_of(&new))?
             }
         };
         if is_present {
-            return Ok(Added::Present { sequence: there });
+            return Ok(Added::Present { sequence });
         }
         if batch.rule != AddRule::Replace {
-            return Ok(Added::Conflict { sequence: there });
+            return Ok(Added::Conflict { sequence });
         }
-        self.remove(held);
+        self.remove(existing);
         Ok(Added::Replaced { sequence: self.stage(request, number, item.hash) })
     }
 
@@ -251,100 +252,100 @@ impl<'a> Stage<'a> {
         let number = self.staged.len() as u32;
         let before = self.by_hash.insert(hash, number).unwrap_or(NONE);
         let request = request as u32;
-        self.staged.push(Staged { request, item, sequence, before, gone: false });
+        self.staged.push(Staged { request, item, sequence, before, is_removed: false });
         sequence
     }
 
-    /// The item of this id, as things stand now.
-    fn find(&self, requests: &[WriteRequest], id: &str, hash: u64) -> Option<Held> {
+    /// The item with this id, after the changes applied so far.
+    fn find(&self, requests: &[WriteRequest], id: &str, hash: u64) -> Option<Existing> {
         let mut number = self.by_hash.get(&hash).copied().unwrap_or(NONE);
         while number != NONE {
             let staged = &self.staged[number as usize];
             let (batch, prepared) = prepared(requests, staged);
-            if !staged.gone && batch.id(prepared) == id {
-                return Some(Held::Staged(number));
+            if !staged.is_removed && batch.id(prepared) == id {
+                return Some(Existing::Staged(number));
             }
             number = staged.before;
         }
-        let place = self.ground.view.find(id, hash)?;
-        let sequence = self.ground.view.sequence(place);
-        (!self.gone.contains(&sequence)).then_some(Held::Stored(place))
+        let place = self.base.view.find(id, hash)?;
+        let sequence = self.base.view.sequence(place);
+        (!self.removed_sequences.contains(&sequence)).then_some(Existing::Stored(place))
     }
 
-    fn sequence(&self, held: Held) -> u64 {
-        match held {
-            Held::Staged(number) => self.staged[number as usize].sequence,
-            Held::Stored(place) => self.ground.view.sequence(place),
+    fn sequence(&self, existing: Existing) -> u64 {
+        match existing {
+            Existing::Staged(number) => self.staged[number as usize].sequence,
+            Existing::Stored(place) => self.base.view.sequence(place),
         }
     }
 
-    /// What is true of the record of an item.
+    /// Calls `look` with the record of an item.
     fn look(
         &self,
         requests: &[WriteRequest],
-        held: Held,
+        existing: Existing,
         look: impl FnOnce(&Record<'_>) -> bool,
     ) -> Result<bool, CollectionError> {
-        match held {
-            Held::Staged(number) => {
+        match existing {
+            Existing::Staged(number) => {
                 let (batch, item) = prepared(requests, &self.staged[number as usize]);
                 Ok(look(&batch.record(item)))
             }
-            Held::Stored(place) => {
-                let sequence = self.ground.view.sequence(place);
-                let looked = self.ground.records.look(sequence, |record| Some(look(record)))?;
+            Existing::Stored(place) => {
+                let sequence = self.base.view.sequence(place);
+                let looked = self.base.records.look(sequence, |record| Some(look(record)))?;
                 Ok(looked.unwrap_or(false))
             }
         }
     }
 
-    fn remove(&mut self, held: Held) {
-        match held {
-            Held::Staged(number) => self.staged[number as usize].gone = true,
-            Held::Stored(place) => {
-                self.gone.insert(self.ground.view.sequence(place));
+    fn remove(&mut self, existing: Existing) {
+        match existing {
+            Existing::Staged(number) => self.staged[number as usize].is_removed = true,
+            Existing::Stored(place) => {
+                self.removed_sequences.insert(self.base.view.sequence(place));
                 self.removed.push(place);
             }
         }
     }
 
-    /// What is alike each item of the last request. The view does not change meanwhile, and neither do
-    /// the items of requests: only which of them are there is decided one by one.
-    fn alike(
+    /// Finds the items that match each item of the last request, whether they end up stored or not.
+    /// [`near`](Self::near) then selects those that exist when the item is added.
+    fn match_batch(
         &self,
         requests: &[WriteRequest],
         batch: &Batch,
         by: &Criteria,
-    ) -> Result<Alike, CollectionError> {
-        let Ground { kind, layout, view, records, .. } = *self.ground;
-        let question = Question::new(kind, by, layout, (view.state.items, view.features()))?;
+    ) -> Result<BatchMatches, CollectionError> {
+        let Base { kind, layout, view, records, .. } = *self.base;
+        let search = PreparedSearch::new(kind, by, layout, (view.state.items, view.features()))?;
         let digests = batch.digests();
-        let stored = question.search(view, Some(records), &digests, usize::MAX)?;
+        let stored = search.search(view, Some(records), &digests, usize::MAX)?;
         let stored = stored.ok_or_else(|| records.missing())?;
         let mut new = vec![Vec::new(); batch.items.len()];
         for (number, request) in (0..).zip(requests) {
             let WriteRequest::Add(earlier) = request else { continue };
             let others = earlier.digests();
             let tables = tables(&others, layout)?;
-            for (item, other, closeness) in question.among(&tables, &others, &digests)? {
+            for (item, other, closeness) in search.among(&tables, &others, &digests)? {
                 new[item as usize].push((number, other, closeness));
             }
         }
-        Ok(Alike { stored, new })
+        Ok(BatchMatches { stored, new })
     }
 
-    /// Those of them that are there, as things stand now.
-    fn near(&self, requests: &[WriteRequest], alike: &Alike, item: u32) -> Vec<Match> {
-        let stored = alike.stored[item as usize].iter();
-        let stays = |found: &&Match| !self.gone.contains(&found.sequence);
+    /// The matches of an item that exist after the changes applied so far.
+    fn near(&self, requests: &[WriteRequest], found: &BatchMatches, item: u32) -> Vec<Match> {
+        let stored = found.stored[item as usize].iter();
+        let stays = |found: &&Match| !self.removed_sequences.contains(&found.sequence);
         let mut matches: Vec<Match> = stored.filter(stays).cloned().collect();
-        for &(request, other, closeness) in &alike.new[item as usize] {
+        for &(request, other, closeness) in &found.new[item as usize] {
             let place = |staged: &Staged| (staged.request, staged.item);
             let Ok(number) = self.staged.binary_search_by_key(&(request, other), place) else {
                 continue;
             };
             let staged = &self.staged[number];
-            if !staged.gone {
+            if !staged.is_removed {
                 let (batch, prepared) = prepared(requests, staged);
                 let id = batch.id(prepared).to_owned();
                 matches.push(Match { id, sequence: staged.sequence, closeness });
@@ -356,16 +357,16 @@ impl<'a> Stage<'a> {
 
     /// Whether nothing changes.
     pub fn is_empty(&self) -> bool {
-        self.removed.is_empty() && self.staged.iter().all(|staged| staged.gone)
+        self.removed.is_empty() && self.staged.iter().all(|staged| staged.is_removed)
     }
 
-    /// What is staged, without the view; it can be written now.
+    /// The collected changes, ready to be written.
     pub fn finish(self) -> PendingCommit {
         PendingCommit { staged: self.staged, removed: self.removed, next: self.next }
     }
 }
 
-/// What is staged, in order of the sequence numbers.
+/// The changes of a commit; new items are in order of their sequence numbers.
 pub struct PendingCommit {
     staged: Vec<Staged>,
     pub removed: Vec<Place>,
@@ -373,15 +374,15 @@ pub struct PendingCommit {
 }
 
 impl PendingCommit {
-    /// How many items were staged.
+    /// The number of staged items.
     pub fn len(&self) -> usize {
         self.staged.len()
     }
 
-    /// Fills in the checksums of all records, and says their sum.
+    /// Fills in the checksums of all records, and returns their sum.
     pub fn seal(&self, requests: &mut [WriteRequest]) -> u64 {
-        let living = self.staged.iter().filter(|staged| !staged.gone);
-        living.fold(0u64, |ledger, staged| {
+        let kept = self.staged.iter().filter(|staged| !staged.is_removed);
+        kept.fold(0u64, |ledger, staged| {
             let WriteRequest::Add(batch) = &mut requests[staged.request as usize] else {
                 return ledger;
             };
@@ -395,7 +396,7 @@ impl PendingCommit {
         &'a self,
         requests: &'a [WriteRequest],
     ) -> impl Iterator<Item = NewRecord<'a>> {
-        self.staged.iter().filter(|staged| !staged.gone).map(|staged| {
+        self.staged.iter().filter(|staged| !staged.is_removed).map(|staged| {
             let (batch, item) = prepared(requests, staged);
             NewRecord {
                 sequence: staged.sequence,
@@ -409,9 +410,9 @@ impl PendingCommit {
     }
 }
 
-/// Where an item stands: in this stage, or in the view.
+/// An existing item: staged for this commit, or stored in the view.
 #[derive(Clone, Copy)]
-enum Held {
+enum Existing {
     Staged(u32),
     Stored(Place),
 }
@@ -419,15 +420,15 @@ enum Held {
 fn prepared<'a>(requests: &'a [WriteRequest], staged: &Staged) -> (&'a Batch, &'a Prepared) {
     match &requests[staged.request as usize] {
         WriteRequest::Add(batch) => (batch, batch.fit(staged.item)),
-        WriteRequest::Remove(_) => unreachable!("only requests with items stage any"),
+        WriteRequest::Remove(_) => unreachable!("only requests that add items stage any"),
     }
 }
 
-/// Hashes of ids need no second hash.
+/// Passes hashes of ids through unchanged: they need no second hash.
 #[derive(Default)]
-struct AsItIs(u64);
+struct PassThroughHasher(u64);
 
-impl Hasher for AsItIs {
+impl Hasher for PassThroughHasher {
     fn write(&mut self, bytes: &[u8]) {
         bytes.iter().for_each(|&byte| self.0 = self.0 << 8 | u64::from(byte));
     }

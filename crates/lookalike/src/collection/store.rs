@@ -1,9 +1,9 @@
-//! How do records and search tables stay one collection?
+//! Keeps records and search tables consistent.
 //!
-//! A [`Store`] is a folder: the truth in `items.redb`, files of runs made from it in `runs/`. A
-//! change is committed to the truth first; then the next [`View`] is published. Whoever searches
-//! takes the newest view and never waits for whoever writes. Whoever writes waits for the one
-//! before; those who wait are then served by one commit.
+//! A [`Store`] is a folder: the truth in `items.redb`, and in `runs/` the files of runs built from it.
+//! A change is first committed to the truth; then the next [`View`] is published. A search takes the
+//! newest view and does not wait for writers. A writer waits for the one before it; requests that wait
+//! share one commit.
 
 use std::{
     collections::HashSet,
@@ -21,25 +21,25 @@ use super::{
     names,
     record::check_digest,
     run::{LiveRun, RunBuilder, all_files, open_all},
-    search::Question,
-    stage::{Ground, Stage, WriteRequest, WriteResult},
+    search::PreparedSearch,
+    stage::{Base, CommitBuilder, WriteRequest, WriteResult},
     tables::Layout,
     truth::{Changes, Documents, Records, Truth},
     view::View,
 };
 use crate::{Criteria, Digest, Kind};
 
-/// A run of fewer items is not left alone: the next items join it. In tests few items shall make
-/// many runs.
+/// The next items are added to a run with fewer items than this. Small in tests, so that few items
+/// make many runs.
 const SMALL: usize = if cfg!(test) { 4 } else { 1024 };
 
-/// So many runs of one size become one of the next size.
+/// This number of runs of one size class is merged into one run of the next class.
 const FAN: usize = 8;
 
-/// Items that may be in no file yet, at least; or a quarter of all.
+/// Runs are saved when more items than this, and more than a quarter of all items, are in no file.
 const MAX_UNSAVED: usize = if cfg!(test) { 24 } else { 1 << 16 };
 
-/// A collection that is open.
+/// An open collection.
 pub struct Store {
     folder: PathBuf,
     pub about: About,
@@ -49,35 +49,35 @@ pub struct Store {
     view: RwLock<Arc<View>>,
     writer: Mutex<Writer>,
     waiting: Mutex<Vec<Arc<Request>>>,
-    /// What was noticed when it was opened.
+    /// Notes from opening: which search tables had to be rebuilt, and why.
     pub notes: Vec<String>,
     read_only: bool,
     _lock: Option<Lock>,
 }
 
-/// What only the one who writes may touch.
+/// State that only the current writer may use.
 struct Writer {
     saved: Saved,
     head: Option<Head>,
-    /// A write failed: the truth must be opened again before the next.
+    /// Whether a write failed: the truth must then be reopened before the next write.
     failed: bool,
-    /// Why tables in files could not be used, until they are written again.
+    /// Why the tables in files could not be used; cleared when they are written again.
     damage: Option<String>,
 }
 
-/// What a caller wants, and what became of it.
+/// A caller's request and its result.
 struct Request {
     request: Mutex<Option<WriteRequest>>,
     answer: Mutex<Option<Result<WriteResult, CollectionError>>>,
 }
 
-/// Where the truth of a folder is.
+/// The path of the truth of a folder.
 pub fn truth_file(folder: &Path) -> PathBuf {
     folder.join("items.redb")
 }
 
 impl Store {
-    /// What is in a folder whose truth was opened.
+    /// Loads the collection of a folder whose truth is open.
     pub fn load(
         folder: &Path,
         truth: Truth,
@@ -120,7 +120,7 @@ impl Store {
         self.read_only
     }
 
-    /// The newest state.
+    /// The newest view.
     pub fn view(&self) -> Arc<View> {
         self.view.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -133,7 +133,7 @@ impl Store {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does what is asked for, durably. Requests that wait while another is written share a commit.
+    /// Carries out a request durably. Requests that wait while another is written share a commit.
     pub fn change(&self, request: WriteRequest) -> Result<WriteResult, CollectionError> {
         self.check_writable()?;
         let request = Mutex::new(Some(request));
@@ -160,7 +160,7 @@ impl Store {
         Ok(())
     }
 
-    /// WriteResults every request of a group.
+    /// Carries out and answers every request of a group.
     fn serve(&self, writer: &mut Writer, group: &[Arc<Request>]) {
         match self.commit(writer, group) {
             Ok(answers) => {
@@ -175,7 +175,7 @@ impl Store {
         }
     }
 
-    /// One commit for all requests of a group, then the next view.
+    /// Commits all requests of a group at once, then publishes the next view.
     fn commit(
         &self,
         writer: &mut Writer,
@@ -186,23 +186,23 @@ impl Store {
         }
         let view = self.view();
         let records = self.truth.records()?;
-        let ground = Ground {
+        let base = Base {
             kind: &*self.kind,
             layout: &self.layout,
             view: &view,
             records: &records,
             seed: self.about.token,
         };
-        let mut stage = Stage::new(&ground);
+        let mut commit = CommitBuilder::new(&base);
         let (mut requests, mut answers) = (Vec::new(), Vec::new());
         for request in group {
             requests.extend(request.take_request());
-            answers.push(stage.apply(&requests)?);
+            answers.push(commit.apply(&requests)?);
         }
-        if stage.is_empty() {
+        if commit.is_empty() {
             return Ok(answers);
         }
-        let pending = stage.finish();
+        let pending = commit.finish();
         drop(records);
         let ledger = pending.seal(&mut requests);
         let removed: Vec<u64> = pending.removed.iter().map(|&place| view.sequence(place)).collect();
@@ -214,7 +214,7 @@ impl Store {
             ledger,
             saved_end: writer.saved.end(),
         });
-        // From here on the truth may be ahead of the view, until this is set back.
+        // From here on the truth may be ahead of the view, until this is reset.
         writer.failed = true;
         let (state, checksums) = match committed {
             Ok(committed) => committed,
@@ -245,8 +245,8 @@ impl Store {
         Ok(answers)
     }
 
-    /// After a write that failed: opens the truth again, and sees whether it holds what was written.
-    /// If it does, all is well; if not, nothing was changed.
+    /// Reopens the truth after a failed write, to see whether it contains the change. If not, nothing
+    /// was changed, and the error is returned.
     fn settle(
         &self,
         writer: &mut Writer,
@@ -259,7 +259,7 @@ impl Store {
         if self.view().state.commits > commits { Ok(()) } else { Err(error) }
     }
 
-    /// Opens the truth again, after a write that failed: it may hold what was written, or not.
+    /// Reopens the truth after a failed write, which it may contain or not, and publishes its view.
     fn reload(&self, writer: &mut Writer) -> Result<(), CollectionError> {
         self.truth.reopen()?;
         let Documents { state, saved, .. } = self.truth.documents()?;
@@ -276,12 +276,12 @@ impl Store {
         Origin { folder, truth, layout, token: about.token }
     }
 
-    /// Merges runs where there are many, and saves them where much is unsaved. What fails here is
-    /// tried again after the next change: nothing is lost.
+    /// Merges runs if there are many, and saves them if many items are unsaved. If this fails, nothing
+    /// is lost, and it is tried again after the next change.
     fn tidy(&self, writer: &mut Writer) {
         let view = self.view();
         let mut runs = view.runs.clone();
-        while let Some(start) = crowded(&runs) {
+        while let Some(start) = merge_start(&runs) {
             let Ok(merged) = self.merged(&runs[start..]) else { return };
             runs.truncate(start);
             runs.extend(merged);
@@ -298,12 +298,12 @@ impl Store {
             self.publish(View { runs, state: view.state });
         }
         if self.unsaved() > MAX_UNSAVED.max(view.state.items as usize / 4) {
-            // The records are safe; the files can be written another time.
+            // The records are safe; the files can be written later.
             let _ = self.save(writer);
         }
     }
 
-    /// One run instead of some; none if all their items are gone.
+    /// Merges runs into one; `None` if all their items were removed.
     fn merged(&self, runs: &[LiveRun]) -> Result<Option<LiveRun>, CollectionError> {
         let mut builder = RunBuilder::new(&self.layout);
         builder.extend_from_all(runs, self.about.token);
@@ -313,12 +313,12 @@ impl Store {
         Ok(Some(LiveRun::new(builder.finish(&self.layout)?)))
     }
 
-    /// How many items are in no file.
+    /// The number of items that are in no file.
     fn unsaved(&self) -> usize {
         self.view().runs.iter().filter(|run| run.saved.is_none()).map(LiveRun::len).sum()
     }
 
-    /// Writes runs that are in no file.
+    /// Writes the runs that are in no file.
     pub fn snapshot(&self) -> Result<(), CollectionError> {
         self.check_writable()?;
         self.save(&mut self.lock_writer())
@@ -357,7 +357,7 @@ impl Store {
         }
         sync_folder(&folder).map_err(failed)?;
         let removed = view.runs.iter().flat_map(LiveRun::removed_sequences);
-        // If it fails, the truth takes no other write before it is opened again.
+        // If this commit fails, the truth must be reopened before the next write.
         writer.failed = true;
         self.truth.commit_saved(&saved, removed)?;
         writer.failed = false;
@@ -367,7 +367,7 @@ impl Store {
         Ok(())
     }
 
-    /// Merges everything into one run, saves it, and gives free space back to the system.
+    /// Merges everything into one run, saves it, and returns free space to the system.
     pub fn compact(&self) -> Result<(), CollectionError> {
         self.check_writable()?;
         let mut writer = self.lock_writer();
@@ -375,8 +375,8 @@ impl Store {
             self.reload(&mut writer)?;
         }
         let view = self.view();
-        let already = view.runs.len() <= 1 && view.runs.iter().all(|run| run.removed.len() == 0);
-        if !already {
+        let is_compact = view.runs.len() <= 1 && view.runs.iter().all(|run| run.removed.len() == 0);
+        if !is_compact {
             let runs = self.merged(&view.runs)?.into_iter().collect();
             self.publish(View { runs, state: view.state });
         }
@@ -385,7 +385,7 @@ impl Store {
         self.truth.compact()
     }
 
-    /// Removes files of runs that are not, or no longer, in use.
+    /// Removes run files that are not in use.
     fn remove_strays(&self, saved: &Saved) {
         let folder = self.folder.join("runs");
         let used: HashSet<PathBuf> = saved
@@ -396,17 +396,17 @@ impl Store {
         let Ok(entries) = fs::read_dir(&folder) else { return };
         for path in entries.flatten().map(|entry| entry.path()) {
             if !used.contains(&path) {
-                // A stray takes space, and does no other harm.
+                // If this fails, the file only takes up space.
                 let _ = fs::remove_file(path);
             }
         }
     }
 
-    /// Makes all tables from the records, and saves them.
+    /// Rebuilds all tables from the records, and saves them.
     pub fn repair(&self) -> Result<(), CollectionError> {
         self.check_writable()?;
         let mut writer = self.lock_writer();
-        // The store mends its own pages while they are checked, if need be from the commit before.
+        // While the store checks its pages it repairs them, if necessary from the previous commit.
         self.truth.is_whole()?;
         self.reload(&mut writer)?;
         self.publish(self.origin().rebuild(self.view().state)?);
@@ -415,20 +415,20 @@ impl Store {
         self.save(&mut writer)
     }
 
-    /// Compares the files, the records and the view with each other and with their checksums.
+    /// Checks the files, the records and the view against each other and against their checksums.
     pub fn verify(&self) -> Result<(), CollectionError> {
         let mut writer = self.lock_writer();
         if let Some(damage) = &writer.damage {
             return Err(self.damaged_tables(damage));
         }
-        // What the store mends while it checks may be another state than the one that is known.
+        // If the store repairs itself during the check, its state may no longer be that of the view.
         let failed = std::mem::replace(&mut writer.failed, !self.read_only);
         if !self.truth.is_whole()? {
             return Err(self.damaged("pages of the file differ from their checksums"));
         }
         writer.failed = failed;
         let view = self.view();
-        // As they stand there now, which may be other files than those that were opened.
+        // Opened again, because the files may have been replaced since.
         let opened = open_all(&self.folder.join("runs"), &self.layout, &writer.saved.runs);
         opened.map_err(|error| self.damaged_tables(&error.to_string()))?;
         let state = self.truth.documents()?.state;
@@ -455,20 +455,21 @@ impl Store {
         CollectionError::Tables { path: self.folder.clone(), what: what.to_owned() }
     }
 
-    /// What is asked of the newest state, or of one that records are read from.
-    pub fn question<'a>(
+    /// Checks a search of a view.
+    pub fn prepare_search<'a>(
         &'a self,
         by: &'a Criteria,
         view: &View,
-    ) -> Result<Question<'a>, CollectionError> {
+    ) -> Result<PreparedSearch<'a>, CollectionError> {
         let size = (view.state.items, view.features());
-        Ok(Question::new(&*self.kind, by, &self.layout, size)?)
+        Ok(PreparedSearch::new(&*self.kind, by, &self.layout, size)?)
     }
 
-    /// Shows a state of the collection, and its records.
+    /// Calls `look` with a view and its records.
     ///
-    /// Whoever writes commits records first and publishes the view then. A view that is looked at
-    /// between the two has items that are gone from the records; then it is waited for whoever writes.
+    /// A writer first commits the records and then publishes the view. A view taken between the two may
+    /// contain items that are no longer in the records. `look` then returns `None`, and is called again
+    /// after the writer has finished.
     pub fn look<T>(
         &self,
         look: impl Fn(&View, &Records<'_>) -> Result<Option<T>, CollectionError>,
@@ -489,7 +490,7 @@ impl Store {
 impl Drop for Store {
     fn drop(&mut self) {
         if !self.read_only && self.unsaved() > SMALL {
-            // Saves the next opening some work; the records are safe without.
+            // Makes the next opening faster; the records are safe in any case.
             let _ = self.snapshot();
         }
     }
@@ -509,18 +510,18 @@ impl Request {
     }
 }
 
-/// Where the last runs are too many, or too small for what follows: from there on they are merged.
-fn crowded(runs: &[LiveRun]) -> Option<usize> {
-    let sizes: Vec<u32> = runs.iter().map(|run| size(run.run.names.len())).collect();
+/// The first of the last runs to be merged: because they are many, or smaller than a run after them.
+fn merge_start(runs: &[LiveRun]) -> Option<usize> {
+    let sizes: Vec<u32> = runs.iter().map(|run| size_class(run.run.names.len())).collect();
     let last = *sizes.last()?;
     let start = sizes.iter().rposition(|&size| size > last).map_or(0, |larger| larger + 1);
     let smaller = sizes[start..].iter().any(|&size| size < last);
     (smaller || sizes.len() - start >= FAN).then_some(start)
 }
 
-/// Runs of one size have the same; eight of them make the next.
-fn size(items: usize) -> u32 {
-    (items / SMALL).checked_ilog(FAN).map_or(0, |size| size + 1)
+/// The size class of a run; each class is [`FAN`] times the size of the one before.
+fn size_class(items: usize) -> u32 {
+    (items / SMALL).checked_ilog(FAN).map_or(0, |class| class + 1)
 }
 
 struct Loaded {
@@ -528,7 +529,7 @@ struct Loaded {
     notes: Vec<String>,
 }
 
-/// Where views come from.
+/// What views are loaded from.
 struct Origin<'a> {
     folder: &'a Path,
     truth: &'a Truth,
@@ -537,8 +538,8 @@ struct Origin<'a> {
 }
 
 impl Origin<'_> {
-    /// The view of a folder: from the files of its runs and the records since; or, if the files are not
-    /// all there as they were written, from all records.
+    /// Loads the view of a folder from the files of its runs and the later records. If a file is
+    /// missing or damaged, the view is rebuilt from all records.
     fn load_view(&self, state: State, saved: &Saved) -> Result<Loaded, CollectionError> {
         let mut notes = Vec::new();
         let runs = match open_all(&self.folder.join("runs"), self.layout, &saved.runs) {
@@ -559,7 +560,7 @@ impl Origin<'_> {
         Ok(Loaded { view: self.rebuild(state)?, notes })
     }
 
-    /// The view that all records make.
+    /// Builds a view from all records.
     fn rebuild(&self, state: State) -> Result<View, CollectionError> {
         let view = self.with_records(Vec::new(), 0, state)?;
         if agrees(&view) {
@@ -569,7 +570,7 @@ impl Origin<'_> {
         Err(CollectionError::Damaged { path: truth_file(self.folder), what })
     }
 
-    /// Adds the records from a sequence number on.
+    /// Adds the records from this sequence number on.
     fn with_records(
         &self,
         mut runs: Vec<LiveRun>,
@@ -589,7 +590,7 @@ impl Origin<'_> {
         Ok(View { runs, state })
     }
 
-    /// A digest that was read, if this collection can hold it.
+    /// A digest read from a record; an error if it is missing or the collection cannot hold it.
     fn digest(&self, sequence: u64, digest: Option<Digest>) -> Result<Digest, CollectionError> {
         let fits = |digest: &Digest| check_digest(digest, self.layout.shape).is_ok();
         digest.filter(fits).ok_or_else(|| CollectionError::Damaged {
@@ -599,7 +600,7 @@ impl Origin<'_> {
     }
 }
 
-/// Marks what is gone; `None` if a removed item is in no run.
+/// Marks removed items in their runs; `None` if one of them is in no run.
 fn with_removed(mut runs: Vec<LiveRun>, removed: Vec<(u64, u64)>) -> Option<Vec<LiveRun>> {
     for (sequence, checksum) in removed {
         let (run, item) = runs
@@ -610,20 +611,20 @@ fn with_removed(mut runs: Vec<LiveRun>, removed: Vec<(u64, u64)>) -> Option<Vec<
     Some(runs)
 }
 
-/// Whether a view holds all that was acknowledged, and no more.
+/// Whether a view contains exactly the acknowledged items.
 fn agrees(view: &View) -> bool {
     let items: usize = view.runs.iter().map(LiveRun::len).sum();
     let ledger = view.runs.iter().fold(0u64, |sum, run| sum.wrapping_add(run.ledger()));
     (items as u64, ledger) == (view.state.items, view.state.ledger)
 }
 
-/// Makes names of files in a folder durable.
+/// Makes the file names in a folder durable.
 #[cfg(unix)]
 pub fn sync_folder(folder: &Path) -> std::io::Result<()> {
     fs::File::open(folder)?.sync_all()
 }
 
-/// The system does it by itself.
+/// Not needed on other systems.
 #[cfg(not(unix))]
 pub fn sync_folder(_folder: &Path) -> std::io::Result<()> {
     Ok(())

@@ -1,5 +1,5 @@
-//! A collection beside a naive twin: whatever is done, both must say the same. The twin is a list of
-//! items, and has the kind judge every one of them.
+//! Compares a collection with a naive model: whatever is done, both must give the same answers. The
+//! model is a list of items and lets the kind judge every one of them.
 
 #![expect(clippy::print_stdout, reason = "a failing history prints its seed")]
 
@@ -21,16 +21,16 @@ use crate::{
     kind::{Asked, Input, Purpose, Reach, hash::HashKind, text::TextKind},
     verify::{Measure, Verify},
 };
-use kinds::{Sort, registry};
+use kinds::{TestKind, registry};
 
-/// Where folders of tests go: in memory if the system has such a place, where nothing waits for a
+/// A temporary folder; in memory if the system has a memory file system, so that no test waits for a
 /// disk.
 fn test_folder() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap()
 }
 
-/// A small generator: the same numbers for the same seed.
+/// A small random number generator: the same seed gives the same numbers.
 struct Dice(u64);
 
 impl Dice {
@@ -50,15 +50,15 @@ impl Dice {
     }
 }
 
-/// The twin: items by id.
+/// The naive model: items by id.
 #[derive(Clone)]
-struct Twin {
+struct Model {
     kind: Arc<dyn Kind>,
     items: BTreeMap<String, StoredItem>,
     next: u64,
 }
 
-impl Twin {
+impl Model {
     fn new(kind: Arc<dyn Kind>) -> Self {
         Self { kind, items: BTreeMap::new(), next: 0 }
     }
@@ -104,7 +104,7 @@ impl Twin {
         if item.digest.is_empty() {
             return Added::Unfit { reason: "it is empty, and empty items never match".to_owned() };
         }
-        let Some(held) = self.items.get(item.id) else {
+        let Some(existing) = self.items.get(item.id) else {
             let matches = match rule {
                 AddRule::UnlessAlike(by) => self.near(item.digest, by),
                 AddRule::Insert | AddRule::Replace => Vec::new(),
@@ -114,14 +114,13 @@ impl Twin {
                 false => Added::Near { matches },
             };
         };
-        let same_content = match (item.content, held.content) {
+        let same_content = match (item.content, existing.content) {
             (Some(one), Some(two)) => one == two,
-            _ => *item.digest == held.digest,
+            _ => *item.digest == existing.digest,
         };
-        let payload = held.payload.as_deref();
-        let same =
-            (item.digest, item.content, item.payload) == (&held.digest, held.content, payload);
-        let sequence = held.sequence;
+        let stored = (&existing.digest, existing.content, existing.payload.as_deref());
+        let same = (item.digest, item.content, item.payload) == stored;
+        let sequence = existing.sequence;
         match rule {
             AddRule::Replace if same => Added::Present { sequence },
             AddRule::Replace => Added::Replaced { sequence: self.put(item) },
@@ -131,30 +130,30 @@ impl Twin {
     }
 }
 
-/// A collection and its twin.
-struct Two {
+/// A collection and its model.
+struct Harness {
     folder: PathBuf,
     collection: Option<Collection>,
-    twin: Twin,
-    sort: Sort,
+    model: Model,
+    kind: TestKind,
     dice: Dice,
 }
 
-impl Two {
-    fn new(folder: PathBuf, sort: Sort, dice: Dice) -> Self {
-        let collection = Collection::create(&folder, sort.kind.clone(), &sort.widest).unwrap();
-        let twin = Twin::new(sort.kind.clone());
-        Self { folder, collection: Some(collection), twin, sort, dice }
+impl Harness {
+    fn new(folder: PathBuf, kind: TestKind, dice: Dice) -> Self {
+        let collection = Collection::create(&folder, kind.kind.clone(), &kind.widest).unwrap();
+        let model = Model::new(kind.kind.clone());
+        Self { folder, collection: Some(collection), model, kind, dice }
     }
 
     fn own(&self) -> &Collection {
         self.collection.as_ref().unwrap()
     }
 
-    /// Criteria that it can be searched by, and searched exactly.
+    /// Criteria that the collection can be searched by exactly.
     fn by(&mut self) -> Criteria {
-        let Self { sort, dice, .. } = self;
-        (sort.by)(dice, &sort.widest)
+        let Self { kind, dice, .. } = self;
+        (kind.by)(dice, &kind.widest)
     }
 
     /// One step of a history, the same for both.
@@ -176,14 +175,14 @@ impl Two {
     }
 
     fn add(&mut self, rule: AddRule) {
-        let Self { twin, sort, dice, .. } = self;
+        let Self { model, kind, dice, .. } = self;
         let count = 1 + dice.below(if dice.0.is_multiple_of(5) { 40 } else { 4 });
         let made: Vec<_> = (0..count)
             .map(|_| {
                 let id = format!("item {}", dice.below(60));
                 let payload = (dice.below(3) == 0).then(|| format!("[{}]", dice.below(9)));
                 let content = (dice.below(3) == 0).then(|| [dice.below(2) as u8; 16]);
-                (id, (sort.digest)(dice, &*sort.kind), payload, content, dice.below(1000))
+                (id, (kind.digest)(dice, &*kind.kind), payload, content, dice.below(1000))
             })
             .collect();
         let items: Vec<NewItem<'_>> = made
@@ -196,7 +195,7 @@ impl Two {
                 inserted: Some(*inserted),
             })
             .collect();
-        let expected: Vec<Added> = items.iter().map(|item| twin.add(item, &rule)).collect();
+        let expected: Vec<Added> = items.iter().map(|item| model.add(item, &rule)).collect();
         assert_eq!(self.own().add(&items, rule).unwrap(), expected);
     }
 
@@ -204,7 +203,7 @@ impl Two {
         let ids: Vec<String> =
             (0..1 + self.dice.below(6)).map(|_| format!("item {}", self.dice.below(60))).collect();
         let expected: Vec<bool> =
-            ids.iter().map(|id| self.twin.items.remove(id).is_some()).collect();
+            ids.iter().map(|id| self.model.items.remove(id).is_some()).collect();
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
         assert_eq!(self.own().remove_many(&ids).unwrap(), expected);
     }
@@ -215,7 +214,7 @@ impl Two {
         self.collection = Some(Collection::open_with(&self.folder, &registry()).unwrap());
     }
 
-    /// Damages the files of runs: that is said, changes no answer, and is over once it is repaired.
+    /// Damages a run file: `verify` reports it, no answer changes, and repairing or compacting cures it.
     fn harm(&mut self) {
         let harm = self.dice.next();
         let mut is_harmed = false;
@@ -233,21 +232,21 @@ impl Two {
         }
     }
 
-    /// Whether both say the same.
+    /// Compares the answers of the collection with those of the model.
     fn compare(&mut self) {
         let by = self.by();
-        let Self { sort, dice, .. } = self;
-        let queries: Vec<Digest> = (0..5).map(|_| (sort.digest)(dice, &*sort.kind)).collect();
+        let Self { kind, dice, .. } = self;
+        let queries: Vec<Digest> = (0..5).map(|_| (kind.digest)(dice, &*kind.kind)).collect();
         let found = self.own().search(&queries, &by, usize::MAX).unwrap();
-        let expected: Vec<_> = queries.iter().map(|query| self.twin.near(query, &by)).collect();
+        let expected: Vec<_> = queries.iter().map(|query| self.model.near(query, &by)).collect();
         assert_eq!(found, expected, "{by:?}");
         let nearest = self.own().search(&queries[..1], &by, 2).unwrap();
         assert_eq!(nearest[0], expected[0][..expected[0].len().min(2)]);
         let recall = if by.parts { Recall::OfEvidence(1.0) } else { Recall::Exact };
         assert_eq!(self.own().recall(&by).unwrap(), recall);
-        assert_eq!(self.own().len(), self.twin.items.len() as u64);
+        assert_eq!(self.own().len(), self.model.items.len() as u64);
         let id = format!("item {}", self.dice.below(60));
-        assert_eq!(self.own().get(&id).unwrap(), self.twin.items.get(&id).cloned());
+        assert_eq!(self.own().get(&id).unwrap(), self.model.items.get(&id).cloned());
     }
 
     fn compare_all(&self) {
@@ -257,13 +256,13 @@ impl Two {
             ControlFlow::Continue(())
         };
         self.own().for_each(keep).unwrap();
-        let mut expected: Vec<_> = self.twin.items.values().cloned().collect();
+        let mut expected: Vec<_> = self.model.items.values().cloned().collect();
         expected.sort_by_key(|item| item.sequence);
         assert_eq!(all, expected);
     }
 }
 
-/// Removes, cuts or changes one file of a run; whether there was one.
+/// Removes, truncates or changes one file of a run. Returns false if there is none.
 fn harm_a_run(folder: &Path, harm: u64) -> bool {
     let Ok(entries) = fs::read_dir(folder.join("runs")) else { return false };
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
@@ -286,85 +285,85 @@ fn harm_a_run(folder: &Path, harm: u64) -> bool {
     true
 }
 
-fn histories(seeds: u64, steps: u64, sort: impl Fn(&mut Dice) -> Sort) {
+fn histories(seeds: u64, steps: u64, kind: impl Fn(&mut Dice) -> TestKind) {
     let folder = test_folder();
     for seed in 0..seeds {
         let path = folder.path().join(seed.to_string());
-        // Told only if it fails.
+        // Shown only if the test fails.
         println!("seed {seed}");
         let mut dice = Dice(seed);
-        let sort = sort(&mut dice);
-        let mut two = Two::new(path.clone(), sort, dice);
-        for _ in 0..two.dice.below(steps) {
-            two.step();
-            two.compare();
+        let kind = kind(&mut dice);
+        let mut harness = Harness::new(path.clone(), kind, dice);
+        for _ in 0..harness.dice.below(steps) {
+            harness.step();
+            harness.compare();
         }
-        two.compare_all();
-        drop(two);
+        harness.compare_all();
+        drop(harness);
         fs::remove_dir_all(path).unwrap();
     }
 }
 
 #[test]
-fn whatever_is_done_a_collection_says_what_its_twin_says() {
-    histories(2_000, 30, Sort::hash);
+fn a_collection_answers_as_its_model_does() {
+    histories(2_000, 30, TestKind::hash);
 }
 
 #[test]
-fn whatever_is_done_a_collection_of_texts_says_what_its_twin_says() {
-    histories(300, 30, Sort::text);
+fn a_collection_of_texts_answers_as_its_model_does() {
+    histories(300, 30, TestKind::text);
 }
 
 #[test]
-fn whatever_is_done_a_collection_of_a_kind_without_tables_says_what_its_twin_says() {
-    histories(300, 30, Sort::numbers);
+fn a_collection_of_a_kind_without_tables_answers_as_its_model_does() {
+    histories(300, 30, TestKind::numbers);
 }
 
 #[cfg(feature = "image")]
 #[test]
-fn whatever_is_done_a_collection_of_images_says_what_its_twin_says() {
-    histories(24, 20, Sort::image);
+fn a_collection_of_images_answers_as_its_model_does() {
+    histories(24, 20, TestKind::image);
 }
 
-/// Law 5: what a batch of the items and the query says of the query.
-fn in_a_batch(two: &Two, by: &Criteria, query: &Digest) -> Vec<(String, Closeness)> {
+/// Law 5: the matches of the query in a batch of the items and the query.
+fn in_a_batch(harness: &Harness, by: &Criteria, query: &Digest) -> Vec<(String, Closeness)> {
     let resources = Resources::new();
-    let mut digests = Digests::new(two.sort.kind.shape(), &resources);
-    let ids: Vec<&String> = two.twin.items.keys().collect();
-    two.twin.items.values().for_each(|item| digests.push(&item.digest).unwrap());
+    let mut digests = Digests::new(harness.kind.kind.shape(), &resources);
+    let ids: Vec<&String> = harness.model.items.keys().collect();
+    harness.model.items.values().for_each(|item| digests.push(&item.digest).unwrap());
     digests.push(query).unwrap();
     digests.seal().unwrap();
-    let search = Search::new(&*two.sort.kind, by, &resources);
+    let search = Search::new(&*harness.kind.kind, by, &resources);
     let pairs = search.pairs(&digests).unwrap().pairs.to_vec().unwrap();
     let of_query = pairs.iter().filter(|pair| pair.b as usize == ids.len());
     of_query.map(|pair| (ids[pair.a as usize].clone(), pair.closeness)).collect()
 }
 
 #[test]
-fn a_search_says_what_a_batch_says_of_the_query_for_every_reach() {
+fn a_search_finds_what_a_batch_finds_for_every_reach() {
     let folder = test_folder();
     let mut missed = 0;
     for seed in 0..120 {
         println!("seed {seed}");
         let mut dice = Dice(seed);
-        let sort = match seed % 3 {
-            0 => Sort::text(&mut dice),
-            1 => Sort::numbers(&mut dice),
-            _ => Sort::loose_text(&mut dice),
+        let kind = match seed % 3 {
+            0 => TestKind::text(&mut dice),
+            1 => TestKind::numbers(&mut dice),
+            _ => TestKind::loose_text(&mut dice),
         };
-        let mut two = Two::new(folder.path().join(seed.to_string()), sort, dice);
-        (0..12).for_each(|_| two.step());
+        let mut harness = Harness::new(folder.path().join(seed.to_string()), kind, dice);
+        (0..12).for_each(|_| harness.step());
         for reach in [Reach::Exact, Reach::Recall(0.1), Reach::Recall(0.5), Reach::Recall(0.99)] {
-            let by = Criteria { reach, ..two.by() };
+            let by = Criteria { reach, ..harness.by() };
             for _ in 0..12 {
-                let query = (two.sort.digest)(&mut two.dice, &*two.sort.kind);
-                let found =
-                    &two.own().search(std::slice::from_ref(&query), &by, usize::MAX).unwrap()[0];
+                let query = (harness.kind.digest)(&mut harness.dice, &*harness.kind.kind);
+                let queries = std::slice::from_ref(&query);
+                let found = &harness.own().search(queries, &by, usize::MAX).unwrap()[0];
                 let mut found: Vec<_> =
                     found.iter().map(|found| (found.id.clone(), found.closeness)).collect();
                 found.sort_by(|one, two| one.0.cmp(&two.0));
-                assert_eq!(found, in_a_batch(&two, &by, &query), "{by:?}");
-                missed += two.twin.near(&query, &by).len() - found.len();
+                assert_eq!(found, in_a_batch(&harness, &by, &query), "{by:?}");
+                missed += harness.model.near(&query, &by).len() - found.len();
             }
         }
     }
@@ -372,33 +371,33 @@ fn a_search_says_what_a_batch_says_of_the_query_for_every_reach() {
 }
 
 #[test]
-fn a_copy_an_export_and_their_original_are_alike() {
+fn a_copy_and_an_import_equal_their_original() {
     let folder = test_folder();
     for seed in 0..60 {
         println!("seed {seed}");
         let mut dice = Dice(seed);
-        let sort = match seed % 3 {
-            0 => Sort::text(&mut dice),
-            1 => Sort::numbers(&mut dice),
-            _ => Sort::hash(&mut dice),
+        let test_kind = match seed % 3 {
+            0 => TestKind::text(&mut dice),
+            1 => TestKind::numbers(&mut dice),
+            _ => TestKind::hash(&mut dice),
         };
-        let (kind, widest) = (sort.kind.clone(), sort.widest.clone());
+        let (kind, widest) = (test_kind.kind.clone(), test_kind.widest.clone());
         let path = folder.path().join(format!("original {seed}"));
-        let mut two = Two::new(path, sort, dice);
-        (0..20).for_each(|_| two.step());
+        let mut harness = Harness::new(path, test_kind, dice);
+        (0..20).for_each(|_| harness.step());
         let copy = folder.path().join(format!("copy {seed}"));
-        two.own().backup(&copy).unwrap();
+        harness.own().backup(&copy).unwrap();
         let mut text = Vec::new();
-        two.own().export(&mut text).unwrap();
-        two.collection = Some(Collection::open_with(&copy, &registry()).unwrap());
-        two.compare_all();
-        two.compare();
-        two.own().verify().unwrap();
+        harness.own().export(&mut text).unwrap();
+        harness.collection = Some(Collection::open_with(&copy, &registry()).unwrap());
+        harness.compare_all();
+        harness.compare();
+        harness.own().verify().unwrap();
 
         let path = folder.path().join(format!("import {seed}"));
         let imported = Collection::create(path, kind, &widest).unwrap();
         let count = imported.import(text.as_slice(), |error| panic!("{error}")).unwrap();
-        let counts = AddCounts { added: two.twin.items.len() as u64, ..AddCounts::default() };
+        let counts = AddCounts { added: harness.model.items.len() as u64, ..AddCounts::default() };
         assert_eq!(count, Imported { counts, unreadable: 0 });
         let mut again = Vec::new();
         imported.export(&mut again).unwrap();
@@ -414,7 +413,7 @@ fn a_copy_an_export_and_their_original_are_alike() {
     }
 }
 
-/// Fingerprints of 64 bits, alike within three.
+/// A collection of 64-bit fingerprints that match within a distance of 3.
 fn hashes(folder: &Path) -> Collection {
     Collection::create(folder, Arc::new(HashKind::new(Width::Bits64)), &within(3)).unwrap()
 }
@@ -440,7 +439,7 @@ fn many_threads_insert_and_search_at_once() {
                     let id = format!("{thread}/{number}");
                     let item = NewItem::new(&id, &print);
                     assert!(collection.add(&[item], AddRule::Insert).unwrap()[0].is_stored());
-                    // What was acknowledged is found at once.
+                    // An acknowledged item is found at once.
                     let found =
                         collection.search(std::slice::from_ref(&print), &within(0), 1).unwrap();
                     assert_eq!(found[0][0].id, id);
@@ -453,7 +452,7 @@ fn many_threads_insert_and_search_at_once() {
 }
 
 #[test]
-fn of_alike_items_checked_at_the_same_time_one_is_stored() {
+fn of_matching_items_added_at_the_same_time_one_is_stored() {
     let folder = test_folder();
     let collection = hashes(folder.path());
     let stored = std::sync::atomic::AtomicUsize::new(0);
@@ -523,7 +522,7 @@ fn a_collection_of_texts_knows_its_recipe() {
 }
 
 #[test]
-fn what_is_asked_for_survives_the_next_opening() {
+fn the_widest_criteria_survive_reopening() {
     let folder = test_folder();
     let widest = Criteria {
         similarity: crate::verify::Similarity::new(0.25),
@@ -558,7 +557,7 @@ fn a_second_opening_is_refused_and_names_the_lock() {
 }
 
 #[test]
-fn what_is_not_a_collection_is_refused() {
+fn a_folder_without_a_collection_is_refused() {
     let folder = test_folder();
     let message = |path: &Path| Collection::open(path).unwrap_err().to_string();
     assert!(message(&folder.path().join("none")).contains("no such folder"));
@@ -567,14 +566,14 @@ fn what_is_not_a_collection_is_refused() {
     let refused = message(folder.path());
     assert!(refused.contains("damaged"), "{refused}");
     let kind = || Arc::new(HashKind::new(Width::Bits64));
-    let there = Collection::create(folder.path(), kind(), &within(3)).unwrap_err();
-    assert!(matches!(there, CollectionError::Exists { .. }), "{there}");
+    let exists = Collection::create(folder.path(), kind(), &within(3)).unwrap_err();
+    assert!(matches!(exists, CollectionError::Exists { .. }), "{exists}");
     let wide = Collection::create(folder.path().join("wide"), kind(), &within(65)).unwrap_err();
     assert!(matches!(wide, CollectionError::TooWide { .. }), "{wide}");
 }
 
 #[test]
-fn records_older_than_what_was_acknowledged_are_refused() {
+fn records_without_acknowledged_commits_are_refused() {
     let folder = test_folder();
     let open = || Collection::open(folder.path());
     drop(hashes(folder.path()));
@@ -642,7 +641,7 @@ fn an_import_lists_ids_that_are_taken() {
 }
 
 #[test]
-fn a_damaged_head_is_said_and_repaired() {
+fn a_damaged_head_is_reported_and_repaired() {
     let folder = test_folder();
     let head = folder.path().join("head");
     let collection = hashes(folder.path());
@@ -663,13 +662,13 @@ fn a_damaged_head_is_said_and_repaired() {
         drop(collection);
         assert_eq!(fs::read(&head).unwrap(), whole);
     }
-    // A folder without one is whole: it was removed to go on without what was lost.
+    // A folder without `head` is valid: people remove it to continue without the lost commits.
     fs::remove_file(&head).unwrap();
     Collection::open_read_only(folder.path()).unwrap().verify().unwrap();
 }
 
 #[test]
-fn digests_that_were_made_in_another_way_are_not_imported() {
+fn digests_of_another_recipe_are_not_imported() {
     let folder = test_folder();
     let create = |name: &str, measure| {
         let verify = Verify { measure, ..Verify::DEFAULT };

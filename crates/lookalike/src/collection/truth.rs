@@ -1,8 +1,9 @@
-//! Where are the records, and what do they say?
+//! The records of a collection.
 //!
-//! The truth of a collection is one file of redb, a store with transactions: tables of records by
-//! sequence number, of removed items that still stand in the files of runs, and of documents about
-//! the whole. What is read is compared with its checksum. Nothing here knows how items are searched.
+//! The truth of a collection is one file of redb, a transactional store. It has a table of records by
+//! sequence number, one of removed items that are still in the files of runs, and one of documents about
+//! the whole collection. Everything that is read is checked against its checksum. This module does not
+//! know how items are searched.
 
 use std::{
     ops::{ControlFlow, Range},
@@ -27,16 +28,16 @@ use super::{
 /// Records by sequence number.
 const ITEMS: TableDefinition<u64, &[u8]> = TableDefinition::new("items");
 
-/// Removed items that stand in the file of a run, and the checksums their records had.
+/// Removed items that are still in the file of a run, and the checksums of their records.
 const REMOVED: TableDefinition<u64, u64> = TableDefinition::new("removed");
 
-/// Documents about the whole: `about`, `model`, `state`, `runs`; each after its checksum.
+/// Documents about the whole collection: `about`, `model`, `state`, `runs`; each after its checksum.
 const DOCUMENTS: TableDefinition<&str, &[u8]> = TableDefinition::new("documents");
 
-/// Memory for pages of the file.
+/// The memory for cached pages of the file.
 const CACHE_BYTES: usize = 32 << 20;
 
-/// Records that are copied in one commit.
+/// The number of records copied in one commit.
 const COPIED: usize = 1 << 16;
 
 /// The store of a collection.
@@ -48,12 +49,12 @@ pub struct Truth {
 enum Store {
     Writing(Database),
     Reading(ReadOnlyDatabase),
-    /// Between two openings, or after one that failed.
+    /// While it is being reopened, or after that failed.
     Closed,
 }
 
 impl Store {
-    /// Closes it. What the store of a damaged file has to say of that helps nobody.
+    /// Closes the store. A panic while closing a damaged file is ignored.
     fn close(&mut self) {
         let store = std::mem::replace(self, Self::Closed);
         let _ = catch_unwind(AssertUnwindSafe(|| drop(store)));
@@ -66,35 +67,35 @@ impl Drop for Truth {
     }
 }
 
-/// What describes the whole collection.
+/// The documents about the whole collection.
 pub struct Documents {
     pub about: About,
     pub state: State,
     pub saved: Saved,
 }
 
-/// Takes records and their sequence numbers as they are read, until it breaks off.
+/// Receives records and their sequence numbers as they are read, until it returns `Break`.
 pub type OnRecord<'a> =
     &'a mut dyn FnMut(u64, &Record<'_>) -> Result<ControlFlow<()>, CollectionError>;
 
-/// What one commit changes.
+/// The changes of one commit.
 pub struct Changes<'a> {
-    /// Sealed records in order of their sequence numbers.
+    /// Sealed records, in order of their sequence numbers.
     pub records: Vec<(u64, &'a [u8])>,
-    /// Sequence numbers of items to be removed.
+    /// The sequence numbers of items to remove.
     pub removed: &'a [u64],
-    /// The state before; the state after is worked out from it.
+    /// The state before the commit; the state after it is computed from this.
     pub state: State,
-    /// The sequence number the next item will get.
+    /// The sequence number of the next item.
     pub next: u64,
     /// The sum of the checksums of the new records.
     pub ledger: u64,
-    /// Items before this one stand in files.
+    /// Items with smaller sequence numbers are in files of runs.
     pub saved_end: u64,
 }
 
 impl Truth {
-    /// A new store with nothing in it.
+    /// Creates an empty store.
     pub fn create(path: &Path, about: &About) -> Result<Self, CollectionError> {
         let truth = Self { path: path.into(), store: RwLock::new(Store::Closed) };
         let database = truth.guarded("creating", || Ok(builder().create(path)?))?;
@@ -114,14 +115,14 @@ impl Truth {
         Ok(truth)
     }
 
-    /// The store for the one process that writes. After a crash it is set right first.
+    /// Opens the store for the one process that writes. After a crash it is repaired first.
     pub fn open(path: &Path) -> Result<Self, CollectionError> {
         let truth = Self { path: path.into(), store: RwLock::new(Store::Closed) };
         truth.reopen()?;
         Ok(truth)
     }
 
-    /// The store for a process that only reads.
+    /// Opens the store for a process that only reads.
     pub fn open_read_only(path: &Path) -> Result<Self, CollectionError> {
         let truth = Self { path: path.into(), store: RwLock::new(Store::Closed) };
         let opened = truth.guarded("opening", || match builder().open_read_only(path) {
@@ -134,7 +135,7 @@ impl Truth {
         Ok(truth)
     }
 
-    /// Closes the store and opens it again: after a failed write it takes no other.
+    /// Closes the store and opens it again: after a failed write, redb accepts no other.
     pub fn reopen(&self) -> Result<(), CollectionError> {
         let mut store = self.exclusive();
         store.close();
@@ -142,7 +143,7 @@ impl Truth {
         Ok(())
     }
 
-    /// What describes the whole collection.
+    /// Reads the documents about the whole collection.
     pub fn documents(&self) -> Result<Documents, CollectionError> {
         let reading = self.read("reading", |reading| {
             let about = document(reading, "about")?;
@@ -165,14 +166,14 @@ impl Truth {
         reading.map_err(|found| CollectionError::Version { path, found, reads: FORMAT })
     }
 
-    /// The records as they are at this moment, to be looked up one by one.
+    /// The current records, to look up one by one.
     pub fn records(&self) -> Result<Records<'_>, CollectionError> {
         let table = self.read("reading", |reading| Ok(reading.open_table(ITEMS)?))?;
         Ok(Records { truth: self, table })
     }
 
-    /// Calls `on_record` with every record from a sequence number on, in order. From 0 on, unless it
-    /// breaks off, these are all there should be: a damaged page of the file may hide some.
+    /// Calls `on_record` with every record from this sequence number on, in order. If all records from 0
+    /// on are read, their number and checksums must match the state: a damaged page may hide records.
     pub fn for_each(&self, start: u64, on_record: OnRecord<'_>) -> Result<(), CollectionError> {
         let mut refused = None;
         self.read("reading", |reading| {
@@ -201,9 +202,9 @@ impl Truth {
         refused.map_or(Ok(()), Err)
     }
 
-    /// Calls `on_item` with every item before a sequence number that can be read, in order, until it
-    /// fails; says the sum of the checksums of their records. Records that differ from their checksums,
-    /// and those that cannot be reached, are reported to `on_damaged`, and passed over.
+    /// Calls `on_item` with every readable item before a sequence number, in order, until it fails.
+    /// Returns the sum of the checksums of their records. Records that differ from their checksums or
+    /// cannot be reached are reported to `on_damaged` and skipped.
     pub fn for_each_readable(
         &self,
         end: u64,
@@ -219,7 +220,7 @@ impl Truth {
                 on_item(item)
             };
             self.read_range(&mut range, &mut on_item, on_damaged)?;
-            // Both halves of what is left are tried: one of them may be on pages that are whole.
+            // Tries both halves of the rest: one of them may be on intact pages.
             let middle = range.start + (range.end - range.start) / 2;
             match unreached.last_mut() {
                 _ if range.is_empty() => {}
@@ -237,7 +238,7 @@ impl Truth {
         Ok(ledger)
     }
 
-    /// Reads the records of a range as far as the store gets, and leaves the rest of it.
+    /// Reads the records of a range as far as the store can, and shortens the range to the rest.
     fn read_range(
         &self,
         range: &mut Range<u64>,
@@ -271,7 +272,7 @@ impl Truth {
         refused.map_or(Ok(()), Err)
     }
 
-    /// Copies all records, as they are at this moment, to an empty store.
+    /// Copies the current records to an empty store.
     pub fn copy_to(&self, copy: Self) -> Result<(), CollectionError> {
         let mut refused = None;
         self.read("reading", |reading| {
@@ -317,7 +318,7 @@ impl Truth {
         })
     }
 
-    /// Removed items that stand in files, with the checksums of their records.
+    /// The removed items that are still in files of runs, with the checksums of their records.
     pub fn removed(&self) -> Result<Vec<(u64, u64)>, CollectionError> {
         self.read("reading", |reading| {
             let table = reading.open_table(REMOVED)?;
@@ -330,8 +331,8 @@ impl Truth {
         })
     }
 
-    /// Changes everything at once, or nothing. Says the state after, and the checksums of the
-    /// records that were removed.
+    /// Makes all changes or none. Returns the state after the commit, and the checksums of the removed
+    /// records.
     pub fn commit(&self, changes: &Changes<'_>) -> Result<(State, Vec<u64>), CollectionError> {
         self.write("writing", |writing| {
             let Changes { records, removed, state, next, ledger, saved_end } = changes;
@@ -345,7 +346,7 @@ impl Truth {
             for (sequence, record) in records {
                 table.insert(sequence, *record)?;
             }
-            let mut stones = writing.open_table(REMOVED)?;
+            let mut tombstones = writing.open_table(REMOVED)?;
             let mut checksums = Vec::with_capacity(removed.len());
             for &sequence in *removed {
                 let record = table.remove(sequence)?;
@@ -353,35 +354,35 @@ impl Truth {
                 let damaged = || format!("the record of item {sequence} is missing or damaged");
                 let checksum = checksum.ok_or_else(|| Failure::Damaged(damaged()))?;
                 if sequence < *saved_end {
-                    stones.insert(sequence, checksum)?;
+                    tombstones.insert(sequence, checksum)?;
                 }
                 state.ledger = state.ledger.wrapping_sub(checksum);
                 checksums.push(checksum);
             }
-            drop((table, stones));
+            drop((table, tombstones));
             write(writing, "state", state.to_json().to_string().as_bytes())?;
             Ok((state, checksums))
         })
     }
 
-    /// Notes which runs stand in files from now on, and which of their items are gone.
+    /// Stores the list of the runs that are in files, and of their removed items.
     pub fn commit_saved(
         &self,
         saved: &Saved,
         removed: impl Iterator<Item = (u64, u64)>,
     ) -> Result<(), CollectionError> {
         self.write("writing", |writing| {
-            let mut stones = writing.open_table(REMOVED)?;
-            stones.retain(|_, _| false)?;
+            let mut tombstones = writing.open_table(REMOVED)?;
+            tombstones.retain(|_, _| false)?;
             for (sequence, checksum) in removed {
-                stones.insert(sequence, checksum)?;
+                tombstones.insert(sequence, checksum)?;
             }
-            drop(stones);
+            drop(tombstones);
             write(writing, "runs", saved.to_json().to_string().as_bytes())
         })
     }
 
-    /// Gives free space in the file back to the system.
+    /// Returns free space in the file to the system.
     pub fn compact(&self) -> Result<(), CollectionError> {
         let mut store = self.exclusive();
         let Store::Writing(database) = &mut *store else {
@@ -393,7 +394,7 @@ impl Truth {
         })
     }
 
-    /// Whether every page of the file is what was written.
+    /// Whether every page of the file matches its checksum.
     pub fn is_whole(&self) -> Result<bool, CollectionError> {
         let mut store = self.exclusive();
         match &mut *store {
@@ -405,7 +406,7 @@ impl Truth {
         }
     }
 
-    /// What is used of the file and the file itself, in bytes.
+    /// The size of the file in bytes.
     pub fn file_bytes(&self) -> u64 {
         self.path.metadata().map_or(0, |file| file.len())
     }
@@ -416,7 +417,7 @@ impl Truth {
         work: impl FnOnce(&ReadTransaction) -> Result<T, Failure>,
     ) -> Result<T, CollectionError> {
         self.guarded(action, || {
-            // Nothing is held while `work` runs: it may take long, and may ask for more itself.
+            // No lock is held while `work` runs: it may take long, and may read again itself.
             let transaction = match &*self.shared() {
                 Store::Writing(database) => database.begin_read()?,
                 Store::Reading(database) => database.begin_read()?,
@@ -441,7 +442,7 @@ impl Truth {
         })
     }
 
-    /// Runs `work`; a panic of the store over a damaged file is an error like any other.
+    /// Runs `work`; a panic of the store because of a damaged file becomes an error.
     fn guarded<T>(
         &self,
         action: &'static str,
@@ -481,21 +482,21 @@ impl Truth {
     }
 }
 
-/// The records of one moment. They can be looked up from several threads at once.
+/// The records of one state. Several threads can look them up at once.
 pub struct Records<'t> {
     truth: &'t Truth,
     table: ReadOnlyTable<u64, &'static [u8]>,
 }
 
 impl Records<'_> {
-    /// A record is not there, though it should be.
+    /// The error for a record that should exist but does not.
     pub fn missing(&self) -> CollectionError {
         let what = "a record is missing".to_owned();
         CollectionError::Damaged { path: self.truth.path.clone(), what }
     }
 
-    /// What `look` makes of a record; `None` if there is none of this sequence number. `look` returns
-    /// `None` if it cannot make anything of it.
+    /// Calls `look` with a record and returns its result; `None` if no record has this sequence number.
+    /// If `look` returns `None`, the record counts as damaged.
     pub fn look<T>(
         &self,
         sequence: u64,
@@ -515,7 +516,7 @@ fn builder() -> Builder {
     builder
 }
 
-/// What stopped the work on the store.
+/// Why an operation on the store failed.
 enum Failure {
     Store(Box<redb::Error>),
     Damaged(String),
@@ -534,14 +535,14 @@ macro_rules! failures {
 
 failures!(CommitError, CompactionError, DatabaseError, StorageError, TableError, TransactionError);
 
-/// Sequence numbers ascend, unless the pages of a damaged file lead elsewhere, or in a circle.
+/// Checks that sequence numbers ascend. In a damaged file, pages may be linked wrongly, even in a cycle.
 #[derive(Default)]
 struct Order {
     next: u64,
 }
 
 impl Order {
-    /// The same number, if it is not below this.
+    /// Returns the number if it is not below the expected one.
     fn next(&mut self, sequence: u64) -> Result<u64, Failure> {
         if sequence < self.next {
             return Err(Failure::Damaged("records are out of order".to_owned()));
@@ -566,7 +567,7 @@ fn write(transaction: &WriteTransaction, name: &str, document: &[u8]) -> Result<
     Ok(())
 }
 
-/// Reads a document, if it is there.
+/// Reads a document; `None` if it does not exist.
 fn read(transaction: &ReadTransaction, name: &str) -> Result<Option<Vec<u8>>, Failure> {
     let table = transaction.open_table(DOCUMENTS)?;
     let Some(bytes) = table.get(name)? else { return Ok(None) };
@@ -578,7 +579,7 @@ fn read(transaction: &ReadTransaction, name: &str) -> Result<Option<Vec<u8>>, Fa
     Ok(Some(document.ok_or_else(differs)?.1.to_vec()))
 }
 
-/// Reads a document that must be there.
+/// Reads a document that must exist.
 fn document(transaction: &ReadTransaction, name: &str) -> Result<Value, Failure> {
     let missing = || Failure::Damaged(format!("the document \"{name}\" is missing"));
     let bytes = read(transaction, name)?.ok_or_else(missing)?;

@@ -1,7 +1,7 @@
-//! What is in the collection at one moment?
+//! One state of the collection.
 //!
-//! A [`View`] never changes: a search on it sees one state of the collection, whatever is written
-//! meanwhile. The next state shares all runs with it that did not change.
+//! A [`View`] never changes: a search of it sees one state of the collection, whatever is written
+//! meanwhile. The next view shares all unchanged runs with it.
 
 use super::{about::State, run::LiveRun};
 
@@ -13,7 +13,7 @@ pub struct View {
     pub state: State,
 }
 
-/// Where an item stands in a view. Later ones have larger sequence numbers.
+/// The position of an item in a view. Later positions have larger sequence numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     pub run: u32,
@@ -21,7 +21,7 @@ pub struct Place {
 }
 
 impl View {
-    /// The item of this id, if it is there.
+    /// The item with this id, unless it is removed.
     pub fn find(&self, id: &str, hash: u64) -> Option<Place> {
         let newest_first = (0..self.runs.len()).rev();
         let found = newest_first.filter_map(|run| Some((run, self.runs[run].find(id, hash)?)));
@@ -36,12 +36,12 @@ impl View {
         self.run(place).run.names.sequence(place.item)
     }
 
-    /// The features of all items that are there.
+    /// The number of features of all items.
     pub fn features(&self) -> u64 {
         self.runs.iter().map(LiveRun::features).sum()
     }
 
-    /// Bytes of memory, mapped files included.
+    /// The memory in use in bytes, including mapped files.
     pub fn memory_bytes(&self) -> usize {
         self.runs.iter().map(LiveRun::memory_bytes).sum()
     }

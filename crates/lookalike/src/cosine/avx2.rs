@@ -22,7 +22,7 @@ fn dot_avx2(a: &[[u8; 2]], b: &[[u8; 2]]) -> i64 {
     let (b, b_rest) = b.as_chunks::<16>();
     let mut sums = [_mm256_setzero_si256(); 2];
     for (a, b) in a.iter().zip(b) {
-        // SAFETY: both have 32 bytes.
+        // SAFETY: both chunks have 32 bytes.
         let (a, b) = unsafe {
             (_mm256_loadu_si256(a.as_ptr().cast()), _mm256_loadu_si256(b.as_ptr().cast()))
         };
@@ -38,7 +38,7 @@ fn dot_avx2(a: &[[u8; 2]], b: &[[u8; 2]]) -> i64 {
     sum + super::dot::portable(a_rest, b_rest)
 }
 
-/// Rows whose sums stay in registers together.
+/// The number of rows whose sums fit into registers together.
 const GROUP: usize = 4;
 
 /// See [`Test::passed`](super::filter::Test::passed).
@@ -57,7 +57,7 @@ pub fn passed(_: Avx2, tile: &Tile, panel: Panel<'_>, thresholds: &[f32; ROWS]) 
     passed
 }
 
-/// [`GROUP`] rows with half of the columns: two vectors of eight.
+/// Tests [`GROUP`] rows against half of the columns: two vectors of eight.
 #[target_feature(enable = "avx2")]
 fn sweep(
     tile: &Tile,
@@ -77,8 +77,8 @@ fn sweep(
             let columns = _mm256_xor_si256(columns, bias);
             let sizes = _mm256_abs_epi8(columns);
             for (sum, &word) in sums.iter_mut().zip(&words[rows.clone()]) {
-                // The product of two signed bytes is that of the size of one and of the other with its
-                // sign. Codes are at most 127, so two products fit into 16 bits.
+                // a * b = |a| * (b times the sign of a), so one factor is unsigned. Codes are at most
+                // 127, so a sum of two products fits into 16 bits.
                 let signed = _mm256_sign_epi8(_mm256_set1_epi32(word), columns);
                 let pairs = _mm256_maddubs_epi16(sizes, signed);
                 let products = _mm256_madd_epi16(pairs, ones);
@@ -90,15 +90,15 @@ fn sweep(
     for (part, sums) in sums.iter().enumerate() {
         let at = 16 * half + 8 * part;
         let (scales, rests) = (&panel.scales[at..at + 8], &panel.rests[at..at + 8]);
-        // SAFETY: both have 8 numbers.
+        // SAFETY: both slices have 8 numbers.
         let (scales, rests) =
             unsafe { (_mm256_loadu_ps(scales.as_ptr()), _mm256_loadu_ps(rests.as_ptr())) };
         for (row, (passed, &sum)) in rows.clone().zip(passed.iter_mut().zip(sums)) {
             let rest = _mm256_set1_ps(tile.rests[row]);
             let product = _mm256_mul_ps(_mm256_cvtepi32_ps(sum), scales);
-            let most = _mm256_add_ps(product, _mm256_mul_ps(rest, rests));
+            let bound = _mm256_add_ps(product, _mm256_mul_ps(rest, rests));
             let threshold = _mm256_set1_ps(thresholds[row]);
-            let mask = _mm256_cmp_ps::<_CMP_GE_OQ>(most, threshold);
+            let mask = _mm256_cmp_ps::<_CMP_GE_OQ>(bound, threshold);
             *passed |= (_mm256_movemask_ps(mask) as u32) << (8 * part);
         }
     }

@@ -3,13 +3,13 @@
 //! # The bound
 //!
 //! Let `u` and `v` be two vectors of length 1, and `A` a matrix that lengthens no vector. Then `I - A'A`
-//! is positive semidefinite, so by the inequality of Cauchy and Schwarz
+//! is positive semidefinite, so by the Cauchy-Schwarz inequality
 //!
 //! ```text
 //! u.v = Au.Av + u'(I - A'A)v <= Au.Av + r(u) r(v),    r(u) = sqrt(1 - |Au|^2).
 //! ```
 //!
-//! `A` has few rows; its coordinates `a = Au` are kept as codes of 8 bits with a scale, `a = s c + e`.
+//! `A` has few rows; the coordinates `a = Au` are stored as 8-bit codes with a scale, `a = s c + e`.
 //! With `|b| <= 1` and `|s c| <= 1 + |e|`,
 //!
 //! ```text
@@ -18,69 +18,69 @@
 //! ```
 //!
 //! So a pair can be refused if `s(a) s(b) c(a).c(b) + r(u) r(v) + E(a) + E(b)` is below the threshold.
-//! For a panel of [`PANEL`] columns, the largest `E` stands for all of them, and both sides are divided
-//! by the scale of the row.
+//! A panel of [`PANEL`] columns uses the largest `E` of its columns for all of them, and both sides are
+//! divided by the scale of the row.
 //!
 //! # Rounding
 //!
 //! The coordinates are exact integers divided by the square root of an exact integer. Lengths and errors
-//! are computed in 64 bits, whose rounding [`TINY`] covers. The test itself is in 32 bits: there are four
-//! rounded factors, a conversion, two products, a sum, and three operations for the threshold. That makes
-//! eleven roundings of 2^-24 of terms that, before the division by the scale, add up to less than 3.5:
-//! less than 2.3e-6 together. [`SLACK`] is more.
+//! are computed in 64-bit floats, whose rounding [`TINY`] covers. The test itself uses 32-bit floats. It
+//! has four rounded factors, a conversion, two products, a sum, and three operations for the threshold:
+//! eleven roundings, each at most 2^-24 of terms that add up to less than 3.5 before the division by the
+//! scale. Together they are less than 2.3e-6, which [`SLACK`] covers.
 
 use rayon::prelude::*;
 
 use super::{Vector, basis::Basis};
 use crate::hamming::Kernel;
 
-/// Columns that are compared with a row at once.
+/// The number of columns that are compared with a row at once.
 pub const PANEL: usize = 32;
 
-/// Coordinates of a column that lie together in a panel.
+/// The number of adjacent coordinates of a column in a panel.
 pub const TOGETHER: usize = 4;
 
-/// Added to codes in panels: kernels want numbers without a sign there.
+/// Added to codes in panels, because kernels need unsigned numbers there.
 pub const BIAS: u8 = 128;
 
-/// The bytes of [`TOGETHER`] coordinates in a panel.
+/// The number of bytes that [`TOGETHER`] coordinates take in a panel.
 pub const STEP: usize = PANEL * TOGETHER;
 
-/// Covers the rounding of sums of squares in 64 bits: 16,384 terms, 2^-53 each.
+/// Covers the rounding of sums of squares in 64-bit floats: 16,384 terms, 2^-53 each.
 const TINY: f64 = 1e-11;
 
-/// Covers the rounding of the test in 32 bits.
+/// Covers the rounding of the test in 32-bit floats.
 pub const SLACK: f32 = 4e-6;
 
 /// The largest code. Codes are symmetric, so that a sum of two products fits into 16 bits.
 const LARGEST: f64 = 127.0;
 
-/// Vectors that are coded by one thread at a time.
+/// The number of vectors that a thread codes at a time.
 const AT_ONCE: usize = 256;
 
 /// The codes of many vectors.
 #[derive(Clone, Debug, Default)]
 pub struct Codes {
-    /// Codes of a vector: a multiple of [`TOGETHER`].
+    /// The number of codes of a vector: a multiple of [`TOGETHER`].
     depth: usize,
     codes: Vec<i8>,
     bounds: Vec<Bound>,
 }
 
-/// What the bound needs of a vector besides its codes.
+/// What the bound needs to know about a vector besides its codes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Bound {
     /// The value of a code of 1.
     pub scale: f32,
-    /// The length of what the coordinates leave out: `r`.
+    /// The length of the part that the coordinates omit: `r`.
     pub rest: f32,
-    /// What the rounding of codes may add to a dot product: `E`.
+    /// The largest error of a dot product from the rounding of codes: `E`.
     pub error: f32,
 }
 
 impl Codes {
-    /// The codes of `len` vectors along a basis; of all their dimensions without one.
+    /// The codes of `len` vectors in a basis; without one, of all their dimensions.
     pub fn of<'v>(
         len: usize,
         at: &(impl Fn(usize) -> Vector<'v> + Sync + ?Sized),
@@ -120,7 +120,7 @@ impl Codes {
         (&self.codes[number * self.depth..(number + 1) * self.depth], self.bounds[number])
     }
 
-    /// The first `depth` codes of each, of the same coordinates.
+    /// The same codes in panels.
     pub fn panels(&self) -> PanelCodes {
         let mut panels = PanelCodes::new(self.depth);
         panels.codes.reserve_exact(self.len().next_multiple_of(PANEL) * self.depth);
@@ -133,7 +133,7 @@ impl Codes {
     }
 }
 
-/// The coordinates of a vector of length 1 along a basis, or in its own dimensions.
+/// Writes the coordinates of the vector scaled to length 1, in a basis or in its own dimensions.
 pub fn write_coordinates(
     vector: &Vector<'_>,
     basis: Option<&Basis>,
@@ -151,7 +151,7 @@ pub fn write_coordinates(
     }
 }
 
-/// Writes the codes of coordinates; codes beyond them stay zero.
+/// Writes the codes of coordinates, and returns the bound; the remaining codes stay zero.
 pub fn code(coordinates: &[f64], codes: &mut [i8]) -> Bound {
     let largest = coordinates.iter().fold(0.0, |largest: f64, at| largest.max(at.abs()));
     let scale = (largest / LARGEST).max(1e-6) as f32;
@@ -174,7 +174,7 @@ pub fn code(coordinates: &[f64], codes: &mut [i8]) -> Bound {
     }
 }
 
-/// Codes in panels of [`PANEL`] vectors: [`TOGETHER`] codes of each vector, then the next of each.
+/// Codes in panels of [`PANEL`] vectors: the first [`TOGETHER`] codes of each vector, then the next.
 #[derive(Clone, Debug, Default)]
 pub struct PanelCodes {
     depth: usize,
@@ -187,12 +187,12 @@ impl PanelCodes {
         Self { depth, len: 0, codes: Vec::new() }
     }
 
-    /// The number of codes of vectors in all their dimensions.
+    /// The number of codes of a vector in all its dimensions.
     pub fn depth_of(dimensions: usize) -> usize {
         dimensions.next_multiple_of(TOGETHER)
     }
 
-    /// The codes of a vector in all its dimensions.
+    /// The codes of all dimensions of a vector, and their bound.
     pub fn code(vector: &Vector<'_>) -> (Vec<i8>, Bound) {
         let mut coordinates = Vec::new();
         write_coordinates(vector, None, Kernel::Portable, &mut coordinates);
@@ -242,7 +242,7 @@ pub fn codes_at(panels: &[u8], depth: usize, number: usize, codes: &mut Vec<i8>)
     }
 }
 
-/// Bounds by column, as the test reads them, and the largest error of each panel.
+/// The bounds of columns in the layout of the test, with the largest error of each panel.
 #[derive(Clone, Debug, Default)]
 pub struct PanelBounds {
     len: usize,
@@ -253,14 +253,14 @@ pub struct PanelBounds {
 
 impl PanelBounds {
     pub fn new(bounds: &[Bound]) -> Self {
-        let room = bounds.len().next_multiple_of(PANEL);
+        let padded_len = bounds.len().next_multiple_of(PANEL);
         let padded = |part: fn(&Bound) -> f32| {
             let mut parts: Vec<f32> = bounds.iter().map(part).collect();
-            parts.resize(room, 0.0);
+            parts.resize(padded_len, 0.0);
             parts
         };
         let largest =
-            |panel: &[Bound]| panel.iter().fold(0.0, |most: f32, one| most.max(one.error));
+            |panel: &[Bound]| panel.iter().fold(0.0, |max: f32, bound| max.max(bound.error));
         Self {
             len: bounds.len(),
             scales: padded(|bound| bound.scale),
@@ -270,7 +270,7 @@ impl PanelBounds {
     }
 }
 
-/// Panels as they are compared with rows.
+/// Panels with their bounds, to compare with rows.
 #[derive(Clone, Copy, Debug)]
 pub struct Panels<'a> {
     pub depth: usize,

@@ -2,7 +2,7 @@
 
 use crate::hamming::Kernel;
 
-/// The dot product of two lists of the same length, little-endian. Values are at least -32,767.
+/// The dot product of two lists of equal length. Values are little-endian and at least -32,767.
 #[inline]
 pub fn dot(a: &[[u8; 2]], b: &[[u8; 2]], kernel: Kernel) -> i64 {
     #[cfg(target_arch = "x86_64")]
@@ -15,6 +15,6 @@ pub fn dot(a: &[[u8; 2]], b: &[[u8; 2]], kernel: Kernel) -> i64 {
 
 pub(super) fn portable(a: &[[u8; 2]], b: &[[u8; 2]]) -> i64 {
     let value = |bytes: &[u8; 2]| i32::from(i16::from_le_bytes(*bytes));
-    // A product fits into 32 bits, a sum of three does not.
+    // A product fits into 32 bits; a sum of three does not.
     a.iter().zip(b).map(|(a, b)| i64::from(value(a) * value(b))).sum()
 }

@@ -1,4 +1,4 @@
-//! The test of a tile of pairs, and the choice of how many coordinates it reads.
+//! The test of a tile of pairs, and the choice of the number of coordinates.
 
 use super::{
     Codes, PANEL, Panels, Vector,
@@ -7,10 +7,10 @@ use super::{
 };
 use crate::hamming::Kernel;
 
-/// Rows that are compared with a panel at once.
+/// The number of rows that are compared with a panel at once.
 pub const ROWS: usize = 12;
 
-/// The instructions of a test, chosen once for a search.
+/// The kernel of the test, chosen once per search.
 #[derive(Clone, Copy)]
 pub enum Test {
     Portable,
@@ -35,7 +35,7 @@ impl Test {
         Self::Portable
     }
 
-    /// By row, a bit for each column of the panel that cannot be refused.
+    /// For each row, a bit mask of the columns of the panel that cannot be refused.
     #[inline]
     pub fn passed(self, tile: &Tile, panel: Panel<'_>) -> [u32; ROWS] {
         let thresholds = tile.thresholds(panel.error);
@@ -49,16 +49,16 @@ impl Test {
     }
 }
 
-/// Up to [`ROWS`] rows, as kernels read them.
+/// Up to [`ROWS`] rows in the layout of the kernels.
 #[derive(Default)]
 pub struct Tile {
-    /// Step by step, [`TOGETHER`] codes of each row in a word; the first code is the lowest byte.
+    /// For each step, [`TOGETHER`] codes of each row in a word; the first code is the lowest byte.
     pub words: Vec<[i32; ROWS]>,
-    /// What the bias of the panels adds to each dot product, negated.
+    /// The contribution of the panels' bias to each dot product, negated.
     pub unbias: [i32; ROWS],
     /// The rest of each row, divided by its scale.
     pub rests: [f32; ROWS],
-    /// The threshold before the error of a panel is subtracted, and what it is multiplied by.
+    /// The threshold before the error of a panel is subtracted, and the factor of that error.
     bases: [f32; ROWS],
     per_scale: [f32; ROWS],
 }
@@ -70,7 +70,7 @@ impl Tile {
         self.words.resize(codes.depth() / TOGETHER, [0; ROWS]);
         self.unbias = [0; ROWS];
         self.rests = [0.0; ROWS];
-        // No sum reaches this.
+        // Unused rows never pass.
         self.bases = [f32::INFINITY; ROWS];
         self.per_scale = [0.0; ROWS];
         for (at, row) in (first..codes.len().min(first + ROWS)).enumerate() {
@@ -92,7 +92,7 @@ impl Tile {
     }
 }
 
-/// The test in plain words.
+/// The definition of the test.
 fn portable(tile: &Tile, panel: Panel<'_>, thresholds: &[f32; ROWS]) -> [u32; ROWS] {
     std::array::from_fn(|row| {
         let mut sums = [tile.unbias[row]; PANEL];
@@ -106,41 +106,41 @@ fn portable(tile: &Tile, panel: Panel<'_>, thresholds: &[f32; ROWS]) -> [u32; RO
         }
         let columns = sums.iter().zip(panel.scales).zip(panel.rests).enumerate();
         columns.fold(0, |passed, (column, ((&sum, scale), rest))| {
-            let most = sum as f32 * scale + tile.rests[row] * rest;
-            passed | u32::from(most >= thresholds[row]) << column
+            let bound = sum as f32 * scale + tile.rests[row] * rest;
+            passed | u32::from(bound >= thresholds[row]) << column
         })
     })
 }
 
-/// How vectors are coded: along which directions, and how many of them.
+/// How vectors are coded: in which basis, and with how many coordinates.
 pub struct Filter {
     basis: Option<Basis>,
     dimensions: usize,
     least: u32,
 }
 
-/// Fewer vectors than this are compared in all dimensions: a basis would cost more than it saves.
+/// Fewer vectors than this are compared in all dimensions, as a basis would cost more than it saves.
 const FEW: usize = if cfg!(test) { 64 } else { 3000 };
 
-/// Vectors that a basis is made from.
+/// The number of vectors that a basis is learned from.
 const LEARNED_FROM: usize = 2048;
 
-/// Vectors whose pairs are tested to choose the number of coordinates.
+/// The number of vectors whose pairs are tested to choose the number of coordinates.
 const TRIED: usize = 1024;
 
-/// The numbers of coordinates to choose from, besides all.
+/// The numbers of coordinates to choose from, besides all dimensions.
 const DEPTHS: [usize; 7] = [16, 32, 48, 64, 96, 128, 192];
 
-/// Costs in nanoseconds: a coordinate of a pair, the test of a pair, the verification of a pair by its
-/// dimensions, and a coordinate of a vector by its dimensions. The same for all kernels, so that the
-/// choice is.
+/// Costs in nanoseconds: per coordinate of a pair, per test of a pair, per verified pair (fixed, and per
+/// dimension), and per coordinate and dimension of a vector. They are the same for all kernels, so that
+/// the choice is, too.
 const COORDINATE: f64 = 0.008;
 const TESTED: f64 = 0.1;
 const VERIFIED: (f64, f64) = (30.0, 0.08);
 const ROTATED: f64 = 0.06;
 
 impl Filter {
-    /// For `pairs` pairs among `len` vectors, all of the same dimensions.
+    /// The cheapest filter for `pairs` pairs among `len` vectors of equal dimensions.
     pub fn new<'v>(
         len: usize,
         at: &(impl Fn(usize) -> Vector<'v> + Sync + ?Sized),
@@ -178,12 +178,12 @@ impl Filter {
         best.1
     }
 
-    /// For vectors in all their dimensions.
+    /// A filter that uses all dimensions.
     pub fn whole(dimensions: usize, least: u32) -> Self {
         Self { basis: None, dimensions, least }
     }
 
-    /// By this many coordinates.
+    /// A filter that uses this number of coordinates.
     #[cfg(test)]
     pub fn of_depth(vectors: &[Vector<'_>], depth: usize, least: u32) -> Self {
         let basis = Basis::learn(vectors, depth, Kernel::Portable);
@@ -201,7 +201,7 @@ impl Filter {
         Codes::of(len, at, self.basis.as_ref(), kernel)
     }
 
-    /// The least cosine of a candidate.
+    /// The smallest cosine of a match.
     pub fn threshold(&self) -> f32 {
         super::vector::shown(self.least)
     }
@@ -216,7 +216,7 @@ impl Filter {
     }
 }
 
-/// Panels and their bounds, in memory.
+/// Panels and their bounds, owned.
 pub struct Columns {
     depth: usize,
     codes: super::codes::PanelCodes,

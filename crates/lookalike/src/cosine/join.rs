@@ -1,4 +1,4 @@
-//! All candidates among vectors, or between two lists of them.
+//! All candidates within a list of vectors, or between two lists.
 
 use std::ops::Range;
 
@@ -10,16 +10,16 @@ use super::{
 };
 use crate::hamming::Kernel;
 
-/// Rows that one thread compares at a time.
+/// The number of rows that a thread compares at a time.
 const TOGETHER: usize = 64 * ROWS;
 
-/// Bytes of panels that stay in the cache while rows pass by.
+/// The size of the panels that stay in the cache while rows are compared with them, in bytes.
 const CACHED: usize = 160 << 10;
 
-/// Takes candidates, from any thread: rows and columns.
+/// Receives candidates as rows and columns, on any thread.
 pub type OnCandidates<'a, E> = &'a (dyn Fn(&[(u32, u32)]) -> Result<(), E> + Sync);
 
-/// Every pair that may reach the threshold, the earlier vector first, each once.
+/// Finds every pair that may reach the threshold, once each, with the earlier vector first.
 pub fn among<E: Send>(
     codes: &Codes,
     least: f32,
@@ -29,7 +29,7 @@ pub fn among<E: Send>(
 ) -> Result<(), E> {
     let columns = Columns::of(codes);
     let scan = Scan { codes, panels: columns.panels(), least, test: Test::of(kernel) };
-    // The first rows have the most columns, and come first.
+    // The first rows have the most columns, so they start first.
     starts(codes).try_for_each(|first| {
         let rows = first..codes.len().min(first + TOGETHER);
         scan.rows(rows.clone(), true, on_candidates)?;
@@ -38,7 +38,7 @@ pub fn among<E: Send>(
     })
 }
 
-/// Every row and column that may reach the threshold, each pair once.
+/// Finds every pair of a row and a column that may reach the threshold, once each.
 pub fn between<E: Send>(
     codes: &Codes,
     panels: Panels<'_>,
@@ -97,7 +97,7 @@ impl Scan<'_> {
         for block in panels.chunks(together) {
             for (first, tile) in &tiles {
                 for &panel in block {
-                    // Columns before the row, or the row itself.
+                    // The panel has no column after the first row of the tile.
                     if later && (panel + 1) * PANEL <= first + 1 {
                         continue;
                     }

@@ -1,18 +1,18 @@
 //! Finds all pairs of vectors with a large cosine, missing none.
 //!
-//! A [`Vector`] is a direction in 16-bit integers, and its cosine with another one is computed from them
-//! in integers: that is the definition, the same on every machine. Candidates are found by a [`Filter`],
-//! which computes a part of each dot product from 8-bit codes and bounds the rest. The filter cannot
-//! refuse a pair above the threshold, so candidates that are verified are the exact answer.
+//! A [`Vector`] is a direction in 16-bit integers. The cosine of two vectors is defined by integer
+//! arithmetic on these values, so it is the same on every machine. A [`Filter`] finds candidates: it
+//! computes a part of each dot product from 8-bit codes and bounds the rest. It never refuses a pair
+//! above the threshold, so the verified candidates are the exact answer.
 //!
-//! | file | what is there |
+//! | file | contents |
 //! |---|---|
 //! | `vector.rs` | [`Vector`], its byte form, and the cosine of two |
 //! | `dot.rs` | the exact dot product of 16-bit integers |
-//! | `basis.rs` | the directions that the first coordinates are measured along |
+//! | `basis.rs` | the basis that coordinates are computed in |
 //! | `codes.rs` | 8-bit codes of coordinates, and the proof of the bound |
 //! | `filter.rs` | the choice of the number of coordinates, and the portable kernel |
-//! | `join.rs` | all candidates among vectors, or between two lists of them |
+//! | `join.rs` | all candidates within a list of vectors, or between two lists |
 //! | `avx2.rs`, `vnni.rs` | vector kernels |
 //!
 //! # The data flow
@@ -22,7 +22,7 @@
 //!               └── sample ─► Basis, depth ─────┘
 //! ```
 //!
-//! Basis, depth and kernel decide how many candidates there are, never which pairs are found.
+//! Basis, depth and kernel affect only the number of candidates, never the pairs found.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

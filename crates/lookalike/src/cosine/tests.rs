@@ -1,4 +1,4 @@
-//! The filter by itself, against all pairs by plain integers; and every kernel against plain loops.
+//! Compares the filter with all pairs in plain integers, and every kernel with the portable one.
 
 use std::{collections::BTreeSet, convert::Infallible, sync::Mutex};
 
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::hamming::Kernel;
 
-/// Numbers from -1 to 1, the same for the same seed.
+/// Random numbers from -1 to 1; the same seed gives the same numbers.
 struct Noise(u64);
 
 impl Noise {
@@ -33,7 +33,7 @@ impl Noise {
 
 const SHAPES: [&str; 5] = ["random", "clustered", "one-hot", "outlier", "anisotropic"];
 
-/// Vectors of one shape, about half of them near an earlier one at all distances.
+/// Vectors of one shape. About half of them are near an earlier one, at various distances.
 fn vectors(shape: &str, count: usize, dimensions: usize, seed: u64) -> Vec<Vec<u8>> {
     let mut noise = Noise(seed | 1);
     let centres: Vec<_> = (0..5).map(|_| noise.vector(dimensions)).collect();
@@ -78,7 +78,7 @@ fn bytes_of(numbers: &[f64]) -> Vec<u8> {
     bytes
 }
 
-/// The pairs at each of some thresholds, in plain integers.
+/// The pairs at each threshold, in plain integers.
 fn oracles<const N: usize>(vectors: &[Vec<u8>], least: [u32; N]) -> [BTreeSet<(u32, u32)>; N] {
     let vector = |bytes: &Vec<u8>| -> Vec<i64> {
         let values = Vector::read(bytes).unwrap().values();
@@ -103,7 +103,7 @@ fn oracles<const N: usize>(vectors: &[Vec<u8>], least: [u32; N]) -> [BTreeSet<(u
     pairs
 }
 
-/// The candidates among vectors, by a basis or without one, and those that are verified.
+/// All candidates of a filter, and those that are verified.
 fn found(
     vectors: &[Vec<u8>],
     filter: &Filter,
@@ -120,7 +120,7 @@ fn found(
     let Ok(()) = among(&codes, filter.threshold(), kernel, &take, &|_| {});
     let candidates = candidates.into_inner().unwrap();
     let all: BTreeSet<_> = candidates.iter().copied().collect();
-    assert_eq!(all.len(), candidates.len(), "a pair comes twice");
+    assert_eq!(all.len(), candidates.len(), "a pair was found twice");
     let is_near =
         |&&(a, b): &&(u32, u32)| at(a as usize).cosine(&at(b as usize), least, kernel).is_some();
     let near = all.iter().filter(is_near).copied().collect();
@@ -187,7 +187,7 @@ fn few_coordinates_of_vectors_with_a_structure_refuse_most_pairs() {
 }
 
 #[test]
-fn the_estimate_is_never_below_the_cosine() {
+fn the_bound_is_never_below_the_cosine() {
     for shape in SHAPES {
         for dimensions in [2, 9, 64, 300] {
             let vectors = vectors(shape, 60, dimensions, 3);
@@ -205,13 +205,13 @@ fn the_estimate_is_never_below_the_cosine() {
                         let product = |part: fn(&Bound) -> f32| {
                             f64::from(part(&of_one)) * f64::from(part(&of_two))
                         };
-                        let most = f64::from(sum) * product(|bound| bound.scale)
+                        let bound = f64::from(sum) * product(|bound| bound.scale)
                             + product(|bound| bound.rest)
                             + f64::from(of_one.error)
                             + f64::from(of_two.error);
                         let cosine = at(a).cosine(&at(b), 0, Kernel::Portable).unwrap();
-                        // Below zero, the figure is zero.
-                        let is_bounded = cosine == 0 || most + 1e-6 >= f64::from(shown(cosine));
+                        // Negative cosines are shown as zero.
+                        let is_bounded = cosine == 0 || bound + 1e-6 >= f64::from(shown(cosine));
                         assert!(is_bounded, "{shape} {dimensions}");
                     }
                 }
@@ -221,7 +221,7 @@ fn the_estimate_is_never_below_the_cosine() {
 }
 
 #[test]
-fn rows_find_what_is_between_lists() {
+fn every_pair_between_two_lists_is_found() {
     let vectors = vectors("clustered", 130, 50, 9);
     let at = |number: usize| Vector::read(&vectors[number]).unwrap();
     let least = least(0.9);
@@ -235,7 +235,7 @@ fn rows_find_what_is_between_lists() {
             for &(row, column) in some {
                 let (a, b) = (row, rows as u32 + column);
                 if at(a as usize).cosine(&at(b as usize), least, kernel).is_some() {
-                    assert!(pairs.lock().unwrap().insert((a, b)), "a pair comes twice");
+                    assert!(pairs.lock().unwrap().insert((a, b)), "a pair was found twice");
                 }
             }
             Ok::<(), Infallible>(())
@@ -249,7 +249,7 @@ fn rows_find_what_is_between_lists() {
 }
 
 #[test]
-fn every_kernel_tests_as_the_portable_one() {
+fn every_kernel_passes_what_the_portable_one_passes() {
     let mut noise = Noise(1);
     for depth in [4, 16, 20, 64, 500] {
         let numbers = |noise: &mut Noise| -> Vec<f64> { noise.vector(depth) };
@@ -262,7 +262,7 @@ fn every_kernel_tests_as_the_portable_one() {
             columns.push(&one);
             codes.push(one);
         }
-        // The largest codes there are.
+        // The codes with the largest absolute values.
         let mut panels = columns.into_codes();
         for (at, code) in panels.iter_mut().enumerate().take(8 * depth) {
             *code = if at % 3 == 0 { 1 } else { 255 };
@@ -289,19 +289,19 @@ fn every_kernel_tests_as_the_portable_one() {
 #[test]
 fn every_kernel_adds_the_largest_products_exactly() {
     for length in [2, 15, 16, 17, 384, MAX_DIMENSIONS] {
-        let most = vec![i16::MAX.to_le_bytes(); length];
-        let least = vec![(-i16::MAX).to_le_bytes(); length];
+        let largest = vec![i16::MAX.to_le_bytes(); length];
+        let smallest = vec![(-i16::MAX).to_le_bytes(); length];
         for kernel in Kernel::available() {
             let product = i64::from(i16::MAX).pow(2) * length as i64;
-            assert_eq!(dot(&most, &most, kernel), product);
-            assert_eq!(dot(&least, &least, kernel), product);
-            assert_eq!(dot(&most, &least, kernel), -product);
+            assert_eq!(dot(&largest, &largest, kernel), product);
+            assert_eq!(dot(&smallest, &smallest, kernel), product);
+            assert_eq!(dot(&largest, &smallest, kernel), -product);
         }
     }
 }
 
 #[test]
-fn cosines_are_within_a_hundred_thousandth_of_those_of_the_numbers() {
+fn cosines_are_within_4e_5_of_those_of_the_numbers() {
     let mut noise = Noise(8);
     for dimensions in [2, 16, 384, 4096] {
         for _ in 0..200 {
@@ -335,7 +335,7 @@ fn a_verdict_follows_from_the_figure() {
 }
 
 #[test]
-fn scale_changes_nothing_and_the_extremes_are_read() {
+fn scale_does_not_matter_and_extreme_numbers_are_read() {
     let numbers = [0.5, -0.25, 3e-9, -0.0, 1.0];
     let expected = bytes_of(&numbers);
     for factor in [1e-3, 2f64.powi(1000), 2f64.powi(-1022), 7.0, 1.7e308] {
@@ -351,7 +351,7 @@ fn scale_changes_nothing_and_the_extremes_are_read() {
 }
 
 #[test]
-fn what_has_no_direction_is_told() {
+fn numbers_without_a_direction_are_refused() {
     let flaw = |numbers: &[f64]| Vector::write(numbers, &mut Vec::new()).unwrap_err();
     assert_eq!(flaw(&[]), Flaw::TooFew(0));
     assert_eq!(flaw(&[1.0]), Flaw::TooFew(1));

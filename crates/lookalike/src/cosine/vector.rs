@@ -1,22 +1,22 @@
-//! A vector as its digest holds it, and the cosine of two.
+//! A vector as stored in a digest, and the cosine of two vectors.
 
 use super::dot;
 use crate::hamming::Kernel;
 
-/// The largest number of dimensions. The square of a dot product, times 10^12, must fit into 128 bits:
-/// 2 * (14 + 30) + 40 bits.
+/// The largest number of dimensions. The square of a dot product times 10^12 must fit into 128 bits; it
+/// needs 2 * (14 + 30) + 40.
 pub const MAX_DIMENSIONS: usize = 1 << 14;
 
-/// The cosine of equal directions. Cosines are counted in millionths and rounded down.
+/// The cosine of equal directions. Cosines are integers in millionths, rounded down.
 pub const ONE: u32 = 1_000_000;
 
-/// The integer that stands for the largest absolute value of a vector.
+/// The integer that represents the largest absolute value of a vector.
 const LARGEST: f64 = i16::MAX as f64;
 
-/// The size of the squared length before the values.
+/// The size in bytes of the squared length, which precedes the values.
 const HEAD: usize = 8;
 
-/// A direction in integers from -32,767 to 32,767, the largest of which has that absolute value.
+/// A direction in integers from -32,767 to 32,767. The largest absolute value is always 32,767.
 #[derive(Clone, Copy, Debug)]
 pub struct Vector<'a> {
     /// The sum of the squares of all values.
@@ -25,28 +25,28 @@ pub struct Vector<'a> {
     values: &'a [[u8; 2]],
 }
 
-/// Why numbers have no direction that can be compared.
+/// Why numbers do not define a direction that can be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flaw {
     /// Fewer than two numbers: all of them would have the same direction, or the opposite one.
     TooFew(usize),
     /// More than [`MAX_DIMENSIONS`].
     TooMany(usize),
-    /// The number at this position is infinite, or not a number.
+    /// The number at this position is infinite or NaN.
     NotFinite(usize),
     /// All numbers are zero.
     Zero,
 }
 
 impl<'a> Vector<'a> {
-    /// Appends the byte form of the direction of these numbers: the squared length as 64 bits, then 16
-    /// bits each, little-endian.
+    /// Appends the byte form of the direction of these numbers: the squared length in 64 bits, then each
+    /// value in 16 bits, little-endian.
     ///
     /// With the largest absolute value `m`, a number `x` becomes `floor(|x| * 32767 / m + 1/2)` with the
-    /// sign of `x`: three operations of IEEE 754 in this order, the same on every machine.
+    /// sign of `x`. The three IEEE 754 operations in this order give the same bits on every machine.
     pub fn write(numbers: &[f64], bytes: &mut Vec<u8>) -> Result<(), Flaw> {
         let largest = Self::check(numbers)?;
-        // Powers of two change no rounding. What becomes subnormal is far too small to count.
+        // Scaling by a power of two is exact, except for subnormal results, which round to 0 anyway.
         let factor = match largest {
             huge if huge > 1e290 => 2f64.powi(-500),
             tiny if tiny < 1e-290 => 2f64.powi(500),
@@ -66,7 +66,7 @@ impl<'a> Vector<'a> {
         Ok(())
     }
 
-    /// The largest absolute value of numbers that have a direction.
+    /// The largest absolute value of the numbers; an error if they have no direction.
     pub fn check(numbers: &[f64]) -> Result<f64, Flaw> {
         match numbers.len() {
             few @ ..2 => return Err(Flaw::TooFew(few)),
@@ -83,7 +83,7 @@ impl<'a> Vector<'a> {
         Ok(largest)
     }
 
-    /// Reads the byte form; `None` if these bytes are too short for one.
+    /// Reads the byte form; `None` if the bytes are not one.
     pub fn read(bytes: &'a [u8]) -> Option<Self> {
         let (norm, values) = bytes.split_first_chunk::<HEAD>()?;
         let (values, rest) = values.as_chunks();
@@ -100,13 +100,13 @@ impl<'a> Vector<'a> {
         self.values
     }
 
-    /// The length.
+    /// The Euclidean length.
     pub fn length(&self) -> f64 {
         (self.norm as f64).sqrt()
     }
 
-    /// The cosine with another vector in millionths, rounded down and at least 0, if it is at least
-    /// `least`. `None` for vectors of different dimensions.
+    /// The cosine with another vector in millionths, rounded down; 0 if it is negative. `None` if it is
+    /// below `least`, or if the dimensions differ.
     pub fn cosine(&self, other: &Self, least: u32, kernel: Kernel) -> Option<u32> {
         if self.dimensions() != other.dimensions() {
             return None;
@@ -130,7 +130,7 @@ fn millionths(dot: i64, norms: u128) -> u32 {
     if dot <= 0 {
         return 0;
     }
-    // The guess may be off by one; integers decide.
+    // The estimate may be off by one; integer arithmetic corrects it.
     let guess = dot as f64 / (norms as f64).sqrt() * f64::from(ONE);
     let mut cosine = (guess as u32).min(ONE);
     while cosine > 0 && !reaches(dot, norms, cosine) {
@@ -142,8 +142,8 @@ fn millionths(dot: i64, norms: u128) -> u32 {
     cosine
 }
 
-/// The least number of millionths that is at least `similarity` as a number of 32 bits, which is how
-/// similarities are compared elsewhere: a verdict follows from the figure that is shown.
+/// The smallest number of millionths whose 32-bit float is at least `similarity`. Similarities are
+/// compared as 32-bit floats elsewhere, so every verdict follows from the figure that is shown.
 pub fn least(similarity: f32) -> u32 {
     let mut least = (f64::from(similarity) * f64::from(ONE)).round().clamp(0.0, 1e6) as u32;
     while least > 0 && shown(least - 1) >= similarity {
@@ -155,7 +155,7 @@ pub fn least(similarity: f32) -> u32 {
     least
 }
 
-/// Millionths as they are shown. Different ones stay different in 24 bits.
+/// A cosine in millionths as it is shown. Different cosines give different 32-bit floats.
 pub fn shown(cosine: u32) -> f32 {
     (f64::from(cosine) / f64::from(ONE)) as f32
 }

@@ -1,4 +1,4 @@
-//! The test with the AVX-512 instructions for dot products of bytes.
+//! The test of the filter with the AVX-512 instructions for dot products of bytes.
 #![expect(unsafe_code, reason = "vector loads take pointers; calls need the CPU features checked")]
 
 use std::arch::x86_64::*;
@@ -9,16 +9,16 @@ use super::{
 };
 use crate::hamming::Kernel;
 
-/// Proof that this machine has AVX-512 with F, BW, VL and VNNI.
+/// Proof that this CPU has AVX-512 F, BW, VL and VNNI.
 #[derive(Clone, Copy)]
 pub struct Vnni(());
 
 impl Vnni {
-    /// If the kernel may use AVX-512.
+    /// `None` unless the kernel uses AVX-512 and the CPU has VNNI.
     pub fn of(kernel: Kernel) -> Option<Self> {
-        let is_there =
+        let is_available =
             matches!(kernel, Kernel::Avx512(_)) && is_x86_feature_detected!("avx512vnni");
-        is_there.then_some(Self(()))
+        is_available.then_some(Self(()))
     }
 }
 
@@ -58,8 +58,8 @@ fn sweep(tile: &Tile, panel: Panel<'_>, thresholds: &[f32; ROWS]) -> [u32; ROWS]
         let (rest, threshold) = (_mm512_set1_ps(tile.rests[row]), _mm512_set1_ps(thresholds[row]));
         for half in 0..2 {
             let product = _mm512_mul_ps(_mm512_cvtepi32_ps(sums[row][half]), scales[half]);
-            let most = _mm512_add_ps(product, _mm512_mul_ps(rest, rests[half]));
-            let mask = _mm512_cmp_ps_mask::<_CMP_GE_OQ>(most, threshold);
+            let bound = _mm512_add_ps(product, _mm512_mul_ps(rest, rests[half]));
+            let mask = _mm512_cmp_ps_mask::<_CMP_GE_OQ>(bound, threshold);
             *passed |= u32::from(mask) << (16 * half);
         }
     }

@@ -1,4 +1,4 @@
-//! Vectors whose cosine is large enough. Candidates are judged where they are found.
+//! Finds vectors whose cosine is large enough. Candidates are judged as they are found.
 
 use std::{
     collections::BTreeMap,
@@ -20,7 +20,7 @@ use crate::{
     verify::Similarity,
 };
 
-/// Every pair.
+/// Passes every matching pair to `on_pairs`.
 pub(super) fn pairs(
     search: &Search<'_>,
     digests: &Digests,
@@ -32,7 +32,7 @@ pub(super) fn pairs(
     Ok(Looked { recall: Recall::Exact, plan, judged: 0 })
 }
 
-/// Positions of entries that match, the earlier one first.
+/// The positions of matching entries, the earlier one first.
 pub(super) fn candidates(
     search: &Search<'_>,
     digests: &Digests,
@@ -52,7 +52,7 @@ pub(super) fn candidates(
     Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Entries and keepers that match, by their positions.
+/// The positions of matching entries and keepers.
 pub(super) fn candidates_between(
     search: &Search<'_>,
     digests: &Digests,
@@ -98,10 +98,10 @@ pub(super) fn plan_words(search: &Search<'_>, digests: &Digests, similarity: Sim
     filters.collect::<Vec<_>>().join("; ")
 }
 
-/// Vectors whose pairs are counted for an estimate.
+/// The number of vectors whose pairs are counted for an estimate.
 const SAMPLE: usize = 4096;
 
-/// About how many pairs of different entries there are.
+/// An estimate of the number of matching pairs of different entries.
 pub(super) fn expected_pairs(
     search: &Search<'_>,
     digests: &Digests,
@@ -116,7 +116,7 @@ pub(super) fn expected_pairs(
     Ok((found * (entries as f64 / sample.len().max(1) as f64).powi(2)) as u64)
 }
 
-/// Hands on all pairs among some entries; says how candidates were found.
+/// Passes all matching pairs of entries to `on_pairs`. Returns how candidates were found, in words.
 fn join(
     search: &Search<'_>,
     digests: &Digests,
@@ -162,7 +162,7 @@ fn filter(
     Filter::new(entries.len(), &at, pairs, least(similarity.get()), kernel)
 }
 
-/// Entries with their positions, by the number of dimensions: only equal numbers are compared.
+/// Entries with their positions, by number of dimensions: only vectors of equal dimensions are compared.
 fn by_dimensions(digests: &Digests, entries: &[u32]) -> BTreeMap<usize, Vec<(u32, u32)>> {
     let mut by_dimensions: BTreeMap<usize, Vec<_>> = BTreeMap::new();
     for (at, &entry) in (0..).zip(entries) {

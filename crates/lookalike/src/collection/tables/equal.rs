@@ -1,4 +1,4 @@
-//! Items of which there is too little to compare: alike those with the same key only.
+//! Items with too little content to compare: they match only items with the same key.
 
 use super::super::array::{Array, MappedFile};
 use crate::{
@@ -6,18 +6,18 @@ use crate::{
     index::{IndexError, file::Content},
 };
 
-/// Items by their keys; those without one are not here.
+/// The items that have a key, sorted by it.
 pub struct EqualKeys {
-    /// Ascending.
+    /// In ascending order.
     keys: Array<Identity>,
     items: Array<u32>,
 }
 
 impl EqualKeys {
-    /// The items with this key, ascending.
+    /// The items with this key, in ascending order.
     pub fn find(&self, key: &Identity) -> &[u32] {
-        let start = self.keys.partition_point(|one| one < key);
-        let count = self.keys[start..].partition_point(|one| one == key);
+        let start = self.keys.partition_point(|other| other < key);
+        let count = self.keys[start..].partition_point(|other| other == key);
         &self.items[start..start + count]
     }
 
@@ -31,15 +31,15 @@ impl EqualKeys {
 
     pub fn open(file: &MappedFile<'_>, items: usize) -> Result<Self, IndexError> {
         let keys: Array<Identity> = file.array(Content::EqualKeys)?;
-        let of: Array<u32> = file.array(Content::EqualItems)?;
-        if keys.len() != of.len() || of.iter().any(|&item| item as usize >= items) {
+        let owners: Array<u32> = file.array(Content::EqualItems)?;
+        if keys.len() != owners.len() || owners.iter().any(|&item| item as usize >= items) {
             return Err(file.damaged("the equal items are not those of the run"));
         }
-        Ok(Self { keys, items: of })
+        Ok(Self { keys, items: owners })
     }
 }
 
-/// Keys and the items that have them.
+/// Collects keys and the items that have them.
 #[derive(Default)]
 pub struct EqualRows(Vec<(Identity, u32)>);
 
@@ -51,6 +51,6 @@ impl EqualRows {
     pub fn finish(mut self) -> EqualKeys {
         self.0.sort_unstable();
         let (keys, items) = self.0.into_iter().unzip();
-        EqualKeys { keys: Array::Made(keys), items: Array::Made(items) }
+        EqualKeys { keys: Array::Owned(keys), items: Array::Owned(items) }
     }
 }

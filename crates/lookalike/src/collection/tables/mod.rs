@@ -1,14 +1,14 @@
-//! Which items may be alike this one? Tables made from digests, one for each lookup of a kind.
+//! Search tables built from digests, one for each lookup of a kind.
 //!
-//! | file | what is there |
+//! | file | what it finds |
 //! |---|---|
-//! | `prints.rs` | fingerprints within a radius: those of items, their turned ones, those of parts |
+//! | `prints.rs` | fingerprints within a radius: of items, of turned items, of parts |
 //! | `sets.rs` | feature sets that overlap: by bitmaps and weights, or by equal keys |
 //! | `vectors.rs` | vectors whose cosine is large enough: by 8-bit codes and a bound |
-//! | `equal.rs` | items that are alike those with the same key only |
+//! | `equal.rs` | items that match only items with the same key |
 //!
-//! A table says which items *may* be alike; the kind judges their digests. [`Layout`] says which tables
-//! there are; it follows from the kind and the widest criteria of the collection.
+//! A table returns candidates, which *may* match; the kind judges their digests. [`Layout`] lists the
+//! tables; it follows from the kind and the widest criteria of the collection.
 
 mod equal;
 mod prints;
@@ -27,23 +27,23 @@ use crate::{
 };
 use equal::{EqualKeys, EqualRows};
 use prints::{PrintRows, PrintTable};
-pub use sets::{KeyRule, Wanted};
+pub use sets::{KeyRule, SetQuery};
 use sets::{SetRows, SetTable};
 use vectors::{VectorRows, VectorTable};
 
-/// Which fingerprints of a digest a table has.
+/// The fingerprints of a digest that a table contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The first one.
+    /// The first fingerprint.
     Upright,
-    /// All others: how the item would look turned.
+    /// All others: those of the turned item.
     Turned,
-    /// Those of its parts.
+    /// The fingerprints of its parts.
     Parts,
 }
 
 impl Source {
-    /// The extension of its file.
+    /// The extension of the file of the table.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Upright => "near",
@@ -53,7 +53,7 @@ impl Source {
     }
 }
 
-/// Which fingerprints are indexed, and how far apart they may be.
+/// The fingerprints of one table, and the radius it can be searched by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PrintLayout {
     pub source: Source,
@@ -61,22 +61,23 @@ pub struct PrintLayout {
     pub radius: Radius,
 }
 
-/// Which tables there are.
+/// The tables of a collection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layout {
     pub shape: Shape,
     pub prints: Vec<PrintLayout>,
-    /// How many keys a feature set has; `None` if sets are not compared.
+    /// How the keys of feature sets are made; `None` if sets are not compared.
     pub keys: Option<KeyRule>,
     /// Whether vectors are compared.
     pub vectors: bool,
 }
 
-/// More keys than this are not stored: only data in which almost everything matches needs them.
+/// Keys are not stored if a set has more than this: only data in which almost everything matches
+/// needs so many.
 const MAX_KEYS: usize = 100;
 
 impl Layout {
-    /// What finds everything that is alike by these criteria, or by narrower ones.
+    /// The tables that find all matches by these criteria, or by narrower ones.
     pub fn new(kind: &dyn Kind, widest: &Criteria) -> Self {
         let shape = kind.shape();
         let mut layout = Self { shape, prints: Vec::new(), keys: None, vectors: false };
@@ -103,13 +104,14 @@ impl Layout {
     }
 
     fn widen(&mut self, source: Source, words: usize, radius: Radius) {
-        match self.prints.iter_mut().find(|one| one.source == source) {
-            Some(there) => there.radius = there.radius.max(radius),
+        match self.prints.iter_mut().find(|print| print.source == source) {
+            Some(existing) => existing.radius = existing.radius.max(radius),
             None => self.prints.push(PrintLayout { source, words, radius }),
         }
     }
 
-    /// The table of some fingerprints, if there is one, and the radius that can be searched.
+    /// The position of the table of these fingerprints, if there is one, and the radius it can be
+    /// searched by.
     pub fn place(&self, source: Source) -> Option<(usize, Radius)> {
         let place = self.prints.iter().position(|one| one.source == source)?;
         Some((place, self.prints[place].radius))
@@ -126,7 +128,7 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Whether they have of an item what follows from its digest.
+    /// Whether the tables contain an item as it follows from its digest.
     pub fn hold(&self, layout: &Layout, item: u32, digest: &Digest) -> bool {
         let is_compared = is_compared(digest);
         let prints = self.prints.iter().zip(&layout.prints).all(|(table, layout)| {
@@ -141,7 +143,7 @@ impl Tables {
             && digest.key.is_none_or(|key| self.equal.find(&key).contains(&item))
     }
 
-    /// How many features an item has that are compared.
+    /// The number of an item's features that are compared.
     pub fn features(&self, item: u32) -> u64 {
         self.sets.as_ref().map_or(0, |sets| sets.features(item))
     }
@@ -152,7 +154,7 @@ impl Tables {
         indexes + rest + self.sets.as_ref().map_or(0, SetTable::rank_bytes)
     }
 
-    /// All but the indexes of fingerprints, for the file of the run.
+    /// Everything except the fingerprint indexes, for the file of the run.
     pub fn sections(&self) -> Vec<(Content, &[u8])> {
         let owners = (0..).zip(&self.prints);
         let owners = owners.map(|(number, table)| (Content::Owners(number), table.owners()));
@@ -188,12 +190,12 @@ impl Tables {
     }
 }
 
-/// Whether an item is compared with others, and not alike by its key only.
+/// Whether the fingerprints of an item are compared; if it has a key, only the key is.
 pub fn is_compared(digest: &Digest) -> bool {
     digest.key.is_none() && !digest.prints.is_empty()
 }
 
-/// The fingerprints of a digest that one table has.
+/// The fingerprints of a digest that belong in the table of `source`.
 fn own_prints(source: Source, digest: &Digest) -> impl Iterator<Item = crate::Fingerprint<4>> {
     let (prints, parts) = match source {
         Source::Upright => (&digest.prints[..digest.prints.len().min(1)], &[][..]),
@@ -203,7 +205,7 @@ fn own_prints(source: Source, digest: &Digest) -> impl Iterator<Item = crate::Fi
     prints.iter().copied().chain(parts.iter().map(|part| part.print.resize()))
 }
 
-/// Collects what tables have of items, in order.
+/// Collects the table entries of items, in order.
 pub struct Rows {
     prints: Vec<(Source, PrintRows)>,
     equal: EqualRows,
@@ -225,7 +227,7 @@ impl Rows {
         self.prints.iter_mut().for_each(|(_, rows)| rows.reserve(items));
     }
 
-    /// Adds what follows from a digest: the next item.
+    /// Adds the digest of the next item.
     pub fn push(&mut self, digest: &Digest) {
         let is_compared = is_compared(digest);
         for (source, rows) in &mut self.prints {
@@ -241,7 +243,7 @@ impl Rows {
         self.items += 1;
     }
 
-    /// Adds some items of other tables, ascending, as the next ones.
+    /// Adds items of other tables, in ascending order, as the next ones.
     pub fn extend(&mut self, tables: &Tables, kept: &[u32]) {
         let start = self.items;
         for ((_, rows), table) in self.prints.iter_mut().zip(&tables.prints) {

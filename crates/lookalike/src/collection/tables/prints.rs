@@ -1,4 +1,4 @@
-//! Fingerprints within a radius, and whose they are.
+//! Finds fingerprints within a radius, and the items they belong to.
 
 use std::{ops::Range, path::Path};
 
@@ -15,7 +15,7 @@ enum Index {
     W4(StaticIndex<4>),
 }
 
-/// Runs code on an index of any width.
+/// Evaluates an expression on an index of any width.
 macro_rules! with_index {
     ($index:expr, |$name:ident| $body:expr) => {
         match $index {
@@ -26,16 +26,16 @@ macro_rules! with_index {
     };
 }
 
-/// Fingerprints of the items of a run.
+/// The fingerprints of the items of a run.
 pub struct PrintTable {
     index: Index,
-    /// Whose fingerprint it is, by its position, ascending; empty if each item has one, or none has.
+    /// The item of each fingerprint, in ascending order; empty if each item has exactly one, or none.
     owners: Array<u32>,
 }
 
 impl PrintTable {
-    /// Calls `on_match` with the position of a query, an item, and how far apart their fingerprints
-    /// are; several times for an item with several of them.
+    /// Calls `on_match` with the position of a query, an item, and the distance of their fingerprints;
+    /// several times for an item with several matching fingerprints.
     pub fn search(
         &self,
         queries: impl Iterator<Item = Fingerprint<4>>,
@@ -55,10 +55,10 @@ impl PrintTable {
         if self.owners.is_empty() { place } else { self.owners[place as usize] }
     }
 
-    /// Where the fingerprints of an item stand.
+    /// The positions of the fingerprints of an item.
     fn places(&self, item: u32) -> Range<usize> {
         if self.owners.is_empty() {
-            // Each item has one, or none has.
+            // Each item has exactly one, or none.
             let item = (item as usize).min(self.len());
             return item..self.len().min(item + 1);
         }
@@ -73,12 +73,12 @@ impl PrintTable {
         places.map(print)
     }
 
-    /// How many fingerprints there are.
+    /// The number of fingerprints.
     pub fn len(&self) -> usize {
         with_index!(&self.index, |index| index.len())
     }
 
-    /// How they are searched, for people.
+    /// How they are searched, in words.
     pub fn plan(&self) -> String {
         with_index!(&self.index, |index| index.plan())
     }
@@ -91,7 +91,7 @@ impl PrintTable {
         self.owners.bytes()
     }
 
-    /// Writes the index to a file, and says the checksum of its header.
+    /// Writes the index to a file, and returns the checksum of its header.
     pub fn save(&self, path: &Path) -> Result<u64, IndexError> {
         with_index!(&self.index, |index| index.save(path))?;
         file::checksum_of_header(path)
@@ -122,12 +122,12 @@ impl PrintTable {
     }
 }
 
-/// Fingerprints of items, one after the other.
+/// Collects the fingerprints of items, in order.
 pub struct PrintRows {
     words: usize,
     prints: Vec<u64>,
     owners: Vec<u32>,
-    /// Whether an item came that has not one fingerprint.
+    /// Whether some item does not have exactly one fingerprint.
     has_owners: bool,
 }
 
@@ -146,10 +146,10 @@ impl PrintRows {
         self.own(item, before);
     }
 
-    /// The words from this one on are an item's.
+    /// Makes an item the owner of the words from `start` on.
     fn own(&mut self, item: u32, start: usize) {
         let prints = (self.prints.len() - start) / self.words;
-        // As long as each item has one, a fingerprint's position is its owner's.
+        // While each item has exactly one, the position of a fingerprint is that of its item.
         if prints != 1 && !self.has_owners {
             self.owners.extend(0..item);
             self.has_owners = true;
@@ -159,7 +159,7 @@ impl PrintRows {
         }
     }
 
-    /// Adds some items of another table, of which the first one is to be `start`.
+    /// Adds items of another table; the first of them becomes item `start`.
     pub fn extend(&mut self, table: &PrintTable, kept: &[u32], start: u32) {
         self.reserve(kept.len());
         for (item, &from) in (start..).zip(kept) {
@@ -179,6 +179,6 @@ impl PrintRows {
             2 => Index::W2(StaticIndex::build(bytemuck::cast_slice(&prints), radius)?),
             _ => Index::W4(StaticIndex::build(bytemuck::cast_slice(&prints), radius)?),
         };
-        Ok(PrintTable { index, owners: Array::Made(owners) })
+        Ok(PrintTable { index, owners: Array::Owned(owners) })
     }
 }

@@ -1,8 +1,8 @@
-//! Feature sets that may overlap enough, by weights and bitmaps: of all sets; or, where some may be
-//! missed, of those with a common key.
+//! Finds feature sets that may overlap enough, by weights and bitmaps: among all sets, or, if the
+//! search may miss some, among those with a common key.
 //!
-//! Bitmaps lie in the order of weight, so that a search reads those of a window of weights, one after
-//! the other. Keys lie band by band, ascending: a search looks its own keys up.
+//! Bitmaps are sorted by weight, so that a search reads those of a range of weights sequentially. Keys
+//! are sorted within each band, so that a search can look up its own keys.
 
 use rayon::prelude::*;
 
@@ -16,22 +16,22 @@ use crate::{
     verify::{FeatureSet, Set, Verify},
 };
 
-/// How keys are made, if any are kept.
+/// How keys are made; `None` if no keys are stored.
 pub type KeyRule = Option<Keys>;
 
 /// The feature sets of the items of a run, without the features.
 pub struct SetTable {
-    /// Items that have a set, by ascending weight, and these weights.
+    /// The items that have a set, by ascending weight, and these weights.
     order: Array<u32>,
     weights: Array<u32>,
-    /// By item: its place in this order, or `NONE`.
+    /// By item: its position in this order, or `NONE`.
     ranks: Vec<u32>,
-    /// By item: how many features it has.
+    /// By item: its number of features.
     lengths: Array<u32>,
     bitmaps: Array<u64>,
-    /// Sets of one weight, which have bitmaps of one length.
+    /// The sets of each weight, which have bitmaps of equal length.
     groups: Vec<Group>,
-    /// Band by band, ascending, and whose they are.
+    /// The keys band by band, ascending within a band, and the item of each.
     keys: Array<u32>,
     owners: Array<u32>,
 }
@@ -39,36 +39,36 @@ pub struct SetTable {
 #[derive(Clone, Copy)]
 struct Group {
     weight: u32,
-    /// Where it ends in the order.
+    /// The end of the group in the order.
     end: usize,
-    /// Where its bitmaps begin.
+    /// The start of its bitmaps.
     bitmaps: usize,
 }
 
-/// No place in the order: the item has no set.
+/// The rank of an item without a set.
 const NONE: u32 = u32::MAX;
 
-/// A set that is looked up, and how much must overlap.
-pub struct Wanted<'a> {
+/// A set to search for, and the overlap that a match needs.
+pub struct SetQuery<'a> {
     set: Set<'a>,
     folds: Folds,
     verify: Verify,
     kernel: Kernel,
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> SetQuery<'a> {
     pub fn new(set: Set<'a>, verify: Verify, kernel: Kernel) -> Self {
         let mut folds = Folds::default();
         folds.take(set.features, set.weight);
         Self { set, folds, verify, kernel }
     }
 
-    /// By how much a set of this weight may differ at most; `None` if it is too light or too heavy.
-    fn most_differing(&self, weight: u32) -> Option<u64> {
+    /// The largest difference that a set of this weight may have; `None` if it is too light or heavy.
+    fn max_differing(&self, weight: u32) -> Option<u64> {
         let Verify { measure, similarity, .. } = self.verify;
         let (own, weight) = (u64::from(self.set.weight), u64::from(weight));
         let need = measure.need(similarity, measure.size(own, weight));
-        // What they share is in neither difference: own + weight - 2 common >= differing.
+        // The common part is in neither difference: own + weight - 2 common >= differing.
         (need <= own.min(weight)).then(|| own + weight - 2 * need)
     }
 
@@ -79,24 +79,24 @@ impl<'a> Wanted<'a> {
 
 impl SetTable {
     /// Calls `on_item` with every item that may overlap enough.
-    pub fn scan(&self, wanted: &Wanted<'_>, mut on_item: impl FnMut(u32)) {
+    pub fn scan(&self, query: &SetQuery<'_>, mut on_item: impl FnMut(u32)) {
         let mut start = 0;
         for group in &self.groups {
             let range = std::mem::replace(&mut start, group.end)..group.end;
-            let Some(most) = wanted.most_differing(group.weight) else { continue };
+            let Some(max) = query.max_differing(group.weight) else { continue };
             let words = bitmap::words(group.weight);
             let bitmaps = self.bitmaps[group.bitmaps..].chunks_exact(words);
             for (&item, bitmap) in self.order[range].iter().zip(bitmaps) {
-                if wanted.differing(bitmap) <= most {
+                if query.differing(bitmap) <= max {
                     on_item(item);
                 }
             }
         }
     }
 
-    /// Calls `on_item` with every item that may overlap enough and has one of these keys, those of the
-    /// first bands; several times if it has several of them.
-    pub fn with_keys(&self, keys: &[u32], wanted: &Wanted<'_>, mut on_item: impl FnMut(u32)) {
+    /// Calls `on_item` with every item that may overlap enough and has one of these keys of the first
+    /// bands; several times for an item with several of them.
+    pub fn with_keys(&self, keys: &[u32], query: &SetQuery<'_>, mut on_item: impl FnMut(u32)) {
         let items = self.order.len();
         if items == 0 {
             return;
@@ -106,14 +106,14 @@ impl SetTable {
             let start = band.partition_point(|one| one < key);
             let equal = band[start..].iter().take_while(|one| *one == key);
             let owners = owners[start..].iter().zip(equal).map(|(&item, _)| item);
-            // To read a record takes far longer than to look at a bitmap.
-            owners.filter(|&item| self.may_overlap(wanted, item)).for_each(&mut on_item);
+            // Reading a record takes far longer than comparing bitmaps.
+            owners.filter(|&item| self.may_overlap(query, item)).for_each(&mut on_item);
         }
     }
 
-    fn may_overlap(&self, wanted: &Wanted<'_>, item: u32) -> bool {
+    fn may_overlap(&self, query: &SetQuery<'_>, item: u32) -> bool {
         self.bitmap(item).is_some_and(|(weight, bitmap)| {
-            wanted.most_differing(weight).is_some_and(|most| wanted.differing(bitmap) <= most)
+            query.max_differing(weight).is_some_and(|max| query.differing(bitmap) <= max)
         })
     }
 
@@ -128,12 +128,12 @@ impl SetTable {
         Some((weight, &self.bitmaps[at..at + words]))
     }
 
-    /// How many features an item has.
+    /// The number of features of an item.
     pub fn features(&self, item: u32) -> u64 {
         self.lengths[item as usize].into()
     }
 
-    /// Whether an item has this set, as far as is kept.
+    /// Whether the entry of an item is that of this digest's set.
     pub fn holds(&self, item: u32, digest: &Digest) -> bool {
         let set = &digest.set;
         if self.features(item) != set.features().len() as u64 || set.weight() == 0 {
@@ -144,7 +144,7 @@ impl SetTable {
         self.bitmap(item) == Some((set.weight(), &own))
     }
 
-    /// Bytes of memory besides those of the sections.
+    /// The memory in use besides the sections, in bytes.
     pub fn rank_bytes(&self) -> usize {
         size_of_val(&*self.ranks)
     }
@@ -198,11 +198,11 @@ impl SetTable {
     }
 }
 
-/// The places of items in an order.
+/// The positions of items in an order.
 fn ranks(order: &[u32], items: usize) -> Vec<u32> {
     let mut ranks = vec![NONE; items];
     for (rank, &item) in (0..).zip(order) {
-        // The numbers of a damaged file may be anything; it is refused afterwards.
+        // A damaged file may contain any number; `fits` refuses it afterwards.
         if let Some(place) = ranks.get_mut(item as usize) {
             *place = rank;
         }
@@ -220,7 +220,7 @@ fn groups(weights: &[u32]) -> Vec<Group> {
     groups
 }
 
-/// What is kept of feature sets, item by item.
+/// Collects the entries of feature sets, item by item.
 pub struct SetRows {
     bands: Option<Bands>,
     weights: Vec<u32>,
@@ -257,7 +257,7 @@ impl SetRows {
         }
     }
 
-    /// Adds some items of another table as the next ones.
+    /// Adds items of another table as the next ones.
     pub fn extend(&mut self, table: &SetTable, kept: &[u32]) {
         let starts: Vec<usize> = table
             .weights
@@ -318,7 +318,7 @@ impl SetRows {
         let banded: Vec<Vec<(u32, u32)>> = (0..bands)
             .into_par_iter()
             .map(|band| {
-                // There may be no set, and so no key.
+                // Without sets, there are no keys.
                 let keys = keys.iter().skip(band).step_by(bands);
                 let mut band: Vec<(u32, u32)> =
                     keys.copied().zip(with_sets.iter().copied()).collect();
@@ -332,12 +332,12 @@ impl SetRows {
         SetTable {
             groups: groups(&weights),
             ranks: ranks(&order, items),
-            order: Array::Made(order),
-            weights: Array::Made(weights),
-            lengths: Array::Made(lengths),
-            bitmaps: Array::Made(ordered),
-            keys: Array::Made(keys),
-            owners: Array::Made(owners),
+            order: Array::Owned(order),
+            weights: Array::Owned(weights),
+            lengths: Array::Owned(lengths),
+            bitmaps: Array::Owned(ordered),
+            keys: Array::Owned(keys),
+            owners: Array::Owned(owners),
         }
     }
 }

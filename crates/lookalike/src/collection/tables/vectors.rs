@@ -1,7 +1,7 @@
-//! Vectors whose cosine may be large enough: 8-bit codes of all their dimensions.
+//! Finds vectors whose cosine may be large enough, by 8-bit codes of all their dimensions.
 //!
-//! Codes follow from one vector alone, so runs are merged without their records. The test that refuses a
-//! vector is that of a batch, in `cosine/`: it refuses none above the threshold.
+//! The codes of a vector depend on that vector alone, so runs are merged without reading their records.
+//! The test is that of a batch, in `cosine/`: it refuses no vector above the threshold.
 
 use std::convert::Infallible;
 
@@ -15,7 +15,7 @@ use crate::{
 
 /// The vectors of the items of a run.
 pub struct VectorTable {
-    /// Codes of an item: that of the first vector.
+    /// The number of codes of each item, taken from the first vector.
     depth: usize,
     codes: Array<u8>,
     /// By item.
@@ -23,7 +23,8 @@ pub struct VectorTable {
     columns: PanelBounds,
 }
 
-/// The bound of items without a vector like the others: more than any product of two vectors.
+/// The bound of items without a vector, or with one of other dimensions: its error is larger than any
+/// cosine, so that the test never refuses them.
 const NEVER_REFUSED: Bound = Bound { scale: 1e-6, rest: 0.0, error: 4.0 };
 
 impl VectorTable {
@@ -33,7 +34,7 @@ impl VectorTable {
         Self { depth, columns: PanelBounds::new(&bounds), codes, bounds }
     }
 
-    /// Calls `on_item` with the number of a query and every item that may match it.
+    /// Calls `on_item` with the position of a query and every item that may match it.
     pub fn search(
         &self,
         queries: &[(u32, Vector<'_>)],
@@ -90,12 +91,12 @@ impl VectorTable {
     }
 }
 
-/// Codes of items, in order.
+/// Collects the codes of items, in order.
 #[derive(Default)]
 pub struct VectorRows {
-    /// That of the first vector.
+    /// The number of codes, taken from the first vector.
     depth: Option<usize>,
-    /// Items before the first vector.
+    /// The number of items before the first vector.
     before: usize,
     codes: PanelCodes,
     bounds: Vec<Bound>,
@@ -134,7 +135,7 @@ impl VectorRows {
         }
     }
 
-    /// Adds some items of another table as the next ones.
+    /// Adds items of another table as the next ones.
     pub fn extend(&mut self, table: &VectorTable, kept: &[u32]) {
         for &item in kept {
             let (codes, bound) = table.row(item);
@@ -144,6 +145,6 @@ impl VectorRows {
     }
 
     pub fn finish(self) -> VectorTable {
-        VectorTable::new(Array::Made(self.codes.into_codes()), Array::Made(self.bounds))
+        VectorTable::new(Array::Owned(self.codes.into_codes()), Array::Owned(self.bounds))
     }
 }

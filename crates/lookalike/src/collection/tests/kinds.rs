@@ -1,5 +1,5 @@
-//! What items the collections of tests are of, how to make some of which many are alike, and by what
-//! to search them.
+//! The kinds of the tested collections, with generators of digests that often match and of criteria to
+//! search by.
 
 use serde_json::json;
 
@@ -11,24 +11,24 @@ use crate::{
     verify::Similarity,
 };
 
-/// Items of one kind.
-pub struct Sort {
+/// A kind to test, and how to make its items.
+pub struct TestKind {
     pub kind: Arc<dyn Kind>,
     pub widest: Criteria,
-    /// Makes one of a few items, or one near them; some are empty.
+    /// Makes the digest of one of a few items, or of one near them; some are empty.
     pub digest: fn(&mut Dice, &dyn Kind) -> Digest,
-    /// Criteria that the collection can be searched by.
+    /// Makes criteria that the collection can be searched by.
     pub by: fn(&mut Dice, &Criteria) -> Criteria,
 }
 
-/// Every kind that is tested here.
+/// The default kinds and [`Numbers`].
 pub fn registry() -> Registry {
     let mut registry = Registry::default();
     registry.register(Numbers::REGISTRATION);
     registry
 }
 
-impl Sort {
+impl TestKind {
     pub fn hash(dice: &mut Dice) -> Self {
         let width = dice.one_of(&Width::ALL);
         let max = dice.below(7) as u32;
@@ -43,18 +43,18 @@ impl Sort {
         }
     }
 
-    /// Texts of the words that people compare them by; some with too few of them.
+    /// Texts compared by their words; some have too few words.
     pub fn text(dice: &mut Dice) -> Self {
         let measure = dice.one_of(&[Measure::Mixed, Measure::Mixed, Measure::Containment]);
         let verify = Verify { measure, ..Verify::DEFAULT };
-        let mut sort = Self::text_of(verify, dice.one_of(&[0.2, 0.46, 0.6]));
+        let mut kind = Self::text_of(verify, dice.one_of(&[0.2, 0.46, 0.6]));
         if dice.below(3) == 0 {
-            sort.widest.distance = Some(Radius::new(60));
+            kind.widest.distance = Some(Radius::new(60));
         }
-        sort
+        kind
     }
 
-    /// Texts of which nearly all are alike a little.
+    /// Texts with a threshold so low that nearly all of them match.
     pub fn loose_text(dice: &mut Dice) -> Self {
         let jaccard = Verify { measure: Measure::Jaccard, ..Verify::DEFAULT };
         Self::text_of(jaccard, dice.one_of(&[0.05, 0.15, 0.3]))
@@ -76,7 +76,7 @@ impl Sort {
         }
     }
 
-    /// Numbers of which all pairs are judged, and some items that are alike by their key only.
+    /// Numbers, all pairs of which are judged, and some items that match by key only.
     pub fn numbers(dice: &mut Dice) -> Self {
         Self {
             kind: Arc::new(Numbers),
@@ -96,7 +96,7 @@ impl Sort {
         }
     }
 
-    /// Images that show parts of each other, turned and smaller ones, flat ones, and strangers.
+    /// Images: unrelated ones, their crops, turned copies, smaller ones, and flat ones.
     #[cfg(feature = "image")]
     pub fn image(dice: &mut Dice) -> Self {
         use crate::{kind::image::ImageKind, recipe::ImagePreset};
@@ -124,7 +124,7 @@ impl Sort {
     }
 }
 
-/// Near one of three centres, so that much is near something.
+/// A fingerprint near one of three centres, so that many match.
 fn near_print(dice: &mut Dice, width: Width) -> Fingerprint<4> {
     let word = Dice(dice.below(3)).next();
     let mut print = Fingerprint([word, !word, word.rotate_left(9), word ^ 77]);
@@ -139,7 +139,7 @@ fn near_print(dice: &mut Dice, width: Width) -> Fingerprint<4> {
     print
 }
 
-/// A few words of one of three texts, some of them changed.
+/// The digest of a few words of one of three texts, some of them changed.
 fn text(dice: &mut Dice, kind: &dyn Kind) -> Digest {
     let (seed, start) = (dice.below(3), dice.below(4));
     let length = dice.one_of(&[0, 1, 2, 3, 12, 20, 30]);
@@ -152,7 +152,7 @@ fn text(dice: &mut Dice, kind: &dyn Kind) -> Digest {
     kind.digester().digest(Input::Text(&words.join(" "))).unwrap().0
 }
 
-/// A kind of which no table knows anything: numbers, alike if they differ by little.
+/// A kind without a search table: numbers that match if their difference is small.
 struct Numbers;
 
 impl Numbers {
@@ -193,7 +193,7 @@ impl Kind for Numbers {
         if a.key().is_some() || b.key().is_some() {
             return (a.key() == b.key()).then(|| self.equal(by));
         }
-        // Those that are empty have no fingerprint.
+        // Empty digests have no fingerprint.
         a.distance(&b)?;
         let distance = u32::from(a.extra()[0].abs_diff(b.extra()[0]));
         let is_near = by.distance.is_none_or(|radius| radius.contains(distance));

@@ -1,4 +1,4 @@
-//! Numbers become digests.
+//! Makes digests from numbers.
 
 use super::{Kernel, Method, Planes, VectorKind};
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
 /// Makes digests of vectors.
 pub(super) struct VectorDigester<'a> {
     kind: &'a VectorKind,
-    /// Those of the dimensions met last.
+    /// The hyperplanes for the dimensions of the last vector.
     planes: Option<Planes>,
     numbers: Vec<f64>,
 }
@@ -60,7 +60,7 @@ impl Digester for VectorDigester<'_> {
     }
 }
 
-/// An error if these numbers have another dimension, or no direction.
+/// Returns an error if the numbers have other dimensions, or no direction.
 ///
 /// ```
 /// use lookalike::kind::vector::check;
@@ -83,7 +83,7 @@ pub fn check(numbers: &[f64], dimensions: Option<u32>) -> Result<(), Unfit> {
 const NOT_A_DIRECTION: &str = "without a direction";
 const OTHER_DIMENSIONS: &str = "of other dimensions";
 
-/// Reads `[0.5, -1, 2e-3]`; the brackets may be missing.
+/// Reads a list such as `[0.5, -1, 2e-3]`, with or without brackets.
 fn read_numbers(text: &str, numbers: &mut Vec<f64>) -> Result<(), Unfit> {
     numbers.clear();
     let list = text.trim();

@@ -1,10 +1,10 @@
-//! Dense vectors that the caller brings, such as embeddings. They match if their cosine is large enough.
+//! Dense vectors supplied by the caller, such as embeddings. They match if their cosine is large enough.
 //!
-//! The recipe `cosine` keeps a vector in 16-bit integers. Their cosine is computed in integers and is the
-//! definition of a match; see `docs/algorithm.md` for its error. The recipe `hyperplanes` keeps 256 bits,
-//! the signs of random hyperplanes, and compares only these.
+//! The recipe `cosine` stores a vector as 16-bit integers. The cosine of these integers, computed in
+//! integer arithmetic, defines a match; see `docs/algorithm.md` for its error. The recipe `hyperplanes`
+//! stores only 256 bits: on which side of random hyperplanes the vector lies.
 //!
-//! | file | what is there |
+//! | file | contents |
 //! |---|---|
 //! | `digest.rs` | the digester |
 //! | `planes.rs` | the hyperplanes |
@@ -35,7 +35,7 @@ use planes::Planes;
 /// The largest number of dimensions.
 pub const MAX_DIMENSIONS: usize = crate::cosine::MAX_DIMENSIONS;
 
-/// Vectors of one number of dimensions, by one recipe.
+/// Dense vectors, compared by one recipe.
 ///
 /// ```
 /// use lookalike::{
@@ -60,11 +60,11 @@ pub const MAX_DIMENSIONS: usize = crate::cosine::MAX_DIMENSIONS;
 #[derive(Clone, Debug)]
 pub struct VectorKind {
     method: Method,
-    /// `None` for any; vectors of different dimensions never match.
+    /// `None` allows any number; vectors of different dimensions never match.
     dimensions: Option<u32>,
 }
 
-/// What is kept of a vector.
+/// What the digest of a vector contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Method {
     Cosine,
@@ -82,15 +82,15 @@ impl Method {
     }
 }
 
-/// The cosines of the levels: how embeddings of equal, edited and similar contents often compare. Models
-/// differ.
+/// The smallest cosine of each level: typical of embeddings of equal, edited and similar contents.
+/// Models differ.
 const LEVELS: [(Level, f32); 3] = [(Level::Copy, 0.99), (Level::Near, 0.95), (Level::Similar, 0.9)];
 
-/// Vectors less similar than this are listed, but none of them is removed unless the caller says so.
+/// Less similar vectors are listed, but not removed unless the caller asks for it.
 const ACTING: Level = Level::Near;
 
-/// Finds all but one in a thousand of the pairs with a cosine of .9, as the signs of hyperplanes are
-/// distributed: 36.8 bits differ on average, with a deviation of 5.6.
+/// Finds all but one in a thousand pairs with a cosine of 0.9: on average, 36.8 of their bits differ,
+/// with a standard deviation of 5.6.
 const USUAL: Radius = Radius::new(55);
 
 impl VectorKind {
@@ -126,13 +126,13 @@ impl VectorKind {
         Self { method: Method::Hyperplanes, dimensions: None }
     }
 
-    /// The same for vectors with this number of dimensions only.
+    /// Accepts only vectors with this number of dimensions.
     #[must_use]
     pub fn with_dimensions(self, dimensions: u32) -> Self {
         Self { dimensions: Some(dimensions), ..self }
     }
 
-    /// Opens the kind with the settings of a caller.
+    /// Opens the kind with a caller's settings.
     pub fn open(settings: &Settings) -> Result<Self, UsageError> {
         let name = settings.recipe.as_deref().unwrap_or(Method::Cosine.name());
         let method = Method::ALL.into_iter().find(|method| method.name() == name);
@@ -146,12 +146,12 @@ impl VectorKind {
     }
 
     fn similarity(&self, asked: &Asked, purpose: Purpose) -> Similarity {
-        let said = asked.level.map(similarity_of).or(asked.similarity);
+        let requested = asked.level.map(similarity_of).or(asked.similarity);
         let usual = similarity_of(Level::Similar);
-        match (purpose, said) {
-            (Purpose::Look, Some(said)) if said < usual => said,
+        match (purpose, requested) {
+            (Purpose::Look, Some(requested)) if requested < usual => requested,
             (Purpose::Look, _) => usual,
-            (_, Some(said)) => said,
+            (_, Some(requested)) => requested,
             (Purpose::List, None) => usual,
             (Purpose::Act, None) => similarity_of(ACTING),
         }
@@ -279,7 +279,7 @@ impl Kind for VectorKind {
     fn words(&self, by: &Criteria) -> String {
         match (self.method, by.similarity, by.distance) {
             (Method::Cosine, Some(similarity), _) => format!("cosine >= {similarity}"),
-            (_, _, Some(most)) => format!("distance <= {most} of 256 bits"),
+            (_, _, Some(max)) => format!("distance <= {max} of 256 bits"),
             _ => "any cosine".to_owned(),
         }
     }

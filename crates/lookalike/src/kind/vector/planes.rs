@@ -1,7 +1,7 @@
-//! Fingerprints of vectors: on which side of 256 random hyperplanes they lie.
+//! Fingerprints of vectors: on which side of 256 random hyperplanes the vector lies.
 //!
-//! Charikar, Similarity estimation techniques from rounding algorithms (2002). Two vectors at an angle
-//! differ in each bit with a probability of that angle, as a share of half a turn.
+//! Charikar, Similarity estimation techniques from rounding algorithms (2002). The probability that two
+//! vectors differ in a bit is the angle between them divided by 180 degrees.
 
 use crate::{
     Fingerprint, Radius,
@@ -9,7 +9,7 @@ use crate::{
     hamming::Kernel,
 };
 
-/// Hyperplanes whose normals have coordinates of 1 and -1.
+/// Hyperplanes whose normal vectors have the coordinates 1 and -1.
 pub(super) struct Planes {
     dimensions: usize,
     /// Plane by plane, little-endian.
@@ -19,7 +19,7 @@ pub(super) struct Planes {
 const BITS: usize = 256;
 
 impl Planes {
-    /// The hyperplanes for this number of dimensions, the same for ever.
+    /// The hyperplanes for this number of dimensions. They never change.
     pub fn new(dimensions: usize) -> Self {
         let sign = |(plane, dimension): (usize, usize)| {
             let bits = mixed((dimension as u64) << 8 | plane as u64);
@@ -33,7 +33,7 @@ impl Planes {
         self.dimensions
     }
 
-    /// A bit is 1 if the sum over its plane is above zero.
+    /// A bit is 1 if the dot product with the normal of its plane is positive.
     pub fn print(&self, vector: &Vector<'_>, kernel: Kernel) -> Fingerprint<4> {
         let mut words = [0; 4];
         for (plane, signs) in self.signs.chunks_exact(self.dimensions).enumerate() {
@@ -44,7 +44,7 @@ impl Planes {
     }
 }
 
-/// The number of a plane and dimension, mixed by the finaliser of SplitMix64.
+/// SplitMix64 of the number of a plane and dimension.
 fn mixed(number: u64) -> u64 {
     let mut bits = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -52,7 +52,7 @@ fn mixed(number: u64) -> u64 {
     bits ^ bits >> 31
 }
 
-/// The share of pairs with this cosine whose fingerprints are within a radius: bits are independent.
+/// The share of pairs with this cosine whose fingerprints are within a radius, for independent bits.
 pub(super) fn recall(cosine: f64, radius: Radius) -> f64 {
     let differing = libm::acos(cosine) / std::f64::consts::PI;
     let (mut share, mut sum) = (libm::pow(1.0 - differing, BITS as f64), 0.0);

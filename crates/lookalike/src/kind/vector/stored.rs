@@ -1,10 +1,10 @@
-//! The stored form of vectors of one recipe.
+//! The stored form of the kind.
 
 use serde_json::json;
 
 use super::{super::RecipeText, Method, VectorKind};
 
-/// Raised whenever the digest of the same numbers changes.
+/// Incremented whenever the digest of the same numbers changes.
 const VERSION: u32 = 1;
 
 impl VectorKind {

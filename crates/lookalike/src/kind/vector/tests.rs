@@ -14,7 +14,7 @@ fn bytes_of(hex: &str) -> Vec<u8> {
     (0..hex.len()).step_by(2).map(byte).collect()
 }
 
-/// A number of 16 bits as IEEE 754 defines it.
+/// Reads a 16-bit float of IEEE 754.
 fn half(bits: u16) -> f64 {
     let (exponent, fraction) = (i32::from(bits >> 10 & 31), f64::from(bits & 1023));
     let size = match exponent {
@@ -67,7 +67,7 @@ fn vectors_and_cosines_are_those_of_the_golden_vectors() {
     }
 }
 
-/// Numbers from -1 to 1.
+/// Random numbers from -1 to 1.
 fn noise(seed: u64) -> impl FnMut() -> f64 {
     let mut state = seed | 1;
     move || {
@@ -78,7 +78,7 @@ fn noise(seed: u64) -> impl FnMut() -> f64 {
     }
 }
 
-/// Vectors around a few centres, some of them equal.
+/// Vectors, many of them near or equal to an earlier one.
 fn some_vectors(count: usize, dimensions: usize) -> Vec<Vec<f64>> {
     let mut noise = noise(7);
     let mut all: Vec<Vec<f64>> = Vec::new();
@@ -150,11 +150,11 @@ fn each_vector_belongs_to_the_first_keeper_it_matches() {
         let by = kind.criteria(&asked(similarity), Purpose::List).unwrap();
         let resources = Resources::new();
         let search = Search::new(&kind, &by, &resources);
-        let alike = |a: u32, b: u32| search.compare(&all[a as usize], &all[b as usize]).alike;
+        let matches = |a: u32, b: u32| search.compare(&all[a as usize], &all[b as usize]).alike;
         let mut keepers: Vec<u32> = Vec::new();
         let mut expected = Vec::new();
         for &item in &order {
-            match keepers.iter().find(|&&keeper| alike(keeper, item)) {
+            match keepers.iter().find(|&&keeper| matches(keeper, item)) {
                 Some(&keeper) => expected.push((item, keeper)),
                 None => keepers.push(item),
             }
@@ -172,14 +172,14 @@ fn each_vector_belongs_to_the_first_keeper_it_matches() {
         for group in &against {
             found.extend(group.members.iter().map(|member| (member.item, group.keep)));
         }
-        let first = |item: u32| Some((item, (150..400).find(|&other| alike(item, other))?));
+        let first = |item: u32| Some((item, (150..400).find(|&other| matches(item, other))?));
         found.sort_unstable();
         assert_eq!(found, (0..150).filter_map(first).collect::<Vec<_>>(), "{similarity}");
     }
 }
 
 #[test]
-fn levels_are_ranges_of_the_cosine_and_acting_is_careful() {
+fn levels_are_ranges_of_the_cosine_and_acting_needs_near() {
     let kind = VectorKind::cosine();
     let level = |cosine| closeness(cosine).level;
     assert_eq!(level(ONE), Some(Level::Copy));
@@ -220,7 +220,7 @@ fn vectors_of_other_dimensions_never_match() {
 }
 
 #[test]
-fn what_is_no_vector_is_told_why() {
+fn what_is_not_a_vector_is_refused_with_the_reason() {
     let kind = VectorKind::cosine();
     let reason = |numbers: &[f64]| digest(&kind, numbers).unwrap_err().to_string();
     assert_eq!(reason(&[0.0, -0.0]), "a zero vector has no direction, so it matches nothing");
@@ -242,7 +242,7 @@ fn equal_directions_share_an_entry() {
 }
 
 #[test]
-fn hyperplanes_differ_in_as_many_bits_as_the_angle_says() {
+fn the_number_of_differing_bits_follows_from_the_angle() {
     let kind = VectorKind::hyperplanes();
     let mut noise = noise(3);
     let (mut found, mut pairs) = (0.0, 0.0);
@@ -291,7 +291,7 @@ fn the_stored_form_opens_the_same_kind() {
     assert_eq!(names, ["vector: cosine, version 1", "vector: cosine of 5 dimensions, version 1"]);
 }
 
-/// A collection finds what a batch finds, in runs of all sizes and after they were merged.
+/// Runs of various sizes are searched, merged ones among them.
 #[cfg(feature = "collection")]
 #[test]
 fn a_collection_finds_what_a_batch_finds() {
