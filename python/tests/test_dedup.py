@@ -259,7 +259,7 @@ def test_options_are_the_command_lines() -> None:
         ({"distance": -1}, errors.OptionError, "'-1' for 'distance=': expected a number"),
         ({"threads": -2}, errors.OptionError, "'-2' for 'threads=': expected a number"),
         ({"threads": 0}, errors.OptionError, "threads=0: use at least 1"),
-        ({"memory": -2}, errors.OptionError, "'-2' for 'memory=': write a size"),
+        ({"memory": -2}, errors.OptionError, "'-2' for 'memory=': expected a size"),
         ({"distance": 129}, errors.OptionError, "distance=129 is more than the 128 bits"),
         ({"max_remove": 0.1}, errors.RemovalError, "1 of 2 items would be removed"),
         ({"output": "kept.jsonl"}, errors.OptionError, "output= is only for files"),

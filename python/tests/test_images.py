@@ -165,5 +165,5 @@ def test_turned_and_cropped_images_are_found_when_asked_for(tmp_path: Path) -> N
     assert removed(match="partial") == ["b.png"]
     assert removed(match="partial", level="part") == ["b.png", "c.png"]
     assert "c.png" in removed(recipe="colour", level="similar")
-    with pytest.raises(errors.InputError, match="for texts; these are images"):
+    with pytest.raises(errors.InputError, match="only texts; the input holds images"):
         removed(tokenizer=str.split)

@@ -89,7 +89,7 @@ CALLS: dict[str, dict[str, Call]] = {
     },
 }
 
-#: What is said of numbers that are too small or too large; what raises it; whether 0 is one of them.
+#: The message for numbers out of range, the exception, and whether 0 is out of range.
 ALLOWED: dict[str, tuple[str, type[errors.LookalikeError], bool]] = {
     "bits": ("32, 64, 128 or 256", errors.FingerprintError, True),
     "blocks": ("a number from 1 to 256", errors.PairsError, True),
@@ -118,7 +118,7 @@ def test_refuses_numbers_out_of_range(argument: str, name: str, number: int) -> 
     with pytest.raises(error) as raised:
         CALLS[argument][name](number)
     assert isinstance(raised.value, ValueError)
-    assert str(raised.value) == f"{argument} is {allowed}, not {number!r}"
+    assert str(raised.value) == f"{argument} must be {allowed}, not {number!r}"
 
 
 @EACH
@@ -139,7 +139,7 @@ def test_refuses_values_that_are_not_integers(argument: str, name: str, other: o
     kind = error if argument == "memory" and isinstance(other, str) else TypeError
     with pytest.raises(kind) as raised:
         CALLS[argument][name](other)
-    assert str(raised.value) == f"{argument} is {allowed}, not {other!r}"
+    assert str(raised.value) == f"{argument} must be {allowed}, not {other!r}"
 
 
 def test_numbers_of_numpy_are_numbers() -> None:
