@@ -84,7 +84,8 @@ def windows(texts, count):
     length = max(60, min(120, len(words) * 4 // (3 * count)))
     start = 0
     while len(made) < count:
-        window = words[start % len(words) :][:length]
+        start %= len(words)
+        window = words[start : start + length]
         start += length
         made.append(" ".join(window))
         if len(made) % 4 == 3:
