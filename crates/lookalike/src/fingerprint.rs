@@ -185,6 +185,12 @@ impl<const WORDS: usize> fmt::LowerHex for Fingerprint<WORDS> {
 }
 
 /// The number of bits of a fingerprint.
+///
+/// ```
+/// use lookalike::Width;
+///
+/// assert_eq!(Width::ALL.map(Width::bits), [32, 64, 128, 256]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Width {
     /// 32 bits, in the lower half of one word.

@@ -93,6 +93,26 @@ use truth::Truth;
 
 /// A durable, searchable set of items of one kind. All methods may be called from several threads at
 /// once. A search waits for a change only if that change has just removed an item the search found.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use lookalike::{
+///     Collection, Digest, Fingerprint, Kind, Width,
+///     collection::{AddRule, NewItem},
+///     kind::{Asked, Purpose, hash::HashKind},
+/// };
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let folder = folder.path().join("seen");
+/// let kind = HashKind::new(Width::Bits64);
+/// let by = kind.criteria(&Asked::default(), Purpose::List)?;
+/// let seen = Collection::create(&folder, Arc::new(kind), &by)?;
+/// let digest = Digest::of_print(Fingerprint([0b1010]).resize());
+/// assert!(seen.add(&[NewItem::new("a", &digest)], AddRule::Insert)?[0].is_stored());
+/// assert_eq!(seen.search(&[digest], &by, 1)?[0][0].id, "a");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Collection(Store);
 
 /// Figures about a collection.

@@ -64,6 +64,15 @@ pub fn all_pairs<const WORDS: usize>(
 }
 
 /// The options of a search for pairs: the radius, and what a caller may want to set beyond it.
+///
+/// ```
+/// use lookalike::{AllPairs, Fingerprint, Radius};
+///
+/// let prints = [0b0000, 0b1111, 0b0011].map(|bits| Fingerprint([bits]));
+/// let pairs = AllPairs::new(Radius::new(2)).run(&prints)?;
+/// assert_eq!(pairs.count(), 2);
+/// # Ok::<(), lookalike::pairs::PairsError>(())
+/// ```
 #[derive(Clone)]
 pub struct AllPairs<'a> {
     radius: Radius,

@@ -151,6 +151,27 @@ pub struct Compared {
 }
 
 /// All matching pairs, and how they were found.
+///
+/// ```
+/// use lookalike::{
+///     Digest, Fingerprint, Kind, Resources, Search, Width,
+///     digest::Digests,
+///     kind::{Asked, Purpose, hash::HashKind},
+/// };
+///
+/// let (kind, resources) = (HashKind::new(Width::Bits64), Resources::new());
+/// let mut digests = Digests::new(kind.shape(), &resources);
+/// for bits in [0b0000, 0b1111_1111, 0b0001] {
+///     digests.push(&Digest::of_print(Fingerprint([bits]).resize()))?;
+/// }
+/// digests.seal()?;
+///
+/// let by = kind.criteria(&Asked::default(), Purpose::List)?;
+/// let answer = Search::new(&kind, &by, &resources).pairs(&digests)?;
+/// assert!(answer.found.is_exact());
+/// assert_eq!(answer.pairs.to_vec()?.len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Pairs {
