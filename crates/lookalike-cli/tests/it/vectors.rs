@@ -258,6 +258,8 @@ fn pairs_are_counted_at_several_similarities() {
     let ran = folder.run("pairs e.npy --count --similarity .96 --json -q");
     let lines: Vec<serde_json::Value> =
         ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let thresholds: Vec<_> = lines.iter().map(|line| line["similarity"].to_string()).collect();
+    assert_eq!(thresholds, ["0.96", "0.97", "0.99"]);
     let counts: Vec<_> = lines.iter().map(|line| line["pairs"].as_u64().unwrap()).collect();
     assert_eq!(counts, [3, 3, 1], "{}", ran.stdout);
     let ran = Folder::with("a.txt", "1\n2\n").run("pairs a.txt --kind hash --count");

@@ -1,5 +1,5 @@
-//! `lookalike pairs --count`: how many pairs are there at several thresholds, and how many items would be
-//! removed? One search at the loosest threshold answers for all.
+//! `lookalike pairs --count`: the number of pairs at several thresholds, and of items that would be
+//! removed. One search at the loosest threshold answers for all.
 
 use anyhow::{Result, ensure};
 use lookalike::{
@@ -12,13 +12,13 @@ use serde_json::json;
 
 use crate::{
     args::VerifyArgs,
-    report::{counted, grouped, json_line},
+    report::{counted, grouped, json_line, share_value},
 };
 
-/// The thresholds, as far as they are not looser than what was asked for.
+/// The thresholds; those looser than the requested one are left out.
 const THRESHOLDS: [f32; 7] = [0.8, 0.85, 0.9, 0.92, 0.95, 0.97, 0.99];
 
-/// What is searched for: everything from the loosest threshold on.
+/// The options of the search, at the loosest threshold.
 pub fn loosest(verify: VerifyArgs, kind: &Registration) -> Result<VerifyArgs> {
     ensure!(
         kind.options.contains(&"count"),
@@ -40,7 +40,7 @@ struct Counted {
 pub fn table(pairs: &AlikePairs, items: u32, loosest: f32, is_json: bool) -> Result<String> {
     let order: Vec<u32> = (0..items).collect();
     let above = THRESHOLDS.into_iter().filter(|&threshold| threshold > loosest);
-    let counted: Vec<Counted> = [loosest]
+    let counts: Vec<Counted> = [loosest]
         .into_iter()
         .chain(above)
         .map(|similarity| count(pairs, &order, similarity))
@@ -48,7 +48,7 @@ pub fn table(pairs: &AlikePairs, items: u32, loosest: f32, is_json: bool) -> Res
     let line = |Counted { similarity, pairs, removed }: &Counted| match is_json {
         true => {
             let fields = [
-                ("similarity", json!(similarity)),
+                ("similarity", share_value(Some(*similarity))),
                 ("pairs", json!(pairs)),
                 ("removed", json!(removed)),
             ];
@@ -56,15 +56,11 @@ pub fn table(pairs: &AlikePairs, items: u32, loosest: f32, is_json: bool) -> Res
         }
         false => format!(
             "{similarity:<11}{:<15}would remove {}\n",
-            counted_pairs(*pairs),
+            counted(*pairs, "pair"),
             grouped(*removed)
         ),
     };
-    Ok(counted.iter().map(line).collect())
-}
-
-fn counted_pairs(pairs: u64) -> String {
-    counted(pairs, "pair")
+    Ok(counts.iter().map(line).collect())
 }
 
 fn count(pairs: &AlikePairs, order: &[u32], similarity: f32) -> Result<Counted> {

@@ -72,8 +72,8 @@ pub struct Layout {
     pub vectors: bool,
 }
 
-/// Keys are not stored if a set has more than this: only data in which almost everything matches
-/// needs so many.
+/// The maximum number of keys stored for a set. Only data in which almost everything matches needs
+/// more.
 const MAX_KEYS: usize = 100;
 
 impl Layout {
